@@ -1,0 +1,105 @@
+# Every recipe works from package registries alone; `make setup` is all that others need.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+BIN := .venv/bin
+RUN_PYTHON := $(BIN)/python
+PYTEST := $(RUN_PYTHON) -m pytest
+
+# Spark binds to the address of the host's name otherwise, which need not be reachable.
+export SPARK_LOCAL_IP ?= 127.0.0.1
+
+# Two processes: what a small machine has. JOBS=0 runs the tests in one.
+JOBS ?= 2
+
+stage = @printf '\n=== %s ===\n' '$(1)'
+
+.PHONY: help
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: ## make .venv from the locked packages (PYTHON=... chooses the Python)
+	@sh scripts/setup.sh
+
+.PHONY: format
+format: setup ## format the code and apply the linter's safe fixes
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format .
+
+.PHONY: check
+check: check-format check-lint check-mypy check-pyright check-imports ## format, lint, types and import contracts
+
+.PHONY: check-format
+check-format: setup
+	$(call stage,check: format)
+	@$(BIN)/ruff format --check .
+
+.PHONY: check-lint
+check-lint: setup
+	$(call stage,check: lint)
+	@$(BIN)/ruff check .
+
+.PHONY: check-mypy
+check-mypy: setup
+	$(call stage,check: mypy)
+	@$(BIN)/mypy
+
+.PHONY: check-pyright
+check-pyright: setup
+	$(call stage,check: pyright)
+	@$(BIN)/basedpyright
+
+.PHONY: check-imports
+check-imports: setup
+	$(call stage,check: import contracts)
+	@$(BIN)/lint-imports --no-cache # its cache misses that an imported module has come
+
+.PHONY: test
+test: check test-fast test-slow test-engine ## check, then every test: fast, slow, on Spark and Kafka
+
+.PHONY: test-fast
+test-fast: setup ## tests that need no JVM, and take milliseconds
+	$(call stage,tests: fast)
+	@$(PYTEST) -n $(JOBS) -m 'not (spark or kafka or slow or kill)' $(ARGS)
+
+.PHONY: test-slow
+test-slow: setup ## tests that need no Spark, and take seconds
+	$(call stage,tests: slow)
+	@$(PYTEST) -n $(JOBS) -m '(slow or kill) and not (spark or kafka)' $(ARGS)
+
+.PHONY: test-engine
+test-engine: setup ## tests on Spark and on a Kafka broker (ARGS='-m kafka' chooses)
+	$(call stage,tests: Spark and Kafka)
+	@$(RUN_PYTHON) -m tests.servers.fetch
+	@$(PYTEST) -n $(JOBS) -v --dist worksteal -m 'spark or kafka' $(ARGS)
+
+.PHONY: demo
+demo: setup ## count words on embedded topics
+	@$(RUN_PYTHON) examples/word_count.py
+
+.PHONY: bench
+bench: setup ## run the benchmarks
+	@$(RUN_PYTHON) -m benchmarks.engine
+	@$(RUN_PYTHON) -m benchmarks.windows
+
+.PHONY: lock
+lock: setup ## write requirements/*.txt anew (UPGRADE=1 takes newer versions)
+	@$(BIN)/uv pip compile pyproject.toml --group dev --extra all $(LOCK_OPTIONS) \
+	    --constraints requirements/constraints.txt --output-file requirements/lock.txt
+	@sed -n 's/^java = \["\(.*\)"\]$$/\1/p' pyproject.toml | $(BIN)/uv pip compile - $(LOCK_OPTIONS) --output-file requirements/java.txt
+	@if grep -nE '(index-url|find-links|://)' requirements/*.txt; then echo 'lock: an address got in' >&2; exit 1; fi
+
+LOCK_OPTIONS := --quiet --universal --python-version 3.10 --generate-hashes --no-emit-index-url \
+    --no-emit-find-links --no-annotate --no-header $(if $(UPGRADE),--upgrade)
+
+.PHONY: build
+build: setup ## build the sdist and the wheel into dist/
+	@$(RUN_PYTHON) -m build --no-isolation
+
+.PHONY: clean
+clean: ## remove .venv, caches and build products
+	@rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache spark-warehouse metastore_db
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,256 @@
+"""Makes `.venv` from the locked packages: `make setup`.
+
+Uses the standard library alone. Each step leaves a stamp with the digest of what it was made from,
+so a second call does nothing, and a changed lock redoes only what it must. A step that fails leaves
+no stamp and is taken again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Callable, Iterator, NoReturn, Sequence
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+STAMPS = VENV / ".setup"
+LOG = STAMPS / "log.txt"
+LOCK = ROOT / "requirements" / "lock.txt"
+JAVA_LOCK = ROOT / "requirements" / "java.txt"
+VENV_PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+OLDEST_JAVA, NEWEST_JAVA = 17, 23  # as in kstreams/spark/java.py; a test compares
+HEARTBEAT_SECONDS = 20
+INSTALLERS = ("uv", "setuptools", "wheel", "packaging")
+PIP_OPTIONS = ("--disable-pip-version-check", "--no-input", "--progress-bar", "off")
+
+
+def main() -> None:
+    if sys.version_info < (3, 10):  # called directly, not through setup.sh
+        fail("Python 3.10 or later is needed, this is %d.%d." % sys.version_info[:2])
+    with one_at_a_time():
+        java = find_java()
+        python = f"{sys.version_info[0]}.{sys.version_info[1]}"
+        lock = digest(python, LOCK.read_bytes())
+        steps: list[tuple[str, str, Callable[[], None]]] = [
+            ("venv", digest(python, str(ROOT)), make_venv),
+            ("lock", lock, install_lock),
+            ("project", digest(lock, (ROOT / "pyproject.toml").read_bytes()), install_project),
+            ("java", digest(java or JAVA_LOCK.read_bytes()), lambda: provide_java(java)),
+        ]
+        started = time.monotonic()
+        done = 0
+        for name, key, step in steps:
+            stamp = STAMPS / name
+            if VENV_PYTHON.exists() and stamp.is_file() and stamp.read_text() == key:
+                continue
+            step()
+            STAMPS.mkdir(parents=True, exist_ok=True)
+            stamp.write_text(key)
+            done += 1
+    if done:
+        say(f"done in {time.monotonic() - started:.0f} s: {VENV}")
+
+
+def make_venv() -> None:
+    """Creates an empty environment; with the host's pip where Python lacks `ensurepip`."""
+    say(f"creating {VENV} with Python {sys.version.split()[0]} ({sys.executable})")
+    shutil.rmtree(VENV, ignore_errors=True)
+    STAMPS.mkdir(parents=True)
+    if call([sys.executable, "-m", "venv", str(VENV)]) == 0:
+        return
+    say("this Python makes no environment with pip in it; trying without, and with its own pip")
+    if call([sys.executable, "-m", "venv", "--without-pip", str(VENV)]) == 0:
+        into_venv = [sys.executable, "-m", "pip", "--python", str(VENV_PYTHON)]
+        if call([*into_venv, "install", "--quiet", "pip"]) == 0:
+            return
+    fail(
+        f"{sys.executable} can make no virtual environment.",
+        "install its venv module (on Debian and Ubuntu: apt install python3-venv), "
+        "or name another Python: make setup PYTHON=/path/to/python3",
+    )
+
+
+def install_lock() -> None:
+    """Installs what requirements/lock.txt names, and nothing whose hash it does not name."""
+    say("installing the locked packages (minutes when cold: Spark alone is 450 MB)")
+    if not install_lock_with_uv():
+        pip(["install", "--require-hashes", "--requirement", str(LOCK)])
+
+
+def install_lock_with_uv() -> bool:
+    """Takes half pip's time. False where uv has no wheel, or reaches less than pip does.
+
+    Spark comes as source: what turns it into a wheel is locked too, so nothing else is fetched.
+    uv's cache is thrown away: it builds Spark anew whatever is cached (uv 0.13, when it checks
+    hashes), and would leave 2.5 GB behind each time.
+    """
+    tools = STAMPS / "tools.txt"
+    tools.write_text("".join(locked(LOCK.read_text(), name) for name in INSTALLERS))
+    install = [str(VENV_PYTHON), "-m", "pip", "install", *PIP_OPTIONS, "--only-binary", ":all:"]
+    if call([*install, "--no-deps", "--require-hashes", "--requirement", str(tools)]) != 0:
+        return False
+    cache = STAMPS / "cache"  # on the disk of the environment, so that files are linked into it
+    uv = [str(VENV_PYTHON), "-m", "uv", "--no-config", "--system-certs", "--cache-dir", str(cache)]
+    uv += ["pip", "install", "--python", str(VENV_PYTHON), "--no-build-isolation"]
+    try:
+        if call([*uv, "--require-hashes", "--requirement", str(LOCK)]) == 0:
+            return True
+    finally:
+        shutil.rmtree(cache, ignore_errors=True)
+    say("uv did not manage; taking pip")
+    return False
+
+
+def locked(lock: str, name: str) -> str:
+    """The entry of one package in a lock: its version and its hashes."""
+    entry = re.search(rf"^{re.escape(name)}==(?:.*\\\n)*.*\n?", lock, re.MULTILINE)
+    return entry.group(0) if entry else ""
+
+
+def install_project() -> None:
+    """Installs this tree as an editable; what it is built with is locked, so no network."""
+    say("installing kstreams-spark itself, editable")
+    pip(["install", "--no-deps", "--no-build-isolation", "--no-index", "--editable", str(ROOT)])
+
+
+def provide_java(found: str | None) -> None:
+    """Installs a Java runtime as a wheel unless JAVA_HOME or PATH has one that will do."""
+    if found:
+        say(f"Spark will run on {found}")
+        return
+    say(f"no Java {OLDEST_JAVA} to {NEWEST_JAVA} here: installing one as a wheel")
+    pip(["install", "--require-hashes", "--requirement", str(JAVA_LOCK)])
+
+
+def find_java() -> str | None:
+    """Path of a Java that Spark runs on.
+
+    The answer is kept between calls under what it depends on, as a JVM starts slowly.
+    """
+    home = os.environ.get("JAVA_HOME")
+    named = [str(Path(home) / "bin" / "java")] if home else []
+    candidates = [java for java in (*named, shutil.which("java")) if java]
+    seen = [[java, os.path.realpath(java)] for java in candidates]
+    remembered = STAMPS / "found-java.json"
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        kept = json.loads(remembered.read_text())
+        if kept["seen"] == seen and (not kept["java"] or Path(kept["java"]).exists()):
+            return str(kept["java"]) if kept["java"] else None
+    java = next((java for java in candidates if runs_spark(java)), None)
+    if STAMPS.is_dir():
+        remembered.write_text(json.dumps({"seen": seen, "java": java}))
+    return java
+
+
+def runs_spark(java: str) -> bool:
+    """True for a `java` of the right version that takes the option that Spark passes to all."""
+    command = [java, "--add-modules=jdk.incubator.vector", "-version"]
+    try:
+        answer = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.SubprocessError):
+        return False
+    match = re.search(r'version "(?:1\.)?(\d+)', answer.stderr)
+    version = int(match.group(1)) if match and answer.returncode == 0 else 0
+    return OLDEST_JAVA <= version <= NEWEST_JAVA
+
+
+def pip(arguments: Sequence[str]) -> None:
+    status = call([str(VENV_PYTHON), "-m", "pip", *arguments, *PIP_OPTIONS])
+    if status != 0:
+        lines = LOG.read_text(errors="replace").splitlines()
+        print("\n".join(lines[-25:]), file=sys.stderr)
+        fail(
+            f"pip ended with status {status}; its last lines are above, all of them in {LOG}.",
+            hint(lines),
+        )
+
+
+def hint(log: Sequence[str]) -> str:
+    """What to do about a failed installation, by what pip said."""
+    text = "\n".join(log)
+    network = (
+        "NewConnectionError",
+        "Failed to establish",
+        "Name or service",
+        "ConnectTimeout",
+        "resolution",
+    )
+    if any(word in text for word in network) or "SSLError" in text:
+        return "the package index was not reached: see the network, and `pip config list`."
+    if "DO NOT MATCH THE HASHES" in text:
+        return "a package is not the one that was locked: see which index is in use."
+    if "No space left" in text:
+        return "the disk is full: the environment takes 2 GB, and as much again while it is made."
+    return "the next `make setup` goes on from here."
+
+
+def call(command: Sequence[str]) -> int:
+    """Runs a command, its output into the log, with a word now and then while it takes long."""
+    started = time.monotonic()
+    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONHOME", "PYTHONPATH")}
+    STAMPS.mkdir(parents=True, exist_ok=True)
+    with LOG.open("wb") as log:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=environment
+        )
+        while True:
+            try:
+                return process.wait(HEARTBEAT_SECONDS)
+            except subprocess.TimeoutExpired:
+                say(f"  still at it ({time.monotonic() - started:.0f} s)")
+            except BaseException:
+                process.terminate()
+                process.wait()
+                raise
+
+
+@contextlib.contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Lets calls in the same tree wait for each other."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    with Path(__file__).open("rb") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            say("another setup is running here; waiting for it")
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def digest(*parts: str | bytes) -> str:
+    sha = hashlib.sha256()
+    for part in parts:
+        sha.update(part.encode() if isinstance(part, str) else part)
+        sha.update(b"\0")
+    return sha.hexdigest()
+
+
+def say(text: str) -> None:
+    print(f"setup: {text}", flush=True)
+
+
+def fail(text: str, advice: str = "") -> NoReturn:
+    print(f"setup: error: {text}", file=sys.stderr)
+    if advice:
+        print(f"setup: hint: {advice}", file=sys.stderr)
+    sys.exit(1)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        fail("stopped; the next call goes on from here.")
