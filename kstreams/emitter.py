@@ -1,0 +1,236 @@
+"""Write typed records to a topic from any Python process, outside of a topology."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from concurrent.futures import Future
+from datetime import datetime
+from itertools import count
+from types import TracebackType
+from typing import Generic, Protocol, TypeVar, runtime_checkable
+
+from kstreams.clock import Clock, SystemClock, to_ms
+from kstreams.connection import Appended, Connection
+from kstreams.errors import SerializationError, Where
+from kstreams.record import Headers, Record
+from kstreams.serde import Serde
+from kstreams.topic import Topic
+
+__all__ = ("CreatesTopics", "Emitter", "WritesInBulk", "partition_count")
+
+K = TypeVar("K")
+"""Type of the keys."""
+V = TypeVar("V")
+"""Type of the values."""
+T = TypeVar("T")
+"""Type of a key or a value."""
+
+_Row = tuple[str, int, "bytes | None", "bytes | None", int, Headers]
+_CHECK_EVERY = 1_000
+
+
+@runtime_checkable
+class CreatesTopics(Protocol):
+    """A connection that creates a missing topic at the first write to it."""
+
+    def ensure(self, topic: str) -> int:
+        """Return a topic's partition count, after creating it if it is missing."""
+        ...
+
+
+@runtime_checkable
+class WritesInBulk(Protocol):
+    """A writer that can do without a future for each record, and is faster then."""
+
+    def enqueue(
+        self,
+        topic: str,
+        partition: int,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        headers: Headers = (),
+    ) -> None:
+        """Queue a record; a failure shows at the next `flush`."""
+        ...
+
+
+def partition_count(connection: Connection, topic: str) -> int:
+    """
+    Return the partition count of a topic that is to be written.
+
+    Creates the topic where the connection does so by itself.
+
+    Raises:
+        UnknownTopicError: It is missing, and is not created by a write.
+    """
+    if isinstance(connection, CreatesTopics):
+        return connection.ensure(topic)
+    admin = connection.admin()
+    try:
+        return admin.partition_count(topic)
+    finally:
+        admin.close()
+
+
+class Emitter(Generic[K, V]):
+    """
+    Appends typed records to one topic. Threads may share it; close it after use.
+
+    A record goes to the partition that the topic's partitioner gives its key, as from a
+    topology's sink; records without a key take turns. A None value is a tombstone; it
+    type-checks for a topic with `nulls="pass"`.
+
+    Args:
+        topic: Names the topic and its serdes.
+        connection: Where it lives.
+        clock: Tells the timestamp of records that are given none; the machine's clock
+            by default.
+
+    Raises:
+        UnknownTopicError: The topic is missing, and the connection creates none.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from kstreams.embedded import Embedded
+        >>> from kstreams.serde import INT64, TEXT
+        >>> orders = Topic("orders", key=TEXT, value=INT64)
+        >>> with TemporaryDirectory() as root, Emitter(orders, Embedded(root)) as emitter:
+        ...     emitter.emit("ann", 3, timestamp=1_000).result()
+        Appended(topic='orders', partition=2, offset=0)
+    """
+
+    def __init__(
+        self, topic: Topic[K, V], connection: Connection, *, clock: Clock | None = None
+    ) -> None:
+        self._topic = topic
+        self._clock = clock or SystemClock()
+        self._partitions = partition_count(connection, topic.name)
+        self._turn = count()
+        self._writer = connection.writer()
+        self._bulk = self._writer if isinstance(self._writer, WritesInBulk) else None
+
+    def emit(
+        self,
+        key: K,
+        value: V,
+        *,
+        timestamp: int | datetime | None = None,
+        headers: Headers = (),
+        partition: int | None = None,
+    ) -> Future[Appended]:
+        """
+        Append a record.
+
+        Args:
+            key: None for a record without a key.
+            value: None for a tombstone.
+            timestamp: Event time: milliseconds since the epoch or an aware `datetime`;
+                now by the clock when None.
+            headers: Pairs of name and value.
+            partition: Overrides the topic's partitioner.
+
+        Returns:
+            Resolves to the record's place when the append is durable, or raises why
+            it is not.
+
+        Raises:
+            SerializationError: The key or value is not what its serde writes; nothing
+                was appended.
+            ValueError: The timestamp is negative, or a time without a zone.
+        """
+        return self._writer.write(
+            *self._encoded(key, value, self._time(timestamp), headers, partition)
+        )
+
+    def emit_many(self, records: Iterable[tuple[K, V] | Record[K, V]]) -> int:
+        """
+        Append many records, and wait until all are durable.
+
+        Args:
+            records: Pairs of key and value, timed by the clock, or whole records. Taken
+                one by one: they need not fit in memory.
+
+        Returns:
+            How many were appended.
+
+        Raises:
+            KStreamsError: As `emit`, or the first failed append. Records before the
+                failed one are in the topic, later ones may be.
+        """
+        outstanding: deque[Future[Appended]] = deque()
+        total = 0
+        for row in map(self._row, records):
+            if self._bulk is not None:
+                self._bulk.enqueue(*row)
+            else:
+                outstanding.append(self._writer.write(*row))
+            total += 1
+            if not total % _CHECK_EVERY:
+                while outstanding and outstanding[0].done():
+                    outstanding.popleft().result()
+        self._writer.flush()
+        for future in outstanding:
+            future.result()
+        return total
+
+    def flush(self) -> None:
+        """Wait until all that was emitted is durable; raise the first failure."""
+        self._writer.flush()
+
+    def close(self) -> None:
+        """Flush, then let go of the connection. May be repeated."""
+        self._writer.close()
+
+    def __enter__(self) -> Emitter[K, V]:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _row(self, record: tuple[K, V] | Record[K, V]) -> _Row:
+        if isinstance(record, Record):
+            return self._encoded(
+                record.key, record.value, record.timestamp, record.headers, partition=None
+            )
+        key, value = record
+        return self._encoded(key, value, self._clock.now_ms(), (), partition=None)
+
+    def _encoded(
+        self, key: K, value: V, timestamp: int, headers: Headers, partition: int | None
+    ) -> _Row:
+        key_bytes = self._serialize("key", self._topic.key, key, key)
+        value_bytes = self._serialize("value", self._topic.value, value, key)
+        if partition is None:
+            partition = self._partition(key_bytes)
+        return self._topic.name, partition, key_bytes, value_bytes, timestamp, headers
+
+    def _serialize(self, part: str, serde: Serde[T], value: T, key: K) -> bytes | None:
+        if value is None:
+            return None
+        try:
+            return serde.serialize(value)
+        except SerializationError as exc:
+            exc.at(topic=self._topic.name, key=key)
+            raise
+        except (TypeError, ValueError, AttributeError, OverflowError) as exc:
+            raise SerializationError(
+                f"the {part} is not what {serde!r} writes: {exc}",
+                where=Where(topic=self._topic.name, key=key),
+            ) from exc
+
+    def _partition(self, key: bytes | None) -> int:
+        if key is None:
+            return next(self._turn) % self._partitions
+        return self._topic.partitioner.partition(key, self._partitions)
+
+    def _time(self, timestamp: int | datetime | None) -> int:
+        if timestamp is None:
+            return self._clock.now_ms()
+        return to_ms(timestamp) if isinstance(timestamp, datetime) else timestamp

@@ -1,0 +1,242 @@
+"""Every error that the library raises, by phase and by what the caller does next.
+
+Each carries a `Where`: the node, store, topic, partition, offset and key as far as
+they are known. All survive pickling, because they cross from executors to the driver.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+__all__ = (
+    "AppLockedError",
+    "CheckpointMismatchError",
+    "CompileError",
+    "DataLossError",
+    "DeserializationError",
+    "ExecutionError",
+    "FencedError",
+    "KStreamsError",
+    "NoCheckpointError",
+    "ObjectMissingError",
+    "PartitionCountError",
+    "PluginError",
+    "ProcessingError",
+    "SavepointError",
+    "SerdeError",
+    "SerializationError",
+    "StateCorruptError",
+    "StoreError",
+    "StoreOpenError",
+    "TopicExistsError",
+    "TopologyError",
+    "UnknownNodeError",
+    "UnknownTopicError",
+    "Where",
+)
+
+_MAX_KEY_CHARS = 80
+
+E = TypeVar("E", bound="KStreamsError")
+"""The error class that `KStreamsError.at` is called on."""
+
+
+@dataclass(frozen=True)
+class Where:
+    """The place an error speaks of; None for what is not known."""
+
+    app: str | None = None
+    group: str | None = None
+    node: str | None = None
+    store: str | None = None
+    topic: str | None = None
+    partition: int | None = None
+    offset: int | None = None
+    timestamp: int | None = None
+    key: object = None
+
+    def __str__(self) -> str:
+        """Name the known parts, outermost first; empty when nothing is known."""
+        parts = [
+            f"{name} {value!r}" if isinstance(value, str) else f"{name} {value}"
+            for name in ("app", "group", "node", "store", "topic", "partition", "offset")
+            if (value := getattr(self, name)) is not None
+        ]
+        if self.timestamp is not None:
+            parts.append(f"timestamp {self.timestamp} ms")
+        if self.key is not None:
+            text = repr(self.key)
+            parts.append(
+                f"key {text if len(text) <= _MAX_KEY_CHARS else text[:_MAX_KEY_CHARS] + '…'}"
+            )
+        return ", ".join(parts)
+
+
+class KStreamsError(Exception):
+    """Root of all errors of the library.
+
+    Args:
+        message: What went wrong, expected against got.
+        hint: What the reader can do about it; shown on a line of its own.
+        where: The place; parts that become known further out are added with `at`.
+    """
+
+    def __init__(self, message: str, *, hint: str = "", where: Where | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.where = where or Where()
+
+    def __str__(self) -> str:
+        """Message, then the place in brackets, then the hint."""
+        place = str(self.where)
+        text = f"{self.message} [{place}]" if place else self.message
+        return f"{text}\nHint: {self.hint}" if self.hint else text
+
+    def at(self: E, **known: object) -> E:
+        """Fill in parts of the place that are not known yet, and return this error."""
+        missing: dict[str, Any] = {k: v for k, v in known.items() if getattr(self.where, k) is None}
+        self.where = replace(self.where, **missing)
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by class and fields, so that subclasses may take any arguments.
+
+        A key that cannot be pickled travels as its text.
+        """
+        fields = dict(self.__dict__)
+        key = self.where.key
+        if key is not None and not isinstance(key, (bytes, str, int, float)):
+            fields["where"] = replace(self.where, key=repr(key))
+        return _rebuild, (type(self), fields)
+
+
+def _rebuild(kind: type[KStreamsError], fields: dict[str, Any]) -> KStreamsError:
+    error = kind.__new__(kind)
+    Exception.__init__(error, fields["message"])
+    error.__dict__.update(fields)
+    return error
+
+
+class TopologyError(KStreamsError, ValueError):
+    """The graph is wrong; `problems` lists every fault found, sorted.
+
+    Raised by a bad call at the call, and by `TopologyBuilder.build`. Mend the topology.
+    """
+
+    def __init__(self, message: str, *, problems: tuple[str, ...] = (), hint: str = "") -> None:
+        lines = "".join(f"\n  - {problem}" for problem in problems)
+        super().__init__(f"{message}{lines}", hint=hint)
+        self.problems = problems
+
+
+class UnknownNodeError(TopologyError, KeyError):
+    """A node is named that the topology does not have."""
+
+    __str__ = KStreamsError.__str__
+
+
+class PluginError(KStreamsError, LookupError):
+    """A state backend or serde is not to be had by its name; give another, or install it."""
+
+
+class CompileError(KStreamsError):
+    """A valid topology cannot be run as asked: on this engine, or with these settings."""
+
+
+class PartitionCountError(CompileError, ValueError):
+    """Source topics of one partition group differ in partition count or partitioner."""
+
+
+class SerdeError(KStreamsError, ValueError):
+    """A key or value does not convert to or from bytes."""
+
+
+class SerializationError(SerdeError):
+    """An object is not what its serde writes."""
+
+
+class DeserializationError(SerdeError):
+    """Bytes are not what their serde reads."""
+
+
+class StoreError(KStreamsError):
+    """A state store failed."""
+
+
+class StoreOpenError(StoreError, OSError):
+    """A state backend cannot open its files; nothing was changed. Mend the cause, restart."""
+
+    __str__ = KStreamsError.__str__
+
+
+class ObjectMissingError(StoreError, KeyError):
+    """An object store has no object of this name."""
+
+    __str__ = KStreamsError.__str__
+
+
+class StateCorruptError(StoreError):
+    """Durable state is missing or does not match its checksum; nothing was changed."""
+
+
+class ExecutionError(KStreamsError, RuntimeError):
+    """A running topology failed."""
+
+
+class ProcessingError(ExecutionError):
+    """The user's code raised; `cause_type` and `cause_traceback` tell what and where."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        cause_type: str = "",
+        cause_traceback: str = "",
+        hint: str = "",
+        where: Where | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint, where=where)
+        self.cause_type = cause_type
+        self.cause_traceback = cause_traceback
+
+
+class UnknownTopicError(ExecutionError, KeyError):
+    """A topic does not exist where the app looks for it; create it, or mend its name."""
+
+    __str__ = KStreamsError.__str__
+
+
+class TopicExistsError(ExecutionError, ValueError):
+    """A topic that is to be created exists already."""
+
+
+class DataLossError(ExecutionError):
+    """Offsets that the app still needs are gone from the topic."""
+
+
+class CheckpointMismatchError(ExecutionError, ValueError):
+    """The checkpoint belongs to another topology, or to another app."""
+
+
+class NoCheckpointError(KStreamsError, FileNotFoundError):
+    """There is no checkpoint of this app here; name its directory, or run the app first."""
+
+    __str__ = KStreamsError.__str__
+
+
+class SavepointError(ExecutionError, ValueError):
+    """A savepoint cannot be made, found or forked as asked; nothing was changed."""
+
+
+class AppLockedError(ExecutionError):
+    """Another process runs an app on this checkpoint; `owner` tells which."""
+
+    def __init__(self, message: str, *, owner: str = "", hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.owner = owner
+
+
+class FencedError(ExecutionError):
+    """A newer driver has taken over this app; this one stopped without a trace."""

@@ -1,0 +1,277 @@
+"""The typed builder: every call hands out a handle that carries key and value types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, cast, overload
+
+from kstreams.errors import TopologyError
+from kstreams.graph.nodes import (
+    AnyNode,
+    AnyProcessor,
+    FunctionSink,
+    Node,
+    ProcessorNode,
+    RepartitionNode,
+    SinkNode,
+    SinkTarget,
+    SourceNode,
+    Start,
+    StdoutSink,
+)
+from kstreams.graph.tokens import type_arguments
+from kstreams.graph.topology import Topology
+from kstreams.graph.validate import validated
+from kstreams.partitioner import Murmur2Partitioner, Partitioner
+from kstreams.processors.branch import Branch, Through
+from kstreams.processors.on_error import OnError
+from kstreams.processors.processor import BaseProcessor, BatchProcessor, Processor
+from kstreams.processors.store_supplier import stores_of
+from kstreams.processors.validate import Invalid, Validate
+from kstreams.serde.base import Serde
+from kstreams.state.spec import StoreSpec
+from kstreams.topic import Topic, TopicChoice
+
+__all__ = ("TopologyBuilder",)
+
+K = TypeVar("K")
+"""Type of keys."""
+V = TypeVar("V")
+"""Type of values."""
+K2 = TypeVar("K2")
+"""Type of the keys that a processor forwards."""
+V2 = TypeVar("V2")
+"""Type of the values that a processor forwards."""
+
+_MURMUR2 = Murmur2Partitioner()
+
+
+class TopologyBuilder:
+    """Collects nodes and checks them all at `build()`.
+
+    Args:
+        name: The topology's name; the default of the app's id.
+        on_error: What becomes of a record that does not decode or whose processing
+            fails, for sources and repartition edges that do not say it themselves.
+
+    Source: `org.apache.kafka.streams.Topology`, with types carried by the handles.
+    """
+
+    def __init__(self, name: str, *, on_error: OnError = "fail") -> None:
+        if not name or not name.replace("-", "").replace("_", "").replace(".", "").isalnum():
+            raise TopologyError(
+                f"a topology's name consists of letters, digits, '.', '_' and '-', not {name!r}",
+                hint="it names checkpoints and folders",
+            )
+        self.name = name
+        self._on_error: OnError = on_error
+        self._nodes: dict[str, AnyNode] = {}
+        self._problems: list[str] = []
+
+    def add_source(
+        self,
+        name: str,
+        topic: Topic[K, V],
+        *,
+        start: Start = "earliest",
+        on_error: OnError | None = None,
+    ) -> Node[K, V]:
+        """Read a topic.
+
+        Args:
+            name: Name of the node.
+            topic: What to read; `nulls="pass"` types the handle `Node[K, V | None]`.
+            start: Where to begin without a checkpoint: `earliest`, `latest`, or an aware
+                `datetime` (the first record not before it).
+            on_error: What becomes of records that do not decode or fail; the builder's
+                policy by default.
+        """
+        policy = self._on_error if on_error is None else on_error
+        return self._add(SourceNode(name, topic, start, policy))
+
+    def add_processor(
+        self,
+        name: str,
+        supplier: Callable[[], BaseProcessor[K, V, K2, V2]],
+        *parents: Node[K, V],
+        stores: Sequence[StoreSpec[Any]] = (),
+    ) -> Node[K2, V2]:
+        """Run a processor on what its parents forward.
+
+        Args:
+            name: Name of the node.
+            supplier: Makes a new processor at each call: a class, or a building block
+                such as `map_values(fn)`. Called here to learn what it makes.
+            parents: Where the records come from; at least one.
+            stores: Definitions of the stores that `context.store` may hand out, besides
+                those that the supplier brings (its attribute `stores`).
+
+        Raises:
+            TopologyError: The supplier makes no processor, or always the same one.
+        """
+        probe = _probe(name, supplier)
+        batch = isinstance(probe, BatchProcessor)
+        base: type = BatchProcessor if batch else Processor
+        k_in, v_in, k_out, v_out = type_arguments(type(probe), base)
+        node = ProcessorNode(
+            name,
+            cast("Callable[[], AnyProcessor]", supplier),
+            self._names(name, parents),
+            stores_of(name, supplier, stores),
+            keeps_key=type(probe).keeps_key,
+            batch=batch,
+            types_in=(k_in, v_in),
+            types_out=(k_out, v_out),
+        )
+        return self._add(node)
+
+    def repartition(
+        self,
+        name: str,
+        *parents: Node[K, V],
+        key: Serde[K],
+        value: Serde[V],
+        partitions: int | None = None,
+        partitioner: Partitioner = _MURMUR2,
+    ) -> Node[K, V]:
+        """Move records to the tasks that own their keys, inside one micro-batch.
+
+        Put it below a node that changes the key and above the next one with a store.
+
+        Args:
+            name: Name of the edge.
+            parents: Where the records come from.
+            key: Serde of the keys; its bytes decide the partition.
+            value: Serde of the values.
+            partitions: How many tasks the group below has. None: as many as its source
+                topics have, else as many as the group above.
+            partitioner: Which partition a key belongs to.
+        """
+        if partitions is not None and partitions < 1:
+            raise TopologyError(f"repartition {name!r}: partitions must be 1 or more")
+        node = RepartitionNode(
+            name, self._names(name, parents), key, value, partitions, partitioner, self._on_error
+        )
+        return self._add(node)
+
+    @overload
+    def add_sink(
+        self, name: str, target: Topic[K, V] | TopicChoice[K, V], *parents: Node[K, V]
+    ) -> None: ...
+    @overload
+    def add_sink(self, name: str, target: FunctionSink[K, V], *parents: Node[K, V]) -> None: ...
+    @overload
+    def add_sink(self, name: str, target: StdoutSink, *parents: Node[Any, Any]) -> None: ...
+    def add_sink(self, name: str, target: SinkTarget, *parents: Node[Any, Any]) -> None:
+        """Write records to a topic, to one chosen per record, to stdout or to a function.
+
+        Args:
+            name: Name of the node.
+            target: A `Topic`, `topic_by(...)`, `to_stdout()` or `to_function(...)`.
+            parents: Where the records come from.
+        """
+        self._add(SinkNode(name, target, self._names(name, parents)))
+
+    def branch(
+        self,
+        name: str,
+        parent: Node[K, V],
+        branches: Mapping[str, Callable[[K, V], bool]],
+        *,
+        default: str | None = None,
+    ) -> dict[str, Node[K, V]]:
+        """Send each record down the first branch whose predicate holds.
+
+        Args:
+            name: Name of the deciding node; branch nodes are `<name>.<branch>`.
+            parent: Where the records come from.
+            branches: Predicates by branch, asked in order.
+            default: Branch of records that none takes; None counts them as dropped with
+                the reason `no-branch`.
+
+        Returns:
+            A handle for each branch, the default's included.
+        """
+        labels = [*branches, *([default] if default is not None else [])]
+        supplier = Branch.supplier(name, branches, default)
+        root: Node[K, V] = self.add_processor(name, supplier, parent)
+        return {label: self._through(f"{name}.{label}", root) for label in labels}
+
+    def merge(self, name: str, *parents: Node[K, V]) -> Node[K, V]:
+        """Make one node out of several; the order between parents is theirs in the task."""
+        return self._through(name, *parents)
+
+    def mirror(self, name: str, parent: Node[K, V], to: Topic[K, V]) -> Node[K, V]:
+        """Copy a stream to a topic and go on with it; headers and timestamps stay."""
+        self.add_sink(name, to, parent)
+        return parent
+
+    def validate(
+        self, name: str, parent: Node[K, V], check: Callable[[K, V], str | None]
+    ) -> tuple[Node[K, V], Node[K, Invalid[V]]]:
+        """Divide records into valid ones, and others with the reason.
+
+        Args:
+            name: Name of the node; its two outputs are `<name>.valid`, `<name>.invalid`.
+            parent: Where the records come from.
+            check: Returns None for a good record, else the reason. A `ValueError` it
+                raises is a reason too.
+        """
+        root: Node[K, Any] = self.add_processor(name, Validate.supplier(name, check), parent)
+        valid: Node[K, V] = self._through(f"{name}.valid", root)
+        invalid: Node[K, Invalid[V]] = self._through(f"{name}.invalid", root)
+        return valid, invalid
+
+    def build(self) -> Topology:
+        """Check everything at once and return the immutable topology.
+
+        Raises:
+            TopologyError: With all problems found, sorted.
+        """
+        return validated(self.name, dict(self._nodes), tuple(self._problems))
+
+    def _through(self, name: str, *parents: Node[K, V]) -> Node[K, V]:
+        return self.add_processor(name, Through[K, V], *parents)
+
+    def _names(self, name: str, parents: Sequence[Node[Any, Any]]) -> tuple[str, ...]:
+        if not parents:
+            self._problems.append(f"node {name!r} has no parents")
+        for parent in parents:
+            if not isinstance(parent, Node):
+                raise TopologyError(
+                    f"a parent of node {name!r} is a {type(parent).__name__}, not a handle",
+                    hint="pass what add_source, add_processor or repartition returned",
+                )
+            if parent.builder is not self:
+                self._problems.append(f"node {name!r}: parent {parent.name!r} is another builder's")
+        return tuple(dict.fromkeys(parent.name for parent in parents))
+
+    def _add(self, node: AnyNode) -> Node[Any, Any]:
+        if not node.name:
+            self._problems.append("a node has an empty name")
+        if node.name in self._nodes:
+            self._problems.append(f"two nodes are named {node.name!r}")
+        else:
+            self._nodes[node.name] = node
+        return Node(node.name, self)
+
+
+def _probe(name: str, supplier: Callable[[], object]) -> AnyProcessor:
+    """Make a processor; say what is wrong with a supplier that does not."""
+    hint = "pass the class itself or a function that returns a new processor"
+    if not callable(supplier):
+        raise TopologyError(
+            f"the supplier of node {name!r} is a {type(supplier).__name__}, not a function",
+            hint=hint,
+        )
+    probe = supplier()
+    if not isinstance(probe, (Processor, BatchProcessor)):
+        raise TopologyError(
+            f"the supplier of node {name!r} made a {type(probe).__name__}, not a processor",
+            hint=hint,
+        )
+    if supplier() is probe:
+        raise TopologyError(
+            f"the supplier of node {name!r} returns the same processor at each call", hint=hint
+        )
+    return probe

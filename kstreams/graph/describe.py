@@ -1,0 +1,125 @@
+"""A topology as indented text, in the manner of Kafka Streams' `Topology#describe`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from kstreams.graph.nodes import (
+    AnyNode,
+    FunctionSink,
+    ProcessorNode,
+    RepartitionNode,
+    SinkNode,
+    SinkTarget,
+    SourceNode,
+    StdoutSink,
+)
+from kstreams.serde.base import Serde
+from kstreams.topic import Topic, TopicChoice
+
+if TYPE_CHECKING:
+    from kstreams.graph.topology import PartitionGroup, Topology
+
+__all__ = ("describe",)
+
+_PLAIN = re.compile(r"[\w.\-]+( [\w.\-]+)*")
+"""Names that need no quotes: nothing in them could be taken for part of the text."""
+
+
+def describe(topology: Topology) -> str:
+    """Return a topology as text: groups, their nodes, what leads to what, and stores.
+
+    Each node has its children behind `-->` and its parents behind `<--`. A repartition
+    edge stands in the group it leaves and in the group it enters. The text is the same
+    for equal topologies, and ends in a newline.
+    """
+    lines = [f"Topology: {_name(topology.name)}"]
+    for group in topology.groups:
+        lines.append(f"  Group: {_name(group.name)}")
+        lines.extend(f"    {line}" for line in _group(topology, group))
+    return "\n".join(lines) + "\n"
+
+
+def _group(topology: Topology, group: PartitionGroup) -> Iterator[str]:
+    for entry in group.entries:
+        above = next(other for other in topology.groups if entry in other.exits)
+        yield f"Repartition: {_name(entry.name)} (from group: {_name(above.name)})"
+        yield from _children(group, entry)
+    for node in group.nodes:
+        yield f"{_title(topology, node)}"
+        if not isinstance(node, (SinkNode, RepartitionNode)):
+            yield from _children(group, node)
+        if node.parents:
+            yield f"  <-- {_names(node.parents)}"
+    for spec in group.stores:
+        yield f"Store: {_name(spec.name)} ({spec.kind}, {_serdes(spec.key, spec.value)})"
+
+
+def _children(group: PartitionGroup, node: AnyNode) -> Iterator[str]:
+    names = [child.name for child in group.children(node.name)]
+    yield f"  --> {_names(names) or 'none'}"
+
+
+def _title(topology: Topology, node: AnyNode) -> str:
+    name = _name(node.name)
+    match node:
+        case SourceNode():
+            return f"Source: {name} ({', '.join(_source(node))})"
+        case ProcessorNode():
+            stores = _names([spec.name for spec in node.stores])
+            return f"Processor: {name} ({'batch, ' if node.batch else ''}stores: [{stores}])"
+        case RepartitionNode():
+            return f"Repartition: {name} ({', '.join(_edge(topology, node))})"
+        case SinkNode(target=target):
+            return f"Sink: {name} ({_target(target)})"
+
+
+def _source(node: SourceNode) -> Iterator[str]:
+    topic = node.topic
+    yield f"topic: {_name(topic.name)}"
+    yield _serdes(topic.key, topic.value)
+    if topic.nulls != "drop":
+        yield f"nulls: {topic.nulls}"
+    if topic.null_keys != "drop":
+        yield f"null keys: {topic.null_keys}"
+    if node.start != "earliest":
+        yield f"start: {node.start.isoformat() if isinstance(node.start, datetime) else node.start}"
+
+
+def _edge(topology: Topology, node: RepartitionNode) -> Iterator[str]:
+    below = next(group for group in topology.groups if node in group.entries)
+    yield f"to group: {_name(below.name)}"
+    yield _serdes(node.key, node.value)
+    if node.partitions is not None:
+        yield f"partitions: {node.partitions}"
+    if node.partitioner.name != "murmur2":
+        yield f"partitioner: {_name(node.partitioner.name)}"
+
+
+def _target(target: SinkTarget) -> str:
+    match target:
+        case Topic():
+            return f"topic: {_name(target.name)}, {_serdes(target.key, target.value)}"
+        case TopicChoice():
+            return f"topic: {_name(target.label)}, {_serdes(target.key, target.value)}"
+        case StdoutSink():
+            return "stdout"
+        case FunctionSink():
+            return f"function: {_name(target.label)}"
+
+
+def _serdes(key: Serde[Any], value: Serde[Any]) -> str:
+    return f"key: {_name(key.name)}, value: {_name(value.name)}"
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(_name(name) for name in names)
+
+
+def _name(name: str) -> str:
+    """Show a name; in quotes, with escapes, when it could be taken for something else."""
+    return name if _PLAIN.fullmatch(name) else json.dumps(name)

@@ -1,0 +1,120 @@
+"""Divide nodes into partition groups: connected by forwarding, or by a shared store."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping
+
+from kstreams.graph.nodes import AnyNode, ProcessorNode, RepartitionNode, SourceNode
+from kstreams.graph.topology import PartitionGroup
+
+__all__ = ("partition_groups", "topological_order")
+
+
+def topological_order(nodes: Mapping[str, AnyNode]) -> tuple[list[AnyNode], list[str]]:
+    """Order nodes so that parents come first, otherwise as they were added.
+
+    Returns:
+        The ordered nodes, and the names of those that lie on or below a cycle.
+    """
+    places = {name: place for place, name in enumerate(nodes)}
+    in_order = list(nodes.values())
+    missing = {node.name: len(set(node.parents)) for node in in_order}
+    children: dict[str, list[str]] = {name: [] for name in nodes}
+    for node in in_order:
+        for parent in dict.fromkeys(node.parents):
+            children[parent].append(node.name)
+    ready = [places[name] for name, count in missing.items() if count == 0]
+    placed: list[AnyNode] = []
+    while ready:
+        node = in_order[heapq.heappop(ready)]
+        placed.append(node)
+        for child in children[node.name]:
+            missing[child] -= 1
+            if missing[child] == 0:
+                heapq.heappush(ready, places[child])
+    return placed, [name for name, count in missing.items() if count > 0]
+
+
+class _Sets:
+    """Disjoint sets of names."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._parent = {name: name for name in names}
+
+    def find(self, name: str) -> str:
+        while self._parent[name] != name:
+            self._parent[name] = self._parent[self._parent[name]]
+            name = self._parent[name]
+        return name
+
+    def join(self, one: str, other: str) -> None:
+        self._parent[self.find(other)] = self.find(one)
+
+
+def partition_groups(ordered: list[AnyNode]) -> tuple[PartitionGroup, ...]:
+    """Divide topologically ordered nodes into groups, in topological order of the groups."""
+    edges = {node.name: node for node in ordered if isinstance(node, RepartitionNode)}
+    sets = _Sets(node.name for node in ordered)
+    entered: dict[str, str] = {}
+    user_of_store: dict[str, str] = {}
+    for node in ordered:
+        for parent in node.parents:
+            if parent in edges:
+                sets.join(entered.setdefault(parent, node.name), node.name)
+            else:
+                sets.join(parent, node.name)
+        if isinstance(node, ProcessorNode):
+            for spec in node.stores:
+                sets.join(user_of_store.setdefault(spec.name, node.name), node.name)
+    members: dict[str, list[AnyNode]] = {}
+    for node in ordered:
+        members.setdefault(sets.find(node.name), []).append(node)
+    groups = [_group(nodes, edges) for nodes in members.values()]
+    return tuple(_ordered(groups))
+
+
+def _group(nodes: list[AnyNode], edges: Mapping[str, RepartitionNode]) -> PartitionGroup:
+    entries = dict.fromkeys(p for node in nodes for p in node.parents if p in edges)
+    heads = [node.name for node in nodes if isinstance(node, SourceNode)] + list(entries)
+    return PartitionGroup(heads[0], tuple(nodes), tuple(edges[name] for name in entries))
+
+
+def _ordered(groups: list[PartitionGroup]) -> list[PartitionGroup]:
+    """Put each group behind those that its entries and topics come from, if that can be."""
+    by_exit = {edge.name: group.name for group in groups for edge in group.exits}
+    by_topic: dict[str, list[str]] = {}
+    for group in groups:
+        for sink in group.sinks:
+            name = getattr(sink.target, "name", None)
+            if name is not None:
+                by_topic.setdefault(name, []).append(group.name)
+
+    def needs(group: PartitionGroup, waiting: set[str]) -> bool:
+        edges = {by_exit[entry.name] for entry in group.entries}
+        topics = {g for s in group.sources for g in by_topic.get(s.topic.name, ())}
+        return bool((edges | topics) & (waiting - {group.name}))
+
+    placed: list[PartitionGroup] = []
+    waiting = list(groups)
+    while waiting:
+        names = {group.name for group in waiting}
+        ready = [group for group in waiting if not needs(group, names)]
+        if not ready:
+            ready = [_least_bound(waiting, by_exit, names)]
+        placed.extend(ready)
+        waiting = [group for group in waiting if group not in ready]
+    return placed
+
+
+def _least_bound(
+    waiting: list[PartitionGroup], by_exit: Mapping[str, str], names: set[str]
+) -> PartitionGroup:
+    """Break a cycle: never put a group before one that feeds it by an edge, if that can be.
+
+    It cannot when edges alone form a cycle, through a shared store; `build` reports that.
+    """
+    for group in waiting:
+        if not {by_exit[entry.name] for entry in group.entries} & (names - {group.name}):
+            return group
+    return waiting[0]

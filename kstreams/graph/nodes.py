@@ -1,0 +1,118 @@
+"""The nodes of a topology as data, and the typed handles that a user wires them with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, Literal, TypeVar
+
+from kstreams.partitioner import Partitioner
+from kstreams.processors.on_error import OnError
+from kstreams.processors.processor import BatchProcessor, Processor
+from kstreams.serde.base import Serde
+from kstreams.state.spec import StoreSpec
+from kstreams.topic import Topic, TopicChoice
+
+__all__ = (
+    "AnyNode",
+    "AnyProcessor",
+    "FunctionSink",
+    "Node",
+    "ProcessorNode",
+    "RepartitionNode",
+    "SinkNode",
+    "SinkTarget",
+    "SourceNode",
+    "Start",
+    "StdoutSink",
+)
+
+K = TypeVar("K")
+"""Type of the keys that leave a node."""
+V = TypeVar("V")
+"""Type of the values that leave a node."""
+
+Start = Literal["earliest", "latest"] | datetime
+"""Where a source begins when the app has no checkpoint yet; a time must have a zone."""
+
+AnyProcessor = Processor[Any, Any, Any, Any] | BatchProcessor[Any, Any, Any, Any]
+"""A processor of either form."""
+
+
+@dataclass(frozen=True)
+class Node(Generic[K, V]):
+    """A handle on a node of a builder; carries the types of what leaves the node."""
+
+    name: str
+    builder: object
+
+
+@dataclass(frozen=True)
+class SourceNode:
+    """Reads a topic."""
+
+    name: str
+    topic: Topic[Any, Any]
+    start: Start
+    on_error: OnError
+    parents: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ProcessorNode:
+    """Runs a processor for each record, or for tables of them."""
+
+    name: str
+    supplier: Callable[[], AnyProcessor]
+    parents: tuple[str, ...]
+    stores: tuple[StoreSpec[Any], ...]
+    keeps_key: bool
+    batch: bool
+    types_in: tuple[object, object]
+    types_out: tuple[object, object]
+
+
+@dataclass(frozen=True)
+class RepartitionNode:
+    """Moves records to the tasks that own their keys: an edge between two groups."""
+
+    name: str
+    parents: tuple[str, ...]
+    key: Serde[Any]
+    value: Serde[Any]
+    partitions: int | None
+    partitioner: Partitioner
+    on_error: OnError
+
+
+@dataclass(frozen=True)
+class StdoutSink:
+    """Prints each record on the driver's standard output, after its batch is committed."""
+
+    label: str = "stdout"
+
+
+@dataclass(frozen=True)
+class FunctionSink(Generic[K, V]):
+    """Calls a function with each record, on the executor; made by `to_function`."""
+
+    function: Callable[[Any], None]
+    label: str
+
+
+SinkTarget = Topic[Any, Any] | TopicChoice[Any, Any] | StdoutSink | FunctionSink[Any, Any]
+"""Where a sink writes to."""
+
+
+@dataclass(frozen=True)
+class SinkNode:
+    """Writes what arrives to a topic, to standard output or to a function."""
+
+    name: str
+    target: SinkTarget
+    parents: tuple[str, ...]
+
+
+AnyNode = SourceNode | ProcessorNode | RepartitionNode | SinkNode
+"""Any node of a topology."""

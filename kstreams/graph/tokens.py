@@ -1,0 +1,87 @@
+"""Runtime type tokens: what is left of types when the topology is built.
+
+They re-check each edge at `build()`, for wiring that no type checker has seen.
+`object` stands for "not known" and matches everything.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Annotated, Any, ForwardRef, TypeVar, Union, get_args, get_origin
+
+__all__ = ("accepts", "show", "type_arguments")
+
+_PROMOTED: dict[object, tuple[type, ...]] = {float: (int,), complex: (int, float)}
+"""What type checkers take for a number without being told."""
+
+
+def type_arguments(cls: type, base: type) -> tuple[object, ...]:
+    """Return the arguments that a class gives to the parameters of a generic base.
+
+    Type variables that are still open come out as `object`.
+    """
+    nothing: dict[object, object] = {}
+    bound = _bind(cls, base, nothing)
+    count = len(getattr(base, "__parameters__", ()))
+    if bound is None:
+        return (object,) * count
+    unknown = (TypeVar, str, ForwardRef)
+    return tuple(object if isinstance(token, unknown) else token for token in bound)
+
+
+def _bind(cls: type, base: type, given: dict[object, object]) -> tuple[object, ...] | None:
+    if cls is base:
+        return tuple(given.get(p, p) for p in getattr(base, "__parameters__", ()))
+    for parent in cls.__dict__.get("__orig_bases__", cls.__bases__):
+        origin = get_origin(parent) or parent
+        if not (isinstance(origin, type) and issubclass(origin, base)):
+            continue
+        parameters = getattr(origin, "__parameters__", ())
+        arguments: tuple[Any, ...] = get_args(parent) or parameters
+        known: dict[object, object] = {
+            parameter: _none_type(given.get(argument, argument))
+            if isinstance(argument, TypeVar)
+            else _none_type(argument)
+            for parameter, argument in zip(parameters, arguments, strict=False)
+        }
+        return _bind(origin, base, known)
+    return None
+
+
+def _none_type(token: object) -> object:
+    return type(None) if token is None else token
+
+
+def accepts(expected: object, actual: object) -> bool:
+    """Tell whether an input of type `expected` takes what an output of `actual` gives."""
+    expected, actual = _bare(expected), _bare(actual)
+    if expected in (object, Any) or actual in (object, Any) or expected == actual:
+        return True
+    if _is_union(actual):
+        return all(accepts(expected, part) for part in get_args(actual))
+    if _is_union(expected):
+        return any(accepts(part, actual) for part in get_args(expected))
+    wanted, got = get_origin(expected) or expected, get_origin(actual) or actual
+    if not (isinstance(wanted, type) and isinstance(got, type)):
+        return True
+    if wanted in _PROMOTED and got in _PROMOTED[wanted]:
+        return True
+    try:
+        return issubclass(got, wanted)
+    except TypeError:  # a protocol or a TypedDict: not to be known at run time
+        return True
+
+
+def _bare(token: object) -> object:
+    return get_args(token)[0] if get_origin(token) is Annotated else token
+
+
+def _is_union(token: object) -> bool:
+    return get_origin(token) in (Union, types.UnionType)
+
+
+def show(token: object) -> str:
+    """Show a type as a user writes it."""
+    if token is type(None):
+        return "None"
+    return token.__name__ if isinstance(token, type) and not get_args(token) else str(token)

@@ -1,0 +1,175 @@
+"""The built topology: immutable, validated, divided into partition groups."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from kstreams.graph.nodes import (
+    AnyNode,
+    ProcessorNode,
+    RepartitionNode,
+    SinkNode,
+    SourceNode,
+)
+from kstreams.state.spec import StoreSpec
+
+__all__ = ("PartitionGroup", "Topology")
+
+_SHAPE_VERSION = 2
+
+
+@dataclass(frozen=True)
+class PartitionGroup:
+    """Nodes connected by forwarding or by a shared store; Kafka Streams' sub-topology.
+
+    One task runs a group at one partition. `nodes` are in topological order and include
+    the repartition nodes that leave the group (`exits`); those that enter it are
+    `entries`. The name is its first source's or entry's.
+    """
+
+    name: str
+    nodes: tuple[AnyNode, ...]
+    entries: tuple[RepartitionNode, ...]
+
+    @property
+    def sources(self) -> tuple[SourceNode, ...]:
+        """Source nodes, in the order they were added."""
+        return tuple(node for node in self.nodes if isinstance(node, SourceNode))
+
+    @property
+    def processors(self) -> tuple[ProcessorNode, ...]:
+        """Processor nodes, in topological order."""
+        return tuple(node for node in self.nodes if isinstance(node, ProcessorNode))
+
+    @property
+    def sinks(self) -> tuple[SinkNode, ...]:
+        """Sink nodes, in the order they were added."""
+        return tuple(node for node in self.nodes if isinstance(node, SinkNode))
+
+    @property
+    def exits(self) -> tuple[RepartitionNode, ...]:
+        """Repartition nodes that take records out of the group."""
+        return tuple(node for node in self.nodes if isinstance(node, RepartitionNode))
+
+    @property
+    def stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Stores of the group, by name."""
+        found = {spec.name: spec for node in self.processors for spec in node.stores}
+        return tuple(found[name] for name in sorted(found))
+
+    def children(self, name: str) -> tuple[AnyNode, ...]:
+        """Nodes that read from a node (or from an entry), in the order they were added."""
+        return tuple(node for node in self.nodes if name in node.parents)
+
+
+@dataclass(frozen=True, eq=False)
+class Topology:
+    """What `TopologyBuilder.build` returns. Groups are in topological order."""
+
+    name: str
+    groups: tuple[PartitionGroup, ...]
+
+    @property
+    def nodes(self) -> Mapping[str, AnyNode]:
+        """All nodes by name, group by group."""
+        return MappingProxyType({node.name: node for group in self.groups for node in group.nodes})
+
+    @property
+    def sources(self) -> tuple[SourceNode, ...]:
+        """All source nodes."""
+        return tuple(node for group in self.groups for node in group.sources)
+
+    @property
+    def sinks(self) -> tuple[SinkNode, ...]:
+        """All sink nodes."""
+        return tuple(node for group in self.groups for node in group.sinks)
+
+    @property
+    def stores(self) -> tuple[StoreSpec[Any], ...]:
+        """All stores."""
+        return tuple(spec for group in self.groups for spec in group.stores)
+
+    def pipelines(self) -> tuple[tuple[PartitionGroup, ...], ...]:
+        """Return groups joined by repartition edges, in topological order: one query each."""
+        return tuple(_joined(self.groups))
+
+    def group_of_store(self, store: str) -> PartitionGroup:
+        """Return the group that a store belongs to; `KeyError` when there is none."""
+        for group in self.groups:
+            if any(spec.name == store for spec in group.stores):
+                return group
+        raise KeyError(store)
+
+    def shape(self) -> dict[str, Any]:
+        """Return what a checkpoint depends on, by group, as plain data.
+
+        Serdes and partitioners are named: they decide in which task, and as which bytes,
+        a key's state lies. Nodes that keep no state are left out: they may change freely.
+        """
+        return {
+            group.name: {
+                "sources": {
+                    node.topic.name: {
+                        "key": node.topic.key.name,
+                        "partitioner": node.topic.partitioner.name,
+                    }
+                    for node in sorted(group.sources, key=lambda node: node.topic.name)
+                },
+                "entries": {
+                    edge.name: {
+                        "key": edge.key.name,
+                        "value": edge.value.name,
+                        "partitions": edge.partitions,
+                        "partitioner": edge.partitioner.name,
+                    }
+                    for edge in sorted(group.entries, key=lambda edge: edge.name)
+                },
+                "stores": {spec.name: spec.schema() for spec in group.stores},
+            }
+            for group in self.groups
+        }
+
+    def fingerprint(self) -> str:
+        """Return the version of what it covers, and a digest of the topology's `shape`."""
+        text = json.dumps(self.shape(), sort_keys=True)
+        return f"{_SHAPE_VERSION}:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+    def describe(self) -> str:
+        """Return the topology as indented text, in Kafka Streams' manner."""
+        from kstreams.graph.describe import describe  # noqa: PLC0415  # pictures read this module
+
+        return describe(self)
+
+    def to_mermaid(self) -> str:
+        """Return a Mermaid flow chart of groups, nodes, stores and topics."""
+        from kstreams.graph.mermaid import to_mermaid  # noqa: PLC0415
+
+        return to_mermaid(self)
+
+    def to_dot(self) -> str:
+        """Return a Graphviz digraph of groups, nodes, stores and topics."""
+        from kstreams.graph.dot import to_dot  # noqa: PLC0415
+
+        return to_dot(self)
+
+
+def _joined(groups: tuple[PartitionGroup, ...]) -> Iterator[tuple[PartitionGroup, ...]]:
+    home = {group.name: group.name for group in groups}
+
+    def find(name: str) -> str:
+        while home[name] != name:
+            name = home[name]
+        return name
+
+    by_exit = {edge.name: group.name for group in groups for edge in group.exits}
+    for group in groups:
+        for entry in group.entries:
+            home[find(group.name)] = find(by_exit[entry.name])
+    roots = dict.fromkeys(find(group.name) for group in groups)
+    for root in roots:
+        yield tuple(group for group in groups if find(group.name) == root)

@@ -1,0 +1,241 @@
+"""All checks of a topology, gathered into one error."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kstreams.errors import TopologyError
+from kstreams.graph.groups import partition_groups, topological_order
+from kstreams.graph.nodes import (
+    AnyNode,
+    FunctionSink,
+    ProcessorNode,
+    RepartitionNode,
+    SinkNode,
+    SinkTarget,
+    SourceNode,
+    StdoutSink,
+)
+from kstreams.graph.tokens import accepts, show
+from kstreams.graph.topology import PartitionGroup, Topology
+from kstreams.serde.base import Serde
+from kstreams.topic import Topic, TopicChoice
+
+__all__ = ("validated",)
+
+_Types = tuple[object, object]
+
+
+def validated(name: str, nodes: Mapping[str, AnyNode], problems: tuple[str, ...]) -> Topology:
+    """Return the topology, or raise one `TopologyError` with every problem, sorted."""
+    found = [*problems, *_parents(nodes)]
+    if not any(isinstance(node, SourceNode) for node in nodes.values()):
+        found.append("there is no source: add one with add_source")
+    if found:
+        raise _error(name, found)
+    ordered, cyclic = topological_order(nodes)
+    if cyclic:
+        raise _error(name, [f"these nodes form a cycle: {', '.join(cyclic)}"])
+    found.extend([*_sources(ordered), *_stores(ordered), *_ends(ordered)])
+    found.extend(_types(ordered))
+    found.extend(_keys(ordered))
+    groups = partition_groups(ordered) if not found else ()
+    found.extend(_loops(groups))
+    if found:
+        raise _error(name, found)
+    return Topology(name, groups)
+
+
+def _error(name: str, problems: list[str]) -> TopologyError:
+    unique = tuple(sorted(set(problems)))
+    count = f"{len(unique)} problem{'s' if len(unique) > 1 else ''}"
+    return TopologyError(f"topology {name!r} has {count}:", problems=unique)
+
+
+def _parents(nodes: Mapping[str, AnyNode]) -> Iterator[str]:
+    for node in nodes.values():
+        for parent in node.parents:
+            if parent not in nodes:
+                near = difflib.get_close_matches(parent, nodes, 1)
+                guess = f" (did you mean {near[0]!r}?)" if near else ""
+                yield f"node {node.name!r}: unknown parent {parent!r}{guess}"
+            elif isinstance(nodes[parent], SinkNode):
+                yield f"node {node.name!r}: parent {parent!r} is a sink, which forwards nothing"
+
+
+def _sources(ordered: list[AnyNode]) -> Iterator[str]:
+    first: dict[str, str] = {}
+    for node in ordered:
+        if not isinstance(node, SourceNode):
+            continue
+        other = first.setdefault(node.topic.name, node.name)
+        if other != node.name:
+            yield (
+                f"sources {other!r} and {node.name!r} both read topic {node.topic.name!r}: "
+                "add it once and hang both below it"
+            )
+        start = node.start
+        if not isinstance(start, str) and start.tzinfo is None:
+            yield f"source {node.name!r}: start {start!r} has no time zone"
+        elif isinstance(start, str) and start not in ("earliest", "latest"):
+            yield f"source {node.name!r}: start {start!r} is not 'earliest', 'latest' or a datetime"
+        yield from _serdes(node.name, node.topic.key, node.topic.value)
+
+
+def _serdes(name: str, key: object, value: object) -> Iterator[str]:
+    for part, serde in (("key", key), ("value", value)):
+        if not isinstance(serde, Serde):
+            yield f"node {name!r}: its {part} has no serde, but {serde!r}"
+
+
+def _stores(ordered: list[AnyNode]) -> Iterator[str]:
+    seen: dict[str, tuple[Any, str]] = {}
+    for node in ordered:
+        if not isinstance(node, ProcessorNode):
+            continue
+        for spec in node.stores:
+            other, user = seen.setdefault(spec.name, (spec, node.name))
+            if other != spec:
+                yield (
+                    f"two different stores are named {spec.name!r} "
+                    f"(nodes {user!r} and {node.name!r}): give each its own name"
+                )
+            if not spec.name or "/" in spec.name or spec.name.startswith("__"):
+                yield f"node {node.name!r}: {spec.name!r} cannot name a store"
+
+
+def _ends(ordered: list[AnyNode]) -> Iterator[str]:
+    parents = {parent for node in ordered for parent in node.parents}
+    for node in ordered:
+        if isinstance(node, (SourceNode, RepartitionNode)) and node.name not in parents:
+            yield f"nothing reads from {node.name!r}"
+        if isinstance(node, RepartitionNode):
+            yield from _serdes(node.name, node.key, node.value)
+        if isinstance(node, SinkNode) and isinstance(node.target, (Topic, TopicChoice)):
+            yield from _serdes(node.name, node.target.key, node.target.value)
+
+
+def _outputs(ordered: list[AnyNode]) -> dict[str, _Types]:
+    """Return what leaves each node, as far as it is known."""
+    types: dict[str, _Types] = {}
+    for node in ordered:
+        match node:
+            case SourceNode(topic=topic):
+                types[node.name] = _topic_types(topic)
+            case RepartitionNode(key=key_serde, value=value_serde):
+                types[node.name] = (_token(key_serde), _token(value_serde))
+            case ProcessorNode(types_out=(key, value)):
+                if key is object and node.keeps_key:
+                    keys = {types[parent][0] for parent in node.parents}
+                    key = keys.pop() if len(keys) == 1 else object
+                types[node.name] = (key, value)
+            case SinkNode():
+                pass
+    return types
+
+
+def _token(serde: object) -> object:
+    return serde.type_token if isinstance(serde, Serde) else object
+
+
+def _topic_types(topic: Topic[Any, Any]) -> _Types:
+    key, value = _token(topic.key), _token(topic.value)
+    key = key if topic.null_keys == "drop" else _optional(key)
+    return key, value if topic.nulls == "drop" else _optional(value)
+
+
+def _optional(token: object) -> object:
+    if token is object or token is type(None):
+        return token
+    try:
+        return token | None  # type: ignore[operator]  # a runtime type token
+    except TypeError:
+        return object
+
+
+def _inputs(node: AnyNode) -> _Types:
+    """Return what a node takes, as far as it is known."""
+    match node:
+        case SinkNode():
+            return _sink_types(node.target)
+        case RepartitionNode():
+            return _token(node.key), _token(node.value)
+        case ProcessorNode():
+            return node.types_in
+        case SourceNode():
+            return object, object
+
+
+def _sink_types(target: SinkTarget) -> _Types:
+    match target:
+        case Topic():
+            return _topic_types(target)
+        case TopicChoice():
+            value = _token(target.value)
+            return _token(target.key), value if target.nulls == "drop" else _optional(value)
+        case StdoutSink() | FunctionSink():
+            return object, object
+
+
+def _types(ordered: list[AnyNode]) -> Iterator[str]:
+    outputs = _outputs(ordered)
+    for node in ordered:
+        wanted = _inputs(node)
+        for parent in node.parents:
+            for part, expected, actual in zip(
+                ("key", "value"), wanted, outputs[parent], strict=True
+            ):
+                if not accepts(expected, actual):
+                    yield (
+                        f"node {node.name!r} takes a {part} of type {show(expected)}, "
+                        f"but {parent!r} forwards {show(actual)}"
+                    )
+
+
+def _keys(ordered: list[AnyNode]) -> Iterator[str]:
+    """Find stateful nodes below a key change without a repartition."""
+    changed: dict[str, str | None] = {}
+    for node in ordered:
+        above = next((changed[p] for p in node.parents if changed.get(p)), None)
+        match node:
+            case SourceNode() | RepartitionNode():
+                changed[node.name] = None
+            case ProcessorNode():
+                if node.stores and above is not None:
+                    yield (
+                        f"node {node.name!r} has a store, but {above!r} above it may change "
+                        "the key: put builder.repartition(...) between them, or derive "
+                        f"{above!r} from FixedKeyProcessor if it keeps the key"
+                    )
+                changed[node.name] = above if node.keeps_key else node.name
+            case SinkNode():
+                pass
+
+
+def _loops(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
+    """Find repartition edges that lead back to where they come from, by a shared store."""
+    target = {entry.name: group.name for group in groups for entry in group.entries}
+    below = {group.name: {target[edge.name] for edge in group.exits} for group in groups}
+    for group in groups:
+        back = [
+            repr(edge.name)
+            for edge in group.exits
+            if group.name in _reached(target[edge.name], below)
+        ]
+        if back:
+            yield (
+                f"a repartition edge ({', '.join(back)}) leads back into its own group "
+                f"{group.name!r}: nodes on both sides share a store; give each side a store "
+                "of its own"
+            )
+
+
+def _reached(start: str, below: Mapping[str, set[str]]) -> set[str]:
+    """Return a group and all that edges lead to from it."""
+    reached, frontier = {start}, {start}
+    while frontier:
+        frontier = {after for name in frontier for after in below[name]} - reached
+        reached |= frontier
+    return reached

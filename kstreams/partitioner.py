@@ -1,0 +1,251 @@
+"""
+Which partition a key belongs to, by Kafka's own rule.
+
+One partitioner serves every edge that moves records between partitions, so
+that equal keys meet in the same task wherever they come from. Read
+`Partitioner` first, then `Murmur2Partitioner`, the default of Kafka's Java
+client. The bulk form is in `partitions_of`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from kstreams._murmur2 import ArrowKeys, murmur2_of, murmur2_of_column
+
+__all__ = (
+    "ArrowKeys",
+    "FunctionPartitioner",
+    "Murmur2Partitioner",
+    "Partitioner",
+    "murmur2",
+    "partition_by",
+    "partition_of",
+    "partitions_of",
+)
+
+
+class Partitioner(Protocol):
+    """
+    The rule that gives a key its partition.
+
+    It is a pure function of the key's bytes and the partition count, on every
+    machine and in every process. Two topics are co-partitioned only if their
+    partitioners compare equal, so an implementation needs value equality, and
+    it must pickle. A null key never reaches `partition`: spreading those is the
+    caller's work.
+    """
+
+    @property
+    def name(self) -> str:
+        """Return the name shown in descriptions and errors."""
+        ...
+
+    def partition(self, key: bytes, partitions: int) -> int:
+        """
+        Return the partition of one key, from 0 to `partitions` - 1.
+
+        Args:
+            key: The key as it is stored in the topic.
+            partitions: The topic's partition count, at least 1.
+
+        Raises:
+            ValueError: `partitions` is below 1.
+
+        """
+        ...
+
+    def partition_batch(self, keys: ArrowKeys, partitions: int) -> npt.NDArray[np.int32]:
+        """
+        Return the partition of each key of a column, -1 for a null key.
+
+        Args:
+            keys: Binary or string column; nulls allowed.
+            partitions: The topic's partition count, at least 1.
+
+        Returns:
+            One int32 a key, in the column's order; empty for an empty column.
+
+        Raises:
+            ValueError: `partitions` is below 1.
+
+        """
+        ...
+
+
+def murmur2(data: bytes) -> int:
+    """
+    Hash bytes as Kafka's Java client does.
+
+    Returns:
+        A signed 32-bit integer, negative for about half of all inputs.
+
+    Source: `org.apache.kafka.common.utils.Utils#murmur2`.
+
+    """
+    value = murmur2_of(data)
+    return value - 0x100000000 if value & 0x80000000 else value
+
+
+def partition_of(key: bytes, partitions: int) -> int:
+    """
+    Return the partition that Kafka's Java client picks for a key.
+
+    Args:
+        key: The key as it is stored in the topic; may be empty.
+        partitions: The topic's partition count, at least 1.
+
+    Raises:
+        ValueError: `partitions` is below 1.
+
+    Source: `BuiltInPartitioner#partitionForKey`.
+
+    """
+    if partitions < 1:
+        raise _bad_count(partitions)
+    return (murmur2_of(key) & 0x7FFFFFFF) % partitions
+
+
+def partitions_of(keys: ArrowKeys, partitions: int) -> npt.NDArray[np.int32]:
+    """
+    Return the partition of each key of an Arrow column.
+
+    Equal to `partition_of` key by key, without a Python object per key.
+
+    Args:
+        keys: A binary, string, large binary, large string or fixed-size binary
+            array, whole or sliced, or a chunked array of one. Strings count
+            by their UTF-8 bytes.
+        partitions: The topic's partition count, at least 1.
+
+    Returns:
+        One int32 a key, in the column's order, -1 for a null key; empty for an
+        empty column.
+
+    Raises:
+        TypeError: The column's type holds no bytes.
+        ValueError: `partitions` is below 1.
+
+    """
+    if partitions < 1:
+        raise _bad_count(partitions)
+    hashes = murmur2_of_column(keys)
+    hashes &= np.uint32(0x7FFFFFFF)
+    # Subtracting a vectorised quotient is several times faster than numpy's %.
+    quotients = hashes // np.uint32(partitions)
+    quotients *= np.uint32(partitions)
+    hashes -= quotients
+    found = hashes.view(np.int32)
+    if keys.null_count:
+        found[_null_mask(keys)] = -1
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Murmur2Partitioner:
+    """
+    Kafka's default: murmur2 of the key's bytes, modulo the partition count.
+
+    Any two instances are equal. Note that librdkafka's own default is another
+    rule (`consistent_random`): a producer of that family needs
+    `partitioner=murmur2_random` to agree.
+    """
+
+    name: str = field(default="murmur2", init=False)
+
+    def partition(self, key: bytes, partitions: int) -> int:
+        """Return the partition of one key; see `partition_of`."""
+        return partition_of(key, partitions)
+
+    def partition_batch(self, keys: ArrowKeys, partitions: int) -> npt.NDArray[np.int32]:
+        """Return the partition of each key; see `partitions_of`."""
+        return partitions_of(keys, partitions)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionPartitioner:
+    """
+    A partitioner made of the user's own function.
+
+    Equal to another one of the same name and the same function. The bulk form
+    calls the function once a key.
+    """
+
+    name: str
+    function: Callable[[bytes, int], int]
+
+    def partition(self, key: bytes, partitions: int) -> int:
+        """
+        Return the function's answer for one key.
+
+        Raises:
+            ValueError: `partitions` is below 1, or the answer is not one of
+                the topic's partitions.
+
+        """
+        if partitions < 1:
+            raise _bad_count(partitions)
+        found = self.function(key, partitions)
+        if not 0 <= found < partitions:
+            raise ValueError(
+                f"partitioner {self.name!r} gave partition {found}, expected 0 to "
+                f"{partitions - 1}\nHint: take the result modulo the partition count."
+            )
+        return found
+
+    def partition_batch(self, keys: ArrowKeys, partitions: int) -> npt.NDArray[np.int32]:
+        """Return the function's answer for each key, -1 for a null key."""
+        if partitions < 1:
+            raise _bad_count(partitions)
+        values: list[bytes | str | None] = keys.to_pylist()
+        return np.fromiter(
+            (
+                -1 if value is None else self.partition(_as_bytes(value), partitions)
+                for value in values
+            ),
+            dtype=np.int32,
+            count=len(values),
+        )
+
+
+def partition_by(
+    function: Callable[[bytes, int], int], *, name: str | None = None
+) -> FunctionPartitioner:
+    """
+    Make a partitioner of a function of a key's bytes and the partition count.
+
+    Args:
+        function: Pure, and picklable by the way it is defined: it runs on the
+            executors. It gives a number from 0 to the partition count - 1.
+        name: Shown in descriptions and errors; by default the function's own.
+
+    Example:
+        >>> by_length = partition_by(lambda key, count: len(key) % count, name="by-length")
+        >>> by_length.partition(b"seven77", 4)
+        3
+
+    """
+    return FunctionPartitioner(name or _function_name(function), function)
+
+
+def _null_mask(keys: ArrowKeys) -> npt.NDArray[np.bool_]:
+    mask: npt.NDArray[np.bool_] = np.asarray(keys.is_null())
+    return mask
+
+
+def _as_bytes(value: bytes | str) -> bytes:
+    return value.encode() if isinstance(value, str) else value
+
+
+def _function_name(function: Callable[[bytes, int], int]) -> str:
+    named: object = getattr(function, "__qualname__", None)
+    return named if isinstance(named, str) else type(function).__qualname__
+
+
+def _bad_count(partitions: int) -> ValueError:
+    return ValueError(f"partition count is {partitions}, expected at least 1")

@@ -1,0 +1,78 @@
+"""State backends, durable logs and serdes by name, found among the installed packages.
+
+A package offers one by an entry point of the group `kstreams.stores` (a class or function
+that makes a state backend, or the settings of a durable log) or `kstreams.serdes` (a serde,
+or a function that makes one).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from types import MappingProxyType
+from typing import Literal
+
+from kstreams.errors import PluginError
+
+__all__ = ("PluginGroup", "load_plugin", "plugin_names")
+
+PluginGroup = Literal["kstreams.stores", "kstreams.serdes"]
+"""The groups of entry points that the library looks at."""
+
+
+def plugin_names(group: PluginGroup) -> tuple[str, ...]:
+    """Return the names that installed packages offer, sorted; imports none of them.
+
+    The installed packages are looked at once a process.
+    """
+    return tuple(_found(group))
+
+
+def load_plugin(group: PluginGroup, name: str) -> object:
+    """Import what a name stands for, and nothing else.
+
+    Raises:
+        PluginError: No package offers the name, two packages offer different things by
+            it, or what is offered is not there.
+        ImportError: The plugin needs a package that is not installed; the text says
+            which one.
+    """
+    found = _found(group)
+    if name not in found:
+        raise PluginError(
+            f"nothing is called {name!r} in {group}, only {', '.join(found) or 'nothing'}",
+            hint=_guess(name, found),
+        )
+    first, *others = found[name]
+    if others:
+        claims = ", ".join(sorted(_claim(point) for point in found[name]))
+        raise PluginError(
+            f"several packages offer {name!r} in {group}: {claims}",
+            hint="uninstall all but one of them",
+        )
+    try:
+        return first.load()
+    except AttributeError as exc:
+        raise PluginError(f"{_claim(first)} is not there for {name!r} in {group}: {exc}") from exc
+
+
+@cache
+def _found(group: PluginGroup) -> Mapping[str, tuple[EntryPoint, ...]]:
+    """Collect entry points by name; two that mean the same count once."""
+    by_name: dict[str, dict[str, EntryPoint]] = {}
+    for point in entry_points(group=group):
+        by_name.setdefault(point.name, {}).setdefault(point.value, point)
+    return MappingProxyType({name: tuple(by_name[name].values()) for name in sorted(by_name)})
+
+
+def _claim(point: EntryPoint) -> str:
+    return f"{point.value} of {point.dist.name}" if point.dist else point.value
+
+
+def _guess(name: str, found: Mapping[str, object]) -> str:
+    near = difflib.get_close_matches(name, found, 1)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    return "install the package that offers it, or give the object itself"

@@ -1,0 +1,181 @@
+"""Aggregate records by key, without windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
+
+from kstreams.aggregators.aggregator import Aggregator
+from kstreams.aggregators.columns.form import column_form
+from kstreams.aggregators.columns.keys import has_key_codes
+from kstreams.aggregators.columns.stamped import StampedForm
+from kstreams.aggregators.reducing import reducing
+from kstreams.errors import TopologyError
+from kstreams.processors.aggregate_columns import AggregateColumns
+from kstreams.processors.bound import Bound
+from kstreams.processors.columnar import ColumnarProcessor, ColumnSource, Path
+from kstreams.processors.context import ProcessorContext
+from kstreams.processors.emission import OncePerBatch, OnUpdate, once_per_batch
+from kstreams.record import Record
+from kstreams.serde.base import Serde
+from kstreams.serde.layout import fixed_layout
+from kstreams.state.spec import StoreSpec
+from kstreams.state.timestamped_store import TimestampedStore
+
+__all__ = ("AggregateSupplier", "aggregate", "reduce")
+
+_ONCE = once_per_batch()
+
+K = TypeVar("K")
+"""Type of the keys."""
+V = TypeVar("V")
+"""Type of the values."""
+S = TypeVar("S")
+"""Type of the state."""
+A = TypeVar("A")
+"""Type of the results."""
+V_contra = TypeVar("V_contra", contravariant=True)
+"""Type of the values that come in."""
+A_co = TypeVar("A_co", covariant=True)
+"""Type of the results that are forwarded."""
+
+
+@dataclass(frozen=True)
+class AggregateSupplier(Generic[K, V_contra, A_co]):
+    """Makes the processors of `aggregate` and `reduce`, and brings their store."""
+
+    aggregator: Aggregator[Any, Any, Any, Any]
+    store: StoreSpec[Any]
+    emit: OnUpdate | OncePerBatch
+    path: Path
+
+    def __call__(self) -> Bound[K, V_contra, K, A_co]:
+        """Return a new processor."""
+        return _Aggregate(self.aggregator, self.store, self.emit)
+
+    @property
+    def stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the store."""
+        return (self.store,)
+
+    def columnar(self, source: ColumnSource) -> ColumnarProcessor | str:
+        """Return a new processor of whole columns, or why there is none."""
+        form = column_form(self.aggregator, source.value)
+        if form is None or fixed_layout(self.aggregator.state) is None:
+            return "the aggregator has no columnar form for such values"
+        if source.key != self.store.key or not has_key_codes(source.key):
+            return f"keys of {source.key.name} are not told apart by their bytes"
+        each = isinstance(self.emit, OnUpdate)
+        return AggregateColumns(StampedForm(form), self.store, source, each=each)
+
+
+def aggregate(
+    aggregator: Aggregator[K, V, S, A],
+    *,
+    store: StoreSpec[TimestampedStore[K, S]],
+    emit: OnUpdate | OncePerBatch = _ONCE,
+    path: Path = "auto",
+) -> AggregateSupplier[K, V, A]:
+    """Aggregate all records of a key, and forward results; brings its store.
+
+    A result's timestamp is the highest of its records. Null keys and null values are
+    dropped, as `null-key` and `null-value`.
+
+    Args:
+        aggregator: What becomes of the records.
+        store: Definition of the store: a `timestamped_store` whose `value` is the
+            aggregator's `state`.
+        emit: When results are forwarded: `once_per_batch()` (the default), or
+            `each_update()`.
+        path: `auto` aggregates whole columns where the results are the same: built-in
+            aggregators of numbers, right below sources. `record` never does; with
+            `vector` it is an error at the start if it cannot.
+
+    Raises:
+        TopologyError: The store is of another kind, or holds something else.
+
+    Source: `org.apache.kafka.streams.kstream.KGroupedStream#aggregate`.
+    """
+    if store.kind != "timestamped":
+        raise TopologyError(
+            f"store {store.name!r} is a {store.kind} store, but aggregate needs a timestamped one",
+            hint="define it with timestamped_store(...)",
+        )
+    if store.value != aggregator.state:
+        raise TopologyError(
+            f"store {store.name!r} holds values of {store.value.name}, but the aggregator's "
+            f"state is {aggregator.state.name}",
+            hint="give the store value=aggregator.state",
+        )
+    return AggregateSupplier(aggregator, store, emit, path)
+
+
+def reduce(
+    function: Callable[[V, V], V],
+    *,
+    store: StoreSpec[TimestampedStore[K, V]],
+    emit: OnUpdate | OncePerBatch = _ONCE,
+) -> AggregateSupplier[K, V, V]:
+    """Combine all values of a key, two at a time, and forward results.
+
+    Args:
+        function: Of what was and what comes, makes what is.
+        store: Definition of the store: a `timestamped_store`.
+        emit: When results are forwarded, as for `aggregate`.
+
+    Source: `org.apache.kafka.streams.kstream.KGroupedStream#reduce`.
+    """
+    return aggregate(reducing(function, store.value), store=store, emit=emit)
+
+
+class _Aggregate(Bound[K, V_contra, K, A_co]):
+    keeps_key: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        aggregator: Aggregator[Any, Any, Any, Any],
+        store: StoreSpec[Any],
+        emit: OnUpdate | OncePerBatch,
+    ) -> None:
+        self._aggregator = aggregator
+        self._store = store
+        self._emit = emit
+
+    def bind(self, context: ProcessorContext[K, A_co]) -> Callable[[Record[K, V_contra]], None]:
+        store: TimestampedStore[Any, Any] = context.store(self._store)
+        forward: Callable[[Record[Any, Any]], None] = context.forward
+        if isinstance(self._emit, OncePerBatch):
+            forward = context.hold(_last_of_each(self._store.key, forward))
+        drop, get, put = context.drop, store.get, store.put
+        aggregator = self._aggregator
+        init, add, result = aggregator.init, aggregator.add, aggregator.result
+
+        def process(record: Record[K, V_contra]) -> None:
+            key, latest = record.key, record.timestamp
+            if key is None or record.value is None:
+                drop("null-key" if key is None else "null-value")
+                return
+            before = get(key)
+            if before is None:
+                state = init(record)
+            else:
+                state, latest = add(before[0], record), max(before[1], latest)
+            put(key, state, latest)
+            forward(Record(key, result(state), latest, record.headers))
+
+        return process
+
+
+def _last_of_each(
+    key: Serde[Any], forward: Callable[[Record[Any, Any]], None]
+) -> Callable[[Sequence[Record[Any, Any]]], None]:
+    """Return what forwards the last record of each key, in the order of the first ones."""
+    by_object, encode = key.hashes_by_bytes, key.ordered.serialize
+
+    def release(records: Sequence[Record[Any, Any]]) -> None:
+        last = {(r.key if by_object else encode(r.key)): r for r in records}
+        for record in last.values():
+            forward(Record(record.key, record.value, record.timestamp))
+
+    return release

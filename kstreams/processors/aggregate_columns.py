@@ -1,0 +1,98 @@
+"""Aggregate whole columns by key, without windows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kstreams.aggregators.columns.grouping import grouped
+from kstreams.aggregators.columns.keys import KeyCodes
+from kstreams.aggregators.columns.stamped import StampedForm
+from kstreams.aggregators.columns.values import ValueColumn
+from kstreams.processors.columnar import STREAM_TIME, ColumnarProcessor, ColumnSource
+from kstreams.processors.context import BatchContext
+from kstreams.serde.layout import Columns
+from kstreams.serde.objects import objects_of
+from kstreams.state.entry_columns import EntryColumns
+from kstreams.state.spec import StoreSpec
+
+__all__ = ("AggregateColumns",)
+
+
+class AggregateColumns(ColumnarProcessor):
+    """The columnar form of `aggregate`.
+
+    Args:
+        form: What is made of the records.
+        store: Definition of the store.
+        source: What the records come from.
+        each: Forward each update, rather than the last of each batch and key.
+    """
+
+    def __init__(
+        self, form: StampedForm, store: StoreSpec[Any], source: ColumnSource, *, each: bool
+    ) -> None:
+        self._form = form
+        self._spec = store
+        self._source = source
+        self._each = each
+
+    @property
+    def reads_values(self) -> bool:
+        """Return whether the aggregator does, or null values may have to be dropped."""
+        return self._form.reads_values or self._source.nulls
+
+    def init(self, context: BatchContext) -> None:
+        """Get the store ready."""
+        super().init(context)
+        self._store: EntryColumns = context.store(self._spec).columns()
+        self._hold = context.hold(self._release)
+
+    def process_batch(self, table: pa.Table) -> None:
+        """Aggregate a table."""
+        table = self._without_nulls(table)
+        if not table.num_rows:
+            return
+        keys = KeyCodes(table.column("key").combine_chunks(), self._source.key)
+        groups = grouped(np.zeros(len(keys.codes), np.int64), keys.codes, len(keys))
+        values = ValueColumn(table.column("value").combine_chunks(), self._source.value)
+        lifted = self._form.lift(values, table.column("timestamp").to_numpy())
+        lifted = tuple(column[groups.order] for column in lifted)
+        handles = objects_of(keys.stored)
+        places, before = self._store.read(handles)
+        state = self._form.onto(before, places, self._form.reduce(lifted, groups.runs))
+        self._store.write(handles, state)
+        if self._each:
+            state = self._form.updates(lifted, groups, before, places)
+            typed = keys.typed.take(pa.array(keys.codes))
+            extra = {name: table.column(name) for name in ("headers", STREAM_TIME)}
+            self.context.forward(pa.table({**self._columns(typed, state), **extra}))
+        else:
+            order = np.argsort(groups.first)
+            typed = keys.typed.take(pa.array(order))
+            self._hold(self._columns(typed, tuple(column[order] for column in state)))
+
+    def _without_nulls(self, table: pa.Table) -> pa.Table:
+        for name in ("key", "value") if self.reads_values else ("key",):
+            nulls = table.column(name).null_count
+            if nulls:
+                self.context.drop(f"null-{name}", nulls)
+                table = table.filter(pc.is_valid(table.column(name)))
+        return table
+
+    def _columns(self, keys: pa.Array, state: Columns) -> dict[str, pa.Array]:
+        return {"key": keys, "value": self._form.result(state), "timestamp": pa.array(state[0])}
+
+    def _release(self, parts: Sequence[dict[str, pa.Array]]) -> None:
+        """Forward the last result of each key, in the order of the first ones."""
+        whole = pa.concat_tables([pa.table(part) for part in parts]).combine_chunks()
+        if len(parts) > 1:
+            found = whole.column("key").combine_chunks().dictionary_encode()
+            last = np.zeros(len(found.dictionary), np.int64)
+            np.maximum.at(last, found.indices.to_numpy(), np.arange(whole.num_rows))
+            whole = whole.take(pa.array(last))
+        self.context.forward(whole)

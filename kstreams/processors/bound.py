@@ -1,0 +1,34 @@
+"""The base of building blocks: `process` is a closure made once, in `init`."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+
+from kstreams.processors.context import ProcessorContext
+from kstreams.processors.processor import KIn, KOut, Processor, VIn, VOut
+from kstreams.record import Record
+
+__all__ = ("Bound",)
+
+
+class Bound(Processor[KIn, VIn, KOut, VOut]):
+    """A processor whose `process` is whatever `bind` returns.
+
+    The closure has the context's methods and the user's function in its cells, so that
+    a record costs no look-up of attributes. Whoever runs a processor reads its `process`
+    after `init`.
+    """
+
+    def init(self, context: ProcessorContext[KOut, VOut]) -> None:
+        """Keep the context, and put the closure in place of `process`."""
+        super().init(context)
+        self.process = self.bind(context)  # type: ignore[method-assign, assignment]  # same
+
+    @abstractmethod
+    def bind(self, context: ProcessorContext[KOut, VOut]) -> Callable[[Record[KIn, VIn]], None]:
+        """Return what handles a record, bound to a context."""
+
+    def process(self, record: Record[KIn, VIn]) -> None:
+        """Fail: `init` replaces this method."""
+        raise RuntimeError(f"{type(self).__name__}.process was called before init")

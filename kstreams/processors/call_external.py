@@ -1,0 +1,168 @@
+"""Ask a party outside of the topology, and ask again when it fails."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import ClassVar, TypeVar
+
+from kstreams.clock import Clock, SystemClock, to_ms
+from kstreams.errors import ProcessingError
+from kstreams.processors.bound import Bound
+from kstreams.processors.context import ProcessorContext
+from kstreams.processors.supplier import Supplier
+from kstreams.record import Record
+
+__all__ = ("call_external",)
+
+K = TypeVar("K")
+"""Type of the keys."""
+V = TypeVar("V")
+"""Type of the values that come in."""
+V2 = TypeVar("V2")
+"""Type of the values that are forwarded."""
+
+
+@dataclass(frozen=True)
+class _Retries:
+    """How often a failed call is made again, and after what delays.
+
+    The delays are `backoff`, twice that, four times, and so on, never above
+    `max_backoff`; without jitter, so that a replay takes the same course.
+
+    Args:
+        count: Calls after the first one; 0 calls once.
+        backoff: Delay before the second call.
+        max_backoff: Longest delay between two calls.
+        retry_on: Exceptions that are worth another call; others fail at once.
+        timeout: Time for all calls and delays of one record. No call is started that
+            would begin later; one that runs is not broken off. None: no limit.
+    """
+
+    count: int = 3
+    backoff: timedelta = timedelta(milliseconds=100)
+    max_backoff: timedelta = timedelta(seconds=10)
+    retry_on: tuple[type[Exception], ...] = (OSError,)
+    timeout: timedelta | None = None
+
+    def __post_init__(self) -> None:
+        if self.count < 0:
+            raise ValueError(f"the count of retries is {self.count}, expected 0 or more")
+        if min(self.backoff, self.max_backoff) < timedelta(0):
+            raise ValueError("a delay between calls cannot be negative")
+        if self.timeout is not None and self.timeout <= timedelta(0):
+            raise ValueError(f"the timeout is {self.timeout}, expected more than nothing")
+
+    def delays_ms(self) -> Iterator[int]:
+        """Yield the delay before each further call, in milliseconds."""
+        longest = to_ms(self.max_backoff)
+        delay = to_ms(self.backoff)
+        for _ in range(self.count):
+            yield min(delay, longest)
+            delay = min(delay * 2, longest)
+
+
+def call_external(
+    function: Callable[[Record[K, V]], V2],
+    *,
+    retries: int = 3,
+    backoff: timedelta = timedelta(milliseconds=100),
+    max_backoff: timedelta = timedelta(seconds=10),
+    retry_on: tuple[type[Exception], ...] = (OSError,),
+    timeout: timedelta | None = None,
+    sleep: Callable[[float], object] = time.sleep,
+    clock: Clock | None = None,
+) -> Supplier[K, V, K, V2]:
+    """Replace each value by the answer of a party outside, asking again when it fails.
+
+    Runs on the executor, one record after the other, at least once: a batch that is
+    tried again asks again, so give the other side something to know a repeated request
+    by. Key, timestamp and headers stay.
+
+    Args:
+        function: Asks; gets the whole record and returns the new value.
+        retries: Calls after the first one; 0 calls once.
+        backoff: Delay before the second call; it doubles from call to call.
+        max_backoff: Longest delay between two calls.
+        retry_on: Exceptions that are worth another call; others fail at once, as they
+            are. `OSError` covers connections and time-outs, those of most clients too.
+        timeout: Time for all calls and delays of one record; None: no limit. A call
+            that runs is not broken off: give the client a time-out of its own.
+        sleep: Waits for a number of seconds; a test gives its own.
+        clock: Measures `timeout`; the machine's clock by default.
+
+    Raises:
+        ProcessingError: From the processor, when the last call failed: the source's
+            `on_error` decides what becomes of the record. The exception is its cause.
+    """
+    policy = _Retries(retries, backoff, max_backoff, retry_on, timeout)
+    return partial(_CallExternal, function, policy, sleep, clock or SystemClock())
+
+
+class _CallExternal(Bound[K, V, K, V2]):
+    keeps_key: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        function: Callable[[Record[K, V]], V2],
+        retries: _Retries,
+        sleep: Callable[[float], object],
+        clock: Clock,
+    ) -> None:
+        self._function = function
+        self._retries = retries
+        self._sleep = sleep
+        self._clock = clock
+
+    def bind(self, context: ProcessorContext[K, V2]) -> Callable[[Record[K, V]], None]:
+        forward, function, retries = context.forward, self._function, self._retries
+        retry_on, again = retries.retry_on, self._again
+        now_ms = _no_time if retries.timeout is None else self._clock.now_ms
+
+        def process(record: Record[K, V]) -> None:
+            started_ms = now_ms()
+            try:
+                value = function(record)
+            except retry_on as exc:
+                value = again(record, exc, started_ms)
+            forward(Record(record.key, value, record.timestamp, record.headers))
+
+        return process
+
+    def _again(self, record: Record[K, V], failure: Exception, started_ms: int) -> V2:
+        calls = 1
+        for delay_ms in self._retries.delays_ms():
+            self._check_time(failure, calls, started_ms, delay_ms)
+            self._sleep(delay_ms / 1000)
+            calls += 1
+            try:
+                return self._function(record)
+            except self._retries.retry_on as exc:
+                failure = exc
+        raise _gave_up(failure, calls, "no retries are left") from failure
+
+    def _check_time(self, failure: Exception, calls: int, started_ms: int, delay_ms: int) -> None:
+        if self._retries.timeout is None:
+            return
+        limit_ms = to_ms(self._retries.timeout)
+        if self._clock.now_ms() - started_ms + delay_ms >= limit_ms:
+            reason = f"the next call would begin after the timeout of {limit_ms} ms"
+            raise _gave_up(failure, calls, reason) from failure
+
+
+def _no_time() -> int:
+    return 0
+
+
+def _gave_up(exc: Exception, calls: int, reason: str) -> ProcessingError:
+    times = "1 call" if calls == 1 else f"{calls} calls"
+    return ProcessingError(
+        f"an external party failed after {times}, and {reason}: {type(exc).__name__}: {exc}",
+        cause_type=f"{type(exc).__module__}.{type(exc).__qualname__}",
+        cause_traceback="".join(traceback.format_exception(type(exc), exc, exc.__traceback__)),
+        hint="set on_error on the source to skip such records or set them aside",
+    )

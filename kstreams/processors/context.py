@@ -1,0 +1,161 @@
+"""What a processor sees of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import Enum
+from typing import Any, Protocol, TypeVar
+
+import pyarrow as pa
+
+from kstreams.record import Record, RecordMetadata
+from kstreams.state.spec import S, StoreSpec
+
+__all__ = ("BatchContext", "Cancellable", "ProcessorContext", "PunctuationType", "TaskId")
+
+KOut_contra = TypeVar("KOut_contra", contravariant=True)
+"""Type of the keys that a processor forwards."""
+VOut_contra = TypeVar("VOut_contra", contravariant=True)
+"""Type of the values that a processor forwards."""
+
+
+class PunctuationType(Enum):
+    """The clock that a punctuator follows."""
+
+    STREAM_TIME = "stream-time"
+    """The task's highest record timestamp. Due times lie on the grid of the interval,
+    counted from 0; moves only with records."""
+
+    WALL_CLOCK_TIME = "wall-clock-time"
+    """The micro-batch's recorded wall time; first due one interval after the start."""
+
+
+@dataclass(frozen=True)
+class TaskId:
+    """A task: one partition group at one partition."""
+
+    group: str
+    partition: int
+
+    def __str__(self) -> str:
+        """Show as `group/partition`."""
+        return f"{self.group}/{self.partition}"
+
+
+class Cancellable(Protocol):
+    """A scheduled punctuator."""
+
+    def cancel(self) -> None:
+        """Never fire again, also after a restart."""
+        ...
+
+
+class _Common(Protocol):
+    """What record and batch processors share."""
+
+    @property
+    def node(self) -> str:
+        """The name of this node."""
+        ...
+
+    @property
+    def task(self) -> TaskId:
+        """The task that this processor works in."""
+        ...
+
+    @property
+    def stream_time(self) -> int:
+        """The highest timestamp the task has seen, ms since the epoch; -1 before any."""
+        ...
+
+    @property
+    def wall_time(self) -> int:
+        """The micro-batch's recorded wall time, ms since the epoch.
+
+        Equal on every attempt and replay of the batch: use it in place of a clock.
+        """
+        ...
+
+    def store(self, spec: StoreSpec[S]) -> S:
+        """Return a store that this node was registered with.
+
+        Raises:
+            TopologyError: The node was added without this store in `stores=[...]`.
+        """
+        ...
+
+    def schedule(
+        self,
+        interval: timedelta,
+        type: PunctuationType,  # noqa: A002  # Kafka Streams' own name for it
+        callback: Callable[[int], None],
+        *,
+        name: str | None = None,
+    ) -> Cancellable:
+        """Call `callback(now_ms)` at each interval. Only in `init`.
+
+        After a jump over several intervals it is called once, and stays on its grid.
+        Due times are task state: they survive batches and restarts, found again by the
+        node and `name` (by order of the calls when None).
+
+        Raises:
+            TopologyError: Called outside `init`, or the interval is under 1 ms.
+        """
+        ...
+
+    def hold(self, release: Callable[[Sequence[Any]], None]) -> Callable[[Any], None]:
+        """Return what holds objects back until the end of the micro-batch. Only in `init`.
+
+        `release` then gets all of them, in order, behind all records and punctuators of
+        the batch; parents before children. It is not called when nothing was held. What a
+        record has held that is skipped for failing is taken back.
+
+        Raises:
+            TopologyError: Called outside `init`.
+        """
+        ...
+
+    def drop(self, reason: str, count: int = 1) -> None:
+        """Count the present record, or several of a table, as dropped: such as `late`."""
+        ...
+
+
+class ProcessorContext(_Common, Protocol[KOut_contra, VOut_contra]):
+    """A record processor's side of the engine; valid from `init` to `close`."""
+
+    def forward(self, record: Record[KOut_contra, VOut_contra], /) -> None:
+        """Hand a record to every child, in the order they were added."""
+        ...
+
+    def forward_to(self, child: str, record: Record[KOut_contra, VOut_contra]) -> None:
+        """Hand a record to one child by its name.
+
+        Raises:
+            UnknownNodeError: There is no child of this name.
+        """
+        ...
+
+    @property
+    def metadata(self) -> RecordMetadata | None:
+        """Where the present record came from; None in `init` and in punctuators."""
+        ...
+
+
+class BatchContext(_Common, Protocol):
+    """A batch processor's side of the engine; valid from `init` to `close`."""
+
+    def forward(self, table: pa.Table, /) -> None:
+        """Hand a table to every child, in the order they were added.
+
+        Columns `key`, `value` (of the types of what the child reads: a batch processor
+        gets them as they are, a sink's serde takes its `arrow_type`, a record processor
+        gets Python objects), `timestamp` (int64, ms since the epoch, not null) and
+        optionally `headers` (null = none); others are ignored.
+        """
+        ...
+
+    def forward_to(self, child: str, table: pa.Table) -> None:
+        """Hand a table to one child by its name; `UnknownNodeError` when there is none."""
+        ...

@@ -1,0 +1,73 @@
+"""Keep the records that a predicate holds for, or those that it does not hold for.
+
+See `kstreams.processors.map` for the underscore in `filter_`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar, TypeVar
+
+from kstreams.processors.bound import Bound
+from kstreams.processors.context import ProcessorContext
+from kstreams.processors.supplier import Supplier
+from kstreams.record import Record
+
+__all__ = ("filter_", "filter_not")
+
+K = TypeVar("K")
+"""Type of the keys."""
+V = TypeVar("V")
+"""Type of the values."""
+
+
+def filter_(predicate: Callable[[K, V], bool]) -> Supplier[K, V, K, V]:
+    """Forward the records that a predicate holds for.
+
+    What is filtered out is not counted as dropped: that is what was asked for.
+
+    Args:
+        predicate: Takes key and value.
+
+    Source: `KStream#filter`.
+    """
+    return partial(_Filter, predicate)
+
+
+def filter_not(predicate: Callable[[K, V], bool]) -> Supplier[K, V, K, V]:
+    """Forward the records that a predicate does not hold for.
+
+    Args:
+        predicate: Takes key and value.
+
+    Source: `KStream#filterNot`.
+    """
+    return partial(_FilterNot, predicate)
+
+
+class _Filter(Bound[K, V, K, V]):
+    keeps_key: ClassVar[bool] = True
+
+    def __init__(self, predicate: Callable[[K, V], bool]) -> None:
+        self._predicate = predicate
+
+    def bind(self, context: ProcessorContext[K, V]) -> Callable[[Record[K, V]], None]:
+        forward, predicate = context.forward, self._predicate
+
+        def process(record: Record[K, V]) -> None:
+            if predicate(record.key, record.value):
+                forward(record)
+
+        return process
+
+
+class _FilterNot(_Filter[K, V]):
+    def bind(self, context: ProcessorContext[K, V]) -> Callable[[Record[K, V]], None]:
+        forward, predicate = context.forward, self._predicate
+
+        def process(record: Record[K, V]) -> None:
+            if not predicate(record.key, record.value):
+                forward(record)
+
+        return process

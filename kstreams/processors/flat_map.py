@@ -1,0 +1,54 @@
+"""Replace each key and value by any number of others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TypeVar
+
+from kstreams.processors.bound import Bound
+from kstreams.processors.context import ProcessorContext
+from kstreams.processors.supplier import Supplier
+from kstreams.record import Record
+
+__all__ = ("flat_map",)
+
+K = TypeVar("K")
+"""Type of the keys that come in."""
+V = TypeVar("V")
+"""Type of the values that come in."""
+K2 = TypeVar("K2")
+"""Type of the keys that are forwarded."""
+V2 = TypeVar("V2")
+"""Type of the values that are forwarded."""
+
+
+def flat_map(
+    function: Callable[[K, V], Iterable[tuple[K2, V2]]],
+) -> Supplier[K, V, K2, V2]:
+    """Forward a record for each pair that a function makes, in its order.
+
+    Timestamp and headers stay. Counts as changing the key: what has a store below needs
+    a repartition between.
+
+    Args:
+        function: Makes pairs of key and value of a key and value, or none.
+
+    Source: `KStream#flatMap`.
+    """
+    return partial(_FlatMap, function)
+
+
+class _FlatMap(Bound[K, V, K2, V2]):
+    def __init__(self, function: Callable[[K, V], Iterable[tuple[K2, V2]]]) -> None:
+        self._function = function
+
+    def bind(self, context: ProcessorContext[K2, V2]) -> Callable[[Record[K, V]], None]:
+        forward, function = context.forward, self._function
+
+        def process(record: Record[K, V]) -> None:
+            timestamp, headers = record.timestamp, record.headers
+            for key, value in function(record.key, record.value):
+                forward(Record(key, value, timestamp, headers))
+
+        return process

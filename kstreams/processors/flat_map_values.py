@@ -1,0 +1,51 @@
+"""Replace each value by any number of others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import ClassVar, TypeVar
+
+from kstreams.processors.bound import Bound
+from kstreams.processors.context import ProcessorContext
+from kstreams.processors.supplier import Supplier
+from kstreams.record import Record
+
+__all__ = ("flat_map_values",)
+
+K = TypeVar("K")
+"""Type of the keys."""
+V = TypeVar("V")
+"""Type of the values that come in."""
+V2 = TypeVar("V2")
+"""Type of the values that are forwarded."""
+
+
+def flat_map_values(function: Callable[[V], Iterable[V2]]) -> Supplier[K, V, K, V2]:
+    """Forward a record for each value that a function makes of a value, in its order.
+
+    Key, timestamp and headers stay.
+
+    Args:
+        function: Makes new values of a value, or none.
+
+    Source: `KStream#flatMapValues`.
+    """
+    return partial(_FlatMapValues, function)
+
+
+class _FlatMapValues(Bound[K, V, K, V2]):
+    keeps_key: ClassVar[bool] = True
+
+    def __init__(self, function: Callable[[V], Iterable[V2]]) -> None:
+        self._function = function
+
+    def bind(self, context: ProcessorContext[K, V2]) -> Callable[[Record[K, V]], None]:
+        forward, function = context.forward, self._function
+
+        def process(record: Record[K, V]) -> None:
+            key, timestamp, headers = record.key, record.timestamp, record.headers
+            for value in function(record.value):
+                forward(Record(key, value, timestamp, headers))
+
+        return process

@@ -1,0 +1,24 @@
+"""Interceptors: code of the user's around each call of `process`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from kstreams.processors.context import TaskId
+from kstreams.record import Record
+
+__all__ = ("Interceptor",)
+
+
+class Interceptor(Protocol):
+    """Wraps `process` of every record processor: for tracing, timing, logging.
+
+    Must be picklable. The first one of a list is the outermost.
+    """
+
+    def bind(
+        self, node: str, task: TaskId, process: Callable[[Record[Any, Any]], None]
+    ) -> Callable[[Record[Any, Any]], None]:
+        """Return what is called in place of `process`; called once a node and batch."""
+        ...

@@ -1,0 +1,55 @@
+"""Replace each key and value by what a function makes of them.
+
+The function is called `map_`, and its sibling `filter_`: they are Kafka Streams' words,
+with the underscore that PEP 8 gives to names a builtin has already. `from kstreams import
+map` would silently break every other `map(...)` of the importing module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from kstreams.processors.bound import Bound
+from kstreams.processors.context import ProcessorContext
+from kstreams.processors.supplier import Supplier
+from kstreams.record import Record
+
+__all__ = ("map_",)
+
+K = TypeVar("K")
+"""Type of the keys that come in."""
+V = TypeVar("V")
+"""Type of the values that come in."""
+K2 = TypeVar("K2")
+"""Type of the keys that are forwarded."""
+V2 = TypeVar("V2")
+"""Type of the values that are forwarded."""
+
+
+def map_(function: Callable[[K, V], tuple[K2, V2]]) -> Supplier[K, V, K2, V2]:
+    """Replace each key and value; timestamp and headers stay.
+
+    Counts as changing the key: what has a store below needs a repartition between.
+
+    Args:
+        function: Makes a new key and value of a key and value.
+
+    Source: `KStream#map`.
+    """
+    return partial(_Map, function)
+
+
+class _Map(Bound[K, V, K2, V2]):
+    def __init__(self, function: Callable[[K, V], tuple[K2, V2]]) -> None:
+        self._function = function
+
+    def bind(self, context: ProcessorContext[K2, V2]) -> Callable[[Record[K, V]], None]:
+        forward, function = context.forward, self._function
+
+        def process(record: Record[K, V]) -> None:
+            key, value = function(record.key, record.value)
+            forward(Record(key, value, record.timestamp, record.headers))
+
+        return process

@@ -1,0 +1,43 @@
+"""What becomes of a record that does not decode, or whose processing fails."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from kstreams.partitioner import Murmur2Partitioner
+from kstreams.serde import BYTES
+from kstreams.topic import Topic
+
+__all__ = ("DeadLetter", "OnError", "dead_letter_topic")
+
+
+@dataclass(frozen=True)
+class DeadLetter:
+    """Send the record as it came to a topic, with the reason in its headers.
+
+    The headers `kstreams-error-class`, `-message`, `-node`, `-topic`, `-partition`,
+    `-offset` are added behind the record's own; key, value, timestamp stay as they are.
+
+    Args:
+        topic: Name of the dead-letter topic.
+    """
+
+    topic: str
+
+
+OnError = Literal["fail", "skip"] | DeadLetter
+"""Stop the app (the default; after a restart the record comes again), count it and go on,
+or set it aside. In each case nothing remains of what the record had done."""
+
+
+def dead_letter_topic(policy: DeadLetter) -> Topic[bytes | None, bytes | None]:
+    """Return the topic that a policy writes to."""
+    return Topic(
+        policy.topic,
+        BYTES,
+        BYTES,
+        nulls="pass",
+        null_keys="pass",
+        partitioner=Murmur2Partitioner(),
+    )

@@ -1,0 +1,48 @@
+"""Look at records as they go by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar, TypeVar
+
+from kstreams.processors.bound import Bound
+from kstreams.processors.context import ProcessorContext
+from kstreams.processors.supplier import Supplier
+from kstreams.record import Record
+
+__all__ = ("peek",)
+
+K = TypeVar("K")
+"""Type of the keys."""
+V = TypeVar("V")
+"""Type of the values."""
+
+
+def peek(function: Callable[[K, V], object]) -> Supplier[K, V, K, V]:
+    """Call a function with each key and value, then forward the record as it is.
+
+    Runs on the executor, at least once: a batch that is tried again calls it again.
+
+    Args:
+        function: What it returns is not looked at.
+
+    Source: `KStream#peek`.
+    """
+    return partial(_Peek, function)
+
+
+class _Peek(Bound[K, V, K, V]):
+    keeps_key: ClassVar[bool] = True
+
+    def __init__(self, function: Callable[[K, V], object]) -> None:
+        self._function = function
+
+    def bind(self, context: ProcessorContext[K, V]) -> Callable[[Record[K, V]], None]:
+        forward, function = context.forward, self._function
+
+        def process(record: Record[K, V]) -> None:
+            function(record.key, record.value)
+            forward(record)
+
+        return process

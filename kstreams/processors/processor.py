@@ -1,0 +1,107 @@
+"""The classes that users derive their processors from."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, Generic, TypeVar
+
+import pyarrow as pa
+
+from kstreams.processors.context import BatchContext, ProcessorContext
+from kstreams.record import Record
+
+__all__ = (
+    "BaseProcessor",
+    "BatchProcessor",
+    "FixedKeyBatchProcessor",
+    "FixedKeyProcessor",
+    "K",
+    "KIn",
+    "KOut",
+    "Processor",
+    "VIn",
+    "VOut",
+)
+
+K = TypeVar("K")
+"""Type of keys that stay as they are."""
+KIn = TypeVar("KIn", contravariant=True)
+"""Type of the keys that come in."""
+VIn = TypeVar("VIn", contravariant=True)
+"""Type of the values that come in."""
+KOut = TypeVar("KOut", covariant=True)
+"""Type of the keys that are forwarded."""
+VOut = TypeVar("VOut", covariant=True)
+"""Type of the values that are forwarded."""
+
+
+class BaseProcessor(ABC, Generic[KIn, VIn, KOut, VOut]):
+    """What `Processor` and `BatchProcessor` have in common; derive from one of those.
+
+    One class above both, so that `TopologyBuilder.add_processor` has one signature:
+    type checkers infer lambdas through a plain signature, but not through overloads.
+    """
+
+    keeps_key: ClassVar[bool] = False
+    """True when every record is forwarded under the key it came with."""
+
+    def close(self) -> None:
+        """Let go of what `init` took."""
+
+
+class Processor(BaseProcessor[KIn, VIn, KOut, VOut]):
+    """Handles one record at a time, on the executor.
+
+    An instance serves one task for one micro-batch or more: what must last belongs into
+    a store. Raise to fail: the source's `on_error` decides what becomes of the record,
+    and no effect of it remains. Counts as changing the key; derive from
+    `FixedKeyProcessor` when it does not.
+
+    Source: `org.apache.kafka.streams.processor.api.Processor`.
+    """
+
+    def init(self, context: ProcessorContext[KOut, VOut]) -> None:
+        """Get ready; may run for every micro-batch. Keeps the context by default."""
+        self.context = context
+
+    @abstractmethod
+    def process(self, record: Record[KIn, VIn]) -> None:
+        """Handle a record; forward any number of records by the context."""
+
+
+class FixedKeyProcessor(Processor[K, VIn, K, VOut]):
+    """A processor that forwards every record under the key it came with.
+
+    So what follows stays in the right partition, and needs no repartition.
+
+    Source: `org.apache.kafka.streams.processor.api.FixedKeyProcessor`.
+    """
+
+    keeps_key: ClassVar[bool] = True
+
+
+class BatchProcessor(BaseProcessor[KIn, VIn, KOut, VOut]):
+    """Handles many records at a time as one Arrow table, on the executor.
+
+    `process_batch` gets the records of a micro-batch in the order a record processor
+    would get them, cut after each record that makes a punctuator due. Columns: `key` and
+    `value` (of the serde's `arrow_type`; null where nulls pass), `timestamp` (int64, ms
+    since the epoch), `partition` (int32), `offset` (int64) - both null below a processor
+    that makes new records -, `headers` (list of struct `key` string, `value` binary;
+    null = none). The table is never empty. What it does must not depend on where the
+    table is cut, if results shall not depend on batches.
+    """
+
+    def init(self, context: BatchContext) -> None:
+        """Get ready; may run for every micro-batch. Keeps the context by default."""
+        self.context = context
+
+    @abstractmethod
+    def process_batch(self, table: pa.Table) -> None:
+        """Handle a table; forward any number of tables by the context."""
+
+
+class FixedKeyBatchProcessor(BatchProcessor[K, VIn, K, VOut]):
+    """A batch processor that forwards only keys that came in."""
+
+    keeps_key: ClassVar[bool] = True

@@ -1,0 +1,48 @@
+"""Put each record under another key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from kstreams.processors.bound import Bound
+from kstreams.processors.context import ProcessorContext
+from kstreams.processors.supplier import Supplier
+from kstreams.record import Record
+
+__all__ = ("rekey",)
+
+K = TypeVar("K")
+"""Type of the keys that come in."""
+V = TypeVar("V")
+"""Type of the values."""
+K2 = TypeVar("K2")
+"""Type of the keys that are forwarded."""
+
+
+def rekey(function: Callable[[K, V], K2]) -> Supplier[K, V, K2, V]:
+    """Replace each key; value, timestamp and headers stay.
+
+    Counts as changing the key: what has a store below needs a repartition between.
+
+    Args:
+        function: Makes a new key of a key and value.
+
+    Source: `KStream#selectKey`.
+    """
+    return partial(_Rekey, function)
+
+
+class _Rekey(Bound[K, V, K2, V]):
+    def __init__(self, function: Callable[[K, V], K2]) -> None:
+        self._function = function
+
+    def bind(self, context: ProcessorContext[K2, V]) -> Callable[[Record[K, V]], None]:
+        forward, function = context.forward, self._function
+
+        def process(record: Record[K, V]) -> None:
+            value = record.value
+            forward(Record(function(record.key, value), value, record.timestamp, record.headers))
+
+        return process

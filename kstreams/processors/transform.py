@@ -1,0 +1,84 @@
+"""Processors made of a function that sees the whole record: timestamp and headers too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import ClassVar, TypeVar
+
+from kstreams.processors.bound import Bound
+from kstreams.processors.context import ProcessorContext
+from kstreams.processors.supplier import Supplier
+from kstreams.record import Record
+
+__all__ = ("transform", "transform_values")
+
+K = TypeVar("K")
+"""Type of the keys that come in."""
+V = TypeVar("V")
+"""Type of the values that come in."""
+K2 = TypeVar("K2")
+"""Type of the keys that are forwarded."""
+V2 = TypeVar("V2")
+"""Type of the values that are forwarded."""
+
+
+def transform(
+    function: Callable[[Record[K, V]], Iterable[Record[K2, V2]]],
+) -> Supplier[K, V, K2, V2]:
+    """Forward every record that a function makes of a record, in its order.
+
+    Counts as changing the key: what has a store below needs a repartition between.
+
+    Args:
+        function: Makes records of a record, or none; a generator does well.
+
+    Source: `KStream#process` with a processor that has no store.
+    """
+    return partial(_Transform, function)
+
+
+def transform_values(
+    function: Callable[[Record[K, V]], Iterable[V2]],
+) -> Supplier[K, V, K, V2]:
+    """Forward every value that a function makes of a record, in its order.
+
+    Key, timestamp and headers stay.
+
+    Args:
+        function: Makes values of a record, or none.
+
+    Source: `KStream#processValues` with a processor that has no store.
+    """
+    return partial(_TransformValues, function)
+
+
+class _Transform(Bound[K, V, K2, V2]):
+    def __init__(self, function: Callable[[Record[K, V]], Iterable[Record[K2, V2]]]) -> None:
+        self._function = function
+
+    def bind(self, context: ProcessorContext[K2, V2]) -> Callable[[Record[K, V]], None]:
+        forward, function = context.forward, self._function
+
+        def process(record: Record[K, V]) -> None:
+            for made in function(record):
+                forward(made)
+
+        return process
+
+
+class _TransformValues(Bound[K, V, K, V2]):
+    keeps_key: ClassVar[bool] = True
+
+    def __init__(self, function: Callable[[Record[K, V]], Iterable[V2]]) -> None:
+        self._function = function
+
+    def bind(self, context: ProcessorContext[K, V2]) -> Callable[[Record[K, V]], None]:
+        forward, function = context.forward, self._function
+
+        def process(record: Record[K, V]) -> None:
+            key, timestamp, headers = record.key, record.timestamp, record.headers
+            for value in function(record):
+                forward(Record(key, value, timestamp, headers))
+
+        return process

@@ -1,0 +1,52 @@
+"""The processor behind `TopologyBuilder.validate`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from kstreams.processors.processor import FixedKeyProcessor
+from kstreams.processors.supplier import Supplier
+from kstreams.record import Record
+
+__all__ = ("Invalid", "Validate")
+
+K = TypeVar("K")
+"""Type of the keys."""
+V = TypeVar("V")
+"""Type of the values."""
+
+
+@dataclass(frozen=True)
+class Invalid(Generic[V]):
+    """A value that did not pass a check, and why."""
+
+    value: V
+    reason: str
+
+
+class Validate(FixedKeyProcessor[K, V, Any]):
+    """Forwards good records to one child, and `Invalid` ones to the other."""
+
+    def __init__(self, name: str, check: Callable[[K, V], str | None]) -> None:
+        self._valid = f"{name}.valid"
+        self._invalid = f"{name}.invalid"
+        self._check = check
+
+    @classmethod
+    def supplier(cls, name: str, check: Callable[[K, V], str | None]) -> Supplier[K, V, K, Any]:
+        """Return a supplier of such processors."""
+        return partial(cls, name, check)
+
+    def process(self, record: Record[K, V]) -> None:
+        """Check the record and route it."""
+        try:
+            reason = self._check(record.key, record.value)
+        except ValueError as exc:
+            reason = f"{type(exc).__name__}: {exc}"
+        if reason is None:
+            self.context.forward_to(self._valid, record)
+        else:
+            self.context.forward_to(self._invalid, record.with_value(Invalid(record.value, reason)))

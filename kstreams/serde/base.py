@@ -1,0 +1,156 @@
+"""The contract of a serde: one type's way to bytes and back, singly and in bulk."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+import pyarrow as pa
+
+from kstreams.errors import DeserializationError, SerializationError
+from kstreams.serde.objects import objects_of
+
+__all__ = ("Serde",)
+
+_UNDECODED = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_null)
+"""Columns of what is written as it is."""
+
+T = TypeVar("T")
+"""The type that a serde converts."""
+
+
+class Serde(ABC, Generic[T]):
+    """Converts objects of one type to bytes and back.
+
+    Implement `serialize` and `deserialize`; the bulk forms then work by themselves and
+    are worth overriding for speed. Serdes are immutable, compare by value and can be
+    pickled: they travel to executors and their `name` is recorded with the state.
+    None never reaches a serde: it is a null key or a tombstone. `NONE` is the exception
+    that proves it.
+    """
+
+    __slots__ = ()
+
+    name: str
+    """Stable name of the format, such as `int64`; recorded with the state."""
+
+    type_token: object = object
+    """The Python type, for the check of edges at `build()`; `object` matches any."""
+
+    immutable: bool = False
+    """True when objects can be kept and written later: nobody can change them."""
+
+    hashes_by_bytes: bool = False
+    """True when objects are hashable, and equal exactly when their bytes are equal."""
+
+    arrow_type: pa.DataType = pa.binary()
+    """Type of the column that `process_batch` sees; `binary` means undecoded bytes."""
+
+    @abstractmethod
+    def serialize(self, value: T) -> bytes:
+        """Convert an object.
+
+        Raises:
+            SerializationError: It is not what this serde writes.
+        """
+
+    @abstractmethod
+    def deserialize(self, data: bytes) -> T:
+        """Convert bytes.
+
+        Raises:
+            DeserializationError: They are not what this serde reads.
+        """
+
+    @property
+    def ordered(self) -> Serde[T]:
+        """The serde whose bytes sort as the objects do; stores keep keys in it."""
+        return self
+
+    def serialize_many(self, values: Sequence[T | None]) -> pa.Array:
+        """Convert many objects to a `binary` array; None becomes null.
+
+        Raises:
+            SerializationError: As `serialize`, for the first object that fails.
+        """
+        serialize = self.serialize
+        return pa.array(
+            [None if value is None else serialize(value) for value in values], pa.binary()
+        )
+
+    def deserialize_many(self, data: pa.Array) -> list[T | None]:
+        """Convert a `binary` array to objects; null becomes None.
+
+        Raises:
+            DeserializationError: As `deserialize`, for the first element that fails.
+        """
+        deserialize = self.deserialize
+        return [None if item is None else deserialize(item) for item in objects_of(data)]
+
+    def to_arrow(self, data: pa.Array) -> pa.Array:
+        """Convert a `binary` array to one of `arrow_type`; null stays null.
+
+        Raises:
+            DeserializationError: As `deserialize_many`.
+        """
+        if self.arrow_type == pa.binary():
+            return data
+        return pa.array(self.deserialize_many(data), self.arrow_type)
+
+    def from_arrow(self, column: pa.Array) -> pa.Array:
+        """Convert an array to a `binary` array; null stays null.
+
+        Columns of `arrow_type`, and nulls; others by way of their objects.
+
+        Raises:
+            SerializationError: As `serialize_many`.
+        """
+        kind, own = column.type, self.arrow_type == pa.binary()
+        if not own or not any(is_it(kind) for is_it in _UNDECODED):
+            return self.serialize_many(objects_of(column))
+        return self._cast(column, *_UNDECODED)
+
+    def _cast(self, column: pa.Array, *accepted: Callable[[pa.DataType], bool]) -> pa.Array:
+        """Make `column` one of `arrow_type`, from nulls or a type that a check accepts."""
+        if column.type == self.arrow_type:
+            return column
+        if not (pa.types.is_null(column.type) or any(is_it(column.type) for is_it in accepted)):
+            raise SerializationError(
+                f"expected a column of {self.arrow_type} for {self.name}, got {column.type}"
+            )
+        try:
+            return column.cast(self.arrow_type)
+        except pa.ArrowInvalid as exc:
+            raise SerializationError(
+                f"a column of {column.type} does not convert to {self.name}: {exc}"
+            ) from exc
+
+    def field(self, column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
+        """Take one field out of each value of a `to_arrow` column; null stays null.
+
+        Worth overriding where one field can be had without the others.
+
+        Args:
+            column: The values.
+            name: An attribute of the objects, or a key of dicts.
+            kind: Type of the field.
+
+        Raises:
+            DeserializationError: As `deserialize_many`, or a field is of another type.
+        """
+        objects = (
+            self.deserialize_many(column) if self.arrow_type == pa.binary() else objects_of(column)
+        )
+        fields = [
+            None if item is None else item[name] if isinstance(item, dict) else getattr(item, name)
+            for item in objects
+        ]
+        try:
+            return pa.array(fields, kind)
+        except pa.ArrowException as exc:
+            raise DeserializationError(f"field {name!r} of {self.name}: {exc}") from exc
+
+    def __repr__(self) -> str:
+        """Show the format's name."""
+        return f"<serde {self.name}>"

@@ -1,0 +1,106 @@
+"""Serdes made of other serdes: the base, and the tuple."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, TypeVar
+
+from kstreams.errors import DeserializationError, SerializationError
+from kstreams.serde.base import Serde
+
+__all__ = ("CompositeSerde", "TupleSerde", "read_int64", "sortable_int64")
+
+T = TypeVar("T")
+"""The type that a serde converts."""
+
+_LENGTH = struct.Struct(">I")
+_SORTABLE = struct.Struct(">Q")
+_SHIFT = 1 << 63
+
+
+class CompositeSerde(Serde[T]):
+    """A serde whose format follows from its parts; compares, hashes and pickles by them.
+
+    Args:
+        format: Name of the format; `name` adds the parts' names in brackets.
+        parts: The serdes that it is made of, in the order of its constructor's arguments.
+    """
+
+    def __init__(self, format: str, *parts: Serde[Any]) -> None:  # noqa: A002  # its best name
+        self.name = f"{format}({', '.join(part.name for part in parts)})"
+        self.parts = parts
+        self.immutable = all(part.immutable for part in parts)
+        self.hashes_by_bytes = all(part.hashes_by_bytes for part in parts)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare type and parts."""
+        return type(self) is type(other) and self.parts == getattr(other, "parts", None)
+
+    def __hash__(self) -> int:
+        """Hash the name."""
+        return hash(self.name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by the constructor's arguments."""
+        return type(self), self.parts
+
+
+class TupleSerde(CompositeSerde[T]):
+    """A tuple of fixed length: for each element a length (u32, big-endian) and its bytes.
+
+    Args:
+        parts: Serdes of the elements.
+    """
+
+    type_token = tuple
+
+    def __init__(self, *parts: Serde[Any]) -> None:
+        super().__init__("tuple", *parts)
+
+    def serialize(self, value: T) -> bytes:
+        """Convert each element; anything but a tuple of this length is an error."""
+        if not isinstance(value, tuple) or len(value) != len(self.parts):
+            raise SerializationError(f"expected a tuple of {len(self.parts)}, got {value!r}")
+        pieces = []
+        for part, element in zip(self.parts, value, strict=True):
+            data = part.serialize(element)
+            pieces += [_LENGTH.pack(len(data)), data]
+        return b"".join(pieces)
+
+    def deserialize(self, data: bytes) -> T:
+        """Convert each element back; too few or too many bytes are an error."""
+        elements = []
+        place = 0
+        for part in self.parts:
+            end = place + 4
+            if len(data) < end:
+                raise DeserializationError(f"a tuple is cut short: {data[:40]!r}")
+            (length,) = _LENGTH.unpack_from(data, place)
+            place = end + length
+            elements.append(part.deserialize(data[end:place]))
+        if place != len(data):
+            raise DeserializationError(
+                f"expected {place} bytes of {self.name}, got {len(data)}: {data[:40]!r}"
+            )
+        return tuple(elements)  # type: ignore[return-value]  # T is what the parts make
+
+
+def sortable_int64(number: int) -> bytes:
+    """Return 8 bytes that sort as int64 numbers do.
+
+    Raises:
+        SerializationError: It is no int64.
+    """
+    try:
+        return _SORTABLE.pack(number + _SHIFT)
+    except (struct.error, TypeError) as exc:
+        raise SerializationError(f"expected an int64, got {number!r}") from exc
+
+
+def read_int64(data: bytes, place: int = 0) -> int:
+    """Read what `sortable_int64` wrote; fewer than 8 bytes are a `DeserializationError`."""
+    try:
+        number: int = _SORTABLE.unpack_from(data, place)[0]
+    except struct.error as exc:
+        raise DeserializationError(f"expected 8 bytes of an int64, got {data[:40]!r}") from exc
+    return number - _SHIFT

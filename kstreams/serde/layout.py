@@ -1,0 +1,130 @@
+"""Columns to encoded values of fixed width and back, with no object for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kstreams.errors import DeserializationError, SerializationError
+from kstreams.serde.base import Serde
+from kstreams.serde.composite import TupleSerde
+from kstreams.serde.numbers import DOUBLE, INT32, INT64
+from kstreams.serde.stamped import StampedSerde
+
+__all__ = ("Columns", "FixedLayout", "binary_array", "fixed_layout", "span_layout")
+
+Columns = tuple[npt.NDArray[Any], ...]
+"""One array a number of a value, all of one length, of the machine's own byte order."""
+
+_LENGTH = ">u4"
+_NUMBERS = {INT64: ">i8", INT32: ">i4", DOUBLE: ">f8"}
+
+
+class FixedLayout:
+    """How values of one serde lie in bytes, when all have the same width.
+
+    Args:
+        fields: For each piece its numpy type, and its content where that never varies.
+
+    Attributes:
+        width: How many bytes a value has.
+        column_count: How many numbers a value has.
+    """
+
+    def __init__(self, fields: Sequence[tuple[str, int | None]]) -> None:
+        self._dtype = np.dtype([(f"f{n}", kind) for n, (kind, _) in enumerate(fields)])
+        self._fixed = [(f"f{n}", held) for n, (_, held) in enumerate(fields) if held is not None]
+        self._columns = [f"f{n}" for n, (_, held) in enumerate(fields) if held is None]
+        self.width = self._dtype.itemsize
+        self.column_count = len(self._columns)
+
+    def encode(self, columns: Columns) -> pa.Array:
+        """Return a `binary` array of the values.
+
+        Raises:
+            SerializationError: A number is out of its field's range.
+        """
+        count = len(columns[0])
+        rows = np.empty(count, self._dtype)
+        for name, held in self._fixed:
+            rows[name] = held
+        for name, column in zip(self._columns, columns, strict=True):
+            rows[name] = _in_range(column, self._dtype[name])
+        return binary_array(rows.view(np.uint8), count, self.width)
+
+    def decode(self, data: Sequence[bytes]) -> Columns:
+        """Read values back.
+
+        Raises:
+            DeserializationError: One has another width, or other lengths in it.
+        """
+        joined = b"".join(data)
+        if len(joined) != self.width * len(data) or any(len(d) != self.width for d in data):
+            wrong = next(item for item in data if len(item) != self.width)
+            raise DeserializationError(
+                f"expected values of {self.width} bytes, got {len(wrong)}: {wrong[:40]!r}"
+            )
+        rows = np.frombuffer(joined, self._dtype)
+        for name, held in self._fixed:
+            if np.any(rows[name] != held):
+                raise DeserializationError(f"expected a length of {held} bytes in each value")
+        return tuple(_native(rows[name]) for name in self._columns)
+
+
+def fixed_layout(serde: Serde[Any]) -> FixedLayout | None:
+    """Return the layout of a serde's values, or None when they vary in width.
+
+    Numbers, and tuples and stamped values of such; a stamp comes before its value.
+    """
+    fields = list(_fields(serde))
+    return None if ("", None) in fields else FixedLayout(fields)
+
+
+def span_layout(serde: Serde[Any]) -> FixedLayout | None:
+    """Return the layout of one span of a `SpansSerde` of such values: start, end, value."""
+    layout = fixed_layout(serde)
+    if layout is None:
+        return None
+    bounds: list[tuple[str, int | None]] = [(_LENGTH, 16 + layout.width), (">i8", None)]
+    return FixedLayout([*bounds, (">i8", None), *_fields(serde)])
+
+
+def binary_array(data: npt.NDArray[np.uint8], count: int, width: int) -> pa.Array:
+    """Return `count` pieces of `width` bytes that lie one behind the other."""
+    offsets = np.arange(0, (count + 1) * width, width, dtype=np.int32)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.binary(), count, buffers, 0)
+
+
+def _fields(serde: Serde[Any]) -> Iterator[tuple[str, int | None]]:
+    """Yield type and content of each piece; an empty type stands for what varies in width."""
+    if isinstance(serde, StampedSerde):
+        yield ">i8", None
+        yield from _fields(serde.parts[0])
+    elif isinstance(serde, TupleSerde):
+        for part in serde.parts:
+            inner = list(_fields(part))
+            width = sum(np.dtype(kind).itemsize for kind, _ in inner if kind)
+            yield _LENGTH, width
+            yield from inner
+    else:
+        yield _NUMBERS.get(serde, ""), None
+
+
+def _in_range(column: npt.NDArray[Any], kind: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Refuse what the field cannot hold; objects are Python's unbounded integers."""
+    if kind.kind == "i" and len(column) and (column.dtype.kind == "O" or kind.itemsize < 8):
+        limits = np.iinfo(kind)
+        low, high = int(column.min()), int(column.max())
+        if low < limits.min or high > limits.max:
+            wrong = low if low < limits.min else high
+            raise SerializationError(f"expected int{8 * kind.itemsize}, got int: {wrong}")
+    return column
+
+
+def _native(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return column.astype(column.dtype.newbyteorder("="))

@@ -1,0 +1,53 @@
+"""Columns of objects that are made of other columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from kstreams.serde.objects import objects_of
+
+__all__ = ("ObjectType", "TupleType")
+
+
+class ObjectType(pa.ExtensionType):  # type: ignore[misc]  # pyarrow is untyped
+    """A column of structs, each of which stands for a Python object.
+
+    So results travel as columns to what takes columns, and become objects only where
+    somebody looks at them one by one.
+    """
+
+    def objects(self, storage: pa.StructArray) -> list[Any]:
+        """Return the objects."""
+        raise NotImplementedError
+
+    def of(self, *columns: pa.Array) -> pa.Array:
+        """Return a column of this type, made of its fields."""
+        names = [field.name for field in self.storage_type]
+        return pa.ExtensionArray.from_storage(self, pa.StructArray.from_arrays(columns, names))
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        """Return nothing: the fields say it all."""
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage_type: pa.DataType, _: bytes) -> ObjectType:
+        """Make the type again of its fields."""
+        return cls(*(field.type for field in storage_type))
+
+
+class TupleType(ObjectType):
+    """Tuples of fixed length.
+
+    Args:
+        kinds: Types of the elements.
+    """
+
+    def __init__(self, *kinds: pa.DataType) -> None:
+        fields = [(f"f{number}", kind) for number, kind in enumerate(kinds)]
+        super().__init__(pa.struct(fields), "kstreams.tuple")
+
+    def objects(self, storage: pa.StructArray) -> list[Any]:
+        """Return tuples."""
+        return list(zip(*map(objects_of, storage.flatten()), strict=True))

@@ -1,0 +1,86 @@
+"""Serdes of sequences and sets of one kind of element."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from typing import TypeVar
+
+from kstreams.errors import DeserializationError, SerializationError
+from kstreams.serde.base import Serde
+from kstreams.serde.composite import CompositeSerde
+
+__all__ = ("FrozenSetSerde", "SequenceSerde")
+
+T = TypeVar("T")
+"""Type of the elements."""
+
+_LENGTH = struct.Struct(">I")
+
+
+class SequenceSerde(CompositeSerde["tuple[T, ...]"]):
+    """A tuple of any length: for each element a length (u32, big-endian) and its bytes.
+
+    Args:
+        element: Serde of the elements.
+    """
+
+    type_token = tuple
+
+    def __init__(self, element: Serde[T]) -> None:
+        super().__init__("sequence", element)
+        self._element = element
+
+    def serialize(self, value: tuple[T, ...]) -> bytes:
+        """Convert each element; anything but a tuple is a `SerializationError`."""
+        if not isinstance(value, tuple):
+            raise SerializationError(f"expected a tuple, got {type(value).__name__}: {value!r}")
+        return joined(map(self._element.serialize, value))
+
+    def deserialize(self, data: bytes) -> tuple[T, ...]:
+        """Convert each element back."""
+        return tuple(map(self._element.deserialize, divided(data)))
+
+
+class FrozenSetSerde(CompositeSerde["frozenset[T]"]):
+    """A set, its elements in the order of their bytes, so that equal sets have equal bytes.
+
+    Args:
+        element: Serde of the elements.
+    """
+
+    type_token = frozenset
+
+    def __init__(self, element: Serde[T]) -> None:
+        super().__init__("set", element)
+        self._element = element
+
+    def serialize(self, value: frozenset[T]) -> bytes:
+        """Convert each element; anything but a frozenset is a `SerializationError`."""
+        if not isinstance(value, frozenset):
+            raise SerializationError(f"expected a frozenset, got {type(value).__name__}")
+        return joined(sorted(map(self._element.serialize, value)))
+
+    def deserialize(self, data: bytes) -> frozenset[T]:
+        """Convert each element back."""
+        return frozenset(map(self._element.deserialize, divided(data)))
+
+
+def joined(pieces: Iterable[bytes]) -> bytes:
+    """Return the pieces, each behind its length."""
+    return b"".join(part for piece in pieces for part in (_LENGTH.pack(len(piece)), piece))
+
+
+def divided(data: bytes) -> list[bytes]:
+    """Return the pieces that `joined` joined; a `DeserializationError` when cut short."""
+    pieces = []
+    place, size = 0, len(data)
+    while place < size:
+        if place + 4 > size:
+            raise DeserializationError(f"a sequence is cut short: {data[:40]!r}")
+        start = place + 4
+        place = start + _LENGTH.unpack_from(data, place)[0]
+        if place > size:
+            raise DeserializationError(f"a sequence is cut short: {data[:40]!r}")
+        pieces.append(data[start:place])
+    return pieces

@@ -1,0 +1,117 @@
+"""Serdes whose bytes are the value itself: bytes, and text in UTF-8."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from kstreams.errors import DeserializationError, SerializationError
+from kstreams.serde.base import Serde
+from kstreams.serde.objects import objects_of
+
+__all__ = ("BYTES", "TEXT", "BytesSerde", "TextSerde")
+
+
+class BytesSerde(Serde[bytes]):
+    """Bytes as they are."""
+
+    __slots__ = ()
+    name = "bytes"
+    type_token = bytes
+    immutable = True
+    hashes_by_bytes = True
+
+    def serialize(self, value: bytes) -> bytes:
+        """Return the bytes; anything but `bytes` is a `SerializationError`."""
+        if type(value) is not bytes:
+            raise SerializationError(f"expected bytes, got {type(value).__name__}: {value!r}")
+        return value
+
+    def deserialize(self, data: bytes) -> bytes:
+        """Return the bytes."""
+        return data
+
+    def serialize_many(self, values: Sequence[bytes | None]) -> pa.Array:
+        """Convert in one step; text is refused, which Arrow alone would take."""
+        for value in values:
+            if value is not None and type(value) is not bytes:
+                self.serialize(value)
+        return pa.array(values, pa.binary())
+
+    def deserialize_many(self, data: pa.Array) -> list[bytes | None]:
+        """Convert in one step."""
+        values: list[bytes | None] = objects_of(data)
+        return values
+
+    def __reduce__(self) -> str:
+        """Pickle as the constant `BYTES`."""
+        return "BYTES"
+
+
+class TextSerde(Serde[str]):
+    """Text as UTF-8; bytewise order is the order of code points, as Python's."""
+
+    __slots__ = ()
+    name = "text"
+    type_token = str
+    immutable = True
+    hashes_by_bytes = True
+    arrow_type = pa.string()
+
+    def serialize(self, value: str) -> bytes:
+        """Encode; anything but text, and lone surrogates, are a `SerializationError`."""
+        try:
+            return str.encode(value)
+        except (TypeError, UnicodeEncodeError) as exc:
+            raise SerializationError(f"expected text, got {value!r}: {exc}") from exc
+
+    def deserialize(self, data: bytes) -> str:
+        """Decode; what is not UTF-8 is a `DeserializationError`."""
+        try:
+            return data.decode()
+        except UnicodeDecodeError as exc:
+            raise DeserializationError(f"expected UTF-8 text, got {data[:40]!r}: {exc}") from exc
+
+    def serialize_many(self, values: Sequence[str | None]) -> pa.Array:
+        """Convert in one step; falls back to single steps to name what fails."""
+        try:
+            column = pa.array(values)  # of the type found: told a type, Arrow takes bytes too
+        except (pa.ArrowException, TypeError, UnicodeEncodeError):
+            return super().serialize_many(values)
+        if not pa.types.is_string(column.type):
+            return super().serialize_many(values)
+        return column.view(pa.binary())
+
+    def deserialize_many(self, data: pa.Array) -> list[str | None]:
+        """Convert in one step."""
+        values: list[str | None] = objects_of(self.to_arrow(data))
+        return values
+
+    def to_arrow(self, data: pa.Array) -> pa.Array:
+        """Check UTF-8 and reinterpret, without a copy."""
+        try:
+            return data.cast(pa.string())
+        except pa.ArrowInvalid:
+            for item in data.to_pylist():
+                if item is not None:
+                    self.deserialize(item)
+            raise
+
+    def from_arrow(self, column: pa.Array) -> pa.Array:
+        """Reinterpret, without a copy; a column of another type is a `SerializationError`."""
+        text = self._cast(
+            column, pa.types.is_string, pa.types.is_large_string, pa.types.is_dictionary
+        )
+        return text.view(pa.binary())
+
+    def __reduce__(self) -> str:
+        """Pickle as the constant `TEXT`."""
+        return "TEXT"
+
+
+BYTES = BytesSerde()
+"""Bytes as they are."""
+
+TEXT = TextSerde()
+"""Text in UTF-8."""

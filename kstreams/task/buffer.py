@@ -1,0 +1,152 @@
+"""The waiting room of a batch processor: rows, records and tables, until they are due."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kstreams.errors import ProcessingError, Where
+from kstreams.graph.nodes import ProcessorNode
+from kstreams.processors.columnar import ColumnarProcessor
+from kstreams.processors.processor import BatchProcessor
+from kstreams.record import Record
+from kstreams.task.columns import COLUMNS, arrow_type_of, concat, table_of, whole
+from kstreams.task.decoding import Form
+from kstreams.task.frozen import frozen
+
+__all__ = ("BatchBuffer", "ColumnBuffer")
+
+_Item = int | Record[Any, Any]
+
+
+class BatchBuffer:
+    """Gathers what is forwarded to one batch processor, in the order of forwarding.
+
+    Records of entries right above are taken as row numbers of the entries' own table
+    (`feed`), so that their columns have the serdes' types, partitions and offsets.
+
+    Attributes:
+        form: How the entries' tables are made.
+    """
+
+    form: Form = "typed"
+
+    def __init__(self, node: ProcessorNode, processor: BatchProcessor[Any, Any, Any, Any]) -> None:
+        self.node = node.name
+        self._process_batch: Callable[[pa.Table], None] = processor.process_batch
+        self._types = [arrow_type_of(token) for token in node.types_in]
+        self._items: list[_Item] = []
+        self._tables: list[pa.Table] = []
+        self._feed: pa.Table | None = None
+        self.take_row = self._items.append
+
+    def feed(self, table: pa.Table | None) -> None:
+        """Set the table that `take_row` speaks of; once for each batch, before its records."""
+        self._feed = table
+
+    def take(self, record: Record[Any, Any]) -> None:
+        """Take a record, as it is now: what its maker changes later is not seen."""
+        self._items.append(frozen(record))
+
+    def take_table(self, table: pa.Table) -> None:
+        """Take a table that a batch processor or an entry hands on."""
+        self._settle()
+        try:
+            self._tables.append(self._whole(table))
+        except (pa.ArrowException, KeyError, ValueError) as exc:
+            raise self._misfit(exc) from exc
+
+    def mark(self) -> tuple[int, int]:
+        """Return the present length, for `cut`."""
+        return len(self._items), len(self._tables)
+
+    def cut(self, mark: tuple[int, int]) -> None:
+        """Forget what was taken since a mark."""
+        del self._items[mark[0] :]
+        del self._tables[mark[1] :]
+
+    def flush(self) -> None:
+        """Hand what has gathered to the processor, as one table."""
+        self._settle()
+        tables, self._tables = [table for table in self._tables if table.num_rows], []
+        if not tables:
+            return
+        try:
+            table = self._joined(tables)
+        except pa.ArrowException as exc:
+            raise self._misfit(exc) from exc
+        self._process_batch(table)
+
+    def _whole(self, table: pa.Table) -> pa.Table:
+        return whole(table)
+
+    def _joined(self, tables: list[pa.Table]) -> pa.Table:
+        return concat(tables).select(list(COLUMNS)).combine_chunks()
+
+    def _settle(self) -> None:
+        """Make a table of the rows and records that came one by one."""
+        if not self._items:
+            return
+        items = self._items[:]
+        self._items.clear()
+        try:
+            self._tables.append(self._table(items))
+        except (pa.ArrowException, TypeError, OverflowError) as exc:
+            raise self._misfit(exc) from exc
+
+    def _table(self, items: list[_Item]) -> pa.Table:
+        if self._feed is None:
+            return table_of(items, *self._types)  # type: ignore[arg-type]  # only records then
+        rows = np.array([item for item in items if isinstance(item, int)], np.int64)
+        taken = _taken(self._feed, rows)
+        if len(rows) == len(items):
+            return taken
+        records = [item for item in items if isinstance(item, Record)]
+        made = table_of(records, *self._types)
+        is_record = np.array([isinstance(item, Record) for item in items])
+        places = np.argsort(np.argsort(is_record, kind="stable"), kind="stable")
+        return concat([taken, made]).take(pa.array(places))
+
+    def _misfit(self, exc: Exception) -> ProcessingError:
+        return ProcessingError(
+            f"what was forwarded makes no Arrow table: {exc}",
+            hint="to a batch processor, forward text, bytes, numbers, bools, lists or dicts, of "
+            "one type a column; tables need the columns key, value and timestamp (int64)",
+            where=Where(node=self.node),
+        )
+
+
+class ColumnBuffer(BatchBuffer):
+    """The waiting room of a columnar processor, which stands right below entries.
+
+    Args:
+        node: The node.
+        processor: Its processor.
+        process_batch: What takes tables in its place.
+    """
+
+    def __init__(
+        self,
+        node: ProcessorNode,
+        processor: ColumnarProcessor,
+        process_batch: Callable[[pa.Table], None],
+    ) -> None:
+        super().__init__(node, processor)
+        self.form = "values" if processor.reads_values else "keys"
+        self._process_batch = process_batch
+
+    def _whole(self, table: pa.Table) -> pa.Table:
+        return table
+
+    def _joined(self, tables: list[pa.Table]) -> pa.Table:
+        return concat(tables).combine_chunks()
+
+
+def _taken(table: pa.Table, rows: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Table:
+    """Take rising rows: a view where they follow each other."""
+    if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
+        return table.slice(int(rows[0]), len(rows))
+    return table.take(pa.array(rows))

@@ -1,0 +1,192 @@
+"""Gather what is forwarded to one sink or repartition edge, and encode it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import index
+from typing import Any
+
+import pyarrow as pa
+
+from kstreams.errors import SerdeError, SerializationError
+from kstreams.graph.nodes import RepartitionNode, SinkNode
+from kstreams.processors.on_error import DeadLetter, dead_letter_topic
+from kstreams.record import Record
+from kstreams.serde.base import Serde
+from kstreams.task.columns import check_headers, headers_array, whole
+from kstreams.task.outputs import OUTPUT_SCHEMA
+from kstreams.topic import Topic, TopicChoice
+
+__all__ = ("Collector",)
+
+_TIMES = range(-(1 << 63), 1 << 63)
+
+
+class Collector:
+    """Gathers what is forwarded to one sink or edge.
+
+    Taking a record is a `list.append`, and the batch is encoded in bulk at its end.
+    Records are encoded one by one, as they come, where that would be too late (`eager`):
+    objects that could be changed after they were forwarded, a topic chosen for each
+    record, and sources that skip failing records, so that the failure is the record's.
+    """
+
+    def __init__(
+        self,
+        node: str,
+        topic: str | Callable[[Record[Any, Any]], str],
+        key: Serde[Any],
+        value: Serde[Any],
+        *,
+        eager: bool = False,
+    ) -> None:
+        self._node = node
+        self._topic = topic
+        self._key = key
+        self._value = value
+        self._records: list[Record[Any, Any]] = []
+        self._topics: list[str] = []
+        self._tables: list[pa.Table] = []
+        self._eager = eager or callable(topic) or not (key.immutable and value.immutable)
+        self.take: Callable[[Record[Any, Any]], None] = (
+            self._take_encoded if self._eager else self._records.append
+        )
+
+    @classmethod
+    def of_sink(cls, node: SinkNode, *, eager: bool) -> Collector:
+        """Return the collector of a sink that writes to topics."""
+        match node.target:
+            case Topic(name=name, key=key, value=value):
+                return cls(node.name, name, key, value, eager=eager)
+            case TopicChoice(choose=choose, key=key, value=value):
+                return cls(node.name, choose, key, value)
+            case _:
+                raise TypeError(f"sink {node.name!r} has no topic")
+
+    @classmethod
+    def of_edge(cls, node: RepartitionNode, *, eager: bool) -> Collector:
+        """Return the collector of a repartition edge."""
+        return cls(node.name, node.name, node.key, node.value, eager=eager)
+
+    @classmethod
+    def of_dead_letters(cls, policy: DeadLetter) -> Collector:
+        """Return the collector of a dead-letter topic."""
+        topic = dead_letter_topic(policy)
+        return cls(policy.topic, topic.name, topic.key, topic.value)
+
+    def mark(self) -> tuple[int, int, int]:
+        """Return the present length, for `cut`."""
+        return len(self._records), len(self._topics), len(self._tables)
+
+    def cut(self, mark: tuple[int, int, int]) -> None:
+        """Forget what was taken since a mark."""
+        del self._records[mark[0] :]
+        del self._topics[mark[1] :]
+        del self._tables[mark[2] :]
+
+    def take_table(self, table: pa.Table) -> None:
+        """Take what a batch processor forwards.
+
+        Raises:
+            SerializationError: It does not fit the sink.
+        """
+        self._flush()
+        topic = self._topic
+        if callable(topic):
+            raise SerializationError(
+                "a sink that chooses its topic per record cannot take tables",
+                hint="forward records, or use one sink a topic",
+            ).at(node=self._node)
+        try:
+            rows = whole(table)
+            key = self._key.from_arrow(rows.column("key").combine_chunks())
+            value = self._value.from_arrow(rows.column("value").combine_chunks())
+        except (SerdeError, pa.ArrowException, KeyError, ValueError) as exc:
+            raise SerializationError(
+                f"the forwarded table does not fit: {exc}",
+                hint="it needs the columns key, value, timestamp of the serdes' Arrow types",
+            ).at(node=self._node, topic=topic) from exc
+        self._append(topic, [key, value, rows.column("timestamp"), rows.column("headers")])
+
+    def drain(self) -> pa.Table | None:
+        """Return all that was taken as a table of `OUTPUT_SCHEMA`, and start anew.
+
+        None when nothing was taken.
+
+        Raises:
+            SerializationError: A record does not fit; names node, topic and key.
+        """
+        self._flush()
+        tables = [table for table in self._tables if table.num_rows]
+        self._tables = []
+        return pa.concat_tables(tables) if tables else None
+
+    def _take_encoded(self, record: Record[Any, Any]) -> None:
+        topic = self._topic
+        name = topic(record) if callable(topic) else topic
+        self._records.append(self._encoded(record))
+        self._topics.append(name)
+
+    def _encoded(self, record: Record[Any, Any]) -> Record[bytes | None, bytes | None]:
+        """Encode a record, or say why it does not go."""
+        key, value = record.key, record.value
+        try:
+            if record.headers:
+                check_headers(record.headers)
+            return Record(
+                None if key is None else self._key.serialize(key),
+                None if value is None else self._value.serialize(value),
+                _checked_time(record.timestamp),
+                record.headers,
+            )
+        except Exception as exc:  # noqa: BLE001  # a serde is user code
+            error = exc if isinstance(exc, SerdeError) else _unserialisable(exc)
+            topic = None if callable(self._topic) else self._topic
+            raise error.at(node=self._node, topic=topic, key=key) from error.__cause__
+
+    def _flush(self) -> None:
+        """Encode what was taken."""
+        records = self._records
+        if not records:
+            return
+        try:
+            columns = self._columns(records)
+        except Exception as exc:
+            for record in records:
+                self._encoded(record)
+            raise _unserialisable(exc).at(node=self._node) from exc
+        self._append(self._topics if callable(self._topic) else self._topic, columns)
+        records.clear()
+        self._topics = []
+
+    def _columns(self, records: list[Record[Any, Any]]) -> list[Any]:
+        """Return columns of key, value, timestamp and headers."""
+        keys = [record.key for record in records]
+        values = [record.value for record in records]
+        if self._eager:
+            encoded = [pa.array(keys, pa.binary()), pa.array(values, pa.binary())]
+        else:
+            encoded = [self._key.serialize_many(keys), self._value.serialize_many(values)]
+        times = pa.array([record.timestamp for record in records], pa.int64())
+        if times.null_count:
+            raise TypeError("a record has no timestamp")
+        return [*encoded, times, headers_array([record.headers for record in records])]
+
+    def _append(self, topics: str | list[str], columns: list[Any]) -> None:
+        """Add encoded columns."""
+        one = isinstance(topics, str)
+        names = pa.repeat(topics, len(columns[0])) if one else pa.array(topics, pa.string())
+        arrays = [names, *columns]
+        self._tables.append(pa.Table.from_arrays(arrays, schema=OUTPUT_SCHEMA))
+
+
+def _checked_time(timestamp: int) -> int:
+    if index(timestamp) not in _TIMES:
+        raise SerializationError(f"a timestamp is int64 ms since the epoch, not {timestamp}")
+    return timestamp
+
+
+def _unserialisable(exc: Exception) -> SerializationError:
+    error = SerializationError(f"{type(exc).__name__}: {exc}")
+    error.__cause__ = exc
+    return error

@@ -1,0 +1,145 @@
+"""Between records and the columns that batch processors see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kstreams.record import Headers, Record
+from kstreams.serde.objects import objects_of
+from kstreams.task.queues import HEADERS_TYPE
+
+__all__ = (
+    "COLUMNS",
+    "arrow_type_of",
+    "check_headers",
+    "concat",
+    "headers_array",
+    "headers_of",
+    "rows_of",
+    "table_of",
+    "whole",
+)
+
+COLUMNS = ("key", "value", "timestamp", "partition", "offset", "headers")
+"""What `process_batch` gets, in this order."""
+
+_TYPES: dict[object, pa.DataType] = {
+    str: pa.string(),
+    bytes: pa.binary(),
+    int: pa.int64(),
+    float: pa.float64(),
+    bool: pa.bool_(),
+    type(None): pa.null(),
+}
+_OPTIONAL = {"partition": pa.int32(), "offset": pa.int64(), "headers": HEADERS_TYPE}
+
+
+def arrow_type_of(token: object) -> pa.DataType | None:
+    """Return the column type for a Python type; None leaves it to the values."""
+    if get_origin(token) in (Union, UnionType):
+        parts = [part for part in get_args(token) if part is not type(None)]
+        return arrow_type_of(parts[0]) if len(parts) == 1 else None
+    return _TYPES.get(token) if isinstance(token, type) else None
+
+
+def table_of(
+    records: Sequence[Record[Any, Any]], key: pa.DataType | None, value: pa.DataType | None
+) -> pa.Table:
+    """Make a table of records; partition and offset are null.
+
+    Raises:
+        pa.ArrowException, TypeError, OverflowError: Something fits no column.
+    """
+    count = len(records)
+    columns = {
+        "key": pa.array([record.key for record in records], key),
+        "value": pa.array([record.value for record in records], value),
+        "timestamp": pa.array([record.timestamp for record in records], pa.int64()),
+        "partition": pa.nulls(count, pa.int32()),
+        "offset": pa.nulls(count, pa.int64()),
+        "headers": headers_array([record.headers for record in records]),
+    }
+    return pa.table(columns)
+
+
+def whole(table: pa.Table) -> pa.Table:
+    """Bring a forwarded table into the form of `COLUMNS`; what it left out is null.
+
+    Raises:
+        pa.ArrowException, KeyError, ValueError: It does not have that form.
+    """
+    timestamps = table.column("timestamp").cast(pa.int64())
+    if timestamps.null_count:
+        raise ValueError(f"{timestamps.null_count} timestamps are null")
+    columns = {
+        "key": table.column("key"),
+        "value": table.column("value"),
+        "timestamp": timestamps,
+    }
+    for name, kind in _OPTIONAL.items():
+        has = name in table.column_names
+        columns[name] = table.column(name).cast(kind) if has else pa.nulls(table.num_rows, kind)
+    return pa.table(columns)
+
+
+def concat(tables: Sequence[pa.Table]) -> pa.Table:
+    """Put tables one behind the other; numbers of different width take the wider one."""
+    if len(tables) == 1:
+        return tables[0]
+    return pa.concat_tables(tables, promote_options="permissive")
+
+
+def rows_of(table: pa.Table) -> Iterator[Record[Any, Any]]:
+    """Make records of a table's rows."""
+    columns = [objects_of(table.column(name)) for name in ("key", "value", "timestamp")]
+    return map(Record, *columns, headers_of(table.column("headers")))
+
+
+def headers_of(column: pa.ChunkedArray | pa.Array) -> list[Headers]:
+    """Turn a headers column into tuples; null is ()."""
+    lists = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if lists.null_count == len(lists):
+        return [()] * len(lists)
+    names, values = map(objects_of, lists.flatten().flatten())
+    pairs = list(zip(names, values, strict=True))
+    lengths = pc.list_value_length(lists).fill_null(0)
+    ends = np.cumsum(lengths.to_numpy(zero_copy_only=False)).tolist()
+    return [tuple(pairs[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def headers_array(headers: Sequence[Headers]) -> pa.Array:
+    """Turn tuples into a headers column; () is null.
+
+    Raises:
+        TypeError: A header is no pair of text and bytes or None.
+    """
+    if not any(headers):
+        return pa.nulls(len(headers), HEADERS_TYPE)
+    pairs = [pair for item in headers for pair in item]
+    check_headers(pairs)
+    columns = [
+        pa.array([name for name, _ in pairs], pa.string()),
+        pa.array([value for _, value in pairs], pa.binary()),
+    ]
+    ends = list(accumulate(map(len, headers)))
+    starts = [end - len(item) if item else None for end, item in zip(ends, headers, strict=True)]
+    structs = pa.StructArray.from_arrays(columns, ["key", "value"])
+    return pa.ListArray.from_arrays(pa.array([*starts, len(pairs)], pa.int32()), structs)
+
+
+def check_headers(headers: Headers | list[tuple[str, bytes | None]]) -> None:
+    """Refuse what Arrow would take for text or bytes.
+
+    Raises:
+        TypeError: A header is no pair of text and bytes or None.
+    """
+    for name, value in headers:
+        if type(name) is not str or (value is not None and type(value) is not bytes):
+            raise TypeError(f"a header is a pair of text and bytes or None, not {(name, value)!r}")

@@ -1,0 +1,196 @@
+"""The contexts that processors are given: bound once, so that a forward is one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+import pyarrow as pa
+
+from kstreams.clock import to_ms
+from kstreams.errors import TopologyError, UnknownNodeError
+from kstreams.graph.nodes import ProcessorNode
+from kstreams.processors.context import PunctuationType, TaskId
+from kstreams.record import Record, RecordMetadata
+from kstreams.state.overlay import Overlay
+from kstreams.state.spec import S, StoreSpec
+from kstreams.task.cursor import Cursor
+from kstreams.task.held import Held
+from kstreams.task.meta import TaskMeta
+from kstreams.task.punctuation import Punctuators, Schedule
+from kstreams.task.rows import RecordCall
+
+__all__ = ("BatchTaskContext", "RecordTaskContext", "TaskServices")
+
+_TableCall = Callable[[pa.Table], None]
+
+
+class TaskServices:
+    """What all contexts of a task share."""
+
+    def __init__(self, task: TaskId, overlay: Overlay, meta: TaskMeta, cursor: Cursor) -> None:
+        self.task = task
+        self.overlay = overlay
+        self.meta = meta
+        self.cursor = cursor
+        self.stream = Punctuators()
+        self.wall = Punctuators()
+        self.held: list[Held] = []
+        self.stores: dict[str, Any] = {}
+
+    def store(self, spec: StoreSpec[S]) -> S:
+        """Return the live form of a store, the same one for all nodes."""
+        found = self.stores.get(spec.name)
+        if found is None:
+            found = self.stores[spec.name] = spec.factory(spec, self.overlay)
+        return found
+
+
+class _TaskContext:
+    """What record and batch contexts share."""
+
+    def __init__(self, node: ProcessorNode, services: TaskServices) -> None:
+        self._node = node
+        self._services = services
+        self._cursor = services.cursor
+        self._open = True
+        self._labels: set[str] = set()
+
+    def initialised(self) -> None:
+        """Refuse schedules from here on."""
+        self._open = False
+
+    @property
+    def node(self) -> str:
+        return self._node.name
+
+    @property
+    def task(self) -> TaskId:
+        return self._services.task
+
+    @property
+    def stream_time(self) -> int:
+        return self._cursor.stream_time
+
+    @property
+    def wall_time(self) -> int:
+        return self._cursor.wall_time
+
+    def drop(self, reason: str, count: int = 1) -> None:
+        self._cursor.drop(reason, count)
+
+    def hold(self, release: Callable[[Sequence[Any]], None]) -> Callable[[Any], None]:
+        if not self._open:
+            raise TopologyError(
+                f"node {self.node!r} calls hold outside init",
+                hint="processors live for a batch: call it in init, and keep what it returns",
+            )
+        held = Held(self.node, release)
+        self._services.held.append(held)
+        return held.take
+
+    def store(self, spec: StoreSpec[S]) -> S:
+        if spec not in self._node.stores:
+            known = ", ".join(repr(other.name) for other in self._node.stores) or "none"
+            raise TopologyError(
+                f"node {self.node!r} asks for store {spec.name!r} but was added with {known}",
+                hint=f"add the store to stores=[...] of add_processor({self.node!r}, ...)",
+            )
+        return self._services.store(spec)
+
+    def schedule(
+        self,
+        interval: timedelta,
+        type: PunctuationType,  # noqa: A002  # Kafka Streams' own name for it
+        callback: Callable[[int], None],
+        *,
+        name: str | None = None,
+    ) -> Schedule:
+        span = to_ms(interval)
+        if span < 1:
+            raise TopologyError(f"node {self.node!r}: a punctuator's interval is at least 1 ms")
+        if not self._open:
+            raise TopologyError(
+                f"node {self.node!r} calls schedule outside init",
+                hint="processors live for a batch: schedule in init, and cancel when done",
+            )
+        label = f"{self.node}/{name if name is not None else len(self._labels)}"
+        if label in self._labels:
+            raise TopologyError(
+                f"node {self.node!r} schedules two punctuators named {label!r}",
+                hint="the name finds the due time again after a restart: give each its own",
+            )
+        self._labels.add(label)
+        stream = type is PunctuationType.STREAM_TIME
+        meta = self._services.meta
+        if label not in meta.due:
+            meta.due[label] = 0 if stream else self._cursor.wall_time + span
+        schedule = Schedule(self.node, label, span, callback, meta)
+        (self._services.stream if stream else self._services.wall).schedules.append(schedule)
+        return schedule
+
+
+class RecordTaskContext(_TaskContext):
+    """The context of a record processor.
+
+    `forward` is an attribute holding the one child's own `process` where there is one
+    child: a chain of processors is then a chain of plain calls.
+    """
+
+    def __init__(
+        self, node: ProcessorNode, services: TaskServices, children: Mapping[str, RecordCall]
+    ) -> None:
+        super().__init__(node, services)
+        self._children = children
+        self.forward: RecordCall = _to_all(tuple(children.values()))
+
+    def forward_to(self, child: str, record: Record[Any, Any]) -> None:
+        """See `ProcessorContext`."""
+        call = self._children.get(child)
+        if call is None:
+            raise _no_child(self.node, child, self._children)
+        call(record)
+
+    @property
+    def metadata(self) -> RecordMetadata | None:
+        """See `ProcessorContext`."""
+        return self._cursor.metadata()
+
+
+class BatchTaskContext(_TaskContext):
+    """The context of a batch processor."""
+
+    def __init__(
+        self, node: ProcessorNode, services: TaskServices, children: Mapping[str, _TableCall]
+    ) -> None:
+        super().__init__(node, services)
+        self._children = children
+
+    def forward(self, table: pa.Table) -> None:
+        """See `BatchContext`."""
+        for call in self._children.values():
+            call(table)
+
+    def forward_to(self, child: str, table: pa.Table) -> None:
+        """See `BatchContext`."""
+        call = self._children.get(child)
+        if call is None:
+            raise _no_child(self.node, child, self._children)
+        call(table)
+
+
+def _to_all(calls: tuple[RecordCall, ...]) -> RecordCall:
+    if len(calls) == 1:
+        return calls[0]
+
+    def forward(record: Record[Any, Any]) -> None:
+        for call in calls:
+            call(record)
+
+    return forward
+
+
+def _no_child(node: str, child: str, children: Mapping[str, Any]) -> UnknownNodeError:
+    known = ", ".join(map(repr, children)) or "none"
+    return UnknownNodeError(f"node {node!r} has no child {child!r}; its children: {known}")

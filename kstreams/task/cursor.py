@@ -1,0 +1,38 @@
+"""Where a task is in its batch; shared by all contexts of the task."""
+
+from __future__ import annotations
+
+from kstreams.record import RecordMetadata
+from kstreams.task.rows import MergedRows
+
+__all__ = ("Cursor",)
+
+
+class Cursor:
+    """The present record, if any, and the present times.
+
+    Attributes:
+        rows: What the present record was taken from; None in punctuators and flushes.
+        stream_time: Highest timestamp so far, ms.
+        wall_time: The batch's recorded wall time, ms.
+        dropped: Count of dropped records by reason.
+    """
+
+    __slots__ = ("dropped", "rows", "stream_time", "wall_time")
+
+    def __init__(self, stream_time: int, wall_time: int) -> None:
+        self.rows: MergedRows | None = None
+        self.stream_time = stream_time
+        self.wall_time = wall_time
+        self.dropped: dict[str, int] = {}
+
+    def drop(self, reason: str, count: int = 1) -> None:
+        """Count dropped records."""
+        self.dropped[reason] = self.dropped.get(reason, 0) + count
+
+    def metadata(self) -> RecordMetadata | None:
+        """Return where the present record came from."""
+        if self.rows is None:
+            return None
+        stream, row = self.rows.present()
+        return stream.metadata(row)

@@ -1,0 +1,174 @@
+"""Decode a queue's columns into what its children take, minding nulls and bad bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kstreams.errors import DeserializationError
+from kstreams.graph.nodes import RepartitionNode, SourceNode
+from kstreams.serde import NONE
+from kstreams.serde.base import Serde
+from kstreams.serde.objects import objects_of
+from kstreams.task.queues import HEADERS_TYPE, Queue
+
+__all__ = (
+    "BadRow",
+    "Decoded",
+    "Entry",
+    "Form",
+    "decoded",
+    "formed",
+    "serdes_of",
+    "typed",
+    "without_nulls",
+)
+
+Entry = SourceNode | RepartitionNode
+"""A node by which records come into a group."""
+
+Form = Literal["typed", "values", "keys"]
+"""How a queue becomes a table: as batch processors get it, as columnar processors do, and
+for those of them that do not look at values."""
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """A row that does not decode.
+
+    Attributes:
+        queue: The queue it came in.
+        row: Its row in that queue.
+        before: How many good rows of the queue come before it.
+        error: Why it does not decode.
+    """
+
+    queue: Queue
+    row: int
+    before: int
+    error: DeserializationError
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """The good rows of a queue, and the bad ones in their order."""
+
+    queue: Queue
+    keys: list[Any]
+    values: list[Any]
+    bad: tuple[BadRow, ...] = ()
+
+
+def serdes_of(entry: Entry) -> tuple[Serde[Any], Serde[Any]]:
+    """Return the key's and the value's serde of an entry."""
+    if isinstance(entry, SourceNode):
+        return entry.topic.key, entry.topic.value
+    return entry.key, entry.value
+
+
+def without_nulls(entry: Entry, queue: Queue, drop: Callable[[str, int], None]) -> Queue:
+    """Leave out the nulls that a source drops, and count them by `null-key`, `null-value`."""
+    if not isinstance(entry, SourceNode):
+        return queue
+    table, topic = queue.table, entry.topic
+    for column, policy, serde in (
+        ("key", topic.null_keys, topic.key),
+        ("value", topic.nulls, topic.value),
+    ):
+        nulls = table.column(column).null_count
+        if nulls and policy == "drop" and serde is not NONE:
+            drop(f"null-{column}", nulls)
+            table = table.filter(pc.is_valid(table.column(column)))
+    return queue if table is queue.table else queue.with_table(table)
+
+
+def decoded(entry: Entry, queue: Queue, *, values: bool = True) -> Decoded:
+    """Decode keys and values: in bulk, or row by row when one does not decode.
+
+    Args:
+        entry: Says how.
+        queue: What to decode.
+        values: False leaves the values as bytes.
+    """
+    key, value = serdes_of(entry)
+    columns = queue.table.column("key"), queue.table.column("value")
+    try:
+        keys = key.deserialize_many(columns[0].combine_chunks())
+        if not values:
+            return Decoded(queue, keys, objects_of(columns[1]))
+        return Decoded(queue, keys, value.deserialize_many(columns[1].combine_chunks()))
+    except Exception:  # noqa: BLE001  # a serde is user code: row by row tells which row
+        return _row_by_row(entry, queue, values=values)
+
+
+def typed(entry: Entry, queue: Queue) -> pa.Table:
+    """Return a queue as batch processors get it: key and value of the serdes' Arrow types."""
+    key, value = serdes_of(entry)
+    table = queue.table
+    columns = {
+        "key": key.to_arrow(table.column("key").combine_chunks()),
+        "value": value.to_arrow(table.column("value").combine_chunks()),
+        "timestamp": table.column("timestamp"),
+        "partition": pa.repeat(pa.scalar(queue.partition, pa.int32()), table.num_rows),
+        "offset": table.column("offset"),
+        "headers": table.column("headers").cast(HEADERS_TYPE),
+    }
+    return pa.table(columns)
+
+
+def formed(entry: Entry, queue: Queue, form: Form) -> pa.Table:
+    """Return a queue as a table of some form."""
+    if form == "typed":
+        return typed(entry, queue)
+    key, value = serdes_of(entry)
+    table = queue.table
+    keys = table.column("key").combine_chunks()
+    key.to_arrow(keys)  # an undecodable key fails here, in its turn
+    data = table.column("value").combine_chunks()
+    columns = {
+        "key": keys,
+        "value": value.to_arrow(data) if form == "values" else pa.nulls(len(data)),
+        "timestamp": table.column("timestamp"),
+        "headers": table.column("headers").cast(HEADERS_TYPE),
+    }
+    return pa.table(columns)
+
+
+def _row_by_row(entry: Entry, queue: Queue, *, values: bool) -> Decoded:
+    key, value = serdes_of(entry)
+    keys: list[Any] = []
+    contents: list[Any] = []
+    bad: list[BadRow] = []
+    good = np.zeros(queue.table.num_rows, bool)
+    rows = zip(
+        objects_of(queue.table.column("key")), objects_of(queue.table.column("value")), strict=True
+    )
+    for row, (key_data, data) in enumerate(rows):
+        try:
+            found = _object(key, "key", key_data)
+            content = _object(value, "value", data) if values else data
+        except DeserializationError as exc:
+            bad.append(BadRow(queue, row, len(keys), exc))
+        else:
+            good[row] = True
+            keys.append(found)
+            contents.append(content)
+    kept = queue.with_table(queue.table.filter(pa.array(good)))
+    return Decoded(kept, keys, contents, tuple(bad))
+
+
+def _object(serde: Serde[Any], part: str, data: bytes | None) -> Any:  # noqa: ANN401
+    if data is None:
+        return None
+    try:
+        return serde.deserialize(data)
+    except DeserializationError as exc:
+        exc.message = f"{part}: {exc.message}"
+        raise
+    except Exception as exc:  # a serde that is not as strict as its contract
+        raise DeserializationError(f"{part}: {type(exc).__name__}: {exc}") from exc

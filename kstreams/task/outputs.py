@@ -1,0 +1,45 @@
+"""What a batch gives out: columns for each sink and repartition edge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from kstreams.task.queues import HEADERS_TYPE
+
+__all__ = ("OUTPUT_SCHEMA", "TaskOutput")
+
+OUTPUT_SCHEMA = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("timestamp", pa.int64()),
+        ("headers", HEADERS_TYPE),
+    ]
+)
+"""Columns of a sink's or an edge's output, in the order of forwarding."""
+
+
+@dataclass
+class TaskOutput:
+    """What one run of a task gives out.
+
+    Attributes:
+        sinks: By sink node, a table of `OUTPUT_SCHEMA`; only those with rows.
+        dead_letters: By dead-letter topic, the same.
+        edges: By repartition node, the same (topic is the edge's name).
+        lines: What `to_stdout` sinks print, and how many lines were left out.
+        records_in: How many records entered.
+        dropped: Count of dropped records by reason.
+        next_wall_due: When a wall-clock punctuator is due next, ms; None without any.
+    """
+
+    sinks: dict[str, pa.Table] = field(default_factory=dict)
+    dead_letters: dict[str, pa.Table] = field(default_factory=dict)
+    edges: dict[str, pa.Table] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
+    records_in: int = 0
+    dropped: dict[str, int] = field(default_factory=dict)
+    next_wall_due: int | None = None

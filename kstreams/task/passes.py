@@ -1,0 +1,285 @@
+"""The two ways through a batch: record by record, and by whole tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kstreams.processors.columnar import STREAM_TIME
+from kstreams.record import Record
+from kstreams.task.buffer import BatchBuffer
+from kstreams.task.columns import concat
+from kstreams.task.cursor import Cursor
+from kstreams.task.decoding import BadRow, Entry, Form, decoded, formed
+from kstreams.task.queues import Queue, merged_order
+from kstreams.task.read_ahead import ReadAhead
+from kstreams.task.rows import MergedRows, RecordCall, Stream
+from kstreams.task.undo import Undo
+from kstreams.task.wiring import Taker, Wiring
+
+__all__ = ("BatchWork", "RecordPass", "TablePass")
+
+_Pairs = Iterator[tuple[RecordCall, Record[Any, Any]]]
+"""Records, each behind what takes it."""
+
+
+@dataclass(frozen=True)
+class BatchWork:
+    """What both passes need of their task.
+
+    Attributes:
+        next_due: When the next stream-time punctuator is due, ms.
+        punctuate: Flushes buffers and fires what stream time has made due.
+        failed: Deals with a record that failed, of which nothing remains: queue, row, the
+            decoded key if known, and why. Raises to fail the batch.
+    """
+
+    entries: Mapping[str, Entry]
+    wiring: Wiring
+    cursor: Cursor
+    undo: Undo
+    read_ahead: ReadAhead
+    next_due: Callable[[], int]
+    punctuate: Callable[[], None]
+    failed: Callable[[Queue, int, object, Exception], None]
+
+    def reject(self, bad: BadRow) -> None:
+        """Deal with a row that does not decode."""
+        self.failed(bad.queue, bad.row, None, bad.error)
+
+
+class RecordPass:
+    """One call a record, in merged order; cut for punctuators after each record."""
+
+    def __init__(self, work: BatchWork) -> None:
+        self._work = work
+
+    def run(self, queues: Sequence[Queue]) -> None:
+        """Process all queues."""
+        work = self._work
+        streams = [Stream(work.entries[queue.entry], queue) for queue in queues]
+        for stream in streams:
+            if stream.bad and not stream.guarded:
+                work.reject(stream.bad[-1])
+        rows = MergedRows(streams, self._calls(streams))
+        pairs = work.read_ahead.over(iter(rows), streams)
+        if any(stream.guarded for stream in streams):
+            self._guarded(rows, pairs, streams)
+        else:
+            self._straight(rows, pairs)
+
+    def _straight(self, rows: MergedRows, pairs: _Pairs) -> None:
+        """Drive records where each failure fails the batch."""
+        cursor = self._work.cursor
+        while True:
+            cursor.rows = rows
+            stream_time, due = cursor.stream_time, self._work.next_due()
+            try:
+                for call, record in pairs:
+                    if record.timestamp > stream_time:
+                        cursor.stream_time = stream_time = record.timestamp
+                    call(record)
+                    if stream_time >= due:
+                        break
+                else:
+                    return
+            except Exception as exc:  # user code
+                self._failed(rows, exc)
+                raise  # not reached: each failure fails the batch
+            self._work.punctuate()
+
+    def _guarded(self, rows: MergedRows, pairs: _Pairs, streams: Sequence[Stream]) -> None:
+        """Drive records that leave nothing behind when they fail."""
+        work = self._work
+        cursor, undo = work.cursor, work.undo
+        any_bad = any(stream.bad for stream in streams)
+        for call, record in pairs:
+            cursor.rows = rows
+            if any_bad:
+                self._reject_before(*rows.present())
+            if record.timestamp > cursor.stream_time:
+                cursor.stream_time = record.timestamp
+            undo.mark()
+            try:
+                call(record)
+            except Exception as exc:  # noqa: BLE001  # user code
+                undo.back()
+                self._failed(rows, exc)
+            else:
+                undo.keep()
+            if cursor.stream_time >= work.next_due():
+                work.punctuate()
+        for stream in streams:
+            self._reject_before(stream, len(stream.keys))
+
+    def _reject_before(self, stream: Stream, row: int) -> None:
+        """Deal with undecodable rows in their turn: right before the next good one."""
+        while stream.bad and stream.bad[-1].before <= row:
+            self._work.reject(stream.bad.pop())
+
+    def _failed(self, rows: MergedRows, exc: Exception) -> None:
+        stream, row = rows.present()
+        self._work.failed(stream.queue, row, stream.keys[row], exc)
+
+    def _calls(self, streams: Sequence[Stream]) -> list[RecordCall]:
+        """Return what takes each stream's records; feed buffers right below entries."""
+        takers = [self._work.wiring.takers(stream.entry.name) for stream in streams]
+        starts: dict[tuple[int, str], int] = {}
+        for buffer in self._work.wiring.buffers:
+            tables: list[pa.Table] = []
+            for number, stream in enumerate(streams):
+                if buffer in takers[number]:
+                    starts[number, buffer.node] = sum(table.num_rows for table in tables)
+                    table = formed(stream.entry, stream.queue, buffer.form)
+                    if buffer.form != "typed":
+                        times = _stream_times(streams, self._work.cursor.stream_time)[number]
+                        table = table.append_column(STREAM_TIME, pa.array(times))
+                    tables.append(table)
+            buffer.feed(concat(tables) if tables else None)
+        return [
+            _to_each([self._call(taker, starts.get((number, _node(taker)))) for taker in own])
+            for number, own in enumerate(takers)
+        ]
+
+    def _call(self, taker: Taker, start: int | None) -> RecordCall:
+        if not isinstance(taker, BatchBuffer):
+            return taker
+        cursor, take_row = self._work.cursor, taker.take_row
+
+        def call(_: Record[Any, Any]) -> None:
+            rows = cursor.rows
+            if rows is not None and start is not None:
+                take_row(start + rows.present()[1])
+
+        return call
+
+
+def _node(taker: Taker) -> str:
+    return taker.node if isinstance(taker, BatchBuffer) else ""
+
+
+def _to_each(calls: Sequence[RecordCall]) -> RecordCall:
+    if len(calls) == 1:
+        return calls[0]
+
+    def call(record: Record[Any, Any]) -> None:
+        for one in calls:
+            one(record)
+
+    return call
+
+
+def _stream_times(streams: Sequence[Stream], present: int) -> list[npt.NDArray[np.int64]]:
+    """Return stream time as of each row of each stream."""
+    times = [stream.times for stream in streams]
+    numbers, rows = merged_order(times)
+    bases = np.cumsum([0, *map(len, times)])
+    places = bases[numbers] + rows
+    merged = np.maximum(np.maximum.accumulate(np.concatenate(times)[places]), present)
+    found = np.empty_like(merged)
+    found[places] = merged
+    return np.split(found, bases[1:-1])
+
+
+@dataclass(frozen=True)
+class _Feed:
+    """A batch processor's rows, merged, and the place of each in the merged batch."""
+
+    buffer: BatchBuffer
+    table: pa.Table
+    places: npt.NDArray[np.int64]
+
+    def timed(self, stream_times: npt.NDArray[np.int64]) -> _Feed:
+        """Return it with the stream time as of each row."""
+        times = pa.array(stream_times[self.places])
+        return replace(self, table=self.table.append_column(STREAM_TIME, times))
+
+
+class TablePass:
+    """Whole tables to batch processors, cut after each record that makes a punctuator due."""
+
+    def __init__(self, work: BatchWork) -> None:
+        self._work = work
+
+    def run(self, queues: Sequence[Queue]) -> None:
+        """Process all queues."""
+        work = self._work
+        good = [self._formed(queue) for queue in queues]
+        times = [queue.table.column("timestamp").to_numpy() for queue, _ in good]
+        numbers, rows = merged_order(times)
+        if not len(numbers):
+            return
+        bases = np.cumsum([0, *map(len, times[:-1])])
+        merged = np.concatenate(times)[bases[numbers] + rows]
+        stream_times = np.maximum(np.maximum.accumulate(merged), work.cursor.stream_time)
+        feeds = self._feeds(good, numbers, rows, stream_times)
+        begin = 0
+        while begin < len(stream_times):
+            end = self._cut(stream_times, begin)
+            for feed in feeds:
+                low, high = np.searchsorted(feed.places, (begin, end))
+                if high > low:
+                    feed.buffer.take_table(feed.table.slice(low, high - low))
+            work.cursor.stream_time = int(stream_times[end - 1])
+            if work.cursor.stream_time >= work.next_due():
+                work.punctuate()
+            begin = end
+
+    def _cut(self, stream_times: npt.NDArray[np.int64], begin: int) -> int:
+        """Return the place behind the first record from `begin` that makes something due."""
+        first = int(np.searchsorted(stream_times[begin:], self._work.next_due()))
+        return min(begin + first + 1, len(stream_times))
+
+    def _feeds(
+        self,
+        good: Sequence[tuple[Queue, dict[Form, pa.Table]]],
+        numbers: npt.NDArray[np.int32],
+        rows: npt.NDArray[np.int64],
+        stream_times: npt.NDArray[np.int64],
+    ) -> list[_Feed]:
+        takers = [self._work.wiring.takers(queue.entry) for queue, _ in good]
+        feeds = []
+        for buffer in self._work.wiring.buffers:
+            own = [number for number, found in enumerate(takers) if buffer in found]
+            if own:
+                tables = {number: good[number][1][buffer.form] for number in own}
+                feed = _feed(buffer, tables, len(good), numbers, rows)
+                feeds.append(feed if buffer.form == "typed" else feed.timed(stream_times))
+        return feeds
+
+    def _formed(self, queue: Queue) -> tuple[Queue, dict[Form, pa.Table]]:
+        """Return a queue's good rows, as tables of the forms that are asked for."""
+        entry = self._work.entries[queue.entry]
+        takers = self._work.wiring.takers(queue.entry)
+        forms: set[Form] = {taker.form for taker in takers if isinstance(taker, BatchBuffer)}
+        try:
+            return queue, {form: formed(entry, queue, form) for form in forms}
+        except Exception:  # noqa: BLE001  # a serde is user code: row by row tells which row
+            found = decoded(entry, queue, values=forms != {"keys"})
+            for bad in found.bad:
+                self._work.reject(bad)
+            return found.queue, {form: formed(entry, found.queue, form) for form in forms}
+
+
+def _feed(
+    buffer: BatchBuffer,
+    tables: Mapping[int, pa.Table],
+    count: int,
+    numbers: npt.NDArray[np.int32],
+    rows: npt.NDArray[np.int64],
+) -> _Feed:
+    """Merge the tables of some of the `count` queues, by number, for one batch processor."""
+    if count == 1:
+        return _Feed(buffer, tables[0], np.arange(len(rows)))
+    own = list(tables)
+    places = np.flatnonzero(np.isin(numbers, own))
+    starts = np.zeros(count, np.int64)
+    starts[own] = np.cumsum([0, *(tables[number].num_rows for number in own[:-1])])
+    order = starts[numbers[places]] + rows[places]
+    table = concat([tables[number] for number in own])
+    return _Feed(buffer, table.take(pa.array(order)), places)

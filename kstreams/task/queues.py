@@ -1,0 +1,88 @@
+"""A batch's input: one queue a source partition or upstream task, and their merged order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+__all__ = ("HEADERS_TYPE", "QUEUE_SCHEMA", "Queue", "empty_queue_table", "merged_order")
+
+HEADERS_TYPE = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+"""Arrow type of a headers column; null is no headers."""
+
+QUEUE_SCHEMA = pa.schema(
+    [
+        ("offset", pa.int64()),
+        ("timestamp", pa.int64()),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("headers", HEADERS_TYPE),
+    ]
+)
+"""Columns of a queue: rows in offset order; `key`, `value`, `headers` may be null."""
+
+
+@dataclass(frozen=True)
+class Queue:
+    """Records of one source partition, or of one upstream task of a repartition edge.
+
+    Attributes:
+        entry: Name of the source node or repartition node they enter by.
+        topic: Name of the topic (or of the edge), for metadata and errors.
+        partition: Partition in the topic (or number of the upstream task).
+        table: Columns of `QUEUE_SCHEMA`, rising offsets.
+    """
+
+    entry: str
+    topic: str
+    partition: int
+    table: pa.Table
+
+    @property
+    def position(self) -> str:
+        """The name of this queue in `TaskMeta.next_offsets`."""
+        return f"{self.topic}/{self.partition}"
+
+    def since(self, offset: int) -> Queue:
+        """Return the queue without the offsets before one; gaps are normal."""
+        offsets = self.table.column("offset")
+        if len(offsets) == 0 or offsets[0].as_py() >= offset:
+            return self
+        return self.with_table(self.table.filter(pc.greater_equal(offsets, offset)))
+
+    def with_table(self, table: pa.Table) -> Queue:
+        """Return the queue with other rows."""
+        return Queue(self.entry, self.topic, self.partition, table)
+
+
+def empty_queue_table() -> pa.Table:
+    """Return a table of no rows."""
+    return QUEUE_SCHEMA.empty_table()
+
+
+def merged_order(
+    timestamps: Sequence[npt.NDArray[np.int64]],
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    """Merge queues as Kafka Streams does: always the one whose head has the least timestamp.
+
+    Within a queue the order stays. That is a stable sort by each queue's running maximum,
+    ties going to the earlier queue.
+
+    Args:
+        timestamps: Those of each queue, ms.
+
+    Returns:
+        Queue number and row in it, of each record in merged order.
+    """
+    lengths = [len(times) for times in timestamps]
+    keys: npt.NDArray[Any] = np.concatenate([np.maximum.accumulate(t) for t in timestamps])
+    queues = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+    rows = np.concatenate([np.arange(n, dtype=np.int64) for n in lengths])
+    order = np.argsort(keys, kind="stable")
+    return queues[order], rows[order]

@@ -1,0 +1,225 @@
+"""Drive one partition group at one partition over micro-batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kstreams.errors import KStreamsError
+from kstreams.graph.nodes import SourceNode
+from kstreams.graph.topology import PartitionGroup
+from kstreams.processors.context import TaskId
+from kstreams.processors.interceptor import Interceptor
+from kstreams.state.overlay import Overlay
+from kstreams.task.buffer import BatchBuffer
+from kstreams.task.contexts import TaskServices
+from kstreams.task.cursor import Cursor
+from kstreams.task.decoding import Entry, without_nulls
+from kstreams.task.failures import located
+from kstreams.task.meta import TaskMeta
+from kstreams.task.outputs import TaskOutput
+from kstreams.task.passes import BatchWork, RecordPass, TablePass
+from kstreams.task.policies import Policies
+from kstreams.task.punctuation import NEVER, Schedule
+from kstreams.task.queues import Queue
+from kstreams.task.rare_gc import rare_collections
+from kstreams.task.read_ahead import ReadAhead
+from kstreams.task.undo import Undo
+from kstreams.task.wiring import Wiring
+
+__all__ = ("Task",)
+
+_HINT = "mend it and restart: nothing of this batch was kept"
+_RECORD_HINT = (
+    "mend the processor or the record and restart (nothing of this batch was kept), "
+    "or let the source skip such records: on_error='skip' or DeadLetter(topic)"
+)
+
+
+class Task:
+    """One partition group at one partition.
+
+    `run` may be called for one batch after another; what it changes stays in the overlay
+    and in `meta` until the caller commits both together. After an exception the task,
+    overlay and meta are of no more use.
+
+    Args:
+        group: The nodes to run.
+        partition: The task's partition.
+        overlay: Its stores, at the version that `meta` belongs to.
+        meta: Stream time, positions and schedules; changed in place.
+        wall_ms: Recorded wall time of the first batch, ms since the epoch.
+        interceptors: Wrapped around every record processor's `process`.
+
+    Raises:
+        ProcessingError: A supplier or an `init` raised; names the node.
+    """
+
+    def __init__(
+        self,
+        group: PartitionGroup,
+        partition: int,
+        overlay: Overlay,
+        meta: TaskMeta,
+        *,
+        wall_ms: int = 0,
+        interceptors: Sequence[Interceptor] = (),
+    ) -> None:
+        self.group = group
+        self.id = TaskId(group.name, partition)
+        self.meta = meta
+        self._cursor = Cursor(meta.stream_time, wall_ms)
+        entries: tuple[Entry, ...] = (*group.sources, *group.entries)
+        self._entries = {node.name: node for node in entries}
+        overlay.times = self._cursor
+        self._policies = Policies(self._entries, self._cursor)
+        self._services = TaskServices(self.id, overlay, meta, self._cursor)
+        try:
+            self._wiring = Wiring(
+                group,
+                self._services,
+                interceptors=interceptors,
+                eager=not self._policies.all_fail,
+            )
+        except KStreamsError as exc:
+            raise self._here(exc) from exc.__cause__
+        self._work = BatchWork(
+            self._entries,
+            self._wiring,
+            self._cursor,
+            Undo(overlay, self._wiring, meta, self._cursor, self._services.held),
+            ReadAhead(group, overlay),
+            next_due=self._services.stream.next_due,
+            punctuate=self._fire_stream_time,
+            failed=self._record_failed,
+        )
+
+    def run(self, queues: Sequence[Queue], *, wall_ms: int) -> TaskOutput:
+        """Process one micro-batch.
+
+        Args:
+            queues: Its records; an entry may have several queues or none.
+            wall_ms: The batch's recorded wall time; wall-clock punctuators that are due
+                by it fire after the records.
+
+        Raises:
+            DeserializationError: A record does not decode and its source says `fail`.
+            SerializationError: Something forwarded does not fit its sink or edge.
+            ProcessingError: User code raised, and the source says `fail`.
+            KStreamsError: Others, from stores, with the place filled in.
+        """
+        self._cursor.wall_time = wall_ms
+        self._cursor.dropped = {}
+        try:
+            with rare_collections():
+                return self._run(queues, wall_ms)
+        except Exception as exc:  # noqa: BLE001  # user code
+            error = located(exc, self._wiring.places, hint=_HINT)
+            raise self._here(error) from error.__cause__
+
+    def _run(self, queues: Sequence[Queue], wall_ms: int) -> TaskOutput:
+        fresh = self._fresh(queues)
+        self._process(fresh)
+        self._flush_buffers()
+        self._services.wall.fire_due(wall_ms, self._punctuate)
+        self._release_held()
+        self.meta.stream_time = self._cursor.stream_time
+        return self._output(sum(queue.table.num_rows for queue in fresh))
+
+    def close(self) -> None:
+        """Close the processors.
+
+        Raises:
+            ProcessingError: A `close` raised.
+        """
+        try:
+            self._wiring.close()
+        except KStreamsError as exc:
+            raise self._here(exc) from exc.__cause__
+
+    def _here(self, error: KStreamsError) -> KStreamsError:
+        return error.at(group=self.group.name, partition=self.id.partition)
+
+    def _fresh(self, queues: Sequence[Queue]) -> list[Queue]:
+        """Leave out what was processed before, note positions, and order the queues."""
+        order = {name: number for number, name in enumerate(self._entries)}
+        fresh = []
+        for queue in sorted(queues, key=lambda queue: (order[queue.entry], queue.partition)):
+            if isinstance(self._entries[queue.entry], SourceNode):
+                queue = queue.since(self.meta.next_offsets.get(queue.position, 0))
+                if queue.table.num_rows:
+                    last: int = queue.table.column("offset")[-1].as_py()
+                    self.meta.next_offsets[queue.position] = last + 1
+            if queue.table.num_rows:
+                fresh.append(queue)
+        return fresh
+
+    def _process(self, queues: Sequence[Queue]) -> None:
+        """Run the batch's records through the graph."""
+        drop = self._cursor.drop
+        whole = [without_nulls(self._entries[queue.entry], queue, drop) for queue in queues]
+        rows = [queue for queue in whole if queue.table.num_rows]
+        if not rows:
+            return
+        takers = [taker for queue in rows for taker in self._wiring.takers(queue.entry)]
+        if all(isinstance(taker, BatchBuffer) for taker in takers):
+            TablePass(self._work).run(rows)
+        else:
+            RecordPass(self._work).run(rows)
+
+    def _fire_stream_time(self) -> None:
+        """Fire what stream time has made due."""
+        self._flush_buffers()
+        self._services.stream.fire_due(self._cursor.stream_time, self._punctuate)
+
+    def _punctuate(self, schedule: Schedule, now: int) -> None:
+        self._cursor.rows = None
+        try:
+            schedule.fire(now)
+        except Exception as exc:  # noqa: BLE001  # user code
+            error = located(exc, self._wiring.places, hint=_HINT).at(node=schedule.node)
+            raise error from error.__cause__
+        self._flush_buffers()
+
+    def _release_held(self) -> None:
+        """Let parents release before their children, which may hold what comes of it."""
+        for held in reversed(self._services.held):
+            try:
+                held.release()
+            except Exception as exc:  # noqa: BLE001  # user code
+                error = located(exc, self._wiring.places, hint=_HINT).at(node=held.node)
+                raise error from error.__cause__
+            self._flush_buffers()
+
+    def _flush_buffers(self) -> None:
+        self._cursor.rows = None
+        for buffer in self._wiring.buffers:
+            buffer.flush()
+
+    def _record_failed(self, queue: Queue, row: int, key: object, exc: Exception) -> None:
+        """Do with a failing record what its source asks for; the undo is the caller's."""
+        raw = queue.table.slice(row, 1)
+        error = located(exc, self._wiring.places, hint=_RECORD_HINT).at(
+            node=queue.entry,
+            topic=queue.topic,
+            partition=queue.partition,
+            offset=raw.column("offset")[0].as_py(),
+            timestamp=raw.column("timestamp")[0].as_py(),
+            key=raw.column("key")[0].as_py() if key is None else key,
+            group=self.group.name,
+        )
+        self._policies.apply(queue, row, error)
+
+    def _output(self, records_in: int) -> TaskOutput:
+        due = self._services.wall.next_due()
+        drained = {name: c.drain() for name, c in self._wiring.collectors.items()}
+        tables = {name: table for name, table in drained.items() if table is not None}
+        edges = {edge.name for edge in self.group.exits}
+        return TaskOutput(
+            sinks={name: table for name, table in tables.items() if name not in edges},
+            edges={name: table for name, table in tables.items() if name in edges},
+            dead_letters=self._policies.drain(),
+            lines=[line for lines in self._wiring.lines.values() for line in lines.drain()],
+            records_in=records_in,
+            dropped=dict(self._cursor.dropped),
+            next_wall_due=None if due == NEVER else due,
+        )

@@ -1,0 +1,64 @@
+"""Undo what a failing record has done, so that skipping it leaves no half of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from kstreams.state.overlay import Overlay
+from kstreams.task.cursor import Cursor
+from kstreams.task.held import Held
+from kstreams.task.meta import TaskMeta
+
+if TYPE_CHECKING:
+    from kstreams.task.wiring import Wiring
+
+__all__ = ("Undo",)
+
+
+class Undo:
+    """A mark over stores, outputs, schedules and counts, and the way back to it.
+
+    Stream time stays moved: the record was seen. What functions of sinks did cannot be
+    undone.
+    """
+
+    def __init__(
+        self,
+        overlay: Overlay,
+        wiring: Wiring,
+        meta: TaskMeta,
+        cursor: Cursor,
+        held: Sequence[Held] = (),
+    ) -> None:
+        self._overlay = overlay
+        self._meta = meta
+        self._cursor = cursor
+        self._parts: list[Any] = [
+            *wiring.collectors.values(),
+            *wiring.lines.values(),
+            *wiring.buffers,
+            *held,
+        ]
+        self._marks: list[Any] = []
+        self._due: dict[str, int] = {}
+        self._dropped: dict[str, int] = {}
+
+    def mark(self) -> None:
+        """Remember the present state, before a record."""
+        self._overlay.begin()
+        self._marks = [part.mark() for part in self._parts]
+        self._due = dict(self._meta.due)
+        self._dropped = dict(self._cursor.dropped)
+
+    def keep(self) -> None:
+        """Let what was done since the mark stand."""
+        self._overlay.end()
+
+    def back(self) -> None:
+        """Return to the last mark."""
+        self._overlay.rollback()
+        for part, mark in zip(self._parts, self._marks, strict=True):
+            part.cut(mark)
+        self._meta.due.update(self._due)
+        self._cursor.dropped = self._dropped

@@ -1,0 +1,193 @@
+"""Make the processors of a task and connect them, leaves first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from kstreams.errors import KStreamsError
+from kstreams.graph.nodes import (
+    AnyNode,
+    AnyProcessor,
+    FunctionSink,
+    ProcessorNode,
+    RepartitionNode,
+    SinkNode,
+    SourceNode,
+    StdoutSink,
+)
+from kstreams.graph.topology import PartitionGroup
+from kstreams.processors.columnar import STREAM_TIME, ColumnarProcessor
+from kstreams.processors.interceptor import Interceptor
+from kstreams.processors.processor import BatchProcessor, Processor
+from kstreams.serde.objects import objects_of
+from kstreams.task.buffer import BatchBuffer, ColumnBuffer
+from kstreams.task.collector import Collector
+from kstreams.task.columnar import Columnar
+from kstreams.task.columns import rows_of, whole
+from kstreams.task.contexts import BatchTaskContext, RecordTaskContext, TaskServices
+from kstreams.task.failures import Places, located
+from kstreams.task.rows import RecordCall
+from kstreams.task.stdout_lines import StdoutLines
+
+__all__ = ("Taker", "Wiring")
+
+Taker = RecordCall | BatchBuffer
+"""What a child of an entry takes records by: a call, or a batch processor's buffer."""
+
+_TableCall = Callable[[pa.Table], None]
+
+
+class Wiring:
+    """The live graph of one task.
+
+    Attributes:
+        buffers: Of batch processors, in topological order.
+        collectors: By sink and edge node.
+        lines: By `to_stdout` sink node.
+        places: Which node runs what.
+
+    Raises:
+        KStreamsError: A supplier or an `init` raised; names the node.
+    """
+
+    def __init__(
+        self,
+        group: PartitionGroup,
+        services: TaskServices,
+        *,
+        interceptors: Sequence[Interceptor],
+        eager: bool,
+    ) -> None:
+        self.collectors: dict[str, Collector] = {}
+        self.lines: dict[str, StdoutLines] = {}
+        self.places = Places()
+        self._group = group
+        self._services = services
+        self._interceptors = interceptors
+        self._eager = eager
+        self._columnar = Columnar(group, interceptors)
+        self._record_calls: dict[str, RecordCall] = {}
+        self._table_calls: dict[str, _TableCall] = {}
+        self._processors: list[tuple[str, AnyProcessor]] = []
+        self._buffers: dict[str, BatchBuffer] = {}
+        for node in reversed(group.nodes):
+            try:
+                self._wire(node)
+            except Exception as exc:  # noqa: BLE001  # user code
+                error = located(exc, self.places, hint="mend it and restart").at(node=node.name)
+                raise error from error.__cause__
+        self.buffers = tuple(reversed(self._buffers.values()))
+
+    def takers(self, entry: str) -> list[Taker]:
+        """Return what takes an entry's records, in the order the children were added."""
+        names = [node.name for node in self._group.children(entry)]
+        return [self._buffers.get(name) or self._record_calls[name] for name in names]
+
+    def close(self) -> None:
+        """Close all processors, parents first.
+
+        Raises:
+            KStreamsError: A `close` raised; the others were closed all the same.
+        """
+        failure: KStreamsError | None = None
+        for name, processor in reversed(self._processors):
+            try:
+                processor.close()
+            except Exception as exc:  # noqa: BLE001  # user code
+                failure = failure or located(exc, self.places).at(node=name)
+        if failure is not None:
+            raise failure from failure.__cause__
+
+    def _wire(self, node: AnyNode) -> None:
+        match node:
+            case SourceNode():
+                pass
+            case SinkNode():
+                self._sink(node)
+            case RepartitionNode():
+                self._collect(node.name, Collector.of_edge(node, eager=self._eager))
+            case ProcessorNode():
+                due = bool(self._services.stream.schedules)
+                form = self._columnar.form_of(node, punctuated=due)
+                processor: AnyProcessor = node.supplier() if form is None else form
+                self._processors.append((node.name, processor))
+                self.places.add(node.name, processor)
+                if form is not None:
+                    self._columns(node, form)
+                elif isinstance(processor, BatchProcessor):
+                    self._batch(node, processor)
+                else:
+                    self._record(node, processor)
+
+    def _sink(self, node: SinkNode) -> None:
+        match node.target:
+            case StdoutSink():
+                lines = self.lines[node.name] = StdoutLines(node.name)
+                self._enter(node.name, lines.take)
+            case FunctionSink(function=function):
+                self._enter(node.name, function)
+            case _:
+                self._collect(node.name, Collector.of_sink(node, eager=self._eager))
+
+    def _collect(self, name: str, collector: Collector) -> None:
+        self.places.add(name, collector)
+        self.collectors[name] = collector
+        self._record_calls[name] = collector.take
+        self._table_calls[name] = collector.take_table
+
+    def _enter(self, name: str, call: RecordCall) -> None:
+        cursor = self._services.cursor
+
+        def take_table(table: pa.Table) -> None:
+            records = rows_of(whole(table))
+            if STREAM_TIME not in table.column_names:
+                for record in records:
+                    call(record)
+                return
+            present = cursor.stream_time
+            times: list[int] = objects_of(table.column(STREAM_TIME))
+            for record, cursor.stream_time in zip(records, times, strict=True):
+                call(record)
+            cursor.stream_time = present
+
+        self.places.add(name, call)
+        self._record_calls[name] = call
+        self._table_calls[name] = take_table
+
+    def _record(self, node: ProcessorNode, processor: Processor[Any, Any, Any, Any]) -> None:
+        children = {c.name: self._record_calls[c.name] for c in self._group.children(node.name)}
+        context = RecordTaskContext(node, self._services, children)
+        processor.init(context)
+        context.initialised()
+        call: RecordCall = processor.process
+        self.places.add(node.name, call)
+        for interceptor in reversed(self._interceptors):
+            call = interceptor.bind(node.name, context.task, call)
+        self._enter(node.name, call)
+
+    def _batch(self, node: ProcessorNode, processor: BatchProcessor[Any, Any, Any, Any]) -> None:
+        self._start(node, processor)
+        self._buffer(node, BatchBuffer(node, processor))
+
+    def _start(self, node: ProcessorNode, processor: BatchProcessor[Any, Any, Any, Any]) -> None:
+        children = {c.name: self._table_calls[c.name] for c in self._group.children(node.name)}
+        context = BatchTaskContext(node, self._services, children)
+        processor.init(context)
+        context.initialised()
+
+    def _columns(self, node: ProcessorNode, processor: ColumnarProcessor) -> None:
+        self._start(node, processor)
+        call = processor.process_batch
+        for interceptor in reversed(self._interceptors):
+            bind: Any = interceptor
+            call = bind.bind_columns(node.name, self._services.task, call)
+        self._buffer(node, ColumnBuffer(node, processor, call))
+
+    def _buffer(self, node: ProcessorNode, buffer: BatchBuffer) -> None:
+        self._buffers[node.name] = buffer
+        self.places.add(node.name, buffer)
+        self._record_calls[node.name] = buffer.take
+        self._table_calls[node.name] = buffer.take_table

@@ -1,0 +1,348 @@
+"""Run a topology in memory, many partitions at once, with no JVM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from datetime import datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
+
+from kstreams.clock import FakeClock, to_ms
+from kstreams.errors import TopologyError, UnknownTopicError
+from kstreams.graph.partitions import group_partitions
+from kstreams.graph.topology import PartitionGroup, Topology
+from kstreams.partitioner import Murmur2Partitioner
+from kstreams.processors.interceptor import Interceptor
+from kstreams.record import Headers, Record
+from kstreams.state.memory import MemoryStore
+from kstreams.state.overlay import Overlay
+from kstreams.state.spec import StoreSpec
+from kstreams.state.working import StateBackend, WorkingStore
+from kstreams.task.meta import TaskMeta
+from kstreams.task.queues import Queue
+from kstreams.task.routing import route
+from kstreams.task.task import Task
+from kstreams.testing.driver_task import DriverTask
+from kstreams.testing.driver_topics import DriverTopics, Row
+from kstreams.testing.key_check import KeyCheck, with_batch_checks
+from kstreams.topic import Topic, TopicChoice
+
+__all__ = ("TopologyTestDriver",)
+
+K = TypeVar("K")
+"""Type of the keys."""
+V = TypeVar("V")
+"""Type of the values."""
+S = TypeVar("S")
+"""The live type of a store."""
+
+
+class TopologyTestDriver:
+    """Runs a topology on made-up topics, and lets a test look at everything.
+
+    The tasks are the very ones that run on Spark; each call of `pipe` or `pipe_batch` is
+    one micro-batch, committed at its end. What groups write to each other's topics goes
+    on until all is quiet. When a call raises, nothing of the batch that failed is kept,
+    and its records come again with the next call.
+
+    Args:
+        topology: What to run.
+        partitions: Of every topic, or by topic name.
+        start: Wall-clock time at the start: aware, or ms since the epoch.
+        interceptors: As an app's.
+        state: Backend of the stores; None keeps them in memory.
+        directory: Where a backend that keeps files has its home; None is a temporary
+            directory, removed by `close`.
+        recreate_processors: Make new processors for each batch, as Spark may: finds
+            instance attributes that are used as state.
+        check_keys: Refuse a key that reaches a stateful node in a partition that is not
+            the key's: equal keys could meet in two tasks.
+
+    Raises:
+        PartitionCountError: Topics of a group differ in partition count.
+
+    Source: `org.apache.kafka.streams.TopologyTestDriver`, with partitions.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        *,
+        partitions: int | Mapping[str, int] = 1,
+        start: datetime | int = 0,
+        interceptors: Sequence[Interceptor] = (),
+        state: StateBackend | None = None,
+        directory: Path | None = None,
+        recreate_processors: bool = False,
+        check_keys: bool = True,
+    ) -> None:
+        self.topology = topology
+        self.clock = FakeClock(start if isinstance(start, int) else to_ms(start))
+        self.dropped: dict[str, int] = {}
+        self.lines: list[str] = []
+        self._topics = DriverTopics(partitions)
+        self._sources = {node.topic.name: node.topic for node in topology.sources}
+        self._recreate = recreate_processors
+        self._check_keys = check_keys
+        self._given = tuple(interceptors)
+        self._backend = state
+        self._temporary: TemporaryDirectory[str] | None = None
+        self._home = directory
+        if state is not None and directory is None:
+            self._temporary = TemporaryDirectory(prefix="kstreams-driver-")
+            self._home = Path(self._temporary.name)
+        counts = {name: self._topics.count(name) for name in self._sources}
+        self._counts = group_partitions(topology, counts)
+        self._tasks = {
+            group.name: [self._task(group, number) for number in range(self._counts[group.name])]
+            for group in topology.groups
+        }
+
+    def _task(self, group: PartitionGroup, partition: int) -> DriverTask:
+        count, interceptors, made = self._counts[group.name], self._given, group
+        if self._check_keys and group.stores:
+            interceptors = (*self._given, KeyCheck(group, count))
+            made = with_batch_checks(group, partition, count)
+
+        def make(overlay: Overlay, meta: TaskMeta, wall_ms: int) -> Task:
+            return Task(made, partition, overlay, meta, wall_ms=wall_ms, interceptors=interceptors)
+
+        working = self._working(group, partition)
+        return DriverTask(group, partition, working, make, wall_ms=self.clock.now_ms())
+
+    def _working(self, group: PartitionGroup, partition: int) -> WorkingStore:
+        stores = [spec.name for spec in group.stores]
+        if self._backend is None or self._home is None:
+            return MemoryStore(stores)
+        return self._backend.open(self._home / group.name / str(partition), stores)
+
+    def pipe(
+        self,
+        topic: Topic[K, V],
+        key: K,
+        value: V,
+        *,
+        timestamp: datetime | int | None = None,
+        headers: Headers = (),
+        partition: int | None = None,
+    ) -> None:
+        """Write one record to a topic and process it as a batch of one.
+
+        Args:
+            topic: A source's topic.
+            key: Its key.
+            value: Its value.
+            timestamp: Event time, aware or ms since the epoch; the driver's clock if None.
+            headers: Its headers.
+            partition: Where to put it; None: where the topic's partitioner says.
+
+        Raises:
+            UnknownTopicError: No source reads the topic.
+        """
+        self.write(topic, key, value, timestamp=timestamp, headers=headers, partition=partition)
+        self.run()
+
+    def pipe_batch(self, topic: Topic[K, V], records: Iterable[Record[K, V]]) -> None:
+        """Write records to a topic and process them as one batch."""
+        for record in records:
+            self.write(
+                topic,
+                record.key,
+                record.value,
+                timestamp=record.timestamp,
+                headers=record.headers,
+            )
+        self.run()
+
+    def write(
+        self,
+        topic: Topic[K, V],
+        key: K,
+        value: V,
+        *,
+        timestamp: datetime | int | None = None,
+        headers: Headers = (),
+        partition: int | None = None,
+    ) -> None:
+        """Write a record without processing it yet; `run` does, as one batch with others."""
+        self.write_bytes(
+            topic.name,
+            None if key is None else topic.key.serialize(key),
+            None if value is None else topic.value.serialize(value),
+            timestamp=self._ms(timestamp),
+            headers=headers,
+            partition=partition,
+        )
+
+    def write_bytes(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        *,
+        timestamp: int,
+        headers: Headers = (),
+        partition: int | None = None,
+    ) -> None:
+        """Write an encoded record without processing it yet; may be one that is not valid."""
+        source = self._sources.get(topic)
+        if source is None:
+            known = ", ".join(map(repr, self._sources))
+            raise UnknownTopicError(f"no source reads topic {topic!r}; sources read {known}")
+        row = Row(key, value, timestamp, headers)
+        self._topics.append(topic, row, source.partitioner, partition)
+
+    def run(self) -> None:
+        """Process what was written as one batch, and on until all topics are quiet."""
+        pipelines = self.topology.pipelines()
+        while sum(self._run_pipeline(groups) for groups in pipelines):
+            pass
+
+    def advance_wall_clock(self, by: timedelta) -> None:
+        """Move the wall clock; punctuators that are due fire in every task."""
+        self.clock.advance(by)
+        for groups in self.topology.pipelines():
+            self._run_pipeline(groups, always=True)
+        self.run()
+
+    def read(self, topic: Topic[K, V]) -> list[Record[K, V]]:
+        """Return the decoded records of a topic that were not read before.
+
+        They come in the order they were written; see `read_rows` for partitions.
+        """
+        return [
+            Record(
+                _decoded(topic.key, row.key),
+                _decoded(topic.value, row.value),
+                row.timestamp,
+                row.headers,
+            )
+            for row in self._topics.read(topic.name)
+        ]
+
+    def read_values(self, topic: Topic[K, V]) -> dict[K, V]:
+        """Return the last value of each key of what `read` would return."""
+        return {record.key: record.value for record in self.read(topic)}
+
+    def read_rows(self, topic: str) -> list[Row]:
+        """Return the encoded records of a topic that were not read before."""
+        return self._topics.read(topic)
+
+    def store(self, spec: StoreSpec[S], partition: int | None = None) -> S:
+        """Return the live store of one task; the partition may be left out if there is one.
+
+        Raises:
+            TopologyError: Several partitions and none named, or no such store.
+        """
+        tasks = self._store_tasks(spec)
+        if partition is None and len(tasks) != 1:
+            raise TopologyError(
+                f"store {spec.name!r} has {len(tasks)} partitions",
+                hint="name one, or use store_contents for all",
+            )
+        return tasks[partition or 0].store(spec)
+
+    def store_contents(self, spec: StoreSpec[Any]) -> dict[Any, Any]:
+        """Return all that a key-value store holds, over all partitions, sorted by partition."""
+        contents: dict[Any, Any] = {}
+        for task in self._store_tasks(spec):
+            contents.update(task.store(spec).range())
+        return contents
+
+    def stream_time(self, group: str, partition: int = 0) -> int:
+        """Return a task's stream time, ms; -1 before any record."""
+        return self._tasks[group][partition].meta.stream_time
+
+    def close(self) -> None:
+        """Close the processors and stores."""
+        with ExitStack() as stack:
+            if self._temporary is not None:
+                stack.callback(self._temporary.cleanup)
+            for tasks in self._tasks.values():
+                for task in tasks:
+                    stack.callback(task.close)
+
+    def __enter__(self) -> TopologyTestDriver:
+        """Return the driver."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+    def _ms(self, timestamp: datetime | int | None) -> int:
+        if timestamp is None:
+            return self.clock.now_ms()
+        return timestamp if isinstance(timestamp, int) else to_ms(timestamp)
+
+    def _store_tasks(self, spec: StoreSpec[Any]) -> list[DriverTask]:
+        try:
+            group = self.topology.group_of_store(spec.name)
+        except KeyError:
+            known = ", ".join(repr(s.name) for s in self.topology.stores) or "none"
+            raise TopologyError(f"no store {spec.name!r}; stores: {known}") from None
+        return self._tasks[group.name]
+
+    def _run_pipeline(self, groups: tuple[PartitionGroup, ...], *, always: bool = False) -> bool:
+        """Run one batch of chained groups; commit all, or nothing."""
+        queues = {group.name: self._source_queues(group) for group in groups}
+        if not always and not any(any(by_task) for by_task in queues.values()):
+            return False
+        tasks = [task for group in groups for task in self._tasks[group.name]]
+        try:
+            for task in tasks:
+                own = queues[task.group.name][task.partition]
+                task.run(own, wall_ms=self.clock.now_ms(), close=self._recreate)
+                self._route(task, groups, queues)
+        except BaseException:
+            for task in tasks:
+                task.abort()
+            raise
+        for task in tasks:
+            self._commit(task)
+        return True
+
+    def _route(
+        self,
+        task: DriverTask,
+        groups: tuple[PartitionGroup, ...],
+        queues: dict[str, list[list[Queue]]],
+    ) -> None:
+        """Take what a task forwarded to repartition edges to the tasks below."""
+        for group in groups:
+            count = self._counts[group.name]
+            for entry in group.entries:
+                table = task.output.edges.get(entry.name)
+                if table is not None:
+                    parts = route(entry, table, upstream=task.partition, partitions=count)
+                    for target, queue in parts:
+                        queues[group.name][target].append(queue)
+
+    def _source_queues(self, group: PartitionGroup) -> list[list[Queue]]:
+        return [
+            [
+                queue
+                for node in group.sources
+                if (queue := self._topics.queue(node, task.partition, task.meta)) is not None
+            ]
+            for task in self._tasks[group.name]
+        ]
+
+    def _commit(self, task: DriverTask) -> None:
+        task.commit()
+        output = task.output
+        for reason, count in output.dropped.items():
+            self.dropped[reason] = self.dropped.get(reason, 0) + count
+        self.lines.extend(output.lines)
+        for node in task.group.sinks:
+            table = output.sinks.get(node.name)
+            if table is not None and isinstance(node.target, (Topic, TopicChoice)):
+                self._topics.append_table(table, node.target.partitioner)
+        for table in output.dead_letters.values():
+            self._topics.append_table(table, Murmur2Partitioner())
+
+
+def _decoded(serde: Any, data: bytes | None) -> Any:  # noqa: ANN401  # erased types
+    return None if data is None else serde.deserialize(data)

@@ -1,0 +1,98 @@
+"""One task of the test driver: its store, its overlay, and commit or abort."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from kstreams.errors import KStreamsError
+from kstreams.graph.topology import PartitionGroup
+from kstreams.state.overlay import Overlay
+from kstreams.state.spec import S, StoreSpec
+from kstreams.state.working import Changes, WorkingStore
+from kstreams.task.meta import TaskMeta
+from kstreams.task.outputs import TaskOutput
+from kstreams.task.queues import Queue
+from kstreams.task.task import Task
+
+__all__ = ("DriverTask",)
+
+
+class DriverTask:
+    """A task that commits to a working store in this process.
+
+    Stores handed out by `store` stay valid through commits and aborts.
+
+    Args:
+        group: The task's nodes.
+        partition: The task's partition.
+        working: Its stores.
+        make: Makes the task anew from overlay and meta, at a wall time (ms).
+        wall_ms: Wall time at the start.
+    """
+
+    def __init__(
+        self,
+        group: PartitionGroup,
+        partition: int,
+        working: WorkingStore,
+        make: Callable[[Overlay, TaskMeta, int], Task],
+        *,
+        wall_ms: int,
+    ) -> None:
+        self.group = group
+        self.partition = partition
+        self.meta = TaskMeta()
+        self.output = TaskOutput()
+        self._working = working
+        self._make = make
+        self._overlay = Overlay(working)
+        self._changes: Changes = {}
+        self._task: Task | None = make(self._overlay, self.meta, wall_ms)
+        self._committed = self.meta.to_json()
+
+    def run(self, queues: Sequence[Queue], *, wall_ms: int, close: bool) -> None:
+        """Process one batch into `output`; then `commit` or `abort`.
+
+        Args:
+            queues: Its records.
+            wall_ms: Its wall time.
+            close: Close the processors behind it; the next batch makes new ones.
+        """
+        if self._task is None:
+            self._task = self._make(self._overlay, self.meta, wall_ms)
+        self.output = self._task.run(queues, wall_ms=wall_ms)
+        self._changes = self._overlay.changes()
+        if close:
+            self._close()
+
+    def commit(self) -> None:
+        """Keep what the batch did."""
+        self._working.write(self._changes)
+        self._overlay.committed()
+        self._committed = self.meta.to_json()
+        if self._task is None:
+            self._overlay.forget()
+
+    def abort(self) -> None:
+        """Return to the last commit, with new processors."""
+        self._overlay.forget()
+        self.meta = TaskMeta.from_json(self._committed)
+        with suppress(KStreamsError):  # what failed may well not close either
+            self._close()
+
+    def store(self, spec: StoreSpec[S]) -> S:
+        """Return a live store."""
+        return spec.factory(spec, self._overlay)
+
+    def close(self) -> None:
+        """Close processors and store."""
+        try:
+            self._close()
+        finally:
+            self._working.close()
+
+    def _close(self) -> None:
+        task, self._task = self._task, None
+        if task is not None:
+            task.close()

@@ -1,0 +1,162 @@
+"""Find keys that reach a stateful node in a partition that is not theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kstreams.errors import KStreamsError, SerdeError, TopologyError
+from kstreams.graph.nodes import AnyProcessor, ProcessorNode, RepartitionNode, SourceNode
+from kstreams.graph.topology import PartitionGroup
+from kstreams.partitioner import Partitioner
+from kstreams.processors.context import TaskId
+from kstreams.record import Record
+from kstreams.serde.base import Serde
+from kstreams.windows.windowed import Windowed
+
+__all__ = ("KeyCheck", "with_batch_checks")
+
+
+class KeyCheck:
+    """An interceptor around the stateful record processors of one group."""
+
+    def __init__(self, group: PartitionGroup, partitions: int) -> None:
+        self._checks = _checks(group, partitions)
+
+    def bind(
+        self, node: str, task: TaskId, process: Callable[[Record[Any, Any]], None]
+    ) -> Callable[[Record[Any, Any]], None]:
+        """Wrap `process` of a stateful node."""
+        check = self._checks.get(node)
+        if check is None:
+            return process
+        partition = task.partition
+
+        def checked(record: Record[Any, Any]) -> None:
+            check.key(record.key, partition)
+            process(record)
+
+        return checked
+
+    def bind_columns(
+        self, node: str, task: TaskId, process_batch: Callable[[pa.Table], None]
+    ) -> Callable[[pa.Table], None]:
+        """Wrap `process_batch` of a stateful columnar node, whose keys are bytes."""
+        check = self._checks.get(node)
+        if check is None:
+            return process_batch
+
+        def checked(table: pa.Table) -> None:
+            check.encoded(table.column("key").unique(), task.partition)
+            process_batch(table)
+
+        return checked
+
+
+def with_batch_checks(group: PartitionGroup, partition: int, partitions: int) -> PartitionGroup:
+    """Return one task's group with its stateful batch processors checked too."""
+    checks = _checks(group, partitions)
+    nodes = tuple(
+        replace(node, supplier=_checked(node, checks[node.name], partition))
+        if isinstance(node, ProcessorNode) and node.batch and node.stores
+        else node
+        for node in group.nodes
+    )
+    return replace(group, nodes=nodes)
+
+
+class _Check:
+    """Knows which partition a key of one node belongs to."""
+
+    def __init__(self, node: str, entry: SourceNode | RepartitionNode, partitions: int) -> None:
+        self._node = node
+        self._partitions = partitions
+        self._partitioner: Partitioner
+        self._serde: Serde[Any]
+        if isinstance(entry, SourceNode):
+            topic = entry.topic
+            self._serde, self._partitioner, self._source = topic.key, topic.partitioner, topic.name
+        else:
+            self._serde, self._partitioner, self._source = entry.key, entry.partitioner, entry.name
+
+    def key(self, key: Any, partition: int) -> None:  # noqa: ANN401  # erased types
+        """Check one key; a windowed key stays where its key belongs."""
+        while isinstance(key, Windowed):
+            key = key.key
+        if key is None:
+            return
+        try:
+            data = self._serde.serialize(key)
+        except SerdeError as exc:
+            raise self._misplaced(key, partition, f"is no key of {self._source!r}: {exc}") from exc
+        owner = self._partitioner.partition(data, self._partitions)
+        if owner != partition:
+            raise self._misplaced(key, partition, f"belongs to partition {owner}")
+
+    def column(self, keys: pa.Array, partition: int) -> None:
+        """Check a column of keys."""
+        try:
+            data = self._serde.from_arrow(keys)
+        except SerdeError as exc:
+            raise self._misplaced(
+                f"of type {keys.type}", partition, f"is no key of {self._source!r}: {exc}"
+            ) from exc
+        self.encoded(data, partition)
+
+    def encoded(self, data: pa.Array, partition: int) -> None:
+        """Check a column of encoded keys."""
+        owners = self._partitioner.partition_batch(data, self._partitions)
+        wrong = np.flatnonzero((owners != partition) & (owners >= 0))
+        if len(wrong):
+            owner = int(owners[wrong[0]])
+            key = self._serde.deserialize(data[int(wrong[0])].as_py())
+            raise self._misplaced(key, partition, f"belongs to partition {owner}")
+
+    def _misplaced(self, key: object, partition: int, why: str) -> KStreamsError:
+        return TopologyError(
+            f"key {key!r} reached stateful node {self._node!r} in partition {partition}, "
+            f"but it {why}",
+            hint="a processor above changes the key: put builder.repartition(...) below it",
+        ).at(node=self._node, partition=partition, key=key)
+
+
+def _checks(group: PartitionGroup, partitions: int) -> dict[str, _Check]:
+    return {
+        node.name: _Check(node.name, _entry(group, node.name), partitions)
+        for node in group.processors
+        if node.stores
+    }
+
+
+def _checked(node: ProcessorNode, check: _Check, partition: int) -> Callable[[], AnyProcessor]:
+    """Return a supplier whose processors check the keys of each table they are given."""
+
+    def supplier() -> AnyProcessor:
+        processor: Any = node.supplier()
+        process_batch = processor.process_batch
+
+        def checked(table: pa.Table) -> None:
+            check.column(table.column("key").unique(), partition)
+            process_batch(table)
+
+        processor.process_batch = checked
+        found: AnyProcessor = processor
+        return found
+
+    return supplier
+
+
+def _entry(group: PartitionGroup, name: str) -> SourceNode | RepartitionNode:
+    """Return the first entry above a node."""
+    nodes = {node.name: node for node in group.nodes}
+    entries = {entry.name: entry for entry in group.entries}
+    while name not in entries:
+        node = nodes[name]
+        if isinstance(node, SourceNode):
+            return node
+        name = node.parents[0]
+    return entries[name]

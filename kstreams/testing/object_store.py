@@ -1,0 +1,159 @@
+"""The suite that every durable storage passes."""
+# ruff: noqa: D102  # a test's name states its claim
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from kstreams.errors import ObjectMissingError
+from kstreams.state.objects import ObjectStore
+
+__all__ = ("ObjectStoreContract",)
+
+_THREADS = 8
+
+T = TypeVar("T")
+"""What a thread returns."""
+
+
+class ObjectStoreContract:
+    """Derive a test class and say how the storage is opened; pytest finds the tests.
+
+    Example:
+        class TestMine(ObjectStoreContract):
+            def open(self, place: Path) -> ObjectStore:
+                return Mine(bucket, prefix=place.name)
+
+    Attributes:
+        races: How many races for one name are run; fewer will do where each takes seconds.
+    """
+
+    races = 20
+
+    def open(self, place: Path) -> ObjectStore:
+        """Open the storage that belongs to a test's own directory; several times, perhaps."""
+        raise NotImplementedError("say how the storage is opened: override open()")
+
+    def test_an_object_is_read_back(self, tmp_path: Path) -> None:
+        store = self.open(tmp_path)
+        large = bytes(range(256)) * 20_000
+        assert store.put_if_absent("a/b/large", large)
+        assert store.put_if_absent("a/empty", b"")
+        assert store.get("a/b/large") == large
+        assert store.get("a/empty") == b""
+        assert self.open(tmp_path).get("a/b/large") == large
+
+    def test_a_name_is_taken_once(self, tmp_path: Path) -> None:
+        store = self.open(tmp_path)
+        assert store.put_if_absent("a", b"first")
+        assert not store.put_if_absent("a", b"second")
+        assert not self.open(tmp_path).put_if_absent("a", b"third")
+        assert store.get("a") == b"first"
+
+    def test_a_missing_object_is_named(self, tmp_path: Path) -> None:
+        store = self.open(tmp_path)
+        store.put_if_absent("a/b", b"x")
+        for name in ("none", "a", "a/c", "a/b/c"):
+            error = _missing(store, name)
+            assert isinstance(error, KeyError)
+            assert name in str(error)
+
+    def test_ranges_are_cut_where_the_object_ends(self, tmp_path: Path) -> None:
+        store = self.open(tmp_path)
+        store.put_if_absent("a", b"0123456789")
+        assert store.get("a", 3) == b"3456789"
+        assert store.get("a", 3, 4) == b"3456"
+        assert store.get("a", 0, 0) == b""
+        assert store.get("a", 8, 100) == b"89"
+        assert store.get("a", 10) == b""
+        assert store.get("a", 50, 2) == b""
+
+    def test_lists_are_sorted_by_the_whole_name(self, tmp_path: Path) -> None:
+        store = self.open(tmp_path)
+        names = ["b/2", "a/b/c", "a-b", "a/b-c", "a/a", "a0", "a/b/b", "b/10"]
+        for name in names:
+            store.put_if_absent(name, b"")
+        for prefix in ("", "a", "a/", "a/b", "a/b/", "b/1", "a/b/c", "c", "a/bc", "b/2/x"):
+            expected = sorted(name for name in names if name.startswith(prefix))
+            assert list(store.list(prefix)) == expected, prefix
+
+    def test_an_empty_storage_lists_nothing(self, tmp_path: Path) -> None:
+        assert list(self.open(tmp_path / "new").list("")) == []
+        assert list(self.open(tmp_path / "new").list("a/b")) == []
+
+    def test_deleting_what_is_missing_is_no_error(self, tmp_path: Path) -> None:
+        store = self.open(tmp_path)
+        for name in ("a/1", "a/2", "a/3"):
+            store.put_if_absent(name, b"x")
+        store.delete(["a/1", "none", "a/3/none", "a/3"])
+        store.delete([])
+        store.delete(name for name in ["a/1"])
+        assert list(store.list("")) == ["a/2"]
+
+    def test_a_deleted_name_is_free(self, tmp_path: Path) -> None:
+        store = self.open(tmp_path)
+        store.put_if_absent("a", b"first")
+        store.delete(["a"])
+        assert store.put_if_absent("a", b"second")
+        assert store.get("a") == b"second"
+
+    def test_of_many_creators_exactly_one_wins(self, tmp_path: Path) -> None:
+        for round_number in range(self.races):
+            name = f"race/{round_number}/x"
+            created = _together(partial(self._create, tmp_path, name))
+            assert sum(created) == 1
+            winner = b"%d" % created.index(True)
+            assert self.open(tmp_path).get(name) == winner * 5000
+
+    def _create(self, place: Path, name: str, number: int) -> bool:
+        return self.open(place).put_if_absent(name, b"%d" % number * 5000)
+
+    def test_names_apart_are_created_together(self, tmp_path: Path) -> None:
+        store = self.open(tmp_path)
+        assert all(_together(lambda n: store.put_if_absent(f"deep/er/{n}/x", b"%d" % n)))
+        assert [store.get(name) for name in store.list("deep")] == [
+            b"%d" % n for n in range(_THREADS)
+        ]
+
+    def test_an_object_appears_whole_or_not_at_all(self, tmp_path: Path) -> None:
+        store, data = self.open(tmp_path), b"x" * 3_000_000
+        done = threading.Event()
+
+        def watch(_: int) -> set[int]:
+            sizes: set[int] = set()
+            while not done.is_set():
+                sizes.update(len(self.open(tmp_path).get(name)) for name in store.list("a"))
+            return sizes
+
+        with ThreadPoolExecutor(2) as pool:
+            watchers = [pool.submit(watch, n) for n in range(2)]
+            for number in range(10):
+                store.put_if_absent(f"a/{number}", data)
+            done.set()
+            for watcher in watchers:
+                assert watcher.result() <= {len(data)}
+
+
+def _missing(store: ObjectStore, name: str) -> ObjectMissingError:
+    try:
+        store.get(name)
+    except ObjectMissingError as error:
+        return error
+    raise AssertionError(f"{name} should be missing")
+
+
+def _together(action: Callable[[int], T]) -> list[T]:
+    """Run an action in several threads that start at the same moment."""
+    barrier = threading.Barrier(_THREADS)
+
+    def run(number: int) -> T:
+        barrier.wait()
+        return action(number)
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        return list(pool.map(run, range(_THREADS)))

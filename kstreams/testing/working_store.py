@@ -1,0 +1,273 @@
+"""The suite that every state backend passes."""
+# ruff: noqa: D102  # a test's name states its claim
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+
+from kstreams.errors import StoreError
+from kstreams.state.working import StateBackend, WorkingStore
+
+__all__ = ("WorkingStoreContract",)
+
+_EDGES = (
+    b"",
+    b"\x00",
+    b"\x00\x00",
+    b"\x00\xff",
+    b"a",
+    b"a\x00",
+    b"a\xff",
+    b"b",
+    b"\xff",
+    b"\xff\xff",
+)
+"""Keys where an order other than bytewise shows, in bytewise order."""
+_BOUNDS = (None, *_EDGES, b"\x01", b"aa", b"z", b"\xff\xff\xff")
+
+
+class WorkingStoreContract:
+    """Derive a test class and say which backend; pytest finds the tests.
+
+    Example:
+        class TestMine(WorkingStoreContract):
+            def backend(self) -> StateBackend:
+                return Mine()
+    """
+
+    def backend(self) -> StateBackend:
+        """Return the backend to prove; called anew by each test."""
+        raise NotImplementedError("say which backend: override backend()")
+
+    @contextmanager
+    def _open(self, directory: Path, *stores: str) -> Iterator[WorkingStore]:
+        store = self.backend().open(directory, stores or ("a", "b"))
+        try:
+            yield store
+        finally:
+            store.close()
+
+    # ------------------------------------------------------------ reading and writing
+
+    def test_a_new_directory_is_empty(self, tmp_path: Path) -> None:
+        with self._open(tmp_path / "new") as store:
+            assert store.get("a", b"k") is None
+            assert store.multi_get("a", [b"k", b"l"]) == [None, None]
+            assert store.multi_get("a", []) == []
+            assert list(store.scan("a", None, None)) == []
+            assert list(store.scan("a", None, None, reverse=True)) == []
+            assert store.count("a") == 0
+
+    def test_the_last_value_written_is_read(self, tmp_path: Path) -> None:
+        with self._open(tmp_path / "d") as store:
+            store.write({"a": [(b"k", b"1"), (b"l", b"")]})
+            store.write({"a": [(b"k", b"2")]})
+            assert store.get("a", b"k") == b"2"
+            assert store.get("a", b"l") == b"", "an empty value is a value"
+
+    def test_many_values_come_in_the_order_of_the_keys(self, tmp_path: Path) -> None:
+        with self._open(tmp_path / "d") as store:
+            store.write({"a": [(key, b"v" + key) for key in _EDGES]})
+            keys = [b"none", *reversed(_EDGES), b"a", b"nil", b"a"]
+            expected = [b"v" + key if key in _EDGES else None for key in keys]
+            assert store.multi_get("a", keys) == expected
+
+    def test_what_is_deleted_is_gone(self, tmp_path: Path) -> None:
+        with self._open(tmp_path / "d") as store:
+            store.write({"a": [(b"k", b"1"), (b"l", b"2"), (b"m", b"3")]})
+            store.write({"a": [(b"l", None), (b"never", None)]})
+            assert store.get("a", b"l") is None
+            assert store.multi_get("a", [b"k", b"l"]) == [b"1", None]
+            assert list(store.scan("a", None, None)) == [(b"k", b"1"), (b"m", b"3")]
+            store.write({"a": [(b"l", b"4")]})
+            assert store.get("a", b"l") == b"4"
+
+    def test_stores_are_apart(self, tmp_path: Path) -> None:
+        names = ("a", "b", "default", "name with spaces/and ü")
+        with self._open(tmp_path / "d", *names) as store:
+            store.write({name: [(b"k", name.encode())] for name in names})
+            store.write({"b": [(b"k", None)], "default": []})
+            found = [store.get(name, b"k") for name in names]
+            assert found == [b"a", None, b"default", names[3].encode()]
+
+    def test_an_unknown_store_is_refused_and_nothing_is_written(self, tmp_path: Path) -> None:
+        with self._open(tmp_path / "d", "a") as store:
+            _refused(lambda: store.get("other", b"k"))
+            _refused(lambda: store.multi_get("other", [b"k"]))
+            _refused(lambda: list(store.scan("other", None, None)))
+            _refused(lambda: store.write({"a": [(b"k", b"1")], "other": [(b"k", b"1")]}))
+            assert store.get("a", b"k") is None
+
+    def test_large_values_and_keys_are_kept(self, tmp_path: Path) -> None:
+        large = Random(1).randbytes(5_000_000)
+        with self._open(tmp_path / "d") as store:
+            store.write({"a": [(large[:10_000], large)]})
+            assert store.get("a", large[:10_000]) == large
+            assert list(store.scan("a", None, None)) == [(large[:10_000], large)]
+
+    def test_count_is_about_right(self, tmp_path: Path) -> None:
+        with self._open(tmp_path / "d") as store:
+            store.write({"a": [(b"%04d" % n, b"v") for n in range(1000)]})
+            assert 500 <= store.count("a") <= 2000
+            assert store.count("b") == 0
+
+    # ------------------------------------------------------------ scanning
+
+    def test_scans_are_bytewise_with_an_open_end(self, tmp_path: Path) -> None:
+        with self._open(tmp_path / "d") as store:
+            store.write({"a": [(key, key + b"!") for key in _EDGES], "b": [(b"q", b"q")]})
+            for start in _BOUNDS:
+                for end in _BOUNDS:
+                    expected = [(key, key + b"!") for key in _EDGES if _within(key, start, end)]
+                    assert list(store.scan("a", start, end)) == expected, (start, end)
+                    backward = list(store.scan("a", start, end, reverse=True))
+                    assert backward == expected[::-1], (start, end)
+
+    def test_a_scan_may_be_left_half_way(self, tmp_path: Path) -> None:
+        with self._open(tmp_path / "d") as store:
+            store.write({"a": [(b"%04d" % n, b"v") for n in range(3000)]})
+            scan = store.scan("a", None, None)
+            assert [next(scan)[0] for _ in range(3)] == [b"0000", b"0001", b"0002"]
+        with self._open(tmp_path / "d") as store:
+            assert store.get("a", b"2999") == b"v"
+
+    def test_writing_during_a_scan_does_not_disturb_it(self, tmp_path: Path) -> None:
+        with self._open(tmp_path / "d") as store:
+            even = [b"%05d" % n for n in range(0, 6000, 2)]
+            store.write({"a": [(key, b"old") for key in even]})
+            for reverse in (False, True):
+                scan = store.scan("a", None, None, reverse=reverse)
+                seen = [next(scan)[0]]
+                odd = [b"%05d" % n for n in range(1, 6000, 2)]
+                store.write({"a": [(key, b"new") for key in odd]})
+                seen += [key for key, _ in scan]
+                ordered = seen[::-1] if reverse else seen
+                assert all(left < right for left, right in pairwise(ordered))
+                assert set(even) <= set(ordered) <= {*even, *odd}
+                store.write({"a": [(key, None) for key in odd]})
+
+    def test_it_equals_a_dictionary(self, tmp_path: Path) -> None:
+        random, model = Random(7), dict[bytes, bytes]()
+        with self._open(tmp_path / "d") as store:
+            for _ in range(60):
+                changes = _random_changes(random)
+                store.write({"a": changes})
+                _apply(model, changes)
+                start, end = random.choice(_BOUNDS), random.choice(_BOUNDS)
+                expected = sorted(item for item in model.items() if _within(item[0], start, end))
+                assert list(store.scan("a", start, end)) == expected
+                keys = [key for key, _ in changes]
+                assert store.multi_get("a", keys) == [model.get(key) for key in keys]
+            assert list(store.scan("a", None, None, reverse=True)) == sorted(model.items())[::-1]
+
+    # ------------------------------------------------------------ closing and branching
+
+    def test_what_was_closed_is_opened_again(self, tmp_path: Path) -> None:
+        with self._open(tmp_path / "d") as store:
+            store.write({"a": [(b"k", b"1")], "b": [(b"k", b"2"), (b"l", b"3")]})
+        with self._open(tmp_path / "d") as store:
+            assert store.get("a", b"k") == b"1"
+            assert list(store.scan("b", None, None)) == [(b"k", b"2"), (b"l", b"3")]
+
+    def test_closing_twice_is_closing_once(self, tmp_path: Path) -> None:
+        store = self.backend().open(tmp_path / "d", ["a"])
+        store.write({"a": [(b"k", b"1")]})
+        store.close()
+        store.close()
+        _refused(lambda: store.get("a", b"k"))
+        _refused(lambda: store.write({"a": [(b"k", b"2")]}))
+        with self._open(tmp_path / "d", "a") as again:
+            assert again.get("a", b"k") == b"1"
+
+    def test_stores_come_and_go_and_keep_their_contents(self, tmp_path: Path) -> None:
+        with self._open(tmp_path / "d", "a", "b") as store:
+            store.write({"a": [(b"k", b"1")], "b": [(b"k", b"2")]})
+        with self._open(tmp_path / "d", "b", "c") as store:
+            assert (store.get("b", b"k"), store.get("c", b"k")) == (b"2", None)
+            store.write({"c": [(b"k", b"3")]})
+        with self._open(tmp_path / "d", "a", "b", "c") as store:
+            assert [store.get(name, b"k") for name in "abc"] == [b"1", b"2", b"3"]
+
+    def test_branches_do_not_see_each_other(self, tmp_path: Path) -> None:
+        source, first, second = (tmp_path / name for name in ("source", "first", "second"))
+        with self._open(source) as store:
+            store.write({"a": [(b"%04d" % n, b"old") for n in range(1000)]})
+        branched = [path for path in (first, second) if self.backend().branch(source, path)]
+        assert first in branched
+        for path in branched:
+            with self._open(path) as store:
+                store.write({"a": [(b"0000", str(path).encode()), (b"0001", None)]})
+        for path in branched:
+            with self._open(path) as store:
+                assert store.multi_get("a", [b"0000", b"0001"]) == [str(path).encode(), None]
+                assert store.get("a", b"0999") == b"old"
+        if len(branched) == 2:  # else the source was used up, as it may be
+            with self._open(source) as store:
+                assert store.multi_get("a", [b"0000", b"0001"]) == [b"old", b"old"]
+
+    def test_what_is_not_there_cannot_be_branched(self, tmp_path: Path) -> None:
+        assert not self.backend().branch(tmp_path / "none", tmp_path / "target")
+        assert not self.backend().branch(tmp_path / "target", tmp_path / "further")
+        (tmp_path / "empty").mkdir()
+        assert not self.backend().branch(tmp_path / "empty", tmp_path / "target")
+
+    def test_a_long_line_of_branches_equals_a_dictionary(self, tmp_path: Path) -> None:
+        random, model, backend = Random(11), dict[bytes, bytes](), self.backend()
+        for version in range(40):
+            if version:
+                assert backend.branch(tmp_path / str(version - 1), tmp_path / str(version))
+                backend.remove(tmp_path / str(version - 1))
+            changes = _random_changes(random)
+            with self._open(tmp_path / str(version)) as store:
+                store.write({"a": changes})
+            _apply(model, changes)
+        with self._open(tmp_path / "39") as store:
+            assert list(store.scan("a", None, None)) == sorted(model.items())
+
+    def test_what_is_removed_is_gone(self, tmp_path: Path) -> None:
+        backend = self.backend()
+        with self._open(tmp_path / "d") as store:
+            store.write({"a": [(b"k", b"1")]})
+        backend.remove(tmp_path / "d")
+        backend.remove(tmp_path / "d")
+        backend.remove(tmp_path / "never")
+        assert not (tmp_path / "d").exists()
+        with self._open(tmp_path / "d") as store:
+            assert store.get("a", b"k") is None
+
+    def test_settings_travel_to_workers(self) -> None:
+        backend = self.backend()
+        assert backend.name
+        assert pickle.loads(pickle.dumps(backend)) == backend
+
+
+def _refused(action: Callable[[], object]) -> None:
+    try:
+        action()
+    except StoreError:
+        return
+    raise AssertionError("a StoreError was expected")
+
+
+def _within(key: bytes, start: bytes | None, end: bytes | None) -> bool:
+    return (start is None or start <= key) and (end is None or key < end)
+
+
+def _random_changes(random: Random) -> list[tuple[bytes, bytes | None]]:
+    keys = {
+        random.randbytes(random.choice((0, 1, 1, 2, 3))) for _ in range(random.randrange(1, 60))
+    }
+    return [(key, None if random.random() < 0.3 else random.randbytes(8)) for key in sorted(keys)]
+
+
+def _apply(model: dict[bytes, bytes], changes: list[tuple[bytes, bytes | None]]) -> None:
+    for key, value in changes:
+        if value is None:
+            model.pop(key, None)
+        else:
+            model[key] = value

@@ -1,0 +1,175 @@
+"""A topic's definition: its name, how its records are encoded, and what nulls mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar, overload
+
+from kstreams.partitioner import Murmur2Partitioner, Partitioner
+from kstreams.record import Record
+from kstreams.serde.base import Serde
+
+__all__ = ("Nulls", "Topic", "TopicChoice", "topic_by")
+
+Nulls = Literal["drop", "pass"]
+"""What a source does with a null: drop the record and count it, or pass None on."""
+
+K = TypeVar("K")
+"""Type of the keys that the topology sees."""
+V = TypeVar("V")
+"""Type of the values that the topology sees."""
+K0 = TypeVar("K0")
+"""Type that the key serde converts."""
+V0 = TypeVar("V0")
+"""Type that the value serde converts."""
+
+_MURMUR2 = Murmur2Partitioner()
+
+
+class Topic(Generic[K, V]):
+    """A topic as a topology reads and writes it. Immutable; compares by value.
+
+    Args:
+        name: The topic's name.
+        key: Serde of the keys; `NONE` when keys are of no interest.
+        value: Serde of the values.
+        nulls: What a source does with a null value (a tombstone). `"pass"` types the
+            source `Node[K, V | None]`.
+        null_keys: What a source does with a null key. `"pass"` types the source
+            `Node[K | None, V]`. No matter when the key serde is `NONE`.
+        partitioner: Which partition a key belongs to, for whoever writes the topic;
+            Kafka's murmur2 by default.
+    """
+
+    __slots__ = ("key", "name", "null_keys", "nulls", "partitioner", "value")
+
+    @overload
+    def __init__(
+        self: Topic[K0, V0],
+        name: str,
+        key: Serde[K0],
+        value: Serde[V0],
+        *,
+        nulls: Literal["drop"] = ...,
+        null_keys: Literal["drop"] = ...,
+        partitioner: Partitioner = ...,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: Topic[K0, V0 | None],
+        name: str,
+        key: Serde[K0],
+        value: Serde[V0],
+        *,
+        nulls: Literal["pass"],
+        null_keys: Literal["drop"] = ...,
+        partitioner: Partitioner = ...,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: Topic[K0 | None, V0],
+        name: str,
+        key: Serde[K0],
+        value: Serde[V0],
+        *,
+        nulls: Literal["drop"] = ...,
+        null_keys: Literal["pass"],
+        partitioner: Partitioner = ...,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: Topic[K0 | None, V0 | None],
+        name: str,
+        key: Serde[K0],
+        value: Serde[V0],
+        *,
+        nulls: Literal["pass"],
+        null_keys: Literal["pass"],
+        partitioner: Partitioner = ...,
+    ) -> None: ...
+    def __init__(
+        self,
+        name: str,
+        key: Serde[Any],
+        value: Serde[Any],
+        *,
+        nulls: Nulls = "drop",
+        null_keys: Nulls = "drop",
+        partitioner: Partitioner = _MURMUR2,
+    ) -> None:
+        """Define a topic; see the class."""
+        self.name = name
+        self.key = key
+        self.value = value
+        self.nulls: Nulls = nulls
+        self.null_keys: Nulls = null_keys
+        self.partitioner = partitioner
+
+    def _parts(self) -> tuple[object, ...]:
+        return (self.name, self.key, self.value, self.nulls, self.null_keys, self.partitioner)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare by value."""
+        return isinstance(other, Topic) and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        """Hash the name."""
+        return hash(self.name)
+
+    def __repr__(self) -> str:
+        """Show name and serdes."""
+        return f"Topic({self.name!r}, key={self.key!r}, value={self.value!r})"
+
+
+@dataclass(frozen=True)
+class TopicChoice(Generic[K, V]):
+    """A sink's topic, chosen for each record; made by `topic_by`."""
+
+    choose: Callable[[Record[K, V]], str]
+    key: Serde[Any]
+    value: Serde[Any]
+    partitioner: Partitioner
+    label: str
+    nulls: Nulls = "drop"
+
+
+@overload
+def topic_by(
+    choose: Callable[[Record[K, V]], str],
+    *,
+    key: Serde[K],
+    value: Serde[V],
+    partitioner: Partitioner = ...,
+    label: str = ...,
+) -> TopicChoice[K, V]: ...
+@overload
+def topic_by(
+    choose: Callable[[Record[K, V | None]], str],
+    *,
+    key: Serde[K],
+    value: Serde[V],
+    nulls: Literal["pass"],
+    partitioner: Partitioner = ...,
+    label: str = ...,
+) -> TopicChoice[K, V | None]: ...
+def topic_by(
+    choose: Callable[[Record[Any, Any]], str],
+    *,
+    key: Serde[Any],
+    value: Serde[Any],
+    nulls: Nulls = "drop",
+    partitioner: Partitioner = _MURMUR2,
+    label: str = "chosen per record",
+) -> TopicChoice[Any, Any]:
+    """Let a sink choose the topic of each record.
+
+    Args:
+        choose: Returns a topic's name. It runs once a record, on the executor.
+        key: Serde of the keys, for all topics chosen.
+        value: Serde of the values, for all topics chosen.
+        nulls: `"pass"` types the sink for `V | None`; None is written as a tombstone.
+        partitioner: Which partition a key belongs to.
+        label: What diagrams show in place of a name.
+    """
+    return TopicChoice(choose, key, value, partitioner, label, nulls)

@@ -1,0 +1,159 @@
+"""What a type that JSON is decoded to promises: found once, when a serde is made."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterator
+from typing import Union, get_args, get_origin
+
+from msgspec import inspect
+
+__all__ = ("classes_of", "contains", "has_value_bytes", "is_immutable", "type_name")
+
+_SCALARS = (
+    inspect.NoneType,
+    inspect.BoolType,
+    inspect.IntType,
+    inspect.FloatType,
+    inspect.StrType,
+    inspect.BytesType,
+    inspect.DateTimeType,
+    inspect.DateType,
+    inspect.TimeType,
+    inspect.TimeDeltaType,
+    inspect.UUIDType,
+    inspect.DecimalType,
+    inspect.EnumType,
+    inspect.LiteralType,
+)
+_EQUAL_BY_BYTES = (
+    inspect.NoneType,
+    inspect.BoolType,
+    inspect.IntType,
+    inspect.StrType,
+    inspect.BytesType,
+    inspect.UUIDType,
+)
+"""Scalars of which two are equal exactly when they are written alike."""
+
+
+def type_name(type_: object) -> str:
+    """Return a type as a user writes it, without modules: moving a class changes nothing."""
+    if type_ is None or type_ is type(None):
+        return "None"
+    origin, arguments = get_origin(type_), get_args(type_)
+    if origin in (Union, types.UnionType):
+        return " | ".join(type_name(argument) for argument in arguments)
+    if arguments:
+        inner = ", ".join("..." if a is Ellipsis else type_name(a) for a in arguments)
+        return f"{type_name(origin)}[{inner}]"
+    name: object = getattr(type_, "__qualname__", None) or getattr(type_, "__name__", None)
+    return name if isinstance(name, str) else repr(type_)
+
+
+def classes_of(info: inspect.Type) -> tuple[type, ...]:
+    """Return the classes that values of a type are of; empty when they may be anything."""
+    match info:
+        case inspect.UnionType(types=members):
+            found = [classes_of(member) for member in members]
+            return sum(found, ()) if all(found) else ()
+        case inspect.StructType(cls=cls) | inspect.DataclassType(cls=cls):
+            return (cls,)
+        case inspect.StrType():
+            return (str,)
+        case inspect.IntType():
+            return (int,)
+        case inspect.BoolType():
+            return (bool,)
+        case inspect.FloatType():
+            return (float, int)
+        case inspect.ListType():
+            return (list,)
+        case inspect.DictType() | inspect.TypedDictType():
+            return (dict,)
+        case inspect.TupleType() | inspect.VarTupleType():
+            return (tuple,)
+        case inspect.NoneType():
+            return (type(None),)
+        case _:
+            return ()
+
+
+def is_immutable(info: inspect.Type) -> bool:
+    """Tell whether nobody can change a value: scalars, and frozen Structs of such."""
+    return _holds(info, _is_frozen)
+
+
+def has_value_bytes(info: inspect.Type) -> bool:
+    """Tell whether values are hashable, and equal exactly when they are written alike."""
+    return _holds(info, _is_compared_by_bytes)
+
+
+def contains(info: inspect.Type, *kinds: type[inspect.Type]) -> bool:
+    """Tell whether a type, or one inside it, is of certain kinds."""
+    return any(isinstance(part, kinds) for part in _parts(info))
+
+
+def _holds(info: inspect.Type, check: Callable[[inspect.Type], bool]) -> bool:
+    return all(check(part) for part in _parts(info))
+
+
+def _is_frozen(part: inspect.Type) -> bool:
+    if isinstance(part, inspect.StructType):
+        return part.cls.__struct_config__.frozen
+    made_of_others = (
+        inspect.FrozenSetType,
+        inspect.TupleType,
+        inspect.VarTupleType,
+        inspect.UnionType,
+        inspect.Metadata,
+    )
+    return isinstance(part, (*_SCALARS, *made_of_others))
+
+
+def _is_compared_by_bytes(part: inspect.Type) -> bool:
+    if isinstance(part, inspect.StructType):
+        config = part.cls.__struct_config__
+        return config.frozen and config.eq
+    if isinstance(part, inspect.UnionType):  # True equals 1, but is not written alike
+        return sum(not isinstance(member, inspect.NoneType) for member in part.types) == 1
+    made_of_others = (inspect.TupleType, inspect.VarTupleType, inspect.Metadata)
+    return isinstance(part, (*_EQUAL_BY_BYTES, *made_of_others))
+
+
+def _parts(info: inspect.Type) -> Iterator[inspect.Type]:
+    """Yield a type and all that it is made of, each once: types may be recursive."""
+    todo, seen = [info], set[int]()
+    while todo:
+        part = todo.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        yield part
+        todo.extend(_members(part))
+
+
+def _members(part: inspect.Type) -> Iterator[inspect.Type]:
+    match part:
+        case inspect.UnionType(types=members):
+            yield from members
+        case inspect.TupleType(item_types=members):
+            yield from members
+        case inspect.DictType(key_type=key, value_type=value):
+            yield key
+            yield value
+        case inspect.Metadata(type=inner):
+            yield inner
+        case (
+            inspect.StructType()
+            | inspect.DataclassType()
+            | inspect.TypedDictType()
+            | inspect.NamedTupleType()
+        ):
+            yield from (member.type for member in part.fields)
+        case inspect.ListType() | inspect.SetType() | inspect.FrozenSetType():
+            yield part.item_type
+        case inspect.VarTupleType():
+            yield part.item_type
+        case _:
+            pass
