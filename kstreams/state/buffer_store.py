@@ -1,0 +1,135 @@
+"""The buffer: one record a key, released in the order of time."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, Generic, TypeVar
+
+from kstreams.errors import DeserializationError, SerializationError
+from kstreams.record import Headers, Record
+from kstreams.serde.base import Serde
+from kstreams.serde.composite import CompositeSerde
+from kstreams.serde.sequences import divided, joined
+from kstreams.state.overlay import Overlay
+from kstreams.state.spec import StoreSpec
+from kstreams.state.timed_rows import TimedRows
+
+__all__ = ("BufferStore", "buffer_store")
+
+K = TypeVar("K")
+"""Type of the keys."""
+V = TypeVar("V")
+"""Type of the values."""
+
+_TIME = struct.Struct(">q")
+_Kept = tuple[Any, int, Headers]
+
+
+class _KeptSerde(CompositeSerde[_Kept]):
+    """Value or None, timestamp and headers of a record."""
+
+    type_token = tuple
+
+    def __init__(self, value: Serde[Any]) -> None:
+        super().__init__("kept", value)
+        self._value = value
+
+    def serialize(self, value: _Kept) -> bytes:
+        """Convert; a time that is no int64 is a `SerializationError`."""
+        content, timestamp, headers = value
+        try:
+            pieces = [_TIME.pack(timestamp), _optional(content, self._value.serialize)]
+        except struct.error as exc:
+            raise SerializationError(f"expected an int64 time, got {timestamp!r}") from exc
+        for name, data in headers:
+            pieces += [name.encode(), _optional(data, bytes)]
+        return joined(pieces)
+
+    def deserialize(self, data: bytes) -> _Kept:
+        """Convert back; what is cut short is a `DeserializationError`."""
+        try:
+            time, content, *rest = divided(data)
+            value = self._value.deserialize(content[1:]) if content else None
+            names, values = rest[::2], rest[1::2]
+            headers = tuple(
+                (name.decode(), item[1:] if item else None)
+                for name, item in zip(names, values, strict=True)
+            )
+            return value, _TIME.unpack(time)[0], headers
+        except (ValueError, struct.error) as exc:
+            raise DeserializationError(f"a kept record is cut short: {data[:40]!r}") from exc
+
+
+def _optional(value: Any, write: Any) -> bytes:  # noqa: ANN401  # erased types
+    return b"" if value is None else b"\x01" + write(value)
+
+
+class BufferStore(Generic[K, V]):
+    """A task's own part of a buffer; made from `buffer_store(...)`.
+
+    Source: `InMemoryTimeOrderedKeyValueChangeBuffer` of Kafka Streams; it is a store like
+    any other here, and need not fit into memory.
+    """
+
+    def __init__(self, spec: StoreSpec[BufferStore[K, V]], overlay: Overlay) -> None:
+        payload: Serde[_Kept] = _KeptSerde(spec.value)
+        self._rows: TimedRows[K, _Kept] = TimedRows(spec.name, spec.key, payload, overlay)
+
+    def __len__(self) -> int:
+        """Return how many records are kept."""
+        return self._rows.number()
+
+    def put(self, record: Record[K, V | None], time_ms: int) -> int:
+        """Keep a record in the place of its key's; return its time.
+
+        Args:
+            record: What to keep.
+            time_ms: Where it stands in the order, if its key has no record yet; else it
+                takes the place of that.
+        """
+        found = self._rows.get(record.key)
+        if found is None:
+            self._rows.set_number(len(self) + 1)
+        else:
+            time_ms = found[0]
+        self._rows.put(record.key, time_ms, (record.value, record.timestamp, record.headers))
+        return time_ms
+
+    def delete(self, key: K) -> None:
+        """Forget a key's record; one that is not there is no error."""
+        if self._rows.get(key) is not None:
+            self._rows.set_number(len(self) - 1)
+            self._rows.delete(key)
+
+    def take_until(self, time_ms: int) -> list[Record[K, V | None]]:
+        """Take out the records that stand at a time (ms) or before, in order."""
+        return [self._take(key) for key in self._rows.due(time_ms)]
+
+    def take_first(self) -> Record[K, V | None] | None:
+        """Take out the record that stands first, or None."""
+        first = self._rows.first()
+        return None if first is None else self._take(first)
+
+    def next_time(self) -> int | None:
+        """Return the time (ms) of the record that stands first, or None."""
+        return self._rows.next_wake()
+
+    def _take(self, key: K) -> Record[K, V | None]:
+        found = self._rows.get(key)
+        if found is None:
+            raise KeyError(key)
+        self.delete(key)
+        value, timestamp, headers = found[1]
+        return Record(key, value, timestamp, headers)
+
+
+def buffer_store(name: str, *, key: Serde[K], value: Serde[V]) -> StoreSpec[BufferStore[K, V]]:
+    """Define the store of `suppress`.
+
+    Args:
+        name: Unique in the topology; recorded with the state.
+        key: Serde of the keys; see `windowed` for windowed ones.
+        value: Serde of the values.
+    """
+    factory: Any = BufferStore
+    return StoreSpec(name, "buffer", key, value, factory)

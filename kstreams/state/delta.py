@@ -1,0 +1,154 @@
+r"""The portable format of what a batch changed, and of a part of a snapshot.
+
+It belongs to no backend: any of them can restore from it, on any platform. Integers are
+little-endian.
+
+    magic      4 bytes   b"KSD\x01": the last byte is the format's version
+    header     u32       length, then UTF-8 JSON: the task, the attempt, and for each store
+                         [name, pairs, bytes of keys, bytes of values]; "raw": body's length
+    body       zstd      for each store: u32 key lengths, u32 value lengths (2**32 - 1 for
+                         a deleted key), all keys, all values; keys rise bytewise
+    digest     32 bytes  SHA-256 of all before it
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from itertools import accumulate
+from operator import lt
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kstreams.errors import StateCorruptError
+from kstreams.state.working import Changes
+
+__all__ = ("DIGEST_BYTES", "DeltaHeader", "decode", "encode")
+
+DIGEST_BYTES = 32
+_MAGIC = b"KSD\x01"
+_DELETED = 2**32 - 1
+_LENGTH = np.dtype("<u4")
+_CODEC = "zstd"
+
+
+@dataclass(frozen=True)
+class DeltaHeader:
+    """Where an object of the durable log comes from.
+
+    Args:
+        app: Name of the app.
+        group: Name of the partition group.
+        partition: Number of the partition.
+        version: The version that it leads to.
+        batch: The micro-batch that wrote it.
+        attempt: The attempt that wrote it.
+        parent: Lineage that it builds on, hex.
+        kind: What it holds.
+    """
+
+    app: str
+    group: str
+    partition: int
+    version: int
+    batch: int
+    attempt: str
+    parent: str
+    kind: str = "delta"
+
+
+def encode(changes: Changes, header: DeltaHeader) -> bytes:
+    """Return the object that holds changes; equal arguments give equal bytes.
+
+    Raises:
+        ValueError: Keys of a store do not rise.
+    """
+    stores: list[list[str | int]] = []
+    parts: list[bytes] = []
+    for store in sorted(changes):
+        sizes, columns = _encode_store(store, changes[store])
+        stores.append([store, *sizes])
+        parts.extend(columns)
+    raw = b"".join(parts)
+    fields = json.dumps(
+        {**asdict(header), "stores": stores, "raw": len(raw)}, separators=(",", ":")
+    ).encode()
+    body = pa.Codec(_CODEC).compress(raw, asbytes=True)
+    content = b"".join((_MAGIC, struct.pack("<I", len(fields)), fields, body))
+    return content + sha256(content).digest()
+
+
+def decode(data: bytes, name: str = "") -> tuple[DeltaHeader, dict[str, list[Any]]]:
+    """Return the header and the changes of an object; `name` is for the error.
+
+    Raises:
+        StateCorruptError: Any byte of it is missing or not what was written.
+    """
+    content, digest = memoryview(data)[:-DIGEST_BYTES], data[-DIGEST_BYTES:]
+    if len(data) < len(_MAGIC) + DIGEST_BYTES or sha256(content).digest() != digest:
+        raise _corrupt(name, f"its {len(data)} bytes do not match their checksum")
+    if content[: len(_MAGIC)] != _MAGIC:
+        raise _corrupt(name, f"it begins with {bytes(content[:4])!r} instead of {_MAGIC!r}")
+    try:
+        (length,) = struct.unpack_from("<I", content, len(_MAGIC))
+        start = len(_MAGIC) + 4
+        fields = json.loads(bytes(content[start : start + length]))
+        stores, raw_bytes = fields.pop("stores"), fields.pop("raw")
+        body = content[start + length :]
+        raw = pa.Codec(_CODEC).decompress(body, raw_bytes, asbytes=True) if raw_bytes else b""
+        return DeltaHeader(**fields), dict(_decode_stores(stores, raw))
+    except (ValueError, TypeError, KeyError, OSError, struct.error) as error:
+        raise _corrupt(name, f"it does not decode: {error!r}") from error
+
+
+def _encode_store(
+    store: str, pairs: Sequence[tuple[bytes, bytes | None]]
+) -> tuple[tuple[int, int, int], tuple[bytes, ...]]:
+    keys = [key for key, _ in pairs]
+    if not all(map(lt, keys, keys[1:])):
+        raise ValueError(f"store {store!r}: the keys of a batch's changes must rise, each once")
+    values = [value for _, value in pairs]
+    all_keys = b"".join(keys)
+    all_values = b"".join([value for value in values if value is not None])
+    key_lengths = np.fromiter(map(len, keys), _LENGTH, len(keys))
+    value_lengths = np.fromiter(
+        [_DELETED if value is None else len(value) for value in values], _LENGTH, len(values)
+    )
+    sizes = (len(keys), len(all_keys), len(all_values))
+    return sizes, (key_lengths.tobytes(), value_lengths.tobytes(), all_keys, all_values)
+
+
+def _decode_stores(
+    stores: Sequence[tuple[str, int, int, int]], raw: bytes
+) -> Iterator[tuple[str, list[tuple[bytes, bytes | None]]]]:
+    at = 0
+    for store, count, key_bytes, value_bytes in stores:
+        lengths = np.frombuffer(raw, _LENGTH, 2 * count, at)
+        at += lengths.nbytes
+        keys = _split(raw[at : at + key_bytes], lengths[:count].tolist())
+        at += key_bytes
+        deleted = lengths[count:] == _DELETED
+        values: list[bytes | None] = list(
+            _split(raw[at : at + value_bytes], np.where(deleted, 0, lengths[count:]).tolist())
+        )
+        at += value_bytes
+        for index in np.flatnonzero(deleted).tolist():
+            values[index] = None
+        yield store, list(zip(keys, values, strict=True))
+
+
+def _split(joined: bytes, lengths: list[int]) -> list[bytes]:
+    ends = list(accumulate(lengths))
+    return [joined[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def _corrupt(name: str, problem: str) -> StateCorruptError:
+    return StateCorruptError(
+        f"object {name!r} of the state's log is damaged: {problem}",
+        hint="Bring the object back from a copy of the log, or start from an older savepoint.",
+    )

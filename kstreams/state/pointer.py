@@ -1,0 +1,176 @@
+"""The small value that says which version of a task's state counts.
+
+Spark commits it together with a batch, in its own state. What no committed pointer
+names does not exist: that is how attempts that failed, lost or came back from the dead
+are kept apart without any lock.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from os.path import commonprefix
+from typing import Any
+
+from kstreams.errors import StateCorruptError
+
+__all__ = ("ObjectRef", "Pointer")
+
+_FORMAT = 2
+_EMPTY_LINEAGE = "0" * 64
+
+
+@dataclass(frozen=True)
+class ObjectRef:
+    """An object in the durable log, and what it must be.
+
+    Args:
+        name: Its name.
+        digest: The first 16 hex digits of the SHA-256 that stands at its end.
+        size_bytes: How long it is.
+        level: How many times its contents were merged; 0 for what a batch wrote.
+    """
+
+    name: str
+    digest: str
+    size_bytes: int
+    level: int = 0
+
+    @property
+    def version(self) -> int:
+        """Return the version that a delta leads to: its name begins with it."""
+        return int(self.name.rpartition("/")[2].partition("-")[0])
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """One version of a task's state: snapshot, then deltas in order.
+
+    Args:
+        version: How many commits have changed the state; orders the versions of a lineage.
+        lineage: SHA-256 over the chain of all changes, hex. Two attempts never share one.
+        snapshot: Chunks of the newest snapshot, by rising store and key.
+        deltas: What changed since the snapshot, oldest first.
+        stores: Every store that the state has ever had, sorted.
+        meta: What the task keeps beside its stores (next offsets, stream time,
+            punctuators): a JSON object, opaque here.
+        base: The version that the snapshot holds; 0 without one.
+    """
+
+    version: int
+    lineage: str
+    snapshot: tuple[ObjectRef, ...] = ()
+    deltas: tuple[ObjectRef, ...] = ()
+    stores: tuple[str, ...] = ()
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    base: int = 0
+
+    @classmethod
+    def empty(cls, meta: Mapping[str, Any] | None = None) -> Pointer:
+        """Return the pointer of a task that has no state yet."""
+        return cls(version=0, lineage=_EMPTY_LINEAGE, meta=dict(meta or {}))
+
+    @property
+    def snapshot_bytes(self) -> int:
+        """Return the size of the snapshot's objects, in bytes."""
+        return sum(ref.size_bytes for ref in self.snapshot)
+
+    @property
+    def delta_bytes(self) -> int:
+        """Return the size of the deltas' objects, in bytes."""
+        return sum(ref.size_bytes for ref in self.deltas)
+
+    def objects(self) -> tuple[ObjectRef, ...]:
+        """Return all objects that the version is made of, in the order of their use."""
+        return (*self.snapshot, *self.deltas)
+
+    def with_meta(self, meta: Mapping[str, Any]) -> Pointer:
+        """Return the same state with other task data."""
+        return replace(self, meta=dict(meta))
+
+    def with_delta(self, delta: ObjectRef, digest: bytes, stores: tuple[str, ...]) -> Pointer:
+        """Return the version that follows by a delta, which has this full SHA-256."""
+        return replace(
+            self,
+            version=self.version + 1,
+            lineage=sha256(bytes.fromhex(self.lineage) + digest).hexdigest(),
+            deltas=(*self.deltas, delta),
+            stores=tuple(sorted({*self.stores, *stores})),
+        )
+
+    def with_snapshot(self, chunks: tuple[ObjectRef, ...], base: int | None = None) -> Pointer:
+        """Return the same version, made of a snapshot and the deltas that follow it.
+
+        Args:
+            chunks: The snapshot.
+            base: The version that it holds, of this lineage; this very one by default.
+        """
+        base = self.version if base is None else base
+        return replace(self, snapshot=chunks, deltas=self.deltas_after(base), base=base)
+
+    def deltas_after(self, version: int) -> tuple[ObjectRef, ...]:
+        """Return the deltas that lead on from a version of this lineage, `base` or later.
+
+        A merged one may begin before it: it holds the last values, so nothing is lost.
+        """
+        return tuple(ref for ref in self.deltas if ref.version > version)
+
+    def with_merged(self, count: int, merged: ObjectRef) -> Pointer:
+        """Return the same version with the last `count` deltas replaced by their merger."""
+        return replace(self, deltas=(*self.deltas[:-count], merged))
+
+    def to_json(self) -> str:
+        """Return a compact text: some 70 characters an object, beside the task's data."""
+        base = commonprefix([ref.name for ref in self.objects()])  # noqa: RUF071 - of characters
+        content: dict[str, Any] = {
+            "f": _FORMAT,
+            "v": self.version,
+            "l": self.lineage,
+            "b": base,
+            "c": [_ref_to_list(ref, base) for ref in self.snapshot],
+            "d": [_ref_to_list(ref, base) for ref in self.deltas],
+            "s": self.stores,
+            "m": self.meta,
+            "n": self.base,
+        }
+        return json.dumps(content, separators=(",", ":"), ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Pointer:
+        """Return the pointer that `to_json` wrote.
+
+        Raises:
+            StateCorruptError: The text is not one, or of a later format.
+        """
+        try:
+            content = json.loads(text)
+            if content["f"] != _FORMAT:
+                raise StateCorruptError(
+                    f"a state pointer of format {content['f']}; this version reads {_FORMAT}",
+                    hint="A later version of the library wrote it: run that one.",
+                )
+            return cls(
+                version=content["v"],
+                lineage=content["l"],
+                snapshot=tuple(_ref_from_list(ref, content["b"]) for ref in content["c"]),
+                deltas=tuple(_ref_from_list(ref, content["b"]) for ref in content["d"]),
+                stores=tuple(content["s"]),
+                meta=content["m"],
+                base=content["n"],
+            )
+        except (ValueError, KeyError, TypeError) as error:
+            raise StateCorruptError(
+                f"this is not a state pointer: {text[:80]!r} ({error!r})",
+                hint="The checkpoint was written by something else, or is damaged.",
+            ) from error
+
+
+def _ref_to_list(ref: ObjectRef, base: str) -> list[str | int]:
+    return [ref.name[len(base) :], ref.digest, ref.size_bytes, ref.level]
+
+
+def _ref_from_list(content: list[Any], base: str) -> ObjectRef:
+    suffix, digest, size_bytes, level = content
+    return ObjectRef(base + suffix, digest, size_bytes, level)

@@ -1,0 +1,31 @@
+"""Key bytes that are no beginning of another key's, in the same order."""
+
+from __future__ import annotations
+
+from kstreams.errors import DeserializationError
+
+__all__ = ("read_prefix_free", "write_prefix_free")
+
+_END = b"\x00\x00"
+_ZERO = b"\x00\xff"
+
+
+def write_prefix_free(data: bytes) -> bytes:
+    """Return bytes that sort as `data` does, and that other bytes may follow."""
+    return data.replace(b"\x00", _ZERO) + _END
+
+
+def read_prefix_free(data: bytes, place: int = 0) -> tuple[bytes, int]:
+    """Return what was written at a place, and the place behind it.
+
+    Raises:
+        DeserializationError: It has no end.
+    """
+    end = place
+    while True:
+        end = data.find(b"\x00", end)
+        if end < 0 or end + 1 >= len(data):
+            raise DeserializationError(f"a key is cut short: {data[:40]!r}")
+        if data[end + 1] == 0:
+            return data[place:end].replace(_ZERO, b"\x00"), end + 2
+        end += 2

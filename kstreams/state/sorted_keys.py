@@ -1,0 +1,73 @@
+"""An index of keys in bytewise order that costs nothing until someone asks for order."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+
+__all__ = ("SortedKeys",)
+
+_CHUNK_KEYS = 1024
+_MERGE_FRACTION = 8
+
+
+class SortedKeys:
+    """Keys in rising order: a long sorted run, a short one, and keys not yet looked at.
+
+    `add` only marks. A scan sorts what was marked into the short run, and merges the
+    short run into the long one when it has grown to an eighth of it: so a key costs a
+    constant number of comparisons over its life, however scans and additions alternate.
+    Runs are replaced, never changed in place: an open iterator keeps the ones it began with.
+    """
+
+    __slots__ = ("_long", "_marked", "_short")
+
+    def __init__(self, keys: Iterable[bytes] = ()) -> None:
+        self._long: list[bytes] = sorted(keys)
+        self._short: list[bytes] = []
+        self._marked: list[bytes] = []
+
+    def __len__(self) -> int:
+        return len(self._long) + len(self._short) + len(self._marked)
+
+    def add(self, keys: list[bytes]) -> None:
+        """Take in keys that the index does not hold, in any order."""
+        self._marked.extend(keys)
+
+    def chunks(
+        self, start: bytes | None, end: bytes | None, *, reverse: bool = False
+    ) -> Iterator[list[bytes]]:
+        """Yield the keys with `start <= key < end` in order, in lists of about a thousand.
+
+        Keys added after the first list was asked for are not among them.
+        """
+        self._settle()
+        long, short = self._long, self._short
+        low = 0 if start is None else bisect_left(long, start)
+        high = len(long) if end is None else bisect_left(long, end)
+        low_short = 0 if start is None else bisect_left(short, start)
+        high_short = len(short) if end is None else bisect_left(short, end)
+        cuts = range(low, max(low, high), _CHUNK_KEYS)
+        if not cuts:
+            yield _merged([], short[low_short:high_short], reverse=reverse)
+            return
+        for cut in reversed(cuts) if reverse else cuts:
+            stop = min(cut + _CHUNK_KEYS, high)
+            first = low_short if cut == low else bisect_left(short, long[cut])
+            last = high_short if stop >= high else bisect_left(short, long[stop])
+            yield _merged(long[cut:stop], short[first:last], reverse=reverse)
+
+    def _settle(self) -> None:
+        if self._marked:
+            self._short = sorted(self._short + self._marked)
+            self._marked = []
+        if len(self._short) * _MERGE_FRACTION > len(self._long):
+            self._long = sorted(self._long + self._short)
+            self._short = []
+
+
+def _merged(left: list[bytes], right: list[bytes], *, reverse: bool) -> list[bytes]:
+    keys = sorted(left + right) if right else left
+    if reverse:
+        keys.reverse()
+    return keys

@@ -1,0 +1,41 @@
+"""Keeping a store's number of sorted runs small, though it is open for moments only.
+
+Closing a database cancels the merge that is under way. Without waiting, runs would pile
+up batch after batch and each read would look into all of them.
+"""
+
+from __future__ import annotations
+
+import time
+
+from kstreams_rocksdb.native import rocksdict
+
+__all__ = ("run_count", "wait_until_merged")
+
+_POLL_SECONDS = 0.0005
+_IDLE_POLLS = 400
+
+
+def wait_until_merged(family: rocksdict.Rdict, max_runs: int) -> None:
+    """Wait for the merges that the last flush made due; mostly there are none.
+
+    Universal compaction reports itself pending at `max_runs` already, but merges from
+    one more on. It gives up (and leaves it to the next batch) when RocksDB does not
+    start what is due, as after an error of the disk.
+    """
+    idle = 0
+    while idle < _IDLE_POLLS:
+        if family.property_int_value("rocksdb.num-running-compactions"):
+            idle = 0
+        elif run_count(family) <= max_runs:
+            return
+        else:
+            idle += 1
+        time.sleep(_POLL_SECONDS)
+
+
+def run_count(family: rocksdict.Rdict) -> int:
+    """Return how many sorted runs a read may have to look into."""
+    young = int(family.property_value("rocksdb.num-files-at-level0") or 0)
+    levels = (family.property_value(f"rocksdb.num-files-at-level{n}") for n in range(1, 7))
+    return young + sum(files not in (None, "0") for files in levels)

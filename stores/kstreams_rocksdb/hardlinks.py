@@ -1,0 +1,85 @@
+"""A copy of a closed database that shares its data files.
+
+RocksDB never changes a data file once it is written; it only adds and deletes. So a
+version is branched by linking those files and copying the few small ones that do change.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from hashlib import sha256
+from pathlib import Path
+
+__all__ = ("branch", "mark_closed", "mark_open")
+
+_CLOSED = "CLOSED"
+_LINKED = (".sst", ".blob")
+_COPIED = ("MANIFEST-", "CURRENT", "IDENTITY", "rocksdict-config.json")
+_NO_LINKS = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP}
+
+
+def mark_closed(directory: Path) -> None:
+    """Note that a database is complete: closed, with nothing left in memory.
+
+    The note holds a digest of what RocksDB itself does not check when it opens: it takes
+    a manifest that was cut short, by a loss of power, for an older state.
+    """
+    (directory / _CLOSED).write_text(_digest(directory))
+
+
+def mark_open(directory: Path) -> None:
+    """Take the note away; what is left of a killed process never has it."""
+    (directory / _CLOSED).unlink(missing_ok=True)
+
+
+def branch(source: Path, target: Path) -> bool:
+    """Link or copy what makes up a closed database.
+
+    Returns:
+        False, with nothing left of the target, when the source is not closed, is not
+        what it was when it was closed, or goes away meanwhile.
+
+    Raises:
+        OSError: The disk is full, or cannot be written.
+    """
+    try:
+        closed = (source / _CLOSED).read_text()
+        if closed != _digest(source):
+            return False
+        target.mkdir(parents=True, exist_ok=True)
+        for entry in os.scandir(source):
+            _take(entry, target / entry.name)
+        (target / _CLOSED).write_text(closed)
+    except FileNotFoundError:
+        shutil.rmtree(target, ignore_errors=True)
+        return False
+    except OSError:
+        shutil.rmtree(target, ignore_errors=True)
+        raise
+    return True
+
+
+def _digest(directory: Path) -> str:
+    """Return a digest of the small files' contents, and of the data files' sizes."""
+    digest = sha256()
+    for entry in sorted(os.scandir(directory), key=lambda entry: entry.name):
+        if entry.name.endswith(_LINKED):
+            digest.update(f"{entry.name} {entry.stat().st_size}\n".encode())
+        elif entry.name.startswith(_COPIED):
+            content = Path(entry.path).read_bytes()
+            digest.update(f"{entry.name} {len(content)}\n".encode() + content)
+    return digest.hexdigest()
+
+
+def _take(entry: os.DirEntry[str], target: Path) -> None:
+    if entry.name.endswith(_LINKED):
+        try:
+            os.link(entry.path, target)
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            shutil.copyfile(entry.path, target)
+    elif entry.name.startswith(_COPIED):
+        shutil.copyfile(entry.path, target)

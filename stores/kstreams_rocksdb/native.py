@@ -1,0 +1,12 @@
+"""The one place where rocksdict is imported."""
+
+from __future__ import annotations
+
+try:
+    import rocksdict
+except ImportError as error:
+    raise ImportError(
+        "RocksDB state needs rocksdict: pip install 'kstreams-spark[rocksdb]'"
+    ) from error
+
+__all__ = ("rocksdict",)

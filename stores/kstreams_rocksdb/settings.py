@@ -1,0 +1,142 @@
+"""What an app is given to keep its state in RocksDB."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kstreams.errors import StoreError, StoreOpenError
+from kstreams.state.objects import ObjectStoreSettings
+from kstreams_rocksdb.hardlinks import branch, mark_open
+from kstreams_rocksdb.native import rocksdict
+from kstreams_rocksdb.options import Compression, block_cache, family_options
+from kstreams_rocksdb.store import RocksStore, family_name
+
+__all__ = ("RocksDB",)
+
+
+@dataclass(frozen=True)
+class RocksDB:
+    """Settings of the RocksDB backend.
+
+    Args:
+        directory: Where local files go, best a disk of the worker that need not survive
+            it; a memory file system such as `/dev/shm` saves some 30 ms a batch for
+            small state. None leaves it to the library.
+        log: Where deltas and snapshots go; None is the checkpoint directory.
+        cache_bytes: Size of the block cache; one for all databases of a Python worker.
+        write_buffer_bytes: How much of a batch a store keeps in memory before it starts
+            a file; more than one file a batch is no fault.
+        bloom_bits: Bits a key of the filters that spare look-ups of absent keys; 0 for none.
+        max_runs: How many sorted files a store may have before some are merged: fewer
+            read faster, more write less.
+        compression: How files are compressed.
+
+    Raises:
+        ValueError: A size or count is out of range.
+    """
+
+    directory: str | None = None
+    log: ObjectStoreSettings | None = None
+    cache_bytes: int = 128 * 1024 * 1024
+    write_buffer_bytes: int = 32 * 1024 * 1024
+    bloom_bits: int = 10
+    max_runs: int = 6
+    compression: Compression = "lz4"
+
+    def __post_init__(self) -> None:
+        """Refuse what RocksDB would misread."""
+        least = {"cache_bytes": 0, "write_buffer_bytes": 64 * 1024, "bloom_bits": 0, "max_runs": 2}
+        for field, low in least.items():
+            if getattr(self, field) < low:
+                raise ValueError(f"RocksDB({field}={getattr(self, field)}): at least {low}")
+
+    @property
+    def name(self) -> str:
+        """Return `rocksdb`."""
+        return "rocksdb"
+
+    def open(self, directory: Path, stores: Sequence[str]) -> RocksStore:
+        """Open the database of a directory; an absent or empty directory is an empty state.
+
+        Stores that the directory has beside the given ones stay in it untouched.
+
+        Raises:
+            StoreOpenError: RocksDB refuses the directory; names it and the cause.
+        """
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            database = self._open(directory, stores)
+            mark_open(directory)
+        except Exception as error:
+            raise StoreOpenError(
+                f"RocksDB cannot open {directory} with stores {list(stores)}: {error}",
+                hint=_hint(str(error)),
+            ) from error
+        return RocksStore(database, directory, stores, self.max_runs)
+
+    def branch(self, source: Path, target: Path) -> bool:
+        """Make `target` hold what `source` holds, by hard links; the source stays usable.
+
+        Returns:
+            False when the source was not closed properly, or is being removed.
+        """
+        try:
+            return branch(source, target)
+        except OSError as error:
+            raise StoreError(
+                f"cannot link the RocksDB files of {source} to {target}: {error}",
+                hint="Both must be writable, on one file system with room left.",
+            ) from error
+
+    def copy(self, source: Path, target: Path) -> bool:
+        """Do as `branch`, which leaves the source as it is."""
+        return self.branch(source, target)
+
+    def remove(self, directory: Path) -> None:
+        """Delete a directory; one that is not there is no error."""
+        try:
+            shutil.rmtree(directory)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise StoreError(
+                f"cannot remove the RocksDB directory {directory}: {error}",
+                hint="Check who owns it; the library needs to delete old versions.",
+            ) from error
+
+    def _open(self, directory: Path, stores: Sequence[str]) -> rocksdict.Rdict:
+        families = [family_name(store) for store in stores]
+        try:
+            return self._open_families(directory, families)
+        except Exception as error:
+            if "olumn families not opened" not in str(error):
+                raise
+        present = rocksdict.Rdict.list_cf(str(directory), self._options())
+        return self._open_families(directory, sorted({*families, *present} - {"default"}))
+
+    def _open_families(self, directory: Path, families: Sequence[str]) -> rocksdict.Rdict:
+        options = {family: self._options() for family in families}
+        return rocksdict.Rdict(str(directory), self._options(), options)
+
+    def _options(self) -> rocksdict.Options:
+        return family_options(
+            cache=block_cache(self.cache_bytes),
+            write_buffer_bytes=self.write_buffer_bytes,
+            bloom_bits=self.bloom_bits,
+            max_runs=self.max_runs,
+            compression=self.compression,
+        )
+
+
+def _hint(cause: str) -> str:
+    if "lock" in cause.lower():
+        return "It is open already, in this process or another; each attempt needs its own."
+    if "No space" in cause or "Permission" in cause or "Read-only" in cause:
+        return "Give the backend a disk with room that can be written: RocksDB(directory=...)."
+    return (
+        "Local state is a copy: delete the directory, and it is restored from the durable log. "
+        "RocksDB(directory=...) moves it elsewhere."
+    )

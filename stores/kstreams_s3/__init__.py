@@ -1,0 +1,28 @@
+"""Durable state in S3, or in any storage that speaks S3's protocol.
+
+Read `S3` first; it is what a backend is given as its log: `RocksDB(log=S3("s3://bucket/app"))`.
+Deltas, snapshots and commits become objects; what a worker has on its own disk is then a
+mere cache. Depends on the core's contracts and on boto3, on nothing of Spark.
+"""
+
+from __future__ import annotations
+
+from kstreams_s3.errors import (
+    AccessDeniedError,
+    BucketMissingError,
+    CredentialsError,
+    CredentialsExpiredError,
+    S3Error,
+    StorageUnavailableError,
+)
+from kstreams_s3.settings import S3
+
+__all__ = (
+    "S3",
+    "AccessDeniedError",
+    "BucketMissingError",
+    "CredentialsError",
+    "CredentialsExpiredError",
+    "S3Error",
+    "StorageUnavailableError",
+)

@@ -1,0 +1,177 @@
+"""From the errors of boto3 to ours: which may pass, and what each means."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kstreams_s3.errors import (
+    AccessDeniedError,
+    BucketMissingError,
+    CredentialsError,
+    CredentialsExpiredError,
+    S3Error,
+    StorageUnavailableError,
+)
+from kstreams_s3.sdk import exceptions
+
+__all__ = ("Answer", "answer", "as_error", "may_pass")
+
+_BUSY = {
+    "ConditionalRequestConflict",
+    "InternalError",
+    "OperationAborted",
+    "RequestTimeout",
+    "ServiceUnavailable",
+    "SlowDown",
+    "Throttling",
+    "ThrottlingException",
+    "TooManyRequests",
+    "BadDigest",
+    "IncompleteBody",
+}
+_KINDS: dict[str, tuple[type[S3Error], str]] = {
+    "NoSuchBucket": (
+        BucketMissingError,
+        "Create the bucket, or mend its name, the region or the endpoint_url of S3(...).",
+    ),
+    "PermanentRedirect": (
+        S3Error,
+        "The bucket is in another region: name it by S3(region=...).",
+    ),
+    "AuthorizationHeaderMalformed": (
+        S3Error,
+        "The bucket is in another region: name it by S3(region=...).",
+    ),
+    "InvalidAccessKeyId": (
+        CredentialsError,
+        "The storage does not know this access key: give S3(...) another, or boto3 by its chain.",
+    ),
+    "SignatureDoesNotMatch": (
+        CredentialsError,
+        "The secret key does not belong to the access key: give S3(...) the right one.",
+    ),
+    "InvalidToken": (
+        CredentialsError,
+        "The session token does not belong to the access key: give all three anew.",
+    ),
+    "RequestTimeTooSkewed": (
+        CredentialsError,
+        "The clock of this machine differs from the storage's: mend it.",
+    ),
+    "ExpiredToken": (
+        CredentialsExpiredError,
+        (
+            "Renew the credentials and restart: nothing of the batch was kept. A role of the "
+            "machine, or a profile that renews itself, does not expire."
+        ),
+    ),
+    "AccessDenied": (
+        AccessDeniedError,
+        (
+            "Let the credentials do s3:GetObject, s3:PutObject, s3:DeleteObject, "
+            "s3:AbortMultipartUpload below the prefix and s3:ListBucket, "
+            "s3:ListBucketMultipartUploads on the bucket: see docs/state-on-s3.md."
+        ),
+    ),
+    "NotImplemented": (
+        S3Error,
+        "The storage lacks what the log needs (If-None-Match: * on PutObject): use another.",
+    ),
+}
+_ALIASES = {
+    "ExpiredTokenException": "ExpiredToken",
+    "RequestExpired": "ExpiredToken",
+    "TokenRefreshRequired": "ExpiredToken",
+    "AllAccessDisabled": "AccessDenied",
+    "AccountProblem": "AccessDenied",
+    "IllegalLocationConstraintException": "PermanentRedirect",
+    "301": "PermanentRedirect",
+    "403": "AccessDenied",  # HEAD has no body that would say more
+    "Forbidden": "AccessDenied",
+}
+
+
+class Answer(NamedTuple):
+    """What a storage answered instead of doing what it was asked to."""
+
+    code: str
+    status: int
+    text: str
+
+
+def answer(error: Exception) -> Answer:
+    """Return the answer that an error holds; empty when the storage did not answer."""
+    if not isinstance(error, exceptions.ClientError):
+        return Answer("", 0, str(error))
+    found = error.response.get("Error", {})
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return Answer(str(found.get("Code", "")), status, str(found.get("Message", "")))
+
+
+def may_pass(error: Exception) -> bool:
+    """Tell whether the same request may well succeed a little later."""
+    if isinstance(error, exceptions.ClientError):
+        code, status, _ = answer(error)
+        return code in _BUSY or status == 429 or (status >= 500 and code != "NotImplemented")
+    if isinstance(error, exceptions.SSLError) and "CERTIFICATE" in str(error).upper():
+        return False
+    kinds = (
+        exceptions.ConnectionError,
+        exceptions.HTTPClientError,
+        exceptions.ResponseStreamingError,
+        exceptions.IncompleteReadError,
+    )
+    return isinstance(error, kinds)
+
+
+def as_error(error: Exception, doing: str, secrets: tuple[str, ...]) -> S3Error:
+    """Return what to raise for an error of boto3's; no secret is in its text.
+
+    Args:
+        error: What boto3 raised.
+        doing: What was asked of which storage: `read object 'x' of s3://...`.
+        secrets: What to take out, should the storage repeat it.
+    """
+    code, status, text = answer(error)
+    for secret in secrets:
+        text = text.replace(secret, "***")
+    if code:
+        message = f"cannot {doing}: the storage answered {code} (status {status}): {text}"
+    else:
+        message = f"cannot {doing}: {type(error).__name__}: {text}"
+    kind, hint = _kind(error, _ALIASES.get(code, code))
+    return kind(message, hint=hint, code=code, status=status)
+
+
+def _kind(error: Exception, code: str) -> tuple[type[S3Error], str]:
+    if code in _KINDS:
+        return _KINDS[code]
+    if may_pass(error):
+        return (
+            StorageUnavailableError,
+            (
+                "Check the storage and the way to it (endpoint_url, network, proxies); S3("
+                "give_up_after=...) says how long to keep trying. The batch can be retried."
+            ),
+        )
+    if _is_about_credentials(error):
+        return (
+            CredentialsError,
+            (
+                "Give boto3 credentials (environment, profile, role of the machine), on the driver "
+                "and on each worker, or S3(...) an access_key and a secret_key."
+            ),
+        )
+    return S3Error, "Look its code up in the documentation of the storage."
+
+
+def _is_about_credentials(error: Exception) -> bool:
+    kinds = (
+        exceptions.NoCredentialsError,
+        exceptions.PartialCredentialsError,
+        exceptions.CredentialRetrievalError,
+        exceptions.ProfileNotFound,
+        exceptions.SSOError,
+        exceptions.TokenRetrievalError,
+    )
+    return isinstance(error, kinds)

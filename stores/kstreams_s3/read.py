@@ -1,0 +1,94 @@
+"""Reading an object whole, in ranges side by side, and checking what has come."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from kstreams_s3.create import DIGEST
+from kstreams_s3.failures import answer
+from kstreams_s3.retry import Unsettled
+from kstreams_s3.sdk import exceptions
+
+if TYPE_CHECKING:
+    from types_boto3_s3 import S3Client
+
+__all__ = ("DamagedError", "read_range", "read_whole")
+
+_PARALLEL_RANGES = 4
+
+
+class DamagedError(Exception):
+    """An object does not match the digest kept with it; never leaves this package."""
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Bytes of an object, and what the storage says of the whole."""
+
+    data: bytes
+    size_bytes: int
+    etag: str
+    digest: str | None
+
+
+def read_whole(client: S3Client, bucket: str, key: str, part_bytes: int) -> bytes:
+    """Return an object's bytes, checked by the digest that was kept with it.
+
+    Raises:
+        DamagedError: They do not match it.
+        Unsettled: The object was replaced meanwhile.
+    """
+    piece = _read(client, bucket, key, 0, part_bytes)
+    data = piece.data + _rest(client, bucket, key, piece, part_bytes)
+    if len(data) != piece.size_bytes:
+        raise DamagedError(f"{len(data)} of {piece.size_bytes} bytes have come")
+    if piece.digest is not None and sha256(data).hexdigest() != piece.digest:
+        raise DamagedError(f"its {len(data)} bytes do not match the SHA-256 kept with it")
+    return data
+
+
+def read_range(client: S3Client, bucket: str, key: str, start: int, length: int | None) -> bytes:
+    """Return bytes of an object, those that exist; a part cannot be checked by itself."""
+    if length == 0:
+        client.head_object(Bucket=bucket, Key=key)
+        return b""
+    return _read(client, bucket, key, start, length).data
+
+
+def _rest(client: S3Client, bucket: str, key: str, first: _Piece, part_bytes: int) -> bytes:
+    starts = range(part_bytes, first.size_bytes, part_bytes)
+    if not starts:
+        return b""
+    with ThreadPoolExecutor(_PARALLEL_RANGES, "kstreams-ranges") as pool:
+        pieces = pool.map(
+            lambda start: _read(client, bucket, key, start, part_bytes, first.etag).data, starts
+        )
+        return b"".join(pieces)
+
+
+def _read(
+    client: S3Client, bucket: str, key: str, start: int, length: int | None, etag: str = ""
+) -> _Piece:
+    end = "" if length is None else str(start + length - 1)
+    span = f"bytes={start}-{end}"
+    try:
+        if etag:
+            found = client.get_object(Bucket=bucket, Key=key, Range=span, IfMatch=etag)
+        else:
+            found = client.get_object(Bucket=bucket, Key=key, Range=span)
+    except exceptions.ClientError as error:
+        status = answer(error).status
+        if status == 416:  # the object ends before the range begins; an empty one always does
+            return _Piece(b"", 0, "", None)
+        if status == 412:
+            raise Unsettled(f"{key} was replaced while it was read") from error
+        raise
+    with closing(found["Body"]) as body:  # as a context by itself it gives what it wraps
+        data = body.read()
+    total = found.get("ContentRange", "").rpartition("/")[2]
+    size = int(total) if total.isdigit() else len(data)
+    return _Piece(data, size, found["ETag"], found["Metadata"].get(DIGEST))

@@ -1,0 +1,47 @@
+"""Trying again what boto3 leaves to its caller, or has given up too early."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from random import SystemRandom
+from typing import TypeVar
+
+from kstreams_s3.failures import may_pass
+
+__all__ = ("Unsettled", "retried")
+
+T = TypeVar("T")
+"""What a request gives."""
+
+_FIRST_PAUSE_S = 0.1
+_LONGEST_PAUSE_S = 10.0
+_JITTER = SystemRandom()  # not a seed's: workers that were forked must not pause in step
+
+
+class Unsettled(Exception):
+    """A request came to no result for a reason that passes; never leaves this package."""
+
+
+def retried(request: Callable[[], T], give_up_after_s: float) -> T:
+    """Return what a request gives, trying for a while; pauses double and are random in part.
+
+    boto3 tries each call a few times by itself. It does not when an answer breaks off
+    while it is read, nor at a 409 of a conditional write, and it gives up early when many
+    requests fail at once.
+
+    Args:
+        request: Must be safe to repeat.
+        give_up_after_s: No new try begins later than this, in seconds.
+    """
+    end = time.monotonic() + give_up_after_s
+    pause = _FIRST_PAUSE_S
+    while True:
+        try:
+            return request()
+        except Exception as error:
+            passing = isinstance(error, Unsettled) or may_pass(error)
+            if not passing or time.monotonic() + pause > end:
+                raise
+        time.sleep(pause * _JITTER.uniform(0.5, 1.0))
+        pause = min(2 * pause, _LONGEST_PAUSE_S)

@@ -1,0 +1,121 @@
+"""What an app is given to keep its durable state in S3."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, field
+from datetime import timedelta
+from typing import Literal
+from urllib.parse import urlsplit
+
+from kstreams.state.objects import object_name_parts
+from kstreams_s3.store import S3ObjectStore
+
+__all__ = ("S3",)
+
+_MIB = 1024 * 1024
+_LEAST_PART_BYTES = 5 * _MIB
+
+
+@dataclass(frozen=True)
+class S3:
+    """Settings: durable objects below a prefix of a bucket, on S3 or what is like it.
+
+    Credentials are boto3's business (environment, profile, role of the machine, ...)
+    unless both keys are given here; given ones travel to the workers inside the app, so a
+    role is better. No text of the library's shows them.
+
+    Several apps may share a prefix: the names of their objects differ.
+
+    Args:
+        url: `s3://bucket/prefix`; the bucket must exist.
+        endpoint_url: Where the storage answers, `https://host:port`; None is AWS.
+        region: The bucket's region; None leaves it to boto3.
+        profile: Which profile of boto3's configuration to use.
+        access_key: Public part of given credentials.
+        secret_key: Secret part of given credentials.
+        session_token: Third part of given temporary credentials.
+        addressing: How the bucket is named in requests: `virtual` in the host, `path` in
+            the path; `auto` is `path` for an endpoint of one's own.
+        connect_timeout: How long to wait for a connection, each time.
+        read_timeout: How long to wait for the next byte of an answer, each time.
+        give_up_after: How long a request is tried again before it is an error.
+        multipart_bytes: Objects larger than this are uploaded in parts.
+        part_bytes: Size of such a part, and of what one request reads of a large object.
+
+    Raises:
+        ValueError: The URL or a size is none; a text for that never holds a key.
+
+    Example:
+        RocksDB(log=S3("s3://bucket/word-count", region="eu-central-1"))
+    """
+
+    url: str
+    _: KW_ONLY
+    endpoint_url: str | None = None
+    region: str | None = None
+    profile: str | None = None
+    access_key: str | None = field(default=None, repr=False)
+    secret_key: str | None = field(default=None, repr=False)
+    session_token: str | None = field(default=None, repr=False)
+    addressing: Literal["auto", "path", "virtual"] = "auto"
+    connect_timeout: timedelta = timedelta(seconds=5)
+    read_timeout: timedelta = timedelta(seconds=20)
+    give_up_after: timedelta = timedelta(minutes=2)
+    multipart_bytes: int = 64 * _MIB
+    part_bytes: int = 16 * _MIB
+
+    def __post_init__(self) -> None:
+        """Refuse what could only fail later."""
+        _check_url(self.url)
+        _check_endpoint(self.endpoint_url)
+        if (self.access_key is None) != (self.secret_key is None):
+            raise ValueError("S3(...): access_key and secret_key go together")
+        if self.session_token is not None and self.access_key is None:
+            raise ValueError("S3(...): a session_token goes with an access_key and a secret_key")
+        for name in ("connect_timeout", "read_timeout", "give_up_after"):
+            if getattr(self, name) <= timedelta(0):
+                raise ValueError(f"S3({name}={getattr(self, name)}): must be positive")
+        for name in ("multipart_bytes", "part_bytes"):
+            if getattr(self, name) < _LEAST_PART_BYTES:
+                raise ValueError(f"S3({name}={getattr(self, name)}): at least {_LEAST_PART_BYTES}")
+
+    @property
+    def bucket(self) -> str:
+        """The bucket's name."""
+        return urlsplit(self.url).netloc
+
+    @property
+    def prefix(self) -> str:
+        """What all keys begin with, a slash at its end; empty for the whole bucket."""
+        path = urlsplit(self.url).path.strip("/")
+        return f"{path}/" if path else ""
+
+    @property
+    def place(self) -> str:
+        """What to call the storage in texts: URL, and endpoint if it is not AWS."""
+        at = f" at {self.endpoint_url}" if self.endpoint_url else ""
+        return f"s3://{self.bucket}/{self.prefix}{at}"
+
+    def open(self) -> S3ObjectStore:
+        """Return the object store; nothing is asked of the storage before it is used."""
+        return S3ObjectStore(self)
+
+
+def _check_url(url: str) -> None:
+    parts = urlsplit(url)
+    if "@" in parts.netloc:
+        raise ValueError("S3(...): the URL must not hold credentials: use access_key, secret_key")
+    if parts.scheme != "s3" or not parts.netloc or parts.query or parts.fragment:
+        raise ValueError(f"S3({url!r}): expected s3://bucket/prefix")
+    if path := parts.path.strip("/"):
+        object_name_parts(path)
+
+
+def _check_endpoint(url: str | None) -> None:
+    if url is None:
+        return
+    parts = urlsplit(url)
+    if "@" in parts.netloc:
+        raise ValueError("S3(endpoint_url=...) must not hold credentials: use access_key")
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise ValueError(f"S3(endpoint_url={url!r}): expected https://host or http://host:port")

@@ -1,0 +1,174 @@
+"""Durable objects below a prefix of a bucket."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from kstreams.errors import ObjectMissingError, StateCorruptError, StoreOpenError
+from kstreams.state.objects import object_name_parts
+from kstreams_s3.client import make_client
+from kstreams_s3.create import Creation
+from kstreams_s3.failures import answer, as_error
+from kstreams_s3.keys import DELETED_AT_ONCE, delete_keys, keys_below
+from kstreams_s3.multipart import abort_stale_uploads, put_in_parts
+from kstreams_s3.read import DamagedError, read_range, read_whole
+from kstreams_s3.retry import Unsettled, retried
+from kstreams_s3.sdk import exceptions
+
+if TYPE_CHECKING:
+    from types_boto3_s3 import S3Client
+
+    from kstreams_s3.settings import S3
+
+__all__ = ("S3ObjectStore",)
+
+T = TypeVar("T")
+"""What a request gives."""
+
+_PROOF = ".kstreams"
+_PROOF_BODY = b"kstreams keeps state below this prefix\n"
+_READS_BEFORE_DAMAGED = 3
+
+
+class S3ObjectStore:
+    """An object of the contract is an object of the bucket, its key the prefix and its name.
+
+    Safe for threads. Pickles as its settings: a process makes its own client, at its first
+    request. At its first creation it also proves that the storage refuses a name that is
+    taken: some answer success and overwrite.
+
+    Args:
+        settings: See there.
+    """
+
+    def __init__(self, settings: S3) -> None:
+        self._settings = settings
+        self._bucket = settings.bucket
+        self._prefix = settings.prefix
+        self._made: tuple[int, S3Client] | None = None
+        self._proved = False
+        self._swept = False
+
+    def __repr__(self) -> str:
+        return f"S3ObjectStore({self._settings.place!r})"
+
+    def __reduce__(self) -> tuple[type[S3ObjectStore], tuple[S3]]:
+        return S3ObjectStore, (self._settings,)
+
+    def put_if_absent(self, name: str, data: bytes) -> bool:
+        """Create an object, durably and whole, unless its name exists already.
+
+        A try of this call's that succeeded without a reply counts as the success it was.
+
+        Raises:
+            S3Error: The storage refuses, or was not to be reached for long. It may have
+                the object all the same, if it was not to be reached.
+            StoreOpenError: The storage overwrites what it should refuse to.
+            ValueError: The name is not a relative path of plain parts.
+        """
+        key = self._key(name)
+        doing = f"write object {name!r}"
+        self._request(self._prove, doing)
+        creation = Creation(self._client, self._bucket, key, data)
+        if len(data) <= self._settings.multipart_bytes:
+            return self._request(creation.put, doing)
+        self._sweep()
+        return self._request(partial(put_in_parts, creation, self._settings.part_bytes), doing)
+
+    def get(self, name: str, start: int = 0, length: int | None = None) -> bytes:
+        """Return an object's bytes, or those from `start` on; fewer where it ends earlier.
+
+        A whole object is checked by the SHA-256 that was kept with it, and a large one read
+        in ranges side by side.
+
+        Raises:
+            ObjectMissingError: There is no such object.
+            StateCorruptError: It has come damaged, time after time.
+            S3Error: The storage refuses, or was not to be reached for long.
+        """
+        client, bucket, key = self._client, self._bucket, self._key(name)
+        if start or length is not None:
+            read = partial(read_range, client, bucket, key, start, length)
+        else:
+            read = partial(read_whole, client, bucket, key, self._settings.part_bytes)
+        damage = ""
+        for _ in range(_READS_BEFORE_DAMAGED):
+            try:
+                return self._request(read, f"read object {name!r}", missing=name)
+            except DamagedError as error:
+                damage = str(error)
+        raise StateCorruptError(
+            f"object {name!r} of {self._settings.place} is damaged: {damage}",
+            hint="Bring the object back from a copy or an older version of the bucket's.",
+        )
+
+    def list(self, prefix: str) -> Iterator[str]:
+        """Yield, in sorted order, the names that start with a prefix."""
+        list_keys = partial(keys_below, self._client, self._bucket, self._prefix + prefix)
+        for key in self._request(list_keys, f"list {prefix!r}"):
+            if key != self._prefix + _PROOF:
+                yield key[len(self._prefix) :]
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Delete objects, a thousand a request; names that do not exist are no error."""
+        keys = [self._key(name) for name in names]
+        for start in range(0, len(keys), DELETED_AT_ONCE):
+            some = keys[start : start + DELETED_AT_ONCE]
+            delete_some = partial(delete_keys, self._client, self._bucket, some)
+            self._request(delete_some, f"delete {len(some)} objects")
+
+    @property
+    def _client(self) -> S3Client:
+        """The client of this process; one that a fork has brought along is left alone."""
+        if self._made is None or self._made[0] != os.getpid():
+            self._made = (os.getpid(), self._translated(self._make, "reach"))
+        return self._made[1]
+
+    def _make(self) -> S3Client:
+        return make_client(self._settings)
+
+    def _key(self, name: str) -> str:
+        object_name_parts(name)
+        return self._prefix + name
+
+    def _prove(self) -> None:
+        """See once a process that the storage refuses a name that is taken."""
+        if self._proved:
+            return
+        for _ in range(2):
+            first = Creation(self._client, self._bucket, self._prefix + _PROOF, _PROOF_BODY)
+            if not first.put():
+                self._proved = True
+                return
+        raise StoreOpenError(
+            f"{self._settings.place} overwrites an object although it was asked not to "
+            "(If-None-Match: * on PutObject)",
+            hint="Use a storage with conditional writes: without them two drivers could "
+            "commit the same batch.",
+        )
+
+    def _sweep(self) -> None:
+        """Abort once a process what killed ones have left."""
+        if not self._swept:
+            self._swept = True
+            abort_stale_uploads(self._client, self._bucket, self._prefix)
+
+    def _request(self, request: Callable[[], T], doing: str, *, missing: str | None = None) -> T:
+        seconds = self._settings.give_up_after.total_seconds()
+        return self._translated(partial(retried, request, seconds), f"{doing} of", missing=missing)
+
+    def _translated(self, request: Callable[[], T], doing: str, *, missing: str | None = None) -> T:
+        place = self._settings.place
+        try:
+            return request()
+        except (exceptions.ClientError, exceptions.BotoCoreError, Unsettled) as error:
+            code, status, _ = answer(error)
+            if missing is not None and status == 404 and code != "NoSuchBucket":
+                raise ObjectMissingError(f"no object {missing!r} in {place}") from None
+            known = (self._settings.secret_key, self._settings.session_token)
+            secrets = tuple(secret for secret in known if secret)
+            # Without its cause, which may repeat the session token.
+            raise as_error(error, f"{doing} {place}", secrets) from None
