@@ -1,0 +1,45 @@
+"""Aggregators: what `windowed_aggregate` and `aggregate` make of records.
+
+Read `Aggregator` first. Depends on records and serdes; not on windows, stores or the
+graph. Names that Python has taken end in `_`.
+"""
+
+from __future__ import annotations
+
+from kstreams.aggregators.aggregator import Aggregator
+from kstreams.aggregators.collect import collect
+from kstreams.aggregators.count import count
+from kstreams.aggregators.count_distinct import count_distinct
+from kstreams.aggregators.field import field
+from kstreams.aggregators.first import first
+from kstreams.aggregators.fold import fold
+from kstreams.aggregators.last import last
+from kstreams.aggregators.max import max_
+from kstreams.aggregators.mean import mean
+from kstreams.aggregators.min import min_
+from kstreams.aggregators.over import over
+from kstreams.aggregators.reducing import reducing
+from kstreams.aggregators.sum import sum_
+from kstreams.aggregators.together import together
+from kstreams.aggregators.top_n import top_n
+from kstreams.aggregators.variance import variance
+
+__all__ = (
+    "Aggregator",
+    "collect",
+    "count",
+    "count_distinct",
+    "field",
+    "first",
+    "fold",
+    "last",
+    "max_",
+    "mean",
+    "min_",
+    "over",
+    "reducing",
+    "sum_",
+    "together",
+    "top_n",
+    "variance",
+)

@@ -1,0 +1,53 @@
+"""The contract of an aggregator."""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeVar
+
+from kstreams.record import Record
+from kstreams.serde.base import Serde
+
+__all__ = ("A_co", "Aggregator", "K_contra", "S", "V_contra")
+
+K_contra = TypeVar("K_contra", contravariant=True)
+"""Type of the keys."""
+V_contra = TypeVar("V_contra", contravariant=True)
+"""Type of the values."""
+S = TypeVar("S")
+"""Type of the state that is kept."""
+A_co = TypeVar("A_co", covariant=True)
+"""Type of the results."""
+
+
+class Aggregator(Protocol[K_contra, V_contra, S, A_co]):
+    """How records become one result: a state that begins, takes records, and merges.
+
+    States are values: `add` and `merge` return a new one and leave their arguments as
+    they are, so that a failing record leaves nothing behind. `merge` is associative, and
+    gets the state of the earlier times first. An aggregator compares by value or is a
+    constant, and pickles.
+
+    Source: `Initializer`, `Aggregator` and `Merger` of Kafka Streams in one; the state is
+    begun by its first record, as those of `min` and `reduce` need it.
+    """
+
+    @property
+    def state(self) -> Serde[S]:
+        """Return the serde of the state: the `value` of the store's definition."""
+        ...
+
+    def init(self, record: Record[K_contra, V_contra]) -> S:
+        """Return the state of one record."""
+        ...
+
+    def add(self, state: S, record: Record[K_contra, V_contra]) -> S:
+        """Return the state with one record more."""
+        ...
+
+    def merge(self, earlier: S, later: S) -> S:
+        """Return the state of the records of two."""
+        ...
+
+    def result(self, state: S) -> A_co:
+        """Return what is forwarded."""
+        ...

@@ -1,0 +1,12 @@
+"""Aggregation of whole columns: what the built-in aggregators do to many records at once.
+
+Read `ColumnForm` first. Depends on serdes alone.
+"""
+
+from __future__ import annotations
+
+from kstreams.aggregators.columns.form import ColumnForm, column_form
+from kstreams.aggregators.columns.runs import Runs
+from kstreams.aggregators.columns.values import ValueColumn
+
+__all__ = ("ColumnForm", "Runs", "ValueColumn", "column_form")

@@ -1,0 +1,95 @@
+"""The smallest and the greatest, the first and the last."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kstreams.aggregators.columns.runs import Runs
+from kstreams.aggregators.columns.values import ValueColumn
+from kstreams.serde.layout import Columns
+
+__all__ = ("EdgeForm", "ExtremeForm")
+
+
+class ExtremeForm:
+    """The form of `min_` and `max_`; NaN gives way to any number.
+
+    Args:
+        greatest: The greatest, rather than the smallest.
+        floats: Whether states are doubles.
+    """
+
+    reads_values = True
+
+    def __init__(self, *, greatest: bool, floats: bool) -> None:
+        self._pick: np.ufunc = np.fmax if greatest else np.fmin
+        self._floats = floats
+
+    def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
+        """See `ColumnForm`."""
+        numbers = values.numbers()
+        return (numbers.astype(np.float64) if self._floats else numbers,)
+
+    def reduce(self, state: Columns, runs: Runs) -> Columns:
+        """See `ColumnForm`."""
+        return (self._pick.reduceat(state[0], runs.firsts),)
+
+    def merge(self, earlier: Columns, later: Columns) -> Columns:
+        """See `ColumnForm`."""
+        return (self._pick(earlier[0], later[0]),)
+
+    def result(self, state: Columns) -> pa.Array:
+        """See `ColumnForm`."""
+        return pa.array(_wide(state[0]))
+
+
+class EdgeForm:
+    """The form of `first` and `last`: the time, and the value that stands for it.
+
+    Args:
+        latest: The last by time and arrival, rather than the first.
+        floats: Whether values are doubles.
+    """
+
+    reads_values = True
+
+    def __init__(self, *, latest: bool, floats: bool) -> None:
+        self._latest = latest
+        self._floats = floats
+
+    def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
+        """See `ColumnForm`."""
+        numbers = values.numbers()
+        return times, numbers.astype(np.float64) if self._floats else numbers
+
+    def reduce(self, state: Columns, runs: Runs) -> Columns:
+        """See `ColumnForm`."""
+        times = state[0]
+        rows = np.arange(runs.count)
+        if self._latest:
+            edge = np.maximum.reduceat(times, runs.firsts)
+            here = np.where(times == runs.spread(edge), rows, -1)
+            chosen = np.maximum.reduceat(here, runs.firsts)
+        else:
+            edge = np.minimum.reduceat(times, runs.firsts)
+            here = np.where(times == runs.spread(edge), rows, runs.count)
+            chosen = np.minimum.reduceat(here, runs.firsts)
+        return edge, state[1][chosen]
+
+    def merge(self, earlier: Columns, later: Columns) -> Columns:
+        """See `ColumnForm`."""
+        one, other = earlier[0], later[0]
+        keeps = one > other if self._latest else one <= other
+        return np.where(keeps, earlier[0], later[0]), np.where(keeps, earlier[1], later[1])
+
+    def result(self, state: Columns) -> pa.Array:
+        """See `ColumnForm`."""
+        return pa.array(_wide(state[1]))
+
+
+def _wide(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return column.astype(np.int64) if column.dtype == np.int32 else column

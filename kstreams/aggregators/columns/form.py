@@ -1,0 +1,58 @@
+"""The contract of an aggregator's column form."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kstreams.aggregators.columns.runs import Runs
+from kstreams.aggregators.columns.values import ValueColumn
+from kstreams.serde.base import Serde
+from kstreams.serde.layout import Columns
+
+__all__ = ("ColumnForm", "column_form")
+
+
+class ColumnForm(Protocol):
+    """What an aggregator does to whole columns; states are columns of numbers.
+
+    The columns of a state are those of its serde's layout (`fixed_layout`), in order.
+    Equal, by `merge`, to what the aggregator makes record by record: integers exactly
+    (columns of Python's integers where int64 does not hold them), floats but for the last
+    digits.
+    """
+
+    @property
+    def reads_values(self) -> bool:
+        """Return whether values are looked at: if not, they are not even decoded."""
+        ...
+
+    def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
+        """Return a state for each record."""
+        ...
+
+    def reduce(self, state: Columns, runs: Runs) -> Columns:
+        """Return the state of each run of records' states, in order of arrival."""
+        ...
+
+    def merge(self, earlier: Columns, later: Columns) -> Columns:
+        """Merge states row by row; `earlier` came first."""
+        ...
+
+    def result(self, state: Columns) -> pa.Array:
+        """Return the results, as a column of Arrow.
+
+        Raises:
+            SerializationError: A number is no int64.
+        """
+        ...
+
+
+def column_form(aggregator: object, value: Serde[Any]) -> ColumnForm | None:
+    """Return the column form of an aggregator of such values, or None if there is none."""
+    columns = getattr(aggregator, "columns", None)
+    found: ColumnForm | None = None if columns is None else columns(value)
+    return found

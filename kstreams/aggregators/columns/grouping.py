@@ -1,0 +1,59 @@
+"""Bring rows of one group together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from kstreams.aggregators.columns.runs import Runs
+
+__all__ = ("Grouped", "grouped")
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """Rows sorted by group, in each by their place.
+
+    Attributes:
+        order: The places, sorted so.
+        runs: The runs of rows of one group.
+    """
+
+    order: Ints
+    runs: Runs
+
+    @property
+    def first(self) -> Ints:
+        """The place of each group's first row."""
+        return self.order[self.runs.firsts]
+
+
+def grouped(major: Ints, minor: Ints, minors: int) -> Grouped:
+    """Group rows by two numbers, the major one counting first.
+
+    Args:
+        major: Numbers from 0 on.
+        minor: Numbers from 0 on, below `minors`.
+        minors: How many minor numbers there may be.
+    """
+    count = len(major)
+    row_bits = max(count - 1, 1).bit_length()
+    limit = (int(major.max()) + 1) * minors if count else 1
+    if limit.bit_length() + row_bits > 63:
+        major = np.unique(major, return_inverse=True)[1]
+        limit = (int(major.max()) + 1) * minors
+    if limit.bit_length() + row_bits > 63:
+        order = np.lexsort((minor, major))
+        groups = major[order] * minors + minor[order]
+    else:
+        # Sorting numbers is several times faster than sorting places by them.
+        packed = np.sort((major * minors + minor) << row_bits | np.arange(count))
+        order = packed & ((1 << row_bits) - 1)
+        groups = packed >> row_bits
+    changes = np.flatnonzero(groups[1:] != groups[:-1]) + 1
+    firsts = np.concatenate((np.zeros(min(count, 1), np.int64), changes))
+    return Grouped(order, Runs(firsts, count))

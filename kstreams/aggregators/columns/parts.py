@@ -1,0 +1,74 @@
+"""Forms made of forms: one part of each value, several side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kstreams.aggregators.columns.form import ColumnForm
+from kstreams.aggregators.columns.runs import Runs
+from kstreams.aggregators.columns.values import ValueColumn
+from kstreams.serde.layout import Columns
+from kstreams.serde.object_type import TupleType
+
+__all__ = ("FieldForm", "TogetherForm")
+
+
+class FieldForm:
+    """The form of `over(field(...), ...)`.
+
+    Args:
+        part: Takes the field out of a column of values.
+        form: What is done with it.
+    """
+
+    reads_values = True
+
+    def __init__(self, part: Callable[[ValueColumn], ValueColumn], form: ColumnForm) -> None:
+        self._part = part
+        self._form = form
+        self.reduce = form.reduce
+        self.merge = form.merge
+        self.result = form.result
+
+    def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
+        """See `ColumnForm`."""
+        return self._form.lift(self._part(values), times)
+
+
+class TogetherForm:
+    """The form of `together`.
+
+    Args:
+        parts: Each aggregator's form, and how many columns its state has.
+    """
+
+    def __init__(self, parts: Sequence[tuple[ColumnForm, int]]) -> None:
+        self._forms = [form for form, _ in parts]
+        ends = np.cumsum([width for _, width in parts]).tolist()
+        self._slices = [slice(a, b) for a, b in zip([0, *ends], ends, strict=False)]
+        self.reads_values = any(form.reads_values for form in self._forms)
+
+    def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
+        """See `ColumnForm`."""
+        return tuple(c for form in self._forms for c in form.lift(values, times))
+
+    def reduce(self, state: Columns, runs: Runs) -> Columns:
+        """See `ColumnForm`."""
+        return tuple(c for form, own in self._own(state) for c in form.reduce(own, runs))
+
+    def merge(self, earlier: Columns, later: Columns) -> Columns:
+        """See `ColumnForm`."""
+        pairs = zip(self._own(earlier), self._own(later), strict=True)
+        return tuple(c for (form, one), (_, two) in pairs for c in form.merge(one, two))
+
+    def result(self, state: Columns) -> pa.Array:
+        """See `ColumnForm`."""
+        results = [form.result(own) for form, own in self._own(state)]
+        return TupleType(*(result.type for result in results)).of(*results)
+
+    def _own(self, state: Columns) -> list[tuple[ColumnForm, Columns]]:
+        return [(f, state[place]) for f, place in zip(self._forms, self._slices, strict=True)]

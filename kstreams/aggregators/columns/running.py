@@ -1,0 +1,52 @@
+"""The state behind each record, rather than behind all."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from kstreams.aggregators.columns.runs import Runs
+from kstreams.serde.layout import Columns
+
+__all__ = ("replaced", "running")
+
+Array = npt.NDArray[Any]
+
+
+class Merging(Protocol):
+    """What merges states."""
+
+    def merge(self, earlier: Columns, later: Columns) -> Columns:
+        """Merge states row by row."""
+        ...
+
+
+def running(form: Merging, state: Columns, runs: Runs) -> Columns:
+    """Return the state of each row merged with all before it in its run.
+
+    Source: Hillis and Steele's parallel scan (1986): as many steps as the longest run has
+    binary digits.
+    """
+    rank = np.arange(runs.count) - runs.spread(runs.firsts)
+    longest = int(runs.lengths.max()) if runs.count else 0
+    step = 1
+    while step < longest:
+        rows = np.flatnonzero(rank >= step)
+        merged = form.merge(
+            tuple(column[rows - step] for column in state), tuple(column[rows] for column in state)
+        )
+        state = tuple(
+            replaced(column, rows, new) for column, new in zip(state, merged, strict=True)
+        )
+        step *= 2
+    return state
+
+
+def replaced(column: Array, rows: Array, new: Array) -> Array:
+    """Return a column with some rows replaced; of Python's integers if the new ones are."""
+    kind = object if "O" in (column.dtype.kind, new.dtype.kind) else column.dtype
+    found = column.astype(kind)
+    found[rows] = new
+    return found

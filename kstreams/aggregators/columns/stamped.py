@@ -1,0 +1,77 @@
+"""States with their timestamps, merged with those that were stored."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kstreams.aggregators.columns.form import ColumnForm
+from kstreams.aggregators.columns.grouping import Grouped
+from kstreams.aggregators.columns.running import replaced, running
+from kstreams.aggregators.columns.runs import Runs
+from kstreams.aggregators.columns.values import ValueColumn
+from kstreams.serde.layout import Columns
+
+__all__ = ("StampedForm",)
+
+Ints = npt.NDArray[np.int64]
+
+
+class StampedForm:
+    """A form whose states begin with a timestamp: the highest of their records."""
+
+    def __init__(self, form: ColumnForm) -> None:
+        self._form = form
+        self.reads_values = form.reads_values
+
+    def lift(self, values: ValueColumn, times: Ints) -> Columns:
+        """See `ColumnForm`."""
+        return (times, *self._form.lift(values, times))
+
+    def reduce(self, state: Columns, runs: Runs) -> Columns:
+        """See `ColumnForm`."""
+        return (runs.highest(state[0]), *self._form.reduce(state[1:], runs))
+
+    def merge(self, earlier: Columns, later: Columns) -> Columns:
+        """See `ColumnForm`."""
+        stamp = np.maximum(earlier[0], later[0])
+        return (stamp, *self._form.merge(earlier[1:], later[1:]))
+
+    def result(self, state: Columns) -> pa.Array:
+        """See `ColumnForm`."""
+        return self._form.result(state[1:])
+
+    def onto(self, before: Columns, places: Ints, state: Columns) -> Columns:
+        """Merge stored states with some of a batch's.
+
+        Args:
+            before: The stored ones.
+            places: Which of the batch's states each belongs to.
+            state: The batch's.
+        """
+        if not len(places):
+            return state
+        merged = self.merge(before, tuple(column[places] for column in state))
+        pairs = zip(state, merged, strict=True)
+        return tuple(replaced(column, places, new) for column, new in pairs)
+
+    def updates(self, lifted: Columns, groups: Grouped, before: Columns, places: Ints) -> Columns:
+        """Return the state behind each row, in the rows' own order.
+
+        Args:
+            lifted: The rows' states, sorted by group.
+            groups: Their groups.
+            before: What was stored.
+            places: Which group each of those belongs to.
+        """
+        state = running(self, lifted, groups.runs)
+        if len(places):
+            owner = np.full(len(groups.runs.firsts), -1)
+            owner[places] = np.arange(len(places))
+            of_row = groups.runs.spread(owner)
+            rows = np.flatnonzero(of_row >= 0)
+            state = self.onto(tuple(column[of_row[rows]] for column in before), rows, state)
+        arrival = np.empty_like(groups.order)
+        arrival[groups.order] = np.arange(len(arrival))
+        return tuple(column[arrival] for column in state)

@@ -1,0 +1,55 @@
+"""The values of a batch, decoded as far as somebody asks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kstreams.errors import ProcessingError
+from kstreams.serde.base import Serde
+from kstreams.serde.numbers import DOUBLE, INT32, INT64
+
+__all__ = ("ValueColumn", "is_number")
+
+
+def is_number(serde: Serde[Any], *, whole: bool = False) -> bool:
+    """Tell whether values are numbers that columns hold; `whole` takes integers alone."""
+    return serde in ((INT32, INT64) if whole else (INT32, INT64, DOUBLE))
+
+
+class ValueColumn:
+    """The values of some records.
+
+    Args:
+        data: As the source's value serde makes columns (`to_arrow`).
+        serde: That serde.
+    """
+
+    def __init__(self, data: pa.Array, serde: Serde[Any]) -> None:
+        self.data = data
+        self.serde = serde
+
+    def numbers(self) -> npt.NDArray[Any]:
+        """Return int64 or float64.
+
+        Raises:
+            ProcessingError: One is null.
+        """
+        if self.data.null_count:
+            raise ProcessingError(
+                "a null value came to an aggregator of numbers",
+                hint="let the source drop them (nulls='drop'), or filter above",
+            )
+        numbers: npt.NDArray[Any] = self.data.to_numpy(zero_copy_only=False)
+        return numbers.astype(np.int64) if numbers.dtype.kind == "i" else numbers
+
+    def take(self, rows: npt.NDArray[np.int64]) -> ValueColumn:
+        """Return the values of some rows."""
+        return ValueColumn(self.data.take(pa.array(rows)), self.serde)
+
+    def field(self, name: str, number: Serde[Any]) -> ValueColumn:
+        """Return one field of each value, of a number's type; no other is decoded."""
+        return ValueColumn(self.serde.field(self.data, name, number.arrow_type), number)

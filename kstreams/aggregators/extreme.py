@@ -1,0 +1,49 @@
+"""The aggregator behind `min_` and `max_`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from kstreams.aggregators.columns.extremes import ExtremeForm
+from kstreams.aggregators.columns.form import ColumnForm
+from kstreams.aggregators.columns.values import is_number
+from kstreams.record import Record
+from kstreams.serde.base import Serde
+
+__all__ = ("Extreme",)
+
+V = TypeVar("V", int, float, str, bytes, bool)
+"""Type of the values."""
+
+
+@dataclass(frozen=True)
+class Extreme(Generic[V]):
+    """Keeps the smallest or the greatest value; NaN, which is neither, gives way to others."""
+
+    state: Serde[V]
+    greatest: bool = field(kw_only=True)
+
+    def init(self, record: Record[Any, V]) -> V:
+        """Begin with the value."""
+        return record.value
+
+    def add(self, state: V, record: Record[Any, V]) -> V:
+        """Keep the state or the value."""
+        return self.merge(state, record.value)
+
+    def merge(self, earlier: V, later: V) -> V:
+        """Keep one of both; of equal ones the earlier."""
+        further = later > earlier if self.greatest else later < earlier
+        return later if further or earlier != earlier else earlier  # NaN
+
+    def result(self, state: V) -> V:
+        """Return what is kept."""
+        return state
+
+    def columns(self, value: Serde[Any]) -> ColumnForm | None:
+        """Return the form for columns, of numbers alone."""
+        floats = not is_number(self.state, whole=True)
+        if not (is_number(self.state) and is_number(value, whole=not floats)):
+            return None
+        return ExtremeForm(greatest=self.greatest, floats=floats)

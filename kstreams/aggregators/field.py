@@ -1,0 +1,43 @@
+"""A field of each value, by its name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from kstreams.serde.base import Serde
+
+__all__ = ("Field", "field")
+
+N = TypeVar("N", int, float)
+"""Type of the field."""
+
+
+@dataclass(frozen=True)
+class Field(Generic[N]):
+    """Takes a field out of a value; made by `field`."""
+
+    name: str
+    number: Serde[N]
+
+    def __call__(self, value: Any) -> N:  # noqa: ANN401  # whatever has the field
+        """Return the field of a value: an attribute, or what a mapping has under the name."""
+        found: N = value[self.name] if isinstance(value, dict) else getattr(value, self.name)
+        return found
+
+
+def field(name: str, number: Serde[N]) -> Field[N]:
+    """Return what takes a number out of each value, for `over`.
+
+    Where whole columns are aggregated no other field of a value is decoded.
+
+    Args:
+        name: Name of the attribute, or the key in a dict.
+        number: `INT64`, `INT32` or `DOUBLE`: what the field is.
+
+    Example:
+        >>> from kstreams.aggregators import field, over, sum_
+        >>> from kstreams.serde import DOUBLE
+        >>> revenue = over(field("price", DOUBLE), sum_(DOUBLE))
+    """
+    return Field(name, number)

@@ -1,0 +1,23 @@
+"""Keep the smallest value."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from kstreams.aggregators.aggregator import Aggregator
+from kstreams.aggregators.extreme import Extreme
+from kstreams.serde.base import Serde
+
+__all__ = ("min_",)
+
+V = TypeVar("V", int, float, str, bytes, bool)
+"""Type of the values."""
+
+
+def min_(value: Serde[V]) -> Aggregator[object, V, V, V]:
+    """Keep the smallest value; of equal ones the first, and NaN only among NaN.
+
+    Args:
+        value: Serde of the values.
+    """
+    return Extreme(value, greatest=False)

@@ -1,0 +1,74 @@
+"""Aggregate a part of each value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from kstreams.aggregators.aggregator import Aggregator
+from kstreams.aggregators.columns.form import ColumnForm, column_form
+from kstreams.aggregators.columns.parts import FieldForm
+from kstreams.aggregators.columns.values import is_number
+from kstreams.aggregators.field import Field
+from kstreams.record import Record
+from kstreams.serde.base import Serde
+
+__all__ = ("over",)
+
+K = TypeVar("K")
+"""Type of the keys."""
+V = TypeVar("V")
+"""Type of the values."""
+W = TypeVar("W")
+"""Type of the part of a value that is aggregated."""
+S = TypeVar("S")
+"""Type of the state."""
+A = TypeVar("A")
+"""Type of the result."""
+
+
+def over(part: Callable[[V], W], aggregator: Aggregator[K, W, S, A]) -> Aggregator[K, V, S, A]:
+    """Aggregate what a function takes out of each value.
+
+    Args:
+        part: Returns what is aggregated of a value; `field(...)` for a number in it.
+        aggregator: What is done with it.
+
+    Example:
+        >>> from kstreams.aggregators import over, sum_
+        >>> from kstreams.serde import INT64
+        >>> letters = over(len, sum_(INT64))
+    """
+    return _Over(part, aggregator)
+
+
+@dataclass(frozen=True)
+class _Over(Generic[K, V, W, S, A]):
+    part: Callable[[V], W]
+    aggregator: Aggregator[K, W, S, A]
+
+    @property
+    def state(self) -> Serde[S]:
+        return self.aggregator.state
+
+    def init(self, record: Record[K, V]) -> S:
+        return self.aggregator.init(record.with_value(self.part(record.value)))
+
+    def add(self, state: S, record: Record[K, V]) -> S:
+        return self.aggregator.add(state, record.with_value(self.part(record.value)))
+
+    def merge(self, earlier: S, later: S) -> S:
+        return self.aggregator.merge(earlier, later)
+
+    def result(self, state: S) -> A:
+        return self.aggregator.result(state)
+
+    def columns(self, value: Serde[Any]) -> ColumnForm | None:
+        part = self.part
+        if not (isinstance(part, Field) and is_number(part.number)):
+            return None
+        form = column_form(self.aggregator, part.number)
+        if form is None or not form.reads_values:
+            return form
+        return FieldForm(lambda column: column.field(part.name, part.number), form)

@@ -1,0 +1,51 @@
+"""Sum up numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from kstreams.aggregators.aggregator import Aggregator
+from kstreams.aggregators.columns.form import ColumnForm
+from kstreams.aggregators.columns.sums import SumForm
+from kstreams.aggregators.columns.values import is_number
+from kstreams.record import Record
+from kstreams.serde.base import Serde
+
+__all__ = ("sum_",)
+
+N = TypeVar("N", int, float)
+"""Type of the numbers."""
+
+
+def sum_(number: Serde[N]) -> Aggregator[object, N, N, N]:
+    """Sum up values.
+
+    Args:
+        number: `INT64`, `INT32` or `DOUBLE`; a sum that it cannot write is a
+            `SerializationError` of the store.
+    """
+    return _Sum(number)
+
+
+@dataclass(frozen=True)
+class _Sum(Generic[N]):
+    state: Serde[N]
+
+    def init(self, record: Record[Any, N]) -> N:
+        return record.value
+
+    def add(self, state: N, record: Record[Any, N]) -> N:
+        return state + record.value
+
+    def merge(self, earlier: N, later: N) -> N:
+        return earlier + later
+
+    def result(self, state: N) -> N:
+        return state
+
+    def columns(self, value: Serde[Any]) -> ColumnForm | None:
+        floats = not is_number(self.state, whole=True)
+        if not (is_number(self.state) and is_number(value, whole=not floats)):
+            return None
+        return SumForm(floats=floats)

@@ -1,0 +1,94 @@
+"""Several aggregators in one pass over one store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeVar, overload
+
+from kstreams.aggregators.aggregator import Aggregator
+from kstreams.aggregators.columns.form import ColumnForm, column_form
+from kstreams.aggregators.columns.parts import TogetherForm
+from kstreams.record import Record
+from kstreams.serde.base import Serde
+from kstreams.serde.composite import TupleSerde
+from kstreams.serde.layout import fixed_layout
+
+__all__ = ("together",)
+
+K = TypeVar("K")
+"""Type of the keys."""
+V = TypeVar("V")
+"""Type of the values."""
+S1 = TypeVar("S1")
+"""Type of the first state; the others accordingly."""
+S2 = TypeVar("S2")
+"""Type of the second state."""
+S3 = TypeVar("S3")
+"""Type of the third state."""
+S4 = TypeVar("S4")
+"""Type of the fourth state."""
+A1 = TypeVar("A1")
+"""Type of the first result."""
+A2 = TypeVar("A2")
+"""Type of the second result."""
+A3 = TypeVar("A3")
+"""Type of the third result."""
+A4 = TypeVar("A4")
+"""Type of the fourth result."""
+
+
+@overload
+def together(
+    first: Aggregator[K, V, S1, A1], second: Aggregator[K, V, S2, A2], /
+) -> Aggregator[K, V, tuple[S1, S2], tuple[A1, A2]]: ...
+@overload
+def together(
+    first: Aggregator[K, V, S1, A1],
+    second: Aggregator[K, V, S2, A2],
+    third: Aggregator[K, V, S3, A3],
+    /,
+) -> Aggregator[K, V, tuple[S1, S2, S3], tuple[A1, A2, A3]]: ...
+@overload
+def together(
+    first: Aggregator[K, V, S1, A1],
+    second: Aggregator[K, V, S2, A2],
+    third: Aggregator[K, V, S3, A3],
+    fourth: Aggregator[K, V, S4, A4],
+    /,
+) -> Aggregator[K, V, tuple[S1, S2, S3, S4], tuple[A1, A2, A3, A4]]: ...
+def together(*aggregators: Aggregator[Any, Any, Any, Any]) -> Aggregator[Any, Any, Any, Any]:
+    """Run two to four aggregators side by side; the result is a tuple of theirs."""
+    return _Together(aggregators)
+
+
+@dataclass(frozen=True)
+class _Together:
+    aggregators: tuple[Aggregator[Any, Any, Any, Any], ...]
+
+    @property
+    def state(self) -> Serde[tuple[Any, ...]]:
+        return TupleSerde(*(each.state for each in self.aggregators))
+
+    def init(self, record: Record[Any, Any]) -> tuple[Any, ...]:
+        return tuple(each.init(record) for each in self.aggregators)
+
+    def add(self, state: tuple[Any, ...], record: Record[Any, Any]) -> tuple[Any, ...]:
+        pairs = zip(self.aggregators, state, strict=True)
+        return tuple(each.add(own, record) for each, own in pairs)
+
+    def merge(self, earlier: tuple[Any, ...], later: tuple[Any, ...]) -> tuple[Any, ...]:
+        parts = zip(self.aggregators, earlier, later, strict=True)
+        return tuple(each.merge(one, other) for each, one, other in parts)
+
+    def result(self, state: tuple[Any, ...]) -> tuple[Any, ...]:
+        pairs = zip(self.aggregators, state, strict=True)
+        return tuple(each.result(own) for each, own in pairs)
+
+    def columns(self, value: Serde[Any]) -> ColumnForm | None:
+        parts = []
+        for each in self.aggregators:
+            form, layout = column_form(each, value), fixed_layout(each.state)
+            if form is None or layout is None:
+                return None
+            parts.append((form, layout.column_count))
+        return TogetherForm(parts)

@@ -1,0 +1,56 @@
+"""Keep the greatest values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from kstreams.aggregators.aggregator import Aggregator
+from kstreams.record import Record
+from kstreams.serde.base import Serde
+from kstreams.serde.sequences import SequenceSerde
+
+__all__ = ("top_n",)
+
+V = TypeVar("V")
+"""Type of the values."""
+
+
+def top_n(
+    n: int, value: Serde[V], *, by: Callable[[V], Any] | None = None
+) -> Aggregator[object, V, tuple[V, ...], tuple[V, ...]]:
+    """Keep the n greatest values, the greatest first; of equal ones the first to arrive.
+
+    Args:
+        n: How many; 1 or more.
+        value: Serde of the values.
+        by: What to compare of a value; the value itself by default.
+
+    Raises:
+        ValueError: `n` is below 1.
+    """
+    if n < 1:
+        raise ValueError(f"n is {n}, expected 1 or more")
+    return _TopN(SequenceSerde(value), n, by)
+
+
+@dataclass(frozen=True)
+class _TopN(Generic[V]):
+    state: Serde[tuple[V, ...]]
+    n: int
+    by: Callable[[V], Any] | None
+
+    def init(self, record: Record[Any, V]) -> tuple[V, ...]:
+        return (record.value,)
+
+    def add(self, state: tuple[V, ...], record: Record[Any, V]) -> tuple[V, ...]:
+        return self.merge(state, (record.value,))
+
+    def merge(self, earlier: tuple[V, ...], later: tuple[V, ...]) -> tuple[V, ...]:
+        by: Any = self.by
+        # Python's sort is stable, in reverse too.
+        return tuple(sorted((*earlier, *later), key=by, reverse=True)[: self.n])
+
+    def result(self, state: tuple[V, ...]) -> tuple[V, ...]:
+        return state

@@ -1,0 +1,81 @@
+"""Windows: their kinds, aggregation by key and window, suppression, windowed keys.
+
+Read `TumblingWindows` and `windowed_aggregate` first. Works on records, stores and
+processors; imports no engine, and the graph only for `split_late`.
+"""
+
+from __future__ import annotations
+
+from kstreams.durations import days, hours, milliseconds, minutes, seconds
+from kstreams.processors.emission import (
+    AtMostEvery,
+    Emission,
+    Every,
+    OncePerBatch,
+    OnClose,
+    OnUpdate,
+    at_most_every,
+    each_update,
+    every,
+    on_close,
+    once_per_batch,
+)
+from kstreams.windows.aggregate import windowed_aggregate
+from kstreams.windows.calendar import CalendarUnit, CalendarWindows, Weekday
+from kstreams.windows.hopping import HoppingWindows
+from kstreams.windows.kinds import Closing, TimeWindows
+from kstreams.windows.late import Late, split_late
+from kstreams.windows.serdes import windowed
+from kstreams.windows.session import SessionWindows
+from kstreams.windows.sliding import SlidingWindows
+from kstreams.windows.supplier import WindowedSupplier
+from kstreams.windows.suppress import suppress
+from kstreams.windows.suppression import (
+    UntilTimeLimit,
+    UntilWindowCloses,
+    until_time_limit,
+    until_window_closes,
+)
+from kstreams.windows.tumbling import TumblingWindows
+from kstreams.windows.unlimited import UnlimitedWindows
+from kstreams.windows.windowed import Windowed
+
+__all__ = (
+    "AtMostEvery",
+    "CalendarUnit",
+    "CalendarWindows",
+    "Closing",
+    "Emission",
+    "Every",
+    "HoppingWindows",
+    "Late",
+    "OnClose",
+    "OnUpdate",
+    "OncePerBatch",
+    "SessionWindows",
+    "SlidingWindows",
+    "TimeWindows",
+    "TumblingWindows",
+    "UnlimitedWindows",
+    "UntilTimeLimit",
+    "UntilWindowCloses",
+    "Weekday",
+    "Windowed",
+    "WindowedSupplier",
+    "at_most_every",
+    "days",
+    "each_update",
+    "every",
+    "hours",
+    "milliseconds",
+    "minutes",
+    "on_close",
+    "once_per_batch",
+    "seconds",
+    "split_late",
+    "suppress",
+    "until_time_limit",
+    "until_window_closes",
+    "windowed",
+    "windowed_aggregate",
+)

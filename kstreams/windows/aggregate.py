@@ -1,0 +1,154 @@
+"""Aggregate records by key and window."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar, overload
+
+from kstreams.aggregators.aggregator import Aggregator
+from kstreams.errors import TopologyError
+from kstreams.processors.columnar import Path
+from kstreams.processors.emission import Emission, OncePerBatch, OnClose, OnUpdate, once_per_batch
+from kstreams.state.session_store import SessionStore
+from kstreams.state.sliding_store import SlidingStore
+from kstreams.state.spec import StoreSpec
+from kstreams.state.window_store import WindowStore
+from kstreams.windows.columnar import columnar
+from kstreams.windows.kinds import TimeWindows
+from kstreams.windows.session import SessionWindows
+from kstreams.windows.session_aggregate import SessionAggregate
+from kstreams.windows.sliding import SlidingWindows
+from kstreams.windows.sliding_aggregate import SlidingAggregate
+from kstreams.windows.supplier import Plan, WindowedSupplier
+from kstreams.windows.time_aggregate import TimeAggregate
+
+__all__ = ("windowed_aggregate",)
+
+K = TypeVar("K")
+"""Type of the keys."""
+V = TypeVar("V")
+"""Type of the values."""
+S = TypeVar("S")
+"""Type of the state."""
+A = TypeVar("A")
+"""Type of the results."""
+
+_ONCE = once_per_batch()
+
+
+@overload
+def windowed_aggregate(
+    windows: TimeWindows,
+    aggregator: Aggregator[K, V, S, A],
+    *,
+    store: StoreSpec[WindowStore[K, S]],
+    emit: Emission = ...,
+    path: Path = ...,
+) -> WindowedSupplier[K, V, A]: ...
+@overload
+def windowed_aggregate(
+    windows: SlidingWindows,
+    aggregator: Aggregator[K, V, S, A],
+    *,
+    store: StoreSpec[SlidingStore[K, S]],
+    emit: Emission = ...,
+    path: Path = ...,
+) -> WindowedSupplier[K, V, A]: ...
+@overload
+def windowed_aggregate(
+    windows: SessionWindows,
+    aggregator: Aggregator[K, V, S, A],
+    *,
+    store: StoreSpec[SessionStore[K, S]],
+    emit: OnClose,
+    path: Path = ...,
+) -> WindowedSupplier[K, V, A]: ...
+@overload
+def windowed_aggregate(
+    windows: SessionWindows,
+    aggregator: Aggregator[K, V, S, A],
+    *,
+    store: StoreSpec[SessionStore[K, S]],
+    emit: OnUpdate | OncePerBatch = ...,
+    path: Path = ...,
+) -> WindowedSupplier[K, V, A | None]: ...
+def windowed_aggregate(
+    windows: TimeWindows | SlidingWindows | SessionWindows,
+    aggregator: Aggregator[Any, Any, Any, Any],
+    *,
+    store: StoreSpec[Any],
+    emit: Emission = _ONCE,
+    path: Path = "auto",
+) -> WindowedSupplier[Any, Any, Any]:
+    """Aggregate records by key and window, in event time; brings its store.
+
+    A result's timestamp is the highest of its window's records (for a session its end).
+    Stream time is the task's own: a window takes records until stream time has passed its
+    end by the grace, and keeps its state until then - with `on_close()` until its final
+    result is forwarded, however far stream time jumps. What comes later is counted as
+    dropped for the reason `late`, once for each window (once for sliding windows and
+    sessions); see `split_late`. A null key is dropped (`null-key`), for sliding windows a
+    null value too (`null-value`), and a time outside of all windows (`no-window`).
+
+    A session that is swallowed by another is deleted first: a record with value None and
+    the session's end as timestamp.
+
+    Args:
+        windows: The kind of windows: `TumblingWindows`, `HoppingWindows`,
+            `CalendarWindows`, `UnlimitedWindows` or one's own `TimeWindows` with a
+            `window_store`; `SlidingWindows` with a `sliding_store`; `SessionWindows` with
+            a `session_store`.
+        aggregator: What becomes of the records of a window.
+        store: Definition of the store; its `value` is the aggregator's `state`.
+        emit: When results are forwarded: `once_per_batch()` (the default), `each_update()`
+            or `on_close()`.
+        path: `auto` aggregates whole columns where the results are the same: built-in
+            aggregators of numbers, right below sources, by tumbling, hopping, calendar,
+            unlimited and session windows. `record` never does; with `vector` it is an
+            error at the start if it cannot.
+
+    Raises:
+        TopologyError: The store is of another kind than the windows need, or its value
+            serde is not the aggregator's; or this emission is not to be had yet.
+
+    Example:
+        >>> from kstreams.aggregators import count
+        >>> from kstreams.serde import INT64, TEXT
+        >>> from kstreams.state.window_store import window_store
+        >>> from kstreams.windows import TumblingWindows, minutes, seconds
+        >>> per_minute = windowed_aggregate(
+        ...     TumblingWindows(minutes(1), grace=seconds(10)),
+        ...     count(),
+        ...     store=window_store("per-minute", key=TEXT, value=INT64),
+        ... )
+
+    Source: `TimeWindowedKStream#aggregate`, `SessionWindowedKStream#aggregate`. Departs
+    where Kafka Streams breaks its own rules: finals are not lost in a jump of stream time,
+    none comes twice, and a late record's windows exist.
+    """
+    kind, wanted = _kind(windows)
+    if store.kind != wanted:
+        raise TopologyError(
+            f"store {store.name!r} is a {store.kind} store, but {type(windows).__name__} "
+            f"need a {wanted} store",
+            hint=f"define it with {wanted}_store(...)",
+        )
+    if store.value != aggregator.state:
+        raise TopologyError(
+            f"store {store.name!r} holds values of {store.value.name}, but the aggregator's "
+            f"state is {aggregator.state.name}",
+            hint="give the store value=aggregator.state",
+        )
+    if not isinstance(emit, (OnUpdate, OnClose, OncePerBatch)):
+        raise TopologyError(
+            f"emission {emit!r} is not to be had yet",
+            hint="use once_per_batch(), each_update() or on_close()",
+        )
+    return WindowedSupplier(Plan(windows, aggregator, store, emit, path), kind, columnar)
+
+
+def _kind(windows: object) -> tuple[Any, str]:
+    if isinstance(windows, SessionWindows):
+        return SessionAggregate, "session"
+    if isinstance(windows, SlidingWindows):
+        return SlidingAggregate, "sliding"
+    return TimeAggregate, "window"

@@ -1,0 +1,119 @@
+"""Windows of whole columns of times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kstreams.windows.calendar import CalendarWindows
+from kstreams.windows.hopping import HoppingWindows
+from kstreams.windows.tumbling import TumblingWindows
+from kstreams.windows.unlimited import UnlimitedWindows
+
+__all__ = ("Assigned", "Assigner", "assigner")
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Assigned:
+    """Pairs of a record and a window that holds its time, records in order, then starts.
+
+    Attributes:
+        rows: The record of each pair.
+        starts: The window's start, ms.
+        ends: Its end, ms.
+        grid: A span that all differences between starts are multiples of, ms.
+    """
+
+    rows: Ints
+    starts: Ints
+    ends: Ints
+    grid: int
+
+
+class Assigner:
+    """Assigns times to the windows of one definition.
+
+    Args:
+        assign: Makes the pairs.
+        closed_before: Returns a time that windows start before, and no others, which have
+            ended at a given time or before; None when none ever ends.
+    """
+
+    def __init__(
+        self, assign: Callable[[Ints], Assigned], closed_before: Callable[[int], int | None]
+    ) -> None:
+        self.assign = assign
+        self.closed_before = closed_before
+
+
+def assigner(windows: Any) -> Assigner | None:  # noqa: ANN401  # any kind of windows
+    """Return what assigns times to windows, or None for kinds of one's own."""
+    match windows:
+        case TumblingWindows(size_ms=size):
+            return Assigner(_tumbling(size), lambda closed: closed - size + 1)
+        case HoppingWindows(size_ms=size, advance_ms=advance):
+            return Assigner(_hopping(size, advance), lambda closed: closed - size + 1)
+        case CalendarWindows():
+            # What began before the window of a time has ended by that time.
+            return Assigner(_searched(windows), lambda closed: windows.starts(closed)[0])
+        case UnlimitedWindows():
+            return Assigner(_searched(windows), lambda _: None)
+        case _:
+            return None
+
+
+def _tumbling(size: int) -> Callable[[Ints], Assigned]:
+    def assign(times: Ints) -> Assigned:
+        rows = np.arange(len(times))
+        if len(times) and times.min() < 0:
+            rows = np.flatnonzero(times >= 0)
+            times = times[rows]
+        starts = times - times % size
+        return Assigned(rows, starts, starts + size, size)
+
+    return assign
+
+
+def _hopping(size: int, advance: int) -> Callable[[Ints], Assigned]:
+    def assign(times: Ints) -> Assigned:
+        rows = np.flatnonzero(times >= 0)
+        times = times[rows]
+        first = np.maximum(times - size + advance, 0) // advance
+        counts = times // advance - first + 1
+        ends = np.cumsum(counts)
+        ramp = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)
+        starts = (np.repeat(first, counts) + ramp) * advance
+        return Assigned(np.repeat(rows, counts), starts, starts + size, advance)
+
+    return assign
+
+
+def _searched(windows: CalendarWindows | UnlimitedWindows) -> Callable[[Ints], Assigned]:
+    """Ask the windows themselves, once for each window that is met."""
+
+    def assign(times: Ints) -> Assigned:
+        order = np.argsort(times, kind="stable")
+        rising = times[order]
+        starts, ends = np.zeros_like(times), np.zeros_like(times)
+        held = np.zeros(len(times), bool)
+        place = 0
+        while place < len(rising):
+            found = windows.starts(int(rising[place]))
+            if not found:
+                place += 1
+                continue
+            end = windows.end(found[0])
+            behind = int(np.searchsorted(rising, end))
+            rows = order[place:behind]
+            starts[rows], ends[rows], held[rows] = found[0], end, True
+            place = behind
+        rows = np.flatnonzero(held)
+        return Assigned(rows, starts[rows], ends[rows], 1)
+
+    return assign

@@ -1,0 +1,147 @@
+"""Calendar windows: days, weeks, months, quarters and years of a time zone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta, timezone
+from math import gcd
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+from kstreams.durations import span_ms
+
+__all__ = ("CalendarUnit", "CalendarWindows", "Weekday")
+
+CalendarUnit = Literal["day", "week", "month", "quarter", "year"]
+"""What a calendar window is made of."""
+
+Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+"""The day that a week begins with."""
+
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_DAYS = {"day": 1, "week": 7}
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+_EPOCH_DAY = date(1970, 1, 1).toordinal()
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_SECOND = timedelta(seconds=1)
+_MINUTE_MS = 60_000
+_NONE = (-(1 << 63), -(1 << 63))
+
+
+@dataclass(frozen=True)
+class CalendarWindows:
+    """Windows between midnights of a time zone, whatever its clocks do meanwhile.
+
+    A day has 23, 25 or 24 and a half hours where clocks are put forward or back. It
+    begins at the first moment whose local date is that day's: at 01:00 where midnight is
+    left out, at the first of two midnights; a day that the zone skips has no window.
+    Several units count from 1970-01-01 (weeks: from the week that holds it).
+
+    Args:
+        unit: `day`, `week`, `month`, `quarter` or `year`.
+        count: How many units a window has.
+        tz: IANA name of the zone.
+        week_start: First day of a week.
+        grace: How long after its end a window still takes records, in stream time.
+
+    Raises:
+        ValueError: An unknown unit or weekday, a count below 1, a negative grace.
+        zoneinfo.ZoneInfoNotFoundError: No such zone.
+
+    Source: none in Kafka Streams; its `Windows` can be subclassed to this end.
+    """
+
+    unit: CalendarUnit
+    count: int = 1
+    tz: str = field(default="UTC", kw_only=True)
+    week_start: Weekday = field(default="monday", kw_only=True)
+    grace: timedelta = field(default=timedelta(0), kw_only=True)
+    lag_ms: int = field(init=False, repr=False, compare=False)
+    grid_ms: int = field(init=False, repr=False, compare=False)
+    _zone: ZoneInfo = field(init=False, repr=False, compare=False)
+    _last: list[tuple[int, int]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.unit not in (*_DAYS, *_MONTHS):
+            raise ValueError(f"unit is {self.unit!r}, expected day, week, month, quarter or year")
+        if self.week_start not in _WEEKDAYS:
+            raise ValueError(f"week_start is {self.week_start!r}, expected a weekday")
+        if self.count < 1:
+            raise ValueError(f"count is {self.count}, expected 1 or more")
+        grace_ms = span_ms("grace", self.grace)
+        object.__setattr__(self, "lag_ms", grace_ms)
+        object.__setattr__(self, "grid_ms", gcd(_MINUTE_MS, grace_ms))
+        object.__setattr__(self, "_zone", ZoneInfo(self.tz))
+        object.__setattr__(self, "_last", [_NONE])
+
+    def starts(self, timestamp_ms: int) -> tuple[int, ...]:
+        """Return the start of the one window."""
+        start, end = self._last[0]
+        if not start <= timestamp_ms < end:
+            start, end = self._window(timestamp_ms)
+            self._last[0] = start, end
+        return (start,)
+
+    def end(self, start_ms: int) -> int:
+        """Return the end: the start of the next window that is not empty."""
+        start, end = self._last[0]
+        return end if start == start_ms else self._window(start_ms)[1]
+
+    def _window(self, timestamp_ms: int) -> tuple[int, int]:
+        period = self._period(self._local_date(timestamp_ms))
+        start, end = self._start_ms(period), self._start_ms(period + 1)
+        # A clock put back over midnight shows yesterday's date in what is today already.
+        while end <= timestamp_ms:
+            period += 1
+            start, end = end, self._start_ms(period + 1)
+        while start > timestamp_ms:
+            period -= 1
+            start, end = self._start_ms(period), start
+        while end <= start:
+            period += 1
+            end = self._start_ms(period + 1)
+        return start, end
+
+    def _local_date(self, timestamp_ms: int) -> date:
+        moment = _EPOCH + timedelta(milliseconds=timestamp_ms)
+        return moment.astimezone(self._zone).date()
+
+    def _period(self, day: date) -> int:
+        """Return the number of the period that a date lies in."""
+        if self.unit in _DAYS:
+            return (day.toordinal() - self._first_day()) // (_DAYS[self.unit] * self.count)
+        return ((day.year - 1970) * 12 + day.month - 1) // (_MONTHS[self.unit] * self.count)
+
+    def _start_ms(self, period: int) -> int:
+        """Return the first moment of a period, ms since the epoch."""
+        if self.unit in _DAYS:
+            ordinal = self._first_day() + period * _DAYS[self.unit] * self.count
+            return self._midnight_ms(date.fromordinal(ordinal))
+        months = period * _MONTHS[self.unit] * self.count
+        return self._midnight_ms(date(1970 + months // 12, months % 12 + 1, 1))
+
+    def _first_day(self) -> int:
+        if self.unit == "day":
+            return _EPOCH_DAY
+        return _EPOCH_DAY - (_EPOCH_DAY - 1 - _WEEKDAYS.index(self.week_start)) % 7
+
+    def _midnight_ms(self, day: date) -> int:
+        """Return the first moment whose local date is `day` or later."""
+        wall = datetime(day.year, day.month, day.day, tzinfo=self._zone)
+        moment = wall.astimezone(timezone.utc)
+        if moment.astimezone(self._zone).replace(tzinfo=None) != wall.replace(tzinfo=None):
+            moment = self._end_of_gap(wall)
+        return (moment - _EPOCH) // timedelta(milliseconds=1)
+
+    def _end_of_gap(self, wall: datetime) -> datetime:
+        """Return when the clock was put forward over a time that it therefore never showed."""
+        low = wall.replace(fold=1).astimezone(timezone.utc) - _SECOND
+        high = wall.astimezone(timezone.utc)
+        before = low.astimezone(self._zone).utcoffset()
+        while high - low > _SECOND:
+            middle = low + (high - low) // 2 // _SECOND * _SECOND
+            if middle.astimezone(self._zone).utcoffset() == before:
+                low = middle
+            else:
+                high = middle
+        return high

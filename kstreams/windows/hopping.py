@@ -1,0 +1,57 @@
+"""Hopping windows: of one size, a new one at each advance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from math import gcd
+
+from kstreams.durations import positive_ms, span_ms
+
+__all__ = ("HoppingWindows",)
+
+
+@dataclass(frozen=True)
+class HoppingWindows:
+    """Windows `[n*advance, n*advance + size)`, overlapping where the advance is smaller.
+
+    Args:
+        size: Of each window.
+        advance: From one start to the next; at most the size.
+        grace: How long after its end a window still takes records, in stream time.
+
+    Raises:
+        ValueError: A span is not positive, the advance above the size, the grace negative.
+
+    Source: `org.apache.kafka.streams.kstream.TimeWindows#advanceBy`.
+    """
+
+    size: timedelta
+    advance: timedelta
+    grace: timedelta = field(default=timedelta(0), kw_only=True)
+    size_ms: int = field(init=False, repr=False, compare=False)
+    advance_ms: int = field(init=False, repr=False, compare=False)
+    lag_ms: int = field(init=False, repr=False, compare=False)
+    grid_ms: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        size_ms, grace_ms = positive_ms("size", self.size), span_ms("grace", self.grace)
+        advance_ms = positive_ms("advance", self.advance)
+        if advance_ms > size_ms:
+            raise ValueError(f"advance {self.advance} is above size {self.size}: gaps lose records")
+        object.__setattr__(self, "size_ms", size_ms)
+        object.__setattr__(self, "advance_ms", advance_ms)
+        object.__setattr__(self, "lag_ms", grace_ms)
+        object.__setattr__(self, "grid_ms", gcd(advance_ms, size_ms + grace_ms))
+
+    def starts(self, timestamp_ms: int) -> range | tuple[int, ...]:
+        """Return the starts, none before 0; no window holds a negative time."""
+        if timestamp_ms < 0:
+            return ()
+        advance = self.advance_ms
+        first = max(0, timestamp_ms - self.size_ms + advance) // advance * advance
+        return range(first, timestamp_ms + 1, advance)
+
+    def end(self, start_ms: int) -> int:
+        """Return the end."""
+        return start_ms + self.size_ms

@@ -1,0 +1,116 @@
+"""Windowed results as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kstreams.processors.columnar import STREAM_TIME
+from kstreams.windows.windowed_type import WindowedType
+
+__all__ = ("Results", "joined", "last_results", "order_by")
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Results:
+    """Results of windows, one a row.
+
+    Attributes:
+        keys: The keys, as their serde's `to_arrow` makes them.
+        starts: Of the windows, ms.
+        ends: Of the windows, ms.
+        values: The results; null is a deleted session.
+        times: Their timestamps, ms.
+        unique: Whether each key and window comes once.
+    """
+
+    keys: pa.Array
+    starts: Ints
+    ends: Ints
+    values: pa.Array
+    times: Ints
+    unique: bool = True
+
+    def deleted(self) -> Results:
+        """Return deletions of these."""
+        return replace(self, values=pa.nulls(len(self), self.values.type))
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.starts)
+
+    def take(self, rows: npt.NDArray[Any]) -> Results:
+        """Return some of them, in another order."""
+        picked = pa.array(rows)
+        return Results(
+            self.keys.take(picked),
+            self.starts[rows],
+            self.ends[rows],
+            self.values.take(picked),
+            self.times[rows],
+        )
+
+    def table(
+        self, *, headers: pa.Array | None = None, stream_times: Ints | None = None
+    ) -> pa.Table:
+        """Return them as they are forwarded."""
+        kind = WindowedType(self.keys.type)
+        columns = {
+            "key": kind.of(self.keys, pa.array(self.starts), pa.array(self.ends)),
+            "value": self.values,
+            "timestamp": pa.array(self.times),
+        }
+        if headers is not None:
+            columns["headers"] = headers
+        if stream_times is not None:
+            columns[STREAM_TIME] = pa.array(stream_times)
+        return pa.table(columns)
+
+
+def joined(parts: Sequence[Results]) -> Results:
+    """Put results one behind the other."""
+    if len(parts) == 1:
+        return parts[0]
+    return Results(
+        pa.concat_arrays([part.keys for part in parts]),
+        np.concatenate([part.starts for part in parts]),
+        np.concatenate([part.ends for part in parts]),
+        pa.concat_arrays([part.values for part in parts]),
+        np.concatenate([part.times for part in parts]),
+    )
+
+
+def last_results(parts: Sequence[Results]) -> Results:
+    """Return the last result of each key and window: deletions, then by start, key and end.
+
+    A session that came and went is left out.
+    """
+    whole = joined(parts)
+    gone = whole.values.is_null().to_numpy(zero_copy_only=False)
+    if len(parts) > 1 or not whole.unique:
+        codes = whole.keys.dictionary_encode().indices.to_numpy()
+        handles = np.stack((codes.astype(np.int64), whole.starts, whole.ends), axis=1)
+        _, first, groups = np.unique(handles, axis=0, return_index=True, return_inverse=True)
+        last = np.zeros(len(first), np.int64)
+        np.maximum.at(last, groups.reshape(-1), np.arange(len(whole)))
+        last = last[~gone[last] | gone[first]]
+        whole, gone = whole.take(last), gone[last]
+    return whole.take(order_by(~gone, whole.starts, whole.keys, whole.ends))
+
+
+def order_by(*columns: Any) -> npt.NDArray[np.int64]:  # noqa: ANN401  # numpy or Arrow
+    """Return the places of rows, sorted by columns."""
+    table = pa.table(
+        [pa.array(column) for column in columns], [str(n) for n in range(len(columns))]
+    )
+    keys = [(name, "ascending") for name in table.column_names]
+    order: npt.NDArray[np.int64] = pc.sort_indices(table, keys).to_numpy().astype(np.int64)
+    return order

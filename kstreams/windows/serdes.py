@@ -1,0 +1,184 @@
+"""Serdes of windowed keys, byte for byte those of Kafka Streams."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kstreams.errors import DeserializationError, SerializationError
+from kstreams.serde.base import Serde
+from kstreams.serde.composite import CompositeSerde
+from kstreams.serde.layout import binary_array
+from kstreams.windows.calendar import CalendarWindows
+from kstreams.windows.kinds import TimeWindows
+from kstreams.windows.session import SessionWindows
+from kstreams.windows.sliding import SlidingWindows
+from kstreams.windows.windowed import Windowed
+from kstreams.windows.windowed_type import WindowedType
+
+__all__ = ("SpanWindowedSerde", "TimeWindowedSerde", "windowed")
+
+K = TypeVar("K")
+"""Type of the keys."""
+
+_ONE = struct.Struct(">q")
+_TWO = struct.Struct(">qq")
+
+
+def windowed(
+    key: Serde[K], windows: TimeWindows | SlidingWindows | SessionWindows
+) -> Serde[Windowed[K]]:
+    """Return the serde of windowed keys, as other consumers of Kafka Streams' topics read it.
+
+    Key bytes and start for windows of one size; key bytes, end and start for sessions.
+    Calendar windows have no counterpart there: key bytes, start and end.
+
+    Args:
+        key: Serde of the keys.
+        windows: The windows that the keys are of; tells the end of a start.
+
+    Source: `WindowedSerdes.TimeWindowedSerde`, `WindowedSerdes.SessionWindowedSerde`.
+    """
+    if isinstance(windows, SessionWindows):
+        return SpanWindowedSerde(key, "session")
+    if isinstance(windows, CalendarWindows):
+        return SpanWindowedSerde(key, "calendar")
+    return TimeWindowedSerde(key, windows)
+
+
+class TimeWindowedSerde(CompositeSerde["Windowed[K]"]):
+    """Key bytes, then 8 bytes of start, big-endian.
+
+    Args:
+        key: Serde of the keys.
+        windows: Tells the end of a start; part of what makes two serdes equal.
+
+    Source: `org.apache.kafka.streams.kstream.TimeWindowedSerializer`.
+    """
+
+    type_token = Windowed
+
+    def __init__(self, key: Serde[K], windows: TimeWindows | SlidingWindows) -> None:
+        super().__init__("time-windowed", key)
+        self._key = key
+        self._windows = windows
+
+    def serialize(self, value: Windowed[K]) -> bytes:
+        """Convert; a window that these windows do not have is a `SerializationError`."""
+        start = value.start_ms
+        if value.end_ms != self._end(start):
+            raise SerializationError(f"{value} is no window of {self._windows}")
+        return self._key.serialize(value.key) + _packed(_ONE, start)
+
+    def deserialize(self, data: bytes) -> Windowed[K]:
+        """Convert back; fewer than 8 bytes are a `DeserializationError`."""
+        (start,) = _unpacked(_ONE, data)
+        return Windowed(self._key.deserialize(data[:-8]), start, self._end(start))
+
+    def from_arrow(self, column: pa.Array) -> pa.Array:
+        """Convert a column of windowed keys, trusting its ends; others by their objects."""
+        if not isinstance(column.type, WindowedType):
+            return super().from_arrow(column)
+        key, start, _ = column.storage.flatten()
+        return _appended(self._key.from_arrow(key), start)
+
+    def _end(self, start_ms: int) -> int:
+        windows = self._windows
+        if isinstance(windows, SlidingWindows):
+            return start_ms + windows.difference_ms
+        return windows.end(start_ms)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare key serde and windows."""
+        return super().__eq__(other) and self._windows == getattr(other, "_windows", None)
+
+    def __hash__(self) -> int:
+        """Hash the name."""
+        return hash(self.name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by the constructor's arguments."""
+        return type(self), (self._key, self._windows)
+
+
+class SpanWindowedSerde(CompositeSerde["Windowed[K]"]):
+    """Key bytes, then both bounds, 8 bytes each, big-endian: the end first for sessions.
+
+    Args:
+        key: Serde of the keys.
+        kind: `session` or `calendar`.
+
+    Source: `org.apache.kafka.streams.kstream.SessionWindowedSerializer`.
+    """
+
+    type_token = Windowed
+
+    def __init__(self, key: Serde[K], kind: str) -> None:
+        super().__init__(f"{kind}-windowed", key)
+        self._key = key
+        self._kind = kind
+
+    def serialize(self, value: Windowed[K]) -> bytes:
+        """Convert."""
+        bounds = value.start_ms, value.end_ms
+        if self._kind == "session":
+            bounds = bounds[::-1]
+        return self._key.serialize(value.key) + _packed(_TWO, *bounds)
+
+    def deserialize(self, data: bytes) -> Windowed[K]:
+        """Convert back; fewer than 16 bytes are a `DeserializationError`."""
+        start, end = _unpacked(_TWO, data)
+        if self._kind == "session":
+            start, end = end, start
+        return Windowed(self._key.deserialize(data[:-16]), start, end)
+
+    def from_arrow(self, column: pa.Array) -> pa.Array:
+        """Convert a column of windowed keys; others by their objects."""
+        if not isinstance(column.type, WindowedType):
+            return super().from_arrow(column)
+        key, *bounds = column.storage.flatten()
+        if self._kind == "session":
+            bounds.reverse()
+        return _appended(self._key.from_arrow(key), *bounds)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare key serde and kind."""
+        return super().__eq__(other) and self.name == getattr(other, "name", None)
+
+    def __hash__(self) -> int:
+        """Hash the name."""
+        return hash(self.name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by the constructor's arguments."""
+        return type(self), (self._key, self._kind)
+
+
+def _packed(form: struct.Struct, *bounds: int) -> bytes:
+    try:
+        return form.pack(*bounds)
+    except struct.error as exc:
+        raise SerializationError(f"expected int64 bounds of a window, got {bounds}") from exc
+
+
+def _unpacked(form: struct.Struct, data: bytes) -> tuple[int, ...]:
+    try:
+        return form.unpack(data[-form.size :])
+    except struct.error as exc:
+        raise DeserializationError(
+            f"expected {form.size} bytes behind a windowed key, got {data[:40]!r}"
+        ) from exc
+
+
+def _appended(keys: pa.Array, *numbers: pa.Array) -> pa.Array:
+    """Put numbers, 8 bytes each, big-endian, behind encoded keys."""
+    count, width = len(keys), 8 * len(numbers)
+    rows = np.empty((count, len(numbers)), ">i8")
+    for place, column in enumerate(numbers):
+        rows[:, place] = column.to_numpy()
+    tails = binary_array(rows.reshape(-1).view(np.uint8), count, width)
+    return pc.binary_join_element_wise(keys, tails, pa.scalar(b"", pa.binary()))

@@ -1,0 +1,39 @@
+"""Session windows: as long as records keep coming."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from kstreams.durations import span_ms
+
+__all__ = ("SessionWindows",)
+
+
+@dataclass(frozen=True)
+class SessionWindows:
+    """Windows from the first to the last record of a key's activity, both inclusive.
+
+    A record at most `gap` before, in or behind a session joins it; one between two
+    sessions merges them.
+
+    Args:
+        gap: Longest silence inside a session.
+        grace: How long after its gap has passed a session still takes records.
+
+    Raises:
+        ValueError: A span is negative.
+
+    Source: `org.apache.kafka.streams.kstream.SessionWindows`.
+    """
+
+    gap: timedelta
+    grace: timedelta = field(default=timedelta(0), kw_only=True)
+    gap_ms: int = field(init=False, repr=False, compare=False)
+    lag_ms: int = field(init=False, repr=False, compare=False)
+    grid_ms: int = field(init=False, repr=False, compare=False, default=1)
+
+    def __post_init__(self) -> None:
+        gap_ms, grace_ms = span_ms("gap", self.gap), span_ms("grace", self.grace)
+        object.__setattr__(self, "gap_ms", gap_ms)
+        object.__setattr__(self, "lag_ms", gap_ms + grace_ms + 1)

@@ -1,0 +1,109 @@
+"""Sessions of whole columns: runs of records, joined with what is stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from kstreams.aggregators.columns.form import ColumnForm
+from kstreams.aggregators.columns.grouping import grouped
+from kstreams.aggregators.columns.runs import Runs
+from kstreams.serde.layout import Columns
+from kstreams.state.session_columns import Sessions
+
+__all__ = ("Joined", "SessionRuns", "joined_sessions", "session_runs")
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class SessionRuns:
+    """Records in runs of one key without a gap in them.
+
+    Attributes:
+        order: The records' places, by key, time and arrival.
+        runs: Runs of them.
+        times: The records' times, ms, in this order.
+        lifted: Their states.
+        sessions: What the runs make; `rows` are the keys' numbers.
+    """
+
+    order: Ints
+    runs: Runs
+    times: Ints
+    lifted: Columns
+    sessions: Sessions
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Sessions after a batch, and those of before that became part of them.
+
+    Attributes:
+        sessions: By key, then by start.
+        changed: Which of them the batch has changed or made.
+        owner: For each stored session, which one it is part of now.
+    """
+
+    sessions: Sessions
+    changed: npt.NDArray[np.bool_]
+    owner: Ints
+
+
+def session_runs(
+    form: ColumnForm, codes: Ints, times: Ints, lifted: Columns, gap_ms: int
+) -> SessionRuns:
+    """Divide records, one or more, into runs."""
+    low = int(times.min())
+    order = grouped(codes, times - low, int(times.max()) - low + 1).order
+    codes, times = codes[order], times[order]
+    lifted = tuple(column[order] for column in lifted)
+    breaks = (codes[1:] != codes[:-1]) | (times[1:] - times[:-1] > gap_ms)
+    runs = Runs(np.concatenate(([0], np.flatnonzero(breaks) + 1)), len(order))
+    state = form.reduce(lifted, runs)
+    sessions = Sessions(codes[runs.firsts], times[runs.firsts], times[runs.lasts], state)
+    return SessionRuns(order, runs, times, lifted, sessions)
+
+
+def joined_sessions(form: ColumnForm, stored: Sessions, made: Sessions, gap_ms: int) -> Joined:
+    """Merge all sessions of a key that are no more than a gap apart.
+
+    Args:
+        form: Merges their states; what was stored counts as earlier.
+        stored: The open ones of before, further than a gap from each other.
+        made: Those of the batch.
+        gap_ms: The gap.
+    """
+    codes = np.concatenate((stored.rows, made.rows))
+    starts = np.concatenate((stored.starts, made.starts))
+    ends = np.concatenate((stored.ends, made.ends))
+    state = tuple(
+        np.concatenate((one, other)) for one, other in zip(stored.state, made.state, strict=True)
+    )
+    order = np.lexsort((starts, codes))
+    firsts = _breaks(codes[order], starts[order], ends[order], gap_ms)
+    group = np.empty(len(order), np.int64)
+    group[order] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
+    # What was stored is the earlier part, wherever it lies: it decides between equal times.
+    order = np.lexsort((starts, np.arange(len(order)) >= len(stored.rows), group))
+    runs = Runs(firsts, len(order))
+    sessions = Sessions(
+        codes[order][firsts],
+        np.minimum.reduceat(starts[order], firsts),
+        runs.highest(ends[order]),
+        form.reduce(tuple(column[order] for column in state), runs),
+    )
+    changed = np.zeros(len(firsts), bool)
+    changed[group[len(stored.rows) :]] = True
+    return Joined(sessions, changed, group[: len(stored.rows)])
+
+
+def _breaks(codes: Ints, starts: Ints, ends: Ints, gap_ms: int) -> Ints:
+    """Return the places that begin a new session, of spans sorted by key and start."""
+    # Ends become ranks, so that one running maximum serves all keys.
+    each, ranks = np.unique(ends, return_inverse=True)
+    furthest = np.maximum.accumulate(codes * len(each) + ranks) - codes * len(each)
+    far = starts[1:] > each[furthest[:-1]] + gap_ms
+    return np.concatenate(([0], np.flatnonzero((codes[1:] != codes[:-1]) | far) + 1))

@@ -1,0 +1,126 @@
+"""The slices of one key, and the sliding windows that are made of them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import Any
+
+from kstreams.record import Record
+
+__all__ = ("Slices",)
+
+_Window = tuple[int, Any, int]
+"""Start (ms), state, and the time of the last record."""
+
+
+class Slices:
+    """States by the time of their records, sorted; windows are runs of them.
+
+    Args:
+        pairs: Time (ms) and state, by time.
+        span: From a window's start to its end, both inclusive, ms.
+        aggregator: Adds and merges states.
+    """
+
+    def __init__(self, pairs: tuple[tuple[int, Any], ...], span: int, aggregator: Any) -> None:  # noqa: ANN401  # erased
+        self.pairs = pairs
+        self._span = span
+        self._aggregator = aggregator
+        self._times = [time for time, _ in pairs]
+
+    @property
+    def last(self) -> int:
+        """The latest time; -1 when there is none."""
+        return self._times[-1] if self._times else -1
+
+    def since(self, time: int) -> Slices:
+        """Return the slices from a time on."""
+        first = bisect_left(self._times, time)
+        return Slices(self.pairs[first:], self._span, self._aggregator) if first else self
+
+    def add(self, time: int, record: Record[Any, Any]) -> bool:
+        """Add a record; return whether it is the first of its time."""
+        place = bisect_left(self._times, time)
+        is_new = place == len(self._times) or self._times[place] != time
+        if is_new:
+            self._times.insert(place, time)
+            made = (time, self._aggregator.init(record))
+            self.pairs = (*self.pairs[:place], made, *self.pairs[place:])
+        else:
+            made = (time, self._aggregator.add(self.pairs[place][1], record))
+            self.pairs = (*self.pairs[:place], made, *self.pairs[place + 1 :])
+        return is_new
+
+    def ending(self, low: int, high: int) -> Iterator[_Window]:
+        """Yield the windows with `low <= end < high`, by their start."""
+        starts = {end - self._span for end in self._ends() if low <= end < high}
+        for start in sorted(starts):
+            first = bisect_left(self._times, start)
+            behind = bisect_right(self._times, start + self._span)
+            states = [state for _, state in self.pairs[first:behind]]
+            *_, state = accumulate(states, self._aggregator.merge)
+            yield start, state, self._times[behind - 1]
+
+    def next_end(self, low: int) -> int | None:
+        """Return the first end of a window at `low` or later."""
+        return min((end for end in self._ends() if end >= low), default=None)
+
+    def changed(self, time: int, opened: int, *, is_new: bool) -> Iterator[_Window]:
+        """Yield the open windows that a record at `time` has changed or made.
+
+        Args:
+            time: Of the record, which has been added.
+            opened: Windows that end before it are closed.
+            is_new: Whether it is the first record of its time.
+        """
+        merge, times, span = self._aggregator.merge, self._times, self._span
+        place = bisect_left(times, time)
+        states = [state for _, state in self.pairs]
+        first = bisect_left(times, time - span)
+        behind = bisect_right(times, time + span)
+        # The states of all before the record, back to each time; of all from it on.
+        before = list(
+            accumulate(reversed(states[first:place]), lambda later, earlier: merge(earlier, later))
+        )
+        onward = list(accumulate(states[place:behind], merge))
+        for start in sorted(self._around(time)):
+            if start + span < opened:
+                continue
+            low = bisect_left(times, start)
+            high = bisect_right(times, start + span) - 1
+            state = onward[high - place]
+            yield (
+                start,
+                merge(before[place - low - 1], state) if low < place else state,
+                times[high],
+            )
+        if is_new and time + 1 + span >= opened:
+            yield from self._made_behind(time)
+
+    def _around(self, time: int) -> set[int]:
+        """Return the starts of the windows that hold a time of a record."""
+        times, span = self._times, self._span
+        place = bisect_left(times, time)
+        left = times[place : bisect_right(times, time + span)]
+        right = times[bisect_left(times, time - 1 - span) : place]
+        return {max(t, span) - span for t in left} | {t + 1 for t in right}
+
+    def _made_behind(self, time: int) -> Iterator[_Window]:
+        """Yield the window right behind a new record, unless it is empty or was there."""
+        times, end = self._times, time + 1 + self._span
+        low = bisect_right(times, time)
+        behind = bisect_right(times, end)
+        if low < behind and times[behind - 1] != end:
+            states = [state for _, state in self.pairs[low:behind]]
+            *_, state = accumulate(states, self._aggregator.merge)
+            yield time + 1, state, times[behind - 1]
+
+    def _ends(self) -> Iterator[int]:
+        """Yield the ends of all windows; some twice."""
+        times, span = self._times, self._span
+        for place, time in enumerate(times):
+            yield max(time, span)
+            if place + 1 < len(times) and times[place + 1] <= time + 1 + span:
+                yield time + 1 + span

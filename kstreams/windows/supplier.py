@@ -1,0 +1,126 @@
+"""The supplier of a windowed aggregation, and the base of its processors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar, Generic, TypeVar
+
+from kstreams.aggregators.aggregator import Aggregator
+from kstreams.durations import milliseconds
+from kstreams.processors.bound import Bound
+from kstreams.processors.columnar import ColumnarProcessor, ColumnSource, Path
+from kstreams.processors.context import ProcessorContext, PunctuationType
+from kstreams.processors.emission import Emission, OncePerBatch, OnClose
+from kstreams.record import Record
+from kstreams.state.spec import StoreSpec
+from kstreams.windows.kinds import Closing
+from kstreams.windows.last_of_each import last_of_each
+from kstreams.windows.late import LateCall, Routes, late_call
+from kstreams.windows.windowed import Windowed
+
+__all__ = ("Plan", "WindowedProcessor", "WindowedSupplier")
+
+K = TypeVar("K")
+"""Type of the keys."""
+V = TypeVar("V", contravariant=True)
+"""Type of the values that come in."""
+A = TypeVar("A", covariant=True)
+"""Type of the results."""
+
+_SELDOM_MS = 1000
+"""State of closed windows is dropped no oftener than this, where nothing is emitted."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a windowed aggregation is made of, types erased."""
+
+    windows: Any
+    aggregator: Aggregator[Any, Any, Any, Any]
+    store: StoreSpec[Any]
+    emit: Emission
+    path: Path = "auto"
+    routes: Routes | None = None
+
+    @property
+    def finals(self) -> bool:
+        """Whether results are forwarded when windows close, and only then."""
+        return isinstance(self.emit, OnClose)
+
+
+@dataclass(frozen=True)
+class WindowedSupplier(Generic[K, V, A]):
+    """Makes the processors of a windowed aggregation, and brings its store.
+
+    Made by `windowed_aggregate`; hand it to `TopologyBuilder.add_processor`, or to
+    `split_late`.
+    """
+
+    plan: Plan
+    kind: Callable[[Plan], Bound[K, V, Windowed[K], A]]
+    on_columns: Callable[[Plan, ColumnSource], ColumnarProcessor | str]
+
+    def __call__(self) -> Bound[K, V, Windowed[K], A]:
+        """Return a new processor."""
+        return self.kind(self.plan)
+
+    @property
+    def stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the store."""
+        return (self.plan.store,)
+
+    @property
+    def path(self) -> Path:
+        """Return how the node is to run."""
+        return self.plan.path
+
+    def columnar(self, source: ColumnSource) -> ColumnarProcessor | str:
+        """Return a new processor of whole columns, or why there is none."""
+        return self.on_columns(self.plan, source)
+
+    def routed(self, routes: Routes) -> WindowedSupplier[K, V, A]:
+        """Return this supplier with children named for results and late records."""
+        return replace(self, plan=replace(self.plan, routes=routes))
+
+
+class WindowedProcessor(Bound[K, V, Windowed[K], A]):
+    """What the aggregations of all kinds of windows share.
+
+    Final results are forwarded by a stream-time punctuator, behind the record that closed
+    the windows. What is in the store has not been forwarded yet: nothing else is kept.
+    """
+
+    keeps_key: ClassVar[bool] = True  # a windowed key stays in the partition of its key
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+    def outputs(
+        self, context: ProcessorContext[Windowed[K], A]
+    ) -> tuple[Callable[[Record[Windowed[K], A]], None], LateCall]:
+        """Return what takes results, and what takes late records."""
+        routes, lag = self.plan.routes, self.plan.windows.lag_ms
+        late = late_call(context, lag, routes)
+        forward: Callable[[Record[Windowed[K], A]], None] = (
+            context.forward if routes is None else partial(context.forward_to, routes.results)
+        )
+        if isinstance(self.plan.emit, OncePerBatch):
+            forward = context.hold(last_of_each(self.plan.store.key, forward))
+        return forward, late
+
+    def at_close(
+        self, context: ProcessorContext[Windowed[K], A], call: Callable[[int], None]
+    ) -> None:
+        """Have `call(closed_ms)` called when windows may have closed that ended by then."""
+        windows: Closing = self.plan.windows
+        lag, interval = windows.lag_ms, windows.grid_ms
+        if not self.plan.finals:
+            interval = max(interval, lag, _SELDOM_MS)
+        context.schedule(
+            milliseconds(interval),
+            PunctuationType.STREAM_TIME,
+            lambda now: call(now - lag),
+            name="close",
+        )

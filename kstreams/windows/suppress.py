@@ -1,0 +1,153 @@
+"""Hold results back, and forward the last one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar, overload
+
+from kstreams.durations import milliseconds
+from kstreams.errors import ProcessingError, TopologyError
+from kstreams.processors.bound import Bound
+from kstreams.processors.context import ProcessorContext, PunctuationType
+from kstreams.record import Record
+from kstreams.state.buffer_store import BufferStore
+from kstreams.state.spec import StoreSpec
+from kstreams.windows.suppression import UntilTimeLimit, UntilWindowCloses
+from kstreams.windows.windowed import Windowed
+
+__all__ = ("SuppressSupplier", "suppress")
+
+K = TypeVar("K")
+"""Type of the keys."""
+V = TypeVar("V")
+"""Type of the values."""
+VIn = TypeVar("VIn", contravariant=True)
+"""Type of the values that come in."""
+VOut = TypeVar("VOut", covariant=True)
+"""Type of the values that are forwarded."""
+
+_FAR = 1 << 62
+
+
+@dataclass(frozen=True)
+class SuppressSupplier(Generic[K, VIn, VOut]):
+    """Makes the processors of `suppress`, and brings their store."""
+
+    until: UntilWindowCloses | UntilTimeLimit
+    store: StoreSpec[Any]
+
+    def __call__(self) -> Bound[K, VIn, K, VOut]:
+        """Return a new processor."""
+        return _Suppress(self.until, self.store)
+
+    @property
+    def stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the store."""
+        return (self.store,)
+
+
+@overload
+def suppress(
+    until: UntilWindowCloses, *, store: StoreSpec[BufferStore[Windowed[K], V]]
+) -> SuppressSupplier[Windowed[K], V | None, V]: ...
+@overload
+def suppress(
+    until: UntilTimeLimit, *, store: StoreSpec[BufferStore[K, V]]
+) -> SuppressSupplier[K, V, V]: ...
+def suppress(
+    until: UntilWindowCloses | UntilTimeLimit, *, store: StoreSpec[Any]
+) -> SuppressSupplier[Any, Any, Any]:
+    """Hold a stream of updates back, and forward the last one of each key.
+
+    Args:
+        until: `until_window_closes(windows)` or `until_time_limit(...)`.
+        store: Definition of the store for what is held back: a `buffer_store`.
+
+    Raises:
+        TopologyError: The store is of another kind.
+
+    Source: `org.apache.kafka.streams.kstream.KTable#suppress`.
+    """
+    if store.kind != "buffer":
+        raise TopologyError(
+            f"store {store.name!r} is a {store.kind} store, but suppress needs a buffer store",
+            hint="define it with buffer_store(...)",
+        )
+    return SuppressSupplier(until, store)
+
+
+class _Suppress(Bound[K, VIn, K, VOut]):
+    keeps_key: ClassVar[bool] = True
+
+    def __init__(self, until: UntilWindowCloses | UntilTimeLimit, store: StoreSpec[Any]) -> None:
+        self._until = until
+        self._store = store
+        self._next = -_FAR
+
+    def bind(self, context: ProcessorContext[K, VOut]) -> Callable[[Record[K, VIn]], None]:
+        buffer: BufferStore[Any, Any] = context.store(self._store)
+        until = self._until
+        if isinstance(until, UntilWindowCloses):
+            self._schedule(context, buffer, until.windows.grid_ms, until.windows.lag_ms)
+            return self._until_close(context, buffer)
+        self._schedule(context, buffer, 1, until.limit_ms)
+        return self._until_limit(context, buffer, until)
+
+    def _schedule(
+        self,
+        context: ProcessorContext[Any, Any],
+        buffer: BufferStore[Any, Any],
+        interval_ms: int,
+        lag_ms: int,
+    ) -> None:
+        forward = context.forward
+
+        def release(now: int) -> None:
+            if now - lag_ms < self._next:
+                return
+            for record in buffer.take_until(now - lag_ms):
+                forward(record)
+            following = buffer.next_time()
+            self._next = _FAR if following is None else following
+
+        interval = milliseconds(interval_ms)
+        context.schedule(interval, PunctuationType.STREAM_TIME, release, name="release")
+
+    def _until_close(
+        self, context: ProcessorContext[Any, Any], buffer: BufferStore[Any, Any]
+    ) -> Callable[[Record[Any, Any]], None]:
+        def process(record: Record[Any, Any]) -> None:
+            if record.key is None:
+                context.drop("null-key")
+            elif record.value is None:
+                buffer.delete(record.key)
+            else:
+                self._next = min(self._next, buffer.put(record, record.key.end_ms))
+
+        return process
+
+    def _until_limit(
+        self,
+        context: ProcessorContext[Any, Any],
+        buffer: BufferStore[Any, Any],
+        until: UntilTimeLimit,
+    ) -> Callable[[Record[Any, Any]], None]:
+        limit, forward = until.max_records, context.forward
+
+        def process(record: Record[Any, Any]) -> None:
+            if record.key is None:
+                context.drop("null-key")
+                return
+            self._next = min(self._next, buffer.put(record, record.timestamp))
+            while limit is not None and len(buffer) > limit:
+                if until.full == "fail":
+                    raise ProcessingError(
+                        f"suppress holds back {limit} records already, which is its limit",
+                        hint="raise max_records, or let it release early: full='emit-early'",
+                    )
+                first = buffer.take_first()
+                if first is not None:
+                    forward(first)
+
+        return process

@@ -1,0 +1,46 @@
+"""Tumbling windows: one behind the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from math import gcd
+
+from kstreams.durations import positive_ms, span_ms
+
+__all__ = ("TumblingWindows",)
+
+
+@dataclass(frozen=True)
+class TumblingWindows:
+    """Windows of one size without gaps or overlaps, aligned to the epoch: `[n*size, +size)`.
+
+    Args:
+        size: Of each window.
+        grace: How long after its end a window still takes records, in stream time.
+
+    Raises:
+        ValueError: The size is not positive, the grace negative.
+
+    Source: `org.apache.kafka.streams.kstream.TimeWindows#ofSizeAndGrace`.
+    """
+
+    size: timedelta
+    grace: timedelta = field(default=timedelta(0), kw_only=True)
+    size_ms: int = field(init=False, repr=False, compare=False)
+    lag_ms: int = field(init=False, repr=False, compare=False)
+    grid_ms: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        size_ms, grace_ms = positive_ms("size", self.size), span_ms("grace", self.grace)
+        object.__setattr__(self, "size_ms", size_ms)
+        object.__setattr__(self, "lag_ms", grace_ms)
+        object.__setattr__(self, "grid_ms", gcd(size_ms, grace_ms))
+
+    def starts(self, timestamp_ms: int) -> tuple[int, ...]:
+        """Return the start of the one window; none for a negative time."""
+        return (timestamp_ms - timestamp_ms % self.size_ms,) if timestamp_ms >= 0 else ()
+
+    def end(self, start_ms: int) -> int:
+        """Return the end."""
+        return start_ms + self.size_ms

@@ -1,0 +1,48 @@
+"""The one window without an end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from kstreams.clock import to_ms
+
+__all__ = ("UnlimitedWindows",)
+
+_FOREVER = (1 << 63) - 1
+
+
+@dataclass(frozen=True)
+class UnlimitedWindows:
+    """One window from a start on, which never closes.
+
+    It has no final result of itself, and its state is never dropped.
+
+    Args:
+        start: Where it begins, aware; records before it are dropped as `no-window`. None
+            is the epoch.
+
+    Raises:
+        ValueError: The start has no time zone, or lies before the epoch.
+
+    Source: `org.apache.kafka.streams.kstream.UnlimitedWindows`.
+    """
+
+    start: datetime | None = None
+    start_ms: int = field(init=False, repr=False, compare=False)
+    lag_ms: int = field(init=False, repr=False, compare=False, default=0)
+    grid_ms: int = field(init=False, repr=False, compare=False, default=1 << 40)
+
+    def __post_init__(self) -> None:
+        start_ms = 0 if self.start is None else to_ms(self.start)
+        if start_ms < 0:
+            raise ValueError(f"the start {self.start} lies before the epoch")
+        object.__setattr__(self, "start_ms", start_ms)
+
+    def starts(self, timestamp_ms: int) -> tuple[int, ...]:
+        """Return the start; none for an earlier time."""
+        return (self.start_ms,) if timestamp_ms >= self.start_ms else ()
+
+    def end(self, start_ms: int) -> int:  # the same for any
+        """Return the largest time there is."""
+        return _FOREVER

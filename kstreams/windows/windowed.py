@@ -1,0 +1,55 @@
+"""The key of a windowed result."""
+
+from __future__ import annotations
+
+from typing import Final, Generic, TypeVar
+
+__all__ = ("Windowed",)
+
+K_co = TypeVar("K_co", covariant=True)
+"""Type of the keys."""
+
+
+class Windowed(Generic[K_co]):
+    """A key and a window. Immutable; compares by value.
+
+    A plain class for the reason that `Record` is one.
+
+    Args:
+        key: The key.
+        start_ms: Start of the window, ms since the epoch, inclusive.
+        end_ms: Its end: exclusive for tumbling, hopping, calendar and unlimited windows,
+            inclusive for sliding windows and sessions.
+
+    Source: `org.apache.kafka.streams.kstream.Windowed`.
+    """
+
+    __slots__ = ("end_ms", "key", "start_ms")
+
+    def __init__(self, key: K_co, start_ms: int, end_ms: int) -> None:
+        self.key: Final = key
+        self.start_ms: Final = start_ms
+        self.end_ms: Final = end_ms
+
+    def __eq__(self, other: object) -> bool:
+        """Compare key, start and end."""
+        if not isinstance(other, Windowed):
+            return NotImplemented
+        mine = (self.key, self.start_ms, self.end_ms)
+        return mine == (other.key, other.start_ms, other.end_ms)
+
+    def __hash__(self) -> int:
+        """Hash key, start and end."""
+        return hash((self.key, self.start_ms, self.end_ms))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by constructor arguments."""
+        return Windowed, (self.key, self.start_ms, self.end_ms)
+
+    def __str__(self) -> str:
+        """Show as `key@start/end`, as Kafka Streams does."""
+        return f"{self.key}@{self.start_ms}/{self.end_ms}"
+
+    def __repr__(self) -> str:
+        """Show as the constructor is called."""
+        return f"Windowed({self.key!r}, {self.start_ms}, {self.end_ms})"

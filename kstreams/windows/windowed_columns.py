@@ -1,0 +1,90 @@
+"""What the columnar forms of windowed aggregations share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kstreams.processors.columnar import STREAM_TIME, ColumnarProcessor, ColumnSource
+from kstreams.processors.context import BatchContext
+from kstreams.windows.assignment import Assigned
+from kstreams.windows.late_columns import LateType
+from kstreams.windows.results import Results, last_results
+from kstreams.windows.supplier import Plan
+
+__all__ = ("WindowedColumns",)
+
+Ints = npt.NDArray[np.int64]
+
+
+class WindowedColumns(ColumnarProcessor):
+    """Drops, late records and results of a windowed aggregation of whole columns.
+
+    Args:
+        plan: The aggregation.
+        source: What the records come from.
+        reads_values: Whether the aggregator looks at values.
+    """
+
+    def __init__(self, plan: Plan, source: ColumnSource, *, reads_values: bool) -> None:
+        self.plan = plan
+        self.source = source
+        self._reads_values = reads_values
+
+    @property
+    def reads_values(self) -> bool:
+        """Return whether the aggregator does, or the receiver of late records."""
+        return self._reads_values or self.plan.routes is not None
+
+    def init(self, context: BatchContext) -> None:
+        """Hold back what is forwarded once a batch."""
+        super().init(context)
+        self.hold = context.hold(self._release)
+
+    def without_null_keys(self, table: pa.Table) -> pa.Table:
+        """Drop null keys."""
+        nulls = table.column("key").null_count
+        if not nulls:
+            return table
+        self.context.drop("null-key", nulls)
+        return table.filter(pc.is_valid(table.column("key")))
+
+    def drop(self, reason: str, count: int) -> None:
+        """Count so many records as dropped."""
+        if count:
+            self.context.drop(reason, count)
+
+    def refuse(self, table: pa.Table, pairs: Assigned, stream: Ints) -> None:
+        """Count late pairs, and forward them if somebody takes them."""
+        self.drop("late", len(pairs.rows))
+        routes, lag = self.plan.routes, self.plan.windows.lag_ms
+        if routes is None:
+            return
+        rows = table.take(pa.array(pairs.rows))
+        values = rows.column("value").combine_chunks()
+        now = stream[pairs.rows]
+        numbers = (pairs.starts, pairs.ends, now, now - pairs.ends - lag)
+        kind = LateType(values.type, self.source.value)
+        columns = {
+            "key": self.source.key.to_arrow(rows.column("key").combine_chunks()),
+            "value": kind.of(values, *map(pa.array, numbers)),
+            "timestamp": rows.column("timestamp"),
+            "headers": rows.column("headers"),
+            STREAM_TIME: pa.array(now),
+        }
+        self.context.forward_to(routes.late, pa.table(columns))
+
+    def _release(self, parts: Sequence[Results]) -> None:
+        self.forward(last_results(parts).table())
+
+    def forward(self, table: pa.Table) -> None:
+        """Forward results to whom they go."""
+        routes = self.plan.routes
+        if routes is None:
+            self.context.forward(table)
+        else:
+            self.context.forward_to(routes.results, table)
