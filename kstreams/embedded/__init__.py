@@ -1,0 +1,37 @@
+"""
+Embedded topics: a directory tree that behaves like a broker with one consumer API less.
+
+For development, tests and single-node use. Read `Embedded`, the settings, then
+`EmbeddedLog`, which appends, publishes, lists and reads segments. Nothing here depends
+on pyspark or on Kafka.
+"""
+
+from __future__ import annotations
+
+from kstreams.embedded.catalog import TopicInfo
+from kstreams.embedded.connection import Embedded
+from kstreams.embedded.errors import (
+    CorruptSegmentError,
+    InvalidTopicError,
+    RowsRefusedError,
+    TopicFormatError,
+    UnknownPartitionError,
+)
+from kstreams.embedded.log import EmbeddedLog
+from kstreams.embedded.reading import read_segment
+from kstreams.embedded.segment import Segment
+from kstreams.embedded.writer import Batching
+
+__all__ = (
+    "Batching",
+    "CorruptSegmentError",
+    "Embedded",
+    "EmbeddedLog",
+    "InvalidTopicError",
+    "RowsRefusedError",
+    "Segment",
+    "TopicFormatError",
+    "TopicInfo",
+    "UnknownPartitionError",
+    "read_segment",
+)

@@ -1,0 +1,88 @@
+"""Records of one partition that wait to become a segment."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+
+import pyarrow as pa
+
+from kstreams.connection import Appended
+from kstreams.embedded.errors import RowsRefusedError
+from kstreams.embedded.rows import HEADERS_TYPE
+from kstreams.embedded.segment import Segment
+from kstreams.errors import KStreamsError
+from kstreams.record import Headers
+
+__all__ = ("Buffer", "Pending")
+
+
+class Pending(Future[Appended]):
+    """A future that is under way from the start: a queued record cannot be withdrawn."""
+
+    def cancel(self) -> bool:
+        """Return False."""
+        return False
+
+
+class Buffer:
+    """Columns that grow by a record, and records' futures. Not safe for threads."""
+
+    __slots__ = ("_any_headers", "_futures", "_headers", "_keys", "_timestamps", "_values")
+
+    def __init__(self) -> None:
+        self._timestamps: list[int] = []
+        self._keys: list[bytes | None] = []
+        self._values: list[bytes | None] = []
+        self._headers: list[Headers | None] = []
+        self._futures: list[tuple[int, Pending]] = []
+        self._any_headers = False
+
+    def add(
+        self,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        headers: Headers,
+        future: Pending | None,
+    ) -> None:
+        """Add a record, `timestamp` in milliseconds since the epoch, and who waits for it."""
+        if future is not None:
+            self._futures.append((len(self._timestamps), future))
+        self._timestamps.append(timestamp)
+        self._keys.append(key)
+        self._values.append(value)
+        self._headers.append(headers or None)
+        if headers:
+            self._any_headers = True
+
+    def table(self) -> pa.Table:
+        """
+        Return the records as `EmbeddedLog.append` takes them.
+
+        Raises:
+            RowsRefusedError: One is not made of the types of a record.
+        """
+        try:
+            columns = {
+                "timestamp": pa.array(self._timestamps, pa.int64()),
+                "key": pa.array(self._keys, pa.binary()),
+                "value": pa.array(self._values, pa.binary()),
+            }
+            if self._any_headers:
+                columns["headers"] = pa.array(self._headers, HEADERS_TYPE)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as exc:
+            raise RowsRefusedError(
+                f"a record is not made of bytes and whole milliseconds: {exc}"
+            ) from exc
+        return pa.table(columns)
+
+    def resolve(self, segment: Segment) -> None:
+        """Tell the futures their records' offsets."""
+        first = segment.first_offset
+        for row, future in self._futures:
+            future.set_result(Appended(segment.topic, segment.partition, first + row))
+
+    def fail(self, error: KStreamsError) -> None:
+        """Tell all futures why the records are not in the topic."""
+        for _, future in self._futures:
+            future.set_exception(error)

@@ -1,0 +1,237 @@
+"""Which topics there are below a root, and what each is."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from uuid import uuid4
+
+from kstreams.embedded.errors import InvalidTopicError, TopicFormatError
+from kstreams.embedded.files import explained, sync_directory, write_new
+from kstreams.errors import TopicExistsError, UnknownTopicError, Where
+
+__all__ = ("FORMAT", "STAGING", "TopicCatalog", "TopicInfo")
+
+FORMAT = 1
+"""Version of the directory's layout; a topic of another one is refused."""
+
+STAGING = ".staged"
+"""Directory of a topic for files that are not published yet."""
+
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,248}")
+
+
+@dataclass(frozen=True)
+class TopicInfo:
+    """
+    What a topic is.
+
+    Args:
+        name: The topic's name.
+        incarnation: Differs when a topic is deleted and created again.
+        partitions: How many partitions, numbered from 0.
+        config: Kept as given; nothing is read from it.
+    """
+
+    name: str
+    incarnation: str
+    partitions: int
+    config: Mapping[str, str] = field(default_factory=dict)
+
+
+class TopicCatalog:
+    """
+    The topics below one root. Stateless but for a cache; threads may share it.
+
+    A topic appears and disappears in one step, as the renaming of a directory.
+
+    Args:
+        root: Directory of the topics; created with the first one.
+        durable: Wait until a new topic is on the disk.
+    """
+
+    def __init__(self, root: Path, *, durable: bool = True) -> None:
+        self._root = root
+        self._durable = durable
+        self._parsed: dict[str, tuple[bytes, TopicInfo]] = {}
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all topics, sorted; empty when there is no root yet."""
+        files = self._root.glob("*/topic.json")
+        return tuple(sorted(f.parent.name for f in files if _NAME.fullmatch(f.parent.name)))
+
+    def get(self, topic: str) -> TopicInfo:
+        """
+        Return what a topic is.
+
+        Reads its description anew: a topic that was deleted and created again is noticed
+        at once.
+
+        Raises:
+            UnknownTopicError: There is none; the hint names the nearest.
+            TopicFormatError: It is of another format, or damaged.
+        """
+        try:
+            raw = self._file(topic).read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            raise self.unknown(topic) from None
+        except OSError as exc:
+            raise _unreadable(topic, str(exc)) from exc
+        known = self._parsed.get(topic)
+        if known is None or known[0] != raw:
+            known = self._parsed[topic] = (raw, _parse(topic, raw))
+        return known[1]
+
+    def unknown(self, topic: str) -> UnknownTopicError:
+        """Make the error for a topic that is missing."""
+        names = self.names()
+        near = get_close_matches(topic, names, n=1)
+        if near:
+            advice = f"Did you mean {near[0]!r}? If not, create it: "
+        elif names:
+            shown = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
+            advice = f"There are: {shown}. Create it: "
+        else:
+            advice = "There are no topics yet. Create it: "
+        return UnknownTopicError(
+            f"no such topic in {self._root}",
+            hint=f"{advice}`connection.admin().create({topic!r}, partitions=4)`, "
+            "or write to it first with an `Emitter` or a sink.",
+            where=Where(topic=topic),
+        )
+
+    def create(
+        self, topic: str, partitions: int, config: Mapping[str, str] | None = None
+    ) -> TopicInfo:
+        """
+        Create a topic.
+
+        Raises:
+            InvalidTopicError: The name is not one of Kafka's, or starts with a dot, or
+                there would be no partition.
+            TopicExistsError: It exists, or another creator was faster.
+        """
+        _check(topic, partitions)
+        if self._file(topic).exists():
+            raise _exists(topic)
+        info = TopicInfo(topic, uuid4().hex, partitions, dict(config or {}))
+        with explained("create the topic", topic=topic):
+            draft = self._root / f".creating-{info.incarnation}"
+            for partition in range(partitions):
+                (draft / str(partition)).mkdir(parents=True)
+                (draft / STAGING / str(partition)).mkdir(parents=True)
+            write_new(draft / "topic.json", _format(info), durable=self._durable)
+            self._reveal(draft, topic)
+        return info
+
+    def _reveal(self, draft: Path, topic: str) -> None:
+        if self._durable:
+            sync_directory(draft)
+        try:
+            draft.rename(self._root / topic)
+        except OSError as exc:
+            shutil.rmtree(draft, ignore_errors=True)
+            if self._file(topic).exists():
+                raise _exists(topic) from exc
+            raise
+        if self._durable:
+            sync_directory(self._root)
+
+    def ensure(self, topic: str, partitions: int) -> TopicInfo:
+        """Return what a topic is, after creating it if it is missing; see `create`."""
+        if not self._file(topic).exists():
+            try:
+                return self.create(topic, partitions)
+            except TopicExistsError:  # somebody was faster
+                pass
+        return self.get(topic)
+
+    def delete(self, topic: str) -> None:
+        """
+        Delete a topic and all that is in it.
+
+        Raises:
+            UnknownTopicError: There is none.
+        """
+        self._parsed.pop(topic, None)
+        doomed = self._root / f".deleted-{uuid4().hex}"
+        if not self._file(topic).exists():
+            raise self.unknown(topic)
+        try:
+            (self._root / topic).rename(doomed)
+        except FileNotFoundError:
+            raise self.unknown(topic) from None
+        shutil.rmtree(doomed, ignore_errors=True)
+
+    def sweep(self, older_than_ms: int) -> int:
+        """Remove what killed creators and deleters left; return how many there were."""
+        removed = 0
+        for pattern in (".creating-*", ".deleted-*"):
+            for left in self._root.glob(pattern):
+                with suppress(FileNotFoundError):  # somebody else sweeps as well
+                    if left.stat().st_mtime_ns < older_than_ms * 1_000_000:
+                        shutil.rmtree(left, ignore_errors=True)
+                        removed += 1
+        return removed
+
+    def _file(self, topic: str) -> Path:
+        if not _NAME.fullmatch(topic):
+            return self._root / ".none" / "topic.json"
+        return self._root / topic / "topic.json"
+
+
+def _check(topic: str, partitions: int) -> None:
+    if not _NAME.fullmatch(topic):
+        raise InvalidTopicError(
+            f"{topic!r} cannot be a topic's name",
+            hint="Use 1 to 249 ASCII letters, digits, '.', '_' and '-', not '.' first.",
+            where=Where(topic=topic),
+        )
+    if partitions < 1:
+        raise InvalidTopicError(
+            f"partition count is {partitions}, expected at least 1", where=Where(topic=topic)
+        )
+
+
+def _format(info: TopicInfo) -> bytes:
+    return json.dumps(
+        {
+            "format": FORMAT,
+            "id": info.incarnation,
+            "partitions": info.partitions,
+            "config": dict(sorted(info.config.items())),
+        },
+        indent=2,
+    ).encode()
+
+
+def _parse(topic: str, raw: bytes) -> TopicInfo:
+    try:
+        found = json.loads(raw)
+        if found["format"] != FORMAT:
+            raise TopicFormatError(
+                f"topic.json is of format {found['format']!r}, expected {FORMAT}",
+                hint="Use the version of kstreams-spark that wrote it, or create the topic anew.",
+                where=Where(topic=topic),
+            )
+        return TopicInfo(topic, str(found["id"]), int(found["partitions"]), dict(found["config"]))
+    except (ValueError, KeyError, TypeError) as exc:
+        raise _unreadable(topic, repr(exc)) from exc
+
+
+def _unreadable(topic: str, why: str) -> TopicFormatError:
+    return TopicFormatError(
+        f"topic.json cannot be read: {why}",
+        hint="Restore it from a copy, or delete the topic's directory and create it anew.",
+        where=Where(topic=topic),
+    )
+
+
+def _exists(topic: str) -> TopicExistsError:
+    return TopicExistsError("the topic exists already", where=Where(topic=topic))

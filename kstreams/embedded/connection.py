@@ -1,0 +1,79 @@
+"""Settings of embedded topics."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kstreams.embedded.admin import EmbeddedAdmin
+from kstreams.embedded.log import EmbeddedLog
+from kstreams.embedded.reader import EmbeddedReader
+from kstreams.embedded.writer import Batching, EmbeddedWriter
+
+__all__ = ("Embedded",)
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """
+    Topics in a directory of this machine: for development, tests and single-node use.
+
+    Implements `kstreams.connection.Connection`. Any number of processes may use the same
+    directory at once. A topic that is missing is created by the first write to it; to
+    read one is an `UnknownTopicError`.
+
+    Args:
+        root: Directory of the topics, on a local disk; kept as an absolute path, because
+            executors have working directories of their own.
+        default_partitions: Partition count of topics that are created by a write.
+        durable: Wait for the disk at each append, so that not even a loss of power undoes
+            it. False is faster by about 0.5 ms a segment.
+        batching: When the writer makes a segment of what it was given.
+
+    Raises:
+        ValueError: The root is a URL, or there would be no partition.
+
+    Example:
+        >>> Embedded("/tmp/topics").default_partitions
+        4
+    """
+
+    root: str | os.PathLike[str]
+    default_partitions: int = 4
+    durable: bool = True
+    batching: Batching = field(default_factory=Batching)
+
+    def __post_init__(self) -> None:
+        """Check the arguments, and make the root absolute."""
+        root = os.fspath(self.root)
+        if "://" in root:
+            raise ValueError(
+                f"{root!r} is not a directory of this machine\n"
+                "Hint: embedded topics need a local disk; across machines use Kafka(...)."
+            )
+        if self.default_partitions < 1:
+            raise ValueError(f"default_partitions is {self.default_partitions}, expected 1 or more")
+        object.__setattr__(self, "root", str(Path(root).absolute()))
+
+    def log(self) -> EmbeddedLog:
+        """Open the segments themselves. Keep it: it remembers what it has listed."""
+        return EmbeddedLog(Path(self.root), durable=self.durable)
+
+    def ensure(self, topic: str) -> int:
+        """Return a topic's partition count, after creating it if it is missing."""
+        return self.log().ensure(topic, self.default_partitions).partitions
+
+    def admin(self) -> EmbeddedAdmin:
+        """Open the administrative side."""
+        return EmbeddedAdmin(self.log())
+
+    def reader(self) -> EmbeddedReader:
+        """Open the reading side."""
+        return EmbeddedReader(self.log())
+
+    def writer(self) -> EmbeddedWriter:
+        """Open the writing side; close it after use."""
+        return EmbeddedWriter(
+            self.log(), default_partitions=self.default_partitions, batching=self.batching
+        )

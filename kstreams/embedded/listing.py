@@ -1,0 +1,70 @@
+"""What a process knows of a partition's segments, in offset order."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+
+from kstreams.embedded.segment import Segment
+
+__all__ = ("Listing",)
+
+
+class Listing:
+    """
+    The segments of a partition without a gap, to look up by offset and by batch.
+
+    Grows at its end only. Not safe for threads: its owner has a lock.
+    """
+
+    __slots__ = ("_batches", "_ends", "_segments", "names")
+
+    def __init__(self) -> None:
+        self._segments: list[Segment] = []
+        self._ends: list[int] = []
+        self._batches: dict[tuple[str, int], Segment] = {}
+        self.names: set[str] = set()
+
+    @property
+    def last_name(self) -> str:
+        """File name of the newest segment; empty without segments."""
+        return self._segments[-1].name if self._segments else ""
+
+    @property
+    def beginning_offset(self) -> int:
+        """The first offset that is there; 0 without segments."""
+        return self._segments[0].first_offset if self._segments else 0
+
+    @property
+    def end_offset(self) -> int:
+        """The offset after the last; 0 without segments."""
+        return self._ends[-1] if self._ends else 0
+
+    def append(self, segment: Segment) -> bool:
+        """Add the segment that starts where the last one ends; False when it does not."""
+        if self._segments and segment.first_offset != self._ends[-1]:
+            return False
+        self._segments.append(segment)
+        self._ends.append(segment.end_offset)
+        self._batches[segment.producer, segment.batch] = segment
+        self.names.add(segment.name)
+        return True
+
+    def extend(self, segments: Iterable[Segment]) -> Segment | None:
+        """Add segments in offset order; return the first that does not follow, if any."""
+        for segment in sorted(segments, key=_first_offset):
+            if not self.append(segment):
+                return segment
+        return None
+
+    def find(self, producer: str, batch: int) -> Segment | None:
+        """Return what a producer published as this batch; None when nothing yet."""
+        return self._batches.get((producer, batch))
+
+    def since(self, start_offset: int) -> tuple[Segment, ...]:
+        """Return the segments that hold `start_offset` or later ones."""
+        return tuple(self._segments[bisect_right(self._ends, start_offset) :])
+
+
+def _first_offset(segment: Segment) -> int:
+    return segment.first_offset

@@ -1,0 +1,292 @@
+"""Topics as directories: append, publish, list and read segments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from threading import Lock
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+
+from kstreams.embedded.catalog import STAGING, TopicCatalog, TopicInfo
+from kstreams.embedded.errors import RowsRefusedError, UnknownPartitionError
+from kstreams.embedded.files import explained, sync_directory, write_new
+from kstreams.embedded.partition import PartitionLog
+from kstreams.embedded.reading import read_segment
+from kstreams.embedded.rows import COLUMNS, checked, encode, max_timestamp
+from kstreams.embedded.segment import Segment, Staged, producer_hash
+from kstreams.errors import Where
+
+__all__ = ("EmbeddedLog",)
+
+
+class EmbeddedLog:
+    """
+    Topics below one root directory; any number of threads and processes at once.
+
+    `<root>/<topic>/topic.json` describes a topic, `<root>/<topic>/<partition>/` holds
+    its segments, `<root>/<topic>/.staged/` what is not published yet. Segments never
+    change, and are complete before they are visible. An append that has returned is on
+    the disk, unless `durable` is False.
+
+    Only a loss of power can undo what a reader saw: a segment can be listed for the
+    moment between its appearing and its append's returning.
+
+    Args:
+        root: Directory of the topics, on a local file system.
+        durable: Wait for the disk at each append (about 0.5 ms). False keeps all other
+            promises except across a loss of power.
+    """
+
+    def __init__(self, root: Path, *, durable: bool = True) -> None:
+        self.root = root
+        self._durable = durable
+        self._catalog = TopicCatalog(root, durable=durable)
+        self._partitions: dict[tuple[str, str, int], PartitionLog] = {}
+        self._mutex = Lock()
+
+    def topics(self) -> tuple[str, ...]:
+        """Return the names of all topics, sorted."""
+        return self._catalog.names()
+
+    def topic(self, name: str) -> TopicInfo:
+        """
+        Return what a topic is.
+
+        Raises:
+            UnknownTopicError: There is none; the hint names the nearest.
+            TopicFormatError: It is of another format, or damaged.
+        """
+        return self._catalog.get(name)
+
+    def create(
+        self, topic: str, partitions: int, *, config: Mapping[str, str] | None = None
+    ) -> TopicInfo:
+        """
+        Create a topic, in one step.
+
+        Raises:
+            TopicExistsError: It exists.
+            InvalidTopicError: Its name or partition count cannot be.
+        """
+        return self._catalog.create(topic, partitions, config)
+
+    def ensure(self, topic: str, partitions: int) -> TopicInfo:
+        """Return what a topic is; create it first when it is missing."""
+        return self._catalog.ensure(topic, partitions)
+
+    def delete(self, topic: str) -> None:
+        """Delete a topic and what is in it, or raise `UnknownTopicError`."""
+        self._catalog.delete(topic)
+
+    def append(
+        self, topic: str, partition: int, table: pa.Table, *, producer: str, batch: int
+    ) -> Segment:
+        """
+        Append rows as one segment, once for a producer's batch.
+
+        Args:
+            topic: An existing topic.
+            partition: One of its partitions.
+            table: `timestamp` (int64 ms since the epoch, not negative), `key` and `value`
+                (binary, null allowed), optionally `headers`; at least one row.
+            producer: Who appends; any text, the same at a replay.
+            batch: The producer's number for these rows, from 0. A repeated one is a
+                replay: its rows are not looked at.
+
+        Returns:
+            The new segment, or the one that this batch became before.
+
+        Raises:
+            RowsRefusedError: The rows cannot stand in a topic; nothing was written.
+            UnknownTopicError: There is no such topic, or no such partition.
+            ExecutionError: The disk refuses; nothing was appended.
+        """
+        log = self._partition(topic, partition)
+        with explained("append", topic=topic, partition=partition):
+            name = producer_hash(producer)
+            found = log.find(name, _checked_batch(batch, topic, partition))
+            if found is not None:
+                return found
+            staged = self._stage(topic, partition, table)
+            return log.publish(self._staged_file(topic, partition, staged), staged, name, batch)
+
+    def stage(self, topic: str, partition: int, table: pa.Table) -> str:
+        """
+        Write rows to a file that nobody sees yet, for `publish`.
+
+        Runs on executors, as often as attempts do: each call makes a file of its own.
+
+        Returns:
+            The file's name, to hand to `publish`. It survives a loss of power.
+
+        Raises:
+            As `append`.
+        """
+        self._partition(topic, partition)
+        with explained("stage rows", topic=topic, partition=partition):
+            staged = self._stage(topic, partition, table)
+            if self._durable:
+                sync_directory(self._staging(topic, partition))
+        return staged.name
+
+    def publish(
+        self, topic: str, partition: int, staged: str, *, producer: str, batch: int
+    ) -> Segment:
+        """
+        Make staged rows visible under the next offsets, once for a producer's batch.
+
+        Runs on the driver, for the attempt that won. Calling it again is harmless: when
+        the batch is published already, the staged file, the same or another attempt's,
+        is dropped and the first one's segment returned.
+
+        Raises:
+            ExecutionError: The staged file is gone and the batch was never published.
+            UnknownTopicError: There is no such topic, or no such partition.
+        """
+        log = self._partition(topic, partition)
+        parsed = Staged.parse(staged)
+        if parsed is None:
+            raise ValueError(f"{staged!r} is not what `stage` returned")
+        file = self._staged_file(topic, partition, parsed)
+        batch = _checked_batch(batch, topic, partition)
+        with explained("publish", topic=topic, partition=partition):
+            return log.publish(file, parsed, producer_hash(producer), batch)
+
+    def sweep_staged(self, older_than_ms: int) -> int:
+        """
+        Remove what killed writers left behind, in all topics.
+
+        Args:
+            older_than_ms: Files last written before this time, milliseconds since the
+                epoch. It must lie before the start of the oldest attempt that can still
+                be published.
+
+        Returns:
+            How many files and unfinished topics were removed.
+        """
+        removed = self._catalog.sweep(older_than_ms)
+        for topic in self.topics():
+            for file in (self.root / topic / STAGING).glob("*/*.parquet"):
+                try:
+                    if file.stat().st_mtime_ns < older_than_ms * 1_000_000:
+                        file.unlink()
+                        removed += 1
+                except FileNotFoundError:  # published, or swept by another, meanwhile
+                    continue
+        return removed
+
+    def segments(self, topic: str, partition: int, start_offset: int = 0) -> tuple[Segment, ...]:
+        """
+        Return the segments that hold `start_offset` or later ones, in offset order.
+
+        Opens no segment, and lists the directory only when more than one segment was
+        published since the last call: 10,000 segments cost no more than ten.
+
+        Raises:
+            UnknownTopicError: There is no such topic, or no such partition.
+            DataLossError: A segment between two others is gone.
+            CorruptSegmentError: Two segments claim the same offsets.
+        """
+        log = self._partition(topic, partition)
+        with explained("list segments", topic=topic, partition=partition):
+            return log.segments(start_offset)
+
+    def beginning_offset(self, topic: str, partition: int) -> int:
+        """Return the first offset that is there; 0 for an empty partition."""
+        return self._offsets(topic, partition)[0]
+
+    def end_offset(self, topic: str, partition: int) -> int:
+        """Return the offset after the last row; 0 for an empty partition."""
+        return self._offsets(topic, partition)[1]
+
+    def _offsets(self, topic: str, partition: int) -> tuple[int, int]:
+        log = self._partition(topic, partition)
+        with explained("list segments", topic=topic, partition=partition):
+            return log.offsets()
+
+    def offsets_at(self, topic: str, timestamp_ms: int) -> dict[int, int]:
+        """
+        Return, by partition, the first offset whose timestamp is not before the given.
+
+        A partition without such a row gives its end offset. Reads one segment's
+        timestamps at most for each partition.
+        """
+        count = self.topic(topic).partitions
+        return {n: self._offset_at(topic, n, timestamp_ms) for n in range(count)}
+
+    def _offset_at(self, topic: str, partition: int, timestamp_ms: int) -> int:
+        segments = self.segments(topic, partition)
+        for segment in segments:
+            if segment.max_timestamp >= timestamp_ms:
+                column = self.read(segment, columns=("timestamp",)).column("timestamp")
+                late: np.intp = np.argmax(column.to_numpy() >= timestamp_ms)
+                return segment.first_offset + int(late)
+        return segments[-1].end_offset if segments else 0
+
+    def read(
+        self,
+        segment: Segment,
+        from_offset: int | None = None,
+        to_offset: int | None = None,
+        columns: Sequence[str] = COLUMNS,
+    ) -> pa.Table:
+        """
+        Read a segment's rows, only the columns asked for. Needs no listing.
+
+        Args:
+            segment: Of this log, or of another process's log on the same root.
+            from_offset: First offset; the segment's own when None or before it.
+            to_offset: Offset after the last; the segment's end when None or after it.
+            columns: Some of `offset`, `timestamp`, `key`, `value`, `headers`.
+
+        Returns:
+            The rows in offset order, columns as asked; none for an empty range.
+
+        Raises:
+            CorruptSegmentError: The file is damaged.
+            DataLossError: The file is gone.
+            ValueError: A column is named that there is none of.
+        """
+        return read_segment(self.root, segment, from_offset, to_offset, columns)
+
+    def _partition(self, topic: str, partition: int) -> PartitionLog:
+        info = self._catalog.get(topic)
+        if not 0 <= partition < info.partitions:
+            raise UnknownPartitionError(
+                f"no such partition, expected 0 to {info.partitions - 1}",
+                where=Where(topic=topic, partition=partition),
+            )
+        key = (topic, info.incarnation, partition)
+        log = self._partitions.get(key)
+        if log is None:
+            directory = self.root / topic / str(partition)
+            with self._mutex:
+                log = self._partitions.setdefault(
+                    key, PartitionLog(directory, topic, partition, durable=self._durable)
+                )
+        return log
+
+    def _stage(self, topic: str, partition: int, table: pa.Table) -> Staged:
+        rows = checked(table, topic=topic, partition=partition)
+        staged = Staged(uuid4().hex, rows.num_rows, max_timestamp(rows))
+        file = self._staged_file(topic, partition, staged)
+        write_new(file, encode(rows), durable=self._durable)
+        return staged
+
+    def _staging(self, topic: str, partition: int) -> Path:
+        return self.root / topic / STAGING / str(partition)
+
+    def _staged_file(self, topic: str, partition: int, staged: Staged) -> Path:
+        return self._staging(topic, partition) / staged.name
+
+
+def _checked_batch(batch: int, topic: str, partition: int) -> int:
+    if batch < 0:
+        raise RowsRefusedError(
+            f"batch number is {batch}, expected 0 or more",
+            where=Where(topic=topic, partition=partition),
+        )
+    return batch

@@ -1,0 +1,70 @@
+"""Read a segment, wherever its name came from; runs on executors too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from kstreams.embedded.errors import CorruptSegmentError
+from kstreams.embedded.rows import COLUMNS, decode
+from kstreams.embedded.segment import Segment
+from kstreams.errors import DataLossError, ExecutionError, Where
+
+__all__ = ("read_segment",)
+
+
+def read_segment(
+    root: Path,
+    segment: Segment,
+    from_offset: int | None = None,
+    to_offset: int | None = None,
+    columns: Sequence[str] = COLUMNS,
+) -> pa.Table:
+    """
+    Read a segment's rows; see `EmbeddedLog.read`, which this is without a log.
+
+    Args:
+        root: Directory of the topics.
+        segment: Of any log on that directory.
+        from_offset: First offset; the segment's own when None or before it.
+        to_offset: Offset after the last; the segment's end when None or after it.
+        columns: Some of `COLUMNS`.
+
+    Raises:
+        CorruptSegmentError: The file is damaged.
+        DataLossError: The file is gone.
+        ValueError: A column is named that there is none of.
+    """
+    unknown = sorted(set(columns) - set(COLUMNS))
+    if unknown:
+        raise ValueError(f"no columns {unknown}, expected some of {', '.join(COLUMNS)}")
+    first, end = segment.first_offset, segment.end_offset
+    start = min(max(first, first if from_offset is None else from_offset), end)
+    stop = max(start, min(end, end if to_offset is None else to_offset))
+    path = root / segment.topic / str(segment.partition) / segment.name
+    try:
+        return decode(
+            path,
+            rows=segment.count,
+            start=start - first,
+            stop=stop - first,
+            first_offset=first,
+            columns=columns,
+        )
+    except (OSError, ValueError, pa.ArrowException) as exc:
+        raise _unreadable(segment, path, exc) from exc
+
+
+def _unreadable(segment: Segment, path: Path, exc: Exception) -> ExecutionError:
+    where = Where(topic=segment.topic, partition=segment.partition, offset=segment.first_offset)
+    if isinstance(exc, FileNotFoundError):
+        return DataLossError(
+            f"the segment {path} is gone",
+            hint="Restore the file, or have the app start after its offsets.",
+            where=where,
+        )
+    return CorruptSegmentError(
+        f"cannot read {path}: {exc}", hint="Restore the file from a copy.", where=where
+    )

@@ -1,0 +1,95 @@
+"""The segment: a run of rows of one partition, in one file that never changes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from hashlib import blake2b
+
+__all__ = ("Segment", "Staged", "producer_hash")
+
+_SEGMENT = re.compile(r"(\d{20})-(\d+)-(\d+)-([0-9a-f]{16})-(\d+)\.parquet")
+_STAGED = re.compile(r"[0-9a-f]+-(\d+)-(\d+)\.parquet")
+
+
+def producer_hash(producer: str) -> str:
+    """Return the 16 hexadecimal digits that stand for a producer in file names."""
+    return blake2b(producer.encode(), digest_size=8).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """
+    One published file of a partition: offsets from `first_offset`, `count` of them.
+
+    All of it stands in the file's name, so planning opens no file, and the name alone
+    takes a segment to another process (`parse`).
+
+    Args:
+        topic: The topic's name.
+        partition: The partition's number.
+        first_offset: Offset of the first row; row i has `first_offset + i`.
+        count: Number of rows, at least 1.
+        max_timestamp: The greatest timestamp, milliseconds since the epoch.
+        producer: `producer_hash` of who wrote it.
+        batch: The producer's number for it; a pair of both is published once.
+    """
+
+    topic: str
+    partition: int
+    first_offset: int
+    count: int
+    max_timestamp: int
+    producer: str
+    batch: int
+
+    @property
+    def end_offset(self) -> int:
+        """The offset after the last row."""
+        return self.first_offset + self.count
+
+    @property
+    def name(self) -> str:
+        """The file's name; names sort as offsets do."""
+        return (
+            f"{self.first_offset:020d}-{self.count}-{self.max_timestamp}"
+            f"-{self.producer}-{self.batch}.parquet"
+        )
+
+    @staticmethod
+    def parse(topic: str, partition: int, name: str) -> Segment | None:
+        """Read a file's name; None when it is not a segment's."""
+        found = _SEGMENT.fullmatch(name)
+        if found is None:
+            return None
+        first, count, latest, producer, batch = found.groups()
+        return Segment(topic, partition, int(first), int(count), int(latest), producer, int(batch))
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """
+    A complete file that is not visible yet: what publishing it needs to know.
+
+    Args:
+        attempt: Hexadecimal digits that no other attempt has.
+        count: Number of rows.
+        max_timestamp: The greatest timestamp, milliseconds since the epoch.
+    """
+
+    attempt: str
+    count: int
+    max_timestamp: int
+
+    @property
+    def name(self) -> str:
+        """The file's name below the partition's staging directory."""
+        return f"{self.attempt}-{self.count}-{self.max_timestamp}.parquet"
+
+    @staticmethod
+    def parse(name: str) -> Staged | None:
+        """Read a file's name; None when it is not a staged segment's."""
+        found = _STAGED.fullmatch(name)
+        if found is None:
+            return None
+        return Staged(name.partition("-")[0], int(found[1]), int(found[2]))

@@ -1,0 +1,282 @@
+"""Questions to a Kafka cluster, and requests to change its topics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from kstreams.errors import UnknownTopicError
+from kstreams.kafka.client_options import ClientOptions
+from kstreams.kafka.connection import AdminConnection
+from kstreams.kafka.librdkafka import (
+    EARLIEST,
+    LATEST,
+    ConfigResource,
+    IsolationLevel,
+    NewTopic,
+    OffsetSpec,
+    TopicCollection,
+    TopicPartition,
+)
+
+__all__ = ("KafkaAdmin", "TopicDescription")
+
+_INTERNAL = frozenset({"__consumer_offsets", "__share_group_state", "__transaction_state"})
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDescription:
+    """
+    A topic as the cluster has it.
+
+    Attributes:
+        name: The topic's name.
+        partitions: How many partitions it has.
+        replication_factor: On how many brokers each partition is.
+        config: Every setting in force by name, defaults included, as text.
+
+    """
+
+    name: str
+    partitions: int
+    replication_factor: int
+    config: Mapping[str, str]
+
+
+class KafkaAdmin:
+    """
+    A client for questions and requests that concern whole topics.
+
+    Implements `kstreams.connection.TopicAdmin`, and more; `Kafka.admin` opens it.
+    Driver side. Every call is answered or fails within the time-out; it may be
+    repeated, and any thread may make it. The client connects at the first call.
+
+    Args:
+        options: librdkafka's options, `bootstrap.servers` among them, as
+            `Kafka.client_options` makes them.
+        timeout: How long one request may take.
+
+    Raises:
+        KafkaOptionsError: librdkafka does not know an option or its value.
+
+    """
+
+    def __init__(
+        self, options: Mapping[str, str], *, timeout: timedelta = timedelta(seconds=20)
+    ) -> None:
+        self._link = AdminConnection(ClientOptions(options), timeout)
+        self._client = self._link.client
+
+    def __repr__(self) -> str:
+        return f"KafkaAdmin({self._link.options!r})"
+
+    def topics(self, *, internal: bool = False) -> tuple[str, ...]:
+        """
+        Return the names of the topics that this client may see, sorted.
+
+        Args:
+            internal: Whether to include Kafka's own topics.
+
+        Raises:
+            BrokerUnavailableError: No broker answers.
+
+        """
+        found = self._link.attempt(lambda: self._client.list_topics(timeout=self._link.timeout_s))
+        return tuple(sorted(name for name in found.topics if internal or name not in _INTERNAL))
+
+    def partition_count(self, topic: str) -> int:
+        """
+        Return how many partitions a topic has.
+
+        Raises:
+            UnknownTopicError: The topic does not exist; it is never created.
+            BrokerUnavailableError: No broker answers.
+
+        """
+        return len(self._describe([topic])[topic])
+
+    def partition_counts(self, topics: Iterable[str]) -> dict[str, int]:
+        """
+        Return the partition count of each topic, in the order given.
+
+        Raises:
+            UnknownTopicError: A topic does not exist; it is never created.
+            BrokerUnavailableError: No broker answers.
+
+        """
+        return {name: len(parts) for name, parts in self._describe(topics).items()}
+
+    def describe(self, topic: str) -> TopicDescription:
+        """
+        Return the size and the settings of a topic.
+
+        Raises:
+            UnknownTopicError: The topic does not exist.
+            BrokerUnavailableError: No broker answers.
+            KafkaRequestError: This client may not read the settings.
+
+        """
+        partitions = self._describe([topic])[topic]
+        resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
+        entries = self._link.ask(
+            lambda: self._client.describe_configs([resource], request_timeout=self._link.timeout_s),
+            topic,
+        )[resource]
+        return TopicDescription(
+            name=topic,
+            partitions=len(partitions),
+            replication_factor=len(partitions[0].replicas),
+            config={
+                name: entry.value
+                for name, entry in sorted(entries.items())
+                if entry.value is not None
+            },
+        )
+
+    def beginning_offsets(self, topic: str) -> dict[int, int]:
+        """
+        Return the first offset that each partition still has, by partition.
+
+        Raises:
+            UnknownTopicError: The topic does not exist.
+            BrokerUnavailableError: No broker answers.
+
+        """
+        return self._offsets(topic, EARLIEST)
+
+    def end_offsets(self, topic: str, *, committed: bool = True) -> dict[int, int]:
+        """
+        Return the offset after the last record of each partition, by partition.
+
+        Args:
+            topic: The topic's name.
+            committed: Whether to stop before the first open transaction, as a
+                consumer with `isolation.level=read_committed` does: the library's
+                own readers read no further.
+
+        Raises:
+            UnknownTopicError: The topic does not exist.
+            BrokerUnavailableError: No broker answers.
+
+        """
+        return self._offsets(topic, LATEST, committed=committed)
+
+    def offsets_at(self, topic: str, timestamp_ms: int) -> dict[int, int]:
+        """
+        Return the first offset at or after a time, for each partition.
+
+        Where a partition has no such record it is the partition's end offset.
+
+        Args:
+            topic: The topic's name.
+            timestamp_ms: Milliseconds since the epoch, compared with the
+                records' own timestamps.
+
+        Raises:
+            UnknownTopicError: The topic does not exist.
+            BrokerUnavailableError: No broker answers.
+
+        """
+        # The end is asked first: a record that arrives in between then counts as after it.
+        ends = self.end_offsets(topic)
+        found = self._offsets(topic, OffsetSpec.for_timestamp(timestamp_ms))
+        return {
+            partition: end if found.get(partition, -1) < 0 else found[partition]
+            for partition, end in ends.items()
+        }
+
+    def create(
+        self,
+        topic: str,
+        partitions: int,
+        *,
+        replication_factor: int = -1,
+        config: Mapping[str, str] | None = None,
+    ) -> None:
+        """
+        Create a topic and wait until all its partitions have a leader.
+
+        Args:
+            topic: The topic's name.
+            partitions: How many partitions, at least 1.
+            replication_factor: On how many brokers each partition is; -1 is the
+                cluster's default.
+            config: Settings by Kafka's names. Note that under the default
+                `retention.ms` the broker deletes records with old event times:
+                `-1` keeps them.
+
+        Raises:
+            TopicExistsError: The topic exists, whatever its size.
+            KafkaRequestError: The cluster refuses the name, a number or a setting.
+            BrokerUnavailableError: No broker answers, or no leader came in time.
+
+        """
+        wanted = NewTopic(topic, partitions, replication_factor, config=dict(config or {}))
+        self._link.ask(
+            lambda: self._client.create_topics(
+                [wanted],
+                operation_timeout=self._link.timeout_s,
+                request_timeout=self._link.timeout_s,
+            ),
+            topic,
+        )
+        self._link.wait_until(
+            lambda: self._has_leaders(topic, partitions), f"topic {topic!r} got no leaders"
+        )
+
+    def delete(self, topic: str) -> None:
+        """
+        Delete a topic with its records and wait until it is gone.
+
+        Raises:
+            UnknownTopicError: The topic does not exist.
+            KafkaRequestError: The cluster refuses.
+            BrokerUnavailableError: No broker answers.
+
+        """
+        self._link.ask(
+            lambda: self._client.delete_topics(
+                [topic],
+                operation_timeout=self._link.timeout_s,
+                request_timeout=self._link.timeout_s,
+            ),
+            topic,
+        )
+        self._link.wait_until(lambda: topic not in self.topics(), f"topic {topic!r} is still there")
+
+    def close(self) -> None:
+        """Do nothing: the client ends with its last reference, whichever thread holds it."""
+
+    def _describe(self, topics: Iterable[str]) -> dict[str, list[Any]]:
+        names = list(dict.fromkeys(topics))
+        if not names:
+            return {}
+        futures = self._link.attempt(
+            lambda: self._client.describe_topics(
+                TopicCollection(names), request_timeout=self._link.timeout_s
+            )
+        )
+        return {name: self._link.result(futures[name], name).partitions for name in names}
+
+    def _offsets(self, topic: str, spec: OffsetSpec, *, committed: bool = False) -> dict[int, int]:
+        asked = {
+            TopicPartition(topic, partition): spec
+            for partition in range(self.partition_count(topic))
+        }
+        level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+        answers = self._link.ask(
+            lambda: self._client.list_offsets(
+                asked, isolation_level=level, request_timeout=self._link.timeout_s
+            ),
+            topic,
+        )
+        return {at.partition: answer.offset for at, answer in answers.items()}
+
+    def _has_leaders(self, topic: str, partitions: int) -> bool:
+        try:
+            known = self._describe([topic])[topic]
+        except UnknownTopicError:
+            return False
+        return len(known) == partitions and all(part.leader is not None for part in known)

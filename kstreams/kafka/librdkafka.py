@@ -1,0 +1,51 @@
+"""
+The Python client of librdkafka, in one place.
+
+Other modules import its names from here, so that a missing extra is told in
+one way, and so that what its stubs get wrong is mended once.
+"""
+
+from __future__ import annotations
+
+try:
+    from confluent_kafka import (
+        Consumer,
+        IsolationLevel,
+        KafkaError,
+        KafkaException,
+        Message,
+        Producer,
+        TopicCollection,
+        TopicPartition,
+    )
+    from confluent_kafka.admin import (
+        AdminClient,
+        ConfigResource,  # pyright: ignore[reportPrivateImportUsage] # public by its documentation
+        NewTopic,  # pyright: ignore[reportPrivateImportUsage] # likewise
+        OffsetSpec,  # pyright: ignore[reportPrivateImportUsage] # likewise
+    )
+except ImportError as exc:
+    raise ImportError(
+        "talking to Kafka needs confluent-kafka: pip install 'kstreams-spark[kafka]'"
+    ) from exc
+
+__all__ = (
+    "EARLIEST",
+    "LATEST",
+    "AdminClient",
+    "ConfigResource",
+    "Consumer",
+    "IsolationLevel",
+    "KafkaError",
+    "KafkaException",
+    "Message",
+    "NewTopic",
+    "OffsetSpec",
+    "Producer",
+    "TopicCollection",
+    "TopicPartition",
+)
+
+# The stubs leave these two untyped.
+EARLIEST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call, assignment, unused-ignore]
+LATEST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call, assignment, unused-ignore]

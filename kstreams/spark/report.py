@@ -1,0 +1,49 @@
+"""What an app tells its watchers: states and committed batches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from kstreams.state.traffic import Traffic
+
+__all__ = ("AppState", "BatchReport")
+
+
+class AppState(Enum):
+    """The life of an app, in order; `FAILED` may follow any but `STOPPED`."""
+
+    CREATED = "created"
+    STARTING = "starting"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class BatchReport:
+    """One committed batch of one query.
+
+    Attributes:
+        query: The query's name.
+        batch: Spark's batch id.
+        records: How many records its tasks processed, each stage counted.
+        source_records: How many of them came from topics.
+        dropped: How many were dropped, by reason.
+        published: How many segments became visible.
+        seconds: From the call of the batch to the end of its commit.
+        backlog: How many records of embedded topics wait to be planned; 0 on Kafka.
+        log: What its tasks, and the driver since its last report, asked of the durable log.
+    """
+
+    query: str
+    batch: int
+    records: int
+    source_records: int = 0
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    published: int = 0
+    seconds: float = 0.0
+    backlog: int = 0
+    log: Traffic = field(default_factory=Traffic)

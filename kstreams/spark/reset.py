@@ -1,0 +1,246 @@
+"""
+Begin an app anew: remove its checkpoint and its local state, all or nothing.
+
+Needs neither a JVM nor the topology. Read `reset` first; `survey` tells beforehand what
+it would remove.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from uuid import uuid4
+
+from kstreams.checkpoint.checkpoint import checkpoint_path
+from kstreams.checkpoint.lock import CheckpointLock
+from kstreams.embedded.files import sync_directory
+from kstreams.errors import CheckpointMismatchError, ExecutionError, NoCheckpointError
+from kstreams.state.local import local_home
+from kstreams.state.working import StateBackend
+
+__all__ = ("Leftover", "Survey", "reset", "survey")
+
+_DESCRIPTION = "app.json"
+_BARE = re.compile(r"lock|\.app-\d+\.json|\.probe-[0-9a-f]+")
+"""What may stand in a checkpoint that was never finished."""
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A directory that a reset removes, with the bytes and files in it."""
+
+    path: Path
+    size_bytes: int
+    files: int
+
+
+@dataclass(frozen=True)
+class Survey:
+    """
+    What a reset removes.
+
+    Attributes:
+        app_id: The app.
+        checkpoint: Its checkpoint: offsets, commits and durable state. None when only
+            what an interrupted reset has left is to be removed.
+        local: Working copies of its state on this machine.
+        interrupted: What resets have left behind that did not come to their end.
+    """
+
+    app_id: str
+    checkpoint: Leftover | None
+    local: tuple[Leftover, ...]
+    interrupted: tuple[Leftover, ...]
+
+    @property
+    def leftovers(self) -> tuple[Leftover, ...]:
+        """All that is removed, the checkpoint first."""
+        first = () if self.checkpoint is None else (self.checkpoint,)
+        return (*first, *self.local, *self.interrupted)
+
+
+def survey(
+    app_id: str, *, checkpoint: str | Path | None = None, state: StateBackend | None = None
+) -> Survey:
+    """
+    Return what `reset` would remove, and remove nothing.
+
+    Args:
+        app_id: The app's id.
+        checkpoint: Its directory; `.kstreams/<app_id>` by default, as for `App`.
+        state: The backend that the app was given, if it names a directory of its own.
+
+    Raises:
+        NoCheckpointError: There is nothing to remove.
+        CheckpointMismatchError: The directory is another app's, or no checkpoint at all.
+        AppLockedError: An app runs on it; stop it first.
+    """
+    path = checkpoint_path(app_id, checkpoint)
+    leftovers = tuple(_interrupted(path))
+    if not path.exists():
+        if not leftovers:
+            raise _missing(app_id, path)
+        return Survey(app_id, None, _local(app_id, leftovers, state), _measured(leftovers))
+    _check(app_id, path)
+    lock = CheckpointLock(path)
+    lock.acquire()
+    lock.release()
+    local = _local(app_id, (path, *leftovers), state)
+    return Survey(app_id, _measure(path), local, _measured(leftovers))
+
+
+def reset(
+    app_id: str, *, checkpoint: str | Path | None = None, state: StateBackend | None = None
+) -> Survey:
+    """
+    Remove an app's checkpoint and its working state on this machine.
+
+    The app then begins anew: it reads its input from each source's start. Output topics
+    stay as they are. The checkpoint is renamed in one step before anything in it is
+    deleted: a reset that is killed leaves either the whole checkpoint or none, and the
+    next one removes the rest. Objects of a state log elsewhere (`log=S3(...)`) stay.
+
+    Args:
+        app_id: The app's id.
+        checkpoint: Its directory; `.kstreams/<app_id>` by default, as for `App`.
+        state: The backend that the app was given, if it names a directory of its own.
+
+    Returns:
+        What was removed.
+
+    Raises:
+        NoCheckpointError: There is nothing to remove.
+        CheckpointMismatchError: The directory is another app's, or no checkpoint at all.
+        AppLockedError: An app runs on it; stop it first.
+        ExecutionError: The disk refuses; call again when it does not.
+
+    Source: Kafka's `kafka-streams-application-reset.sh` with `KafkaStreams#cleanUp`;
+    there are no internal topics to delete here.
+    """
+    found = survey(app_id, checkpoint=checkpoint, state=state)
+    path = checkpoint_path(app_id, checkpoint)
+    try:
+        if found.checkpoint is None:
+            _remove(found)
+            return found
+        lock = CheckpointLock(path)
+        lock.acquire()
+        try:
+            aside = path.with_name(f".{path.name}.reset-{uuid4().hex[:12]}")
+            path.rename(aside)
+            sync_directory(path.parent)
+            _remove(found, aside)
+        finally:
+            lock.release()
+    except OSError as exc:
+        raise ExecutionError(
+            f"cannot remove {exc.filename or path}: {exc.strerror}",
+            hint="what is left is removed by the next reset.",
+        ) from exc
+    return found
+
+
+def _missing(app_id: str, path: Path) -> NoCheckpointError:
+    siblings = sorted(file.parent.name for file in path.parent.glob(f"*/{_DESCRIPTION}"))
+    near = get_close_matches(path.name, siblings, n=1)
+    if near:
+        hint = f"did you mean {near[0]!r}?"
+    elif siblings:
+        hint = f"there are: {', '.join(siblings[:10])}."
+    else:
+        hint = "name its directory with `checkpoint` if it is not below .kstreams/."
+    return NoCheckpointError(f"app {app_id!r} has no checkpoint at {path}", hint=hint)
+
+
+def _check(app_id: str, path: Path) -> None:
+    """Refuse to remove what is not this app's checkpoint."""
+    if not path.is_dir():
+        raise CheckpointMismatchError(f"{path} is no directory")
+    if not (path / _DESCRIPTION).exists():
+        strange = sorted(p.name for p in path.iterdir() if not _BARE.fullmatch(p.name))
+        if strange:
+            raise CheckpointMismatchError(
+                f"{path} is no checkpoint: it has {', '.join(strange[:5])}, but no {_DESCRIPTION}",
+                hint="nothing was removed; delete the directory yourself if you are sure.",
+            )
+        return
+    owner = _described(path).get("app")
+    if owner != app_id:
+        raise CheckpointMismatchError(
+            f"checkpoint {str(path)!r} belongs to app {owner!r}, not to {app_id!r}",
+            hint=f"reset {owner!r}, or name the directory of {app_id!r} with `checkpoint`.",
+        )
+
+
+def _described(path: Path) -> dict[str, object]:
+    try:
+        found = json.loads((path / _DESCRIPTION).read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _interrupted(path: Path) -> Iterator[Path]:
+    pattern = re.compile(rf"\.{re.escape(path.name)}\.reset-[0-9a-f]{{12}}")
+    if path.parent.is_dir():
+        yield from sorted(p for p in path.parent.iterdir() if pattern.fullmatch(p.name))
+
+
+def _local(
+    app_id: str, checkpoints: tuple[Path, ...], state: StateBackend | None
+) -> tuple[Leftover, ...]:
+    """Return the working directories of these lives of the checkpoint, on this machine."""
+    lives = [
+        str(found["incarnation"]) for c in checkpoints if "incarnation" in (found := _described(c))
+    ]
+    homes = [local_home(state, app_id, life) for life in lives]
+    return _measured(tuple(home for home in homes if home.is_dir()))
+
+
+def _measured(paths: tuple[Path, ...]) -> tuple[Leftover, ...]:
+    return tuple(_measure(path) for path in paths)
+
+
+def _measure(path: Path) -> Leftover:
+    size = count = 0
+    for folder, _, files in os.walk(path):
+        for name in files:
+            try:
+                size += os.lstat(os.path.join(folder, name)).st_size  # noqa: PTH118  # many files
+            except FileNotFoundError:
+                continue
+            count += 1
+    return Leftover(path, size, count)
+
+
+def _remove(found: Survey, *renamed: Path) -> None:
+    """Delete local state first: the checkpoint's description tells where it is."""
+    for leftover in found.local:
+        _delete(leftover.path)
+        _remove_if_empty(leftover.path.parent)
+    for path in (*renamed, *(leftover.path for leftover in found.interrupted)):
+        for child in path.iterdir():
+            if child.name != _DESCRIPTION and child.is_dir():
+                _delete(child)
+        _delete(path)
+
+
+def _delete(path: Path) -> None:
+    try:
+        shutil.rmtree(path)
+    except FileNotFoundError:
+        if path.exists():  # something in it went away meanwhile
+            shutil.rmtree(path)
+
+
+def _remove_if_empty(path: Path) -> None:
+    try:
+        path.rmdir()
+    except OSError:
+        return

@@ -1,0 +1,118 @@
+"""The Spark session an app runs on: the user's, or one made here that needs no setting up."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from uuid import uuid4
+
+from pyspark.sql import SparkSession
+
+from kstreams.errors import CompileError
+from kstreams.kafka.client_options import SPARK_REDACTION_REGEX
+from kstreams.spark.java import java_home
+
+__all__ = ("app_session", "check_shared", "is_local", "query_session")
+
+_DEFAULTS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.memory": "1g",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.log.level": "ERROR",
+    "spark.redaction.regex": SPARK_REDACTION_REGEX,
+}
+
+_QUERY = {
+    # Chained stages are refused otherwise; each keeps its own pointers, so it is safe here.
+    "spark.sql.streaming.unsupportedOperationCheck": "false",
+    # State files named by attempt: a late attempt cannot overwrite the winner's pointer.
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.streaming.pollingDelay": "25ms",
+    "spark.sql.streaming.minBatchesToRetain": "10",
+    # The file source never forgets a plan's name, and writes all of them anew this often.
+    "spark.sql.streaming.fileSource.log.compactInterval": "100",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
+    "spark.sql.adaptive.enabled": "false",
+}
+
+
+def app_session(app: str, *, config: Mapping[str, str], jars: tuple[str, ...] = ()) -> SparkSession:
+    """Return the running session, or make one.
+
+    A session of the user's, or of `spark-submit`, is taken as it is. Otherwise Java is
+    found (`kstreams.spark.java`) and Spark runs in this process on all cores, unless
+    `config` or the environment say otherwise.
+
+    Args:
+        app: Name for Spark's own pages.
+        config: Spark's settings for a session made here.
+        jars: Jars that a session made here gets, the Kafka connector's for one.
+    """
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        return running
+    builder = SparkSession.builder.appName(app)
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        os.environ["JAVA_HOME"] = str(java_home())
+        builder = builder.master("local[*]")
+        for name, value in _DEFAULTS.items():
+            builder = builder.config(name, value)
+        if jars:
+            builder = builder.config("spark.jars", ",".join(jars))
+    for name, value in config.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def query_session(session: SparkSession, *, partitions: int) -> SparkSession:
+    """Return a session of the same context with the settings of one query.
+
+    Args:
+        session: The app's.
+        partitions: Number of shuffle partitions; Spark fixes it with the checkpoint.
+    """
+    own = session.newSession()
+    for name, value in _QUERY.items():
+        own.conf.set(name, value)
+    own.conf.set("spark.sql.shuffle.partitions", str(partitions))
+    return own
+
+
+def is_local(session: SparkSession) -> bool:
+    """Tell whether the executors are this very process."""
+    master = session.sparkContext.master or ""
+    return master == "local" or master.startswith("local[")
+
+
+def check_shared(session: SparkSession, checkpoint: Path) -> None:
+    """Make sure that executors see the checkpoint directory that the driver sees.
+
+    Raises:
+        CompileError: They do not.
+    """
+    probe = checkpoint / f".probe-{uuid4().hex}"
+    probe.write_text("")
+    path = str(probe)
+
+    def look(_: Iterable[int]) -> Iterable[bool]:
+        yield Path(path).exists()
+
+    try:
+        width = session.sparkContext.defaultParallelism
+        seen = session.sparkContext.parallelize(range(width), width).mapPartitions(look).collect()
+    finally:
+        probe.unlink()
+    if not all(seen):
+        raise CompileError(
+            f"checkpoint {str(checkpoint)!r} is not on a file system that all executors share",
+            hint="put it on a shared mount: App(..., checkpoint='/mnt/shared/...')",
+        )

@@ -1,0 +1,85 @@
+"""The worker's side of a connection: read planned slices, write what tasks give out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kstreams.graph.topology import PartitionGroup
+from kstreams.partitioner import Murmur2Partitioner, Partitioner
+from kstreams.task.outputs import TaskOutput
+from kstreams.task.queues import Queue
+
+__all__ = ("SinkWriter", "by_partition", "by_topic", "outputs_of")
+
+
+class SinkWriter(Protocol):
+    """Writes a task's output to topics; picklable, opened in the worker when first used."""
+
+    def read_slice(self, data: Sequence[Any]) -> Queue:
+        """Read one slice of a plan (`Slice.to_json`)."""
+        ...
+
+    def write(
+        self, output: TaskOutput, group: PartitionGroup, *, producer: str, batch: int
+    ) -> list[list[Any]]:
+        """Write a batch's output, durably, before the batch is committed.
+
+        Args:
+            output: What the task gave out.
+            group: Its group, for the partitioners of the sinks.
+            producer: Id of the task in this life of the checkpoint.
+            batch: Spark's batch id.
+
+        Returns:
+            What the driver must publish after the commit: topic, partition, staged name,
+            producer. Empty where writing alone makes rows visible.
+        """
+        ...
+
+
+def outputs_of(
+    output: TaskOutput, group: PartitionGroup
+) -> Iterator[tuple[str, Partitioner, pa.Table]]:
+    """Yield each sink's and dead-letter topic's name, partitioner and table."""
+    partitioners: dict[str, Partitioner] = {
+        node.name: found
+        for node in group.sinks
+        if (found := getattr(node.target, "partitioner", None)) is not None
+    }
+    for name, table in output.sinks.items():
+        yield name, partitioners[name], table
+    for topic, table in output.dead_letters.items():
+        yield f"dead-letter:{topic}", Murmur2Partitioner(), table
+
+
+def by_topic(table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+    """Divide a sink's table by topic, keeping the order in each."""
+    topics = table.column("topic").unique().to_pylist()
+    for topic in topics:
+        same = len(topics) == 1
+        yield topic, table if same else table.filter(pc.equal(table.column("topic"), topic))
+
+
+def by_partition(
+    table: pa.Table, partitioner: Partitioner, partitions: int
+) -> Iterator[tuple[int, pa.Table]]:
+    """Divide rows by partition, keeping the order in each; null keys are spread by row."""
+    for partition in np.unique(targets := targets_of(table, partitioner, partitions)).tolist():
+        yield partition, table.filter(pa.array(targets == partition))
+
+
+def targets_of(
+    table: pa.Table, partitioner: Partitioner, partitions: int
+) -> np.ndarray[Any, np.dtype[np.int32]]:
+    """Return each row's partition; rows of null key go round."""
+    keys = table.column("key").combine_chunks()
+    targets = partitioner.partition_batch(keys, partitions)
+    if keys.null_count:
+        rows = np.arange(table.num_rows, dtype=np.int32) % partitions
+        targets = np.where(targets < 0, rows, targets)
+    return targets

@@ -1,0 +1,51 @@
+"""What a Python worker keeps between tasks, and how it finds the user's modules."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import sys
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import Any
+
+__all__ = ("add_archives", "drop_spark_archives", "load_once")
+
+_SPARK_ARCHIVE = re.compile(r"(pyspark\.zip|py4j-[^/]*\.zip|spark-core_[^/]*\.jar)$")
+_loaded: dict[str, Any] = {}
+
+
+def drop_spark_archives() -> None:
+    """Take Spark's own archives off the import path of this worker.
+
+    A reused worker spends 60-130 ms of every task in `importlib.invalidate_caches()`,
+    which reads the directories of all archives on the path anew. Where pyspark is
+    installed otherwise, as pip does, they are not needed.
+    """
+    kept = [entry for entry in sys.path if not _SPARK_ARCHIVE.search(entry)]
+    if len(kept) == len(sys.path) or PathFinder.find_spec("pyspark", kept) is None:
+        return
+    sys.path[:] = kept
+    for entry in [e for e in sys.path_importer_cache if _SPARK_ARCHIVE.search(e)]:
+        del sys.path_importer_cache[entry]
+
+
+def add_archives(names: tuple[str, ...]) -> None:
+    """Put the user's packages, unpacked by Spark on this executor, on the import path."""
+    if not names:
+        return
+    from pyspark import SparkFiles  # noqa: PLC0415  # the worker's own, ready by now
+
+    root = Path(SparkFiles.getRootDirectory())
+    for name in names:
+        entry = str(root / name)
+        if entry not in sys.path:
+            sys.path.insert(0, entry)
+
+
+def load_once(digest: str, data: bytes) -> Any:  # noqa: ANN401  # whatever was pickled
+    """Unpickle, once a worker for the same digest."""
+    found = _loaded.get(digest)
+    if found is None:
+        found = _loaded[digest] = pickle.loads(data)  # the driver's own
+    return found
