@@ -1,0 +1,247 @@
+"""What a changed topology means for the state that is there: the plan of an upgrade."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.migration import Migration
+from kstreams.graph.topology import Topology
+
+__all__ = ("Orders", "StoreChange", "UpgradePlan", "Verdict", "plan_upgrade")
+
+
+class Verdict(str, Enum):
+    """What becomes of a store."""
+
+    SAME = "same"
+    NEW = "new"
+    REMOVED = "removed"
+    CHANGED = "changed"
+    REROUTED = "rerouted"
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What is to be done with stores that a change would empty or misread.
+
+    Args:
+        migrate: By the name of a store in the new topology, where its contents come from.
+        reset: Stores whose old contents are to be dropped.
+    """
+
+    migrate: Mapping[str, Migration[Any, Any]]
+    reset: frozenset[str]
+
+
+@dataclass(frozen=True)
+class StoreChange:
+    """One store's part of a plan.
+
+    Args:
+        store: Its name.
+        verdict: What the change is.
+        detail: Before and after, in words.
+        action: `keep`, `begin empty`, `drop`, `migrate`; empty where it has to be told.
+    """
+
+    store: str
+    verdict: Verdict
+    detail: str = ""
+    action: str = ""
+
+    def __str__(self) -> str:
+        """Return a line of the plan."""
+        text = f"store {self.store!r}: {self.verdict.value}"
+        text += f" ({self.detail})" if self.detail else ""
+        return f"{text}: {self.action or 'TELL WHAT TO DO'}"
+
+
+@dataclass(frozen=True)
+class UpgradePlan:
+    """What starting a topology on a checkpoint would do.
+
+    Args:
+        stores: By name.
+        notes: Other changes, which touch no state.
+        problems: What keeps the topology from starting.
+    """
+
+    stores: tuple[StoreChange, ...]
+    notes: tuple[str, ...]
+    problems: tuple[str, ...]
+
+    def lines(self) -> Iterator[str]:
+        """Yield the plan as text."""
+        yield from map(str, self.stores)
+        yield from self.notes
+
+
+def plan_upgrade(
+    checkpoint: Checkpoint, topology: Topology, tasks: Mapping[str, int], orders: Orders
+) -> UpgradePlan:
+    """Compare a topology with what a checkpoint has.
+
+    Args:
+        checkpoint: What is there.
+        topology: What is to run.
+        tasks: Number of its tasks by group.
+        orders: What the user wants done. Orders for stores that need nothing are passed
+            over, so that they may stay in the program.
+    """
+    return _Planner(checkpoint, topology, tasks, orders).plan()
+
+
+class _Planner:
+    def __init__(
+        self, checkpoint: Checkpoint, topology: Topology, tasks: Mapping[str, int], orders: Orders
+    ) -> None:
+        self._checkpoint = checkpoint
+        self._topology = topology
+        self._tasks = tasks
+        self._orders = orders
+        self._old = checkpoint.stores()
+        self._shape = topology.shape()
+        self._read = {m.old.name for m in orders.migrate.values()}
+
+    def plan(self) -> UpgradePlan:
+        new = {s.name: (g.name, s.schema()) for g in self._topology.groups for s in g.stores}
+        stores = tuple(self._change(name, new) for name in sorted({*self._old, *new}))
+        problems = [self._problem(change) for change in stores if not change.action]
+        problems += self._unknown(new)
+        problems += self._mergers(new)
+        return UpgradePlan(stores, tuple(self._notes()), tuple(problems))
+
+    def _change(self, name: str, new: Mapping[str, tuple[str, Any]]) -> StoreChange:
+        verdict, detail = self._verdict(name, new)
+        told = name in self._orders.reset
+        match verdict:
+            case Verdict.SAME:
+                action = "keep"
+            case Verdict.NEW:
+                action = "migrate" if name in self._orders.migrate else "begin empty"
+            case Verdict.REMOVED:
+                action = "drop" if told or name in self._read else ""
+            case Verdict.CHANGED if name in self._orders.migrate:
+                action = "migrate"
+            case _:
+                action = "begin empty" if told else ""
+        return StoreChange(name, verdict, detail, action)
+
+    def _verdict(self, name: str, new: Mapping[str, tuple[str, Any]]) -> tuple[Verdict, str]:
+        if name not in self._old:
+            return Verdict.NEW, ""
+        if name not in new:
+            return Verdict.REMOVED, ""
+        (old_group, old_schema), (group, schema) = self._old[name], new[name]
+        before, now = self._checkpoint.tasks.get(old_group), self._tasks[group]
+        if before != now:
+            return Verdict.REROUTED, f"{before} partitions before, now {now}"
+        old_routes = _routes(self._checkpoint.shape[old_group])
+        if not old_routes <= (routes := _routes(self._shape[group])):
+            return (
+                Verdict.REROUTED,
+                f"keys were routed by {_listed(old_routes)}, now by {_listed(routes)}",
+            )
+        if old_schema != schema:
+            return Verdict.CHANGED, _difference(old_schema, schema)
+        return Verdict.SAME, ""
+
+    def _problem(self, change: StoreChange) -> str:
+        name = change.store
+        match change.verdict:
+            case Verdict.REMOVED:
+                return (
+                    f"store {name!r} is in the topology no more: its contents would be lost "
+                    f"(drop them with reset={{{name!r}}}; if it was renamed, "
+                    f"migrate={{<new name>: Migration(<old definition>)}})"
+                )
+            case Verdict.REROUTED:
+                return (
+                    f"store {name!r}: {change.detail}: keys would look for their values in other "
+                    f"tasks (go back, or begin it empty with reset={{{name!r}}})"
+                )
+            case _:
+                return (
+                    f"store {name!r} would be misread: {change.detail} "
+                    f"(convert it with migrate={{{name!r}: Migration(<old definition>, "
+                    f"<function>)}}, or begin it empty with reset={{{name!r}}})"
+                )
+
+    def _unknown(self, new: Mapping[str, Any]) -> Iterator[str]:
+        for name, migration in sorted(self._orders.migrate.items()):
+            old = migration.old
+            if name not in new:
+                yield f"migrate names {name!r}, which is no store of the topology"
+            elif old.name not in self._old and name not in self._old:
+                yield f"migrate fills {name!r} from {old.name!r}, which the checkpoint has not"
+            elif old.name in self._old and not self._done(name, new):
+                schema = self._old[old.name][1]
+                if schema != old.schema():
+                    yield (
+                        f"the old definition of store {old.name!r} in migrate is not what is "
+                        f"stored: {_difference(schema, old.schema())}"
+                    )
+        for name in sorted(self._orders.reset - {*new, *self._old}):
+            yield f"reset names {name!r}, which is no store, old or new"
+
+    def _done(self, name: str, new: Mapping[str, tuple[str, Any]]) -> bool:
+        return name in self._old and self._old[name][1] == new[name][1]
+
+    def _mergers(self, new: Mapping[str, tuple[str, Any]]) -> Iterator[str]:
+        """Refuse that stores of two groups come to lie in one."""
+        origins: dict[str, dict[str, str]] = {}
+        for name, (group, _) in sorted(new.items()):
+            migration = self._orders.migrate.get(name)
+            old = name if migration is None or self._done(name, new) else migration.old.name
+            if old in self._old and old not in self._orders.reset:
+                origins.setdefault(group, {})[self._old[old][0]] = old
+        for group, found in origins.items():
+            if len(found) > 1:
+                listed = ", ".join(f"{store!r} of group {old!r}" for old, store in found.items())
+                yield (
+                    f"group {group!r} would join the stores {listed}: their tasks have streams "
+                    "and times of their own (reset all but one of the groups' stores)"
+                )
+
+    def _notes(self) -> Iterator[str]:
+        old, new = self._checkpoint.shape, self._shape
+        for name in sorted({*old, *new}):
+            if name not in new:
+                yield f"group {name!r} is gone"
+            elif name not in old:
+                yield f"group {name!r} is new"
+            else:
+                yield from _part_notes(name, old[name], new[name])
+
+
+def _part_notes(group: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    for part, word in (("sources", "source topic"), ("entries", "repartition edge")):
+        for name in sorted({*old[part], *new[part]}):
+            if name not in new[part]:
+                yield f"{word} {name!r} of group {group!r} is gone"
+            elif name not in old[part]:
+                yield f"{word} {name!r} of group {group!r} is new"
+            elif old[part][name] != new[part][name]:
+                difference = _difference(old[part][name], new[part][name])
+                yield f"{word} {name!r} of group {group!r}: {difference}"
+
+
+def _routes(group: Mapping[str, Any]) -> set[tuple[str, str]]:
+    heads = (*group["sources"].values(), *group["entries"].values())
+    return {(head["key"], head["partitioner"]) for head in heads}
+
+
+def _listed(routes: set[tuple[str, str]]) -> str:
+    return ", ".join(f"{partitioner} of {key}" for key, partitioner in sorted(routes)) or "nothing"
+
+
+def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{part} was {old.get(part)}, now {new.get(part)}"
+        for part in sorted({*old, *new})
+        if old.get(part) != new.get(part)
+    )

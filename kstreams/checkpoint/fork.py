@@ -1,0 +1,170 @@
+"""Begin an app on a copy of another's savepoint; the original is left alone."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from uuid import uuid4
+
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.lock import CheckpointLock
+from kstreams.checkpoint.positions import positions_after
+from kstreams.checkpoint.savepoints import Savepoint, Savepoints
+from kstreams.clock import to_ms
+from kstreams.errors import SavepointError
+from kstreams.state.commits import SEED, Commit
+from kstreams.state.durable import checked_object
+from kstreams.state.objects import ObjectStore, ObjectStoreSettings
+from kstreams.state.pointer import ObjectRef, Pointer
+from kstreams.state.task_key import TaskKey
+
+__all__ = ("ForkSource", "copy_savepoint", "fork")
+
+_PARALLEL_COPIES = 8
+
+
+@dataclass(frozen=True)
+class ForkSource:
+    """What a fork begins on.
+
+    Args:
+        checkpoint: The checkpoint directory of the original.
+        savepoint: Name of its savepoint.
+        log: Where the original keeps its durable log; None is its checkpoint directory.
+        start: Begin reading at this time in every source, instead of at the offsets that
+            belong to the state: for topics that are not the original's own. What the state
+            holds already may then be counted again, or something be left out; only the
+            caller knows which time fits.
+    """
+
+    checkpoint: str | Path
+    savepoint: str
+    log: ObjectStoreSettings | None = None
+    start: datetime | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> ForkSource:
+        """Read `checkpoint directory@savepoint`.
+
+        Raises:
+            SavepointError: It is not of this form.
+        """
+        path, at, name = text.rpartition("@")
+        if not (path and at and name):
+            raise SavepointError(
+                f"{text!r} names no savepoint", hint="write <checkpoint directory>@<savepoint>"
+            )
+        return cls(path, name)
+
+    def __str__(self) -> str:
+        """Name checkpoint and savepoint."""
+        return f"{self.checkpoint}@{self.savepoint}"
+
+    def load(self) -> tuple[Savepoint, ObjectStore]:
+        """Return the savepoint, and the durable log that has its objects.
+
+        Raises:
+            NoCheckpointError: The directory is no checkpoint.
+            SavepointError: It has no such savepoint.
+        """
+        origin = Checkpoint.load(Path(self.checkpoint).absolute())
+        objects = (self.log or origin.log).open()
+        return Savepoints(origin, objects).load(self.savepoint), objects
+
+
+def fork(
+    source: ForkSource,
+    target: Path,
+    app: str,
+    *,
+    log: ObjectStoreSettings | None = None,
+) -> Checkpoint:
+    """Make a checkpoint that begins with a copy of a savepoint's state.
+
+    The copy shares nothing with the original, which may go on, be reset or be deleted. An
+    app on it begins with the state of the savepoint, and reads on from the offsets that
+    belong to it. Being killed half-way leaves no checkpoint: call again.
+
+    Args:
+        source: What to copy.
+        target: The new checkpoint directory.
+        app: Id of the app that is to run on it.
+        log: Durable log of that app; None is the new checkpoint directory.
+
+    Raises:
+        SavepointError: There is no such savepoint, or a checkpoint at `target` already.
+        StateCorruptError: The savepoint's objects are not what they were.
+        AppLockedError: An app runs on `target`.
+    """
+    lock = CheckpointLock(target)
+    lock.acquire()
+    try:
+        if (target / "app.json").exists():
+            raise SavepointError(
+                f"there is a checkpoint at {target} already",
+                hint="fork into a directory of its own",
+            )
+        return copy_savepoint(source, target, app, log=log)
+    finally:
+        lock.release()
+
+
+def copy_savepoint(
+    source: ForkSource, target: Path, app: str, *, log: ObjectStoreSettings | None = None
+) -> Checkpoint:
+    """Do the work of `fork`, for one who holds the lock of `target` and has seen it empty."""
+    savepoint, theirs = source.load()
+    ours = (log or Checkpoint.log_of(target)).open()
+    made = replace(
+        savepoint.checkpoint,
+        path=target,
+        app=app,
+        incarnation=uuid4().hex[:12],
+        generations={},
+        start_ms=to_ms(source.start) if source.start else None,
+        origin=str(source),
+    )
+    copier = _Copier(theirs, ours)
+    for query, commit in savepoint.commits.items():
+        seed = copier.seed(made, query, commit, offsets=source.start is None)
+        made.commits(query, ours).append(seed)
+    made.save()
+    return made
+
+
+class _Copier:
+    def __init__(self, source: ObjectStore, target: ObjectStore) -> None:
+        self._source = source
+        self._target = target
+
+    def seed(self, made: Checkpoint, query: str, commit: Commit, *, offsets: bool) -> Commit:
+        tasks: dict[str, str] = {}
+        for task, pointer in commit.pointers().items():
+            copied = self._copied(pointer, made.task_key(query, task))
+            meta = dict(pointer.meta)
+            if not offsets:
+                meta.pop("next", None)
+            tasks[task] = copied.with_meta(meta).to_json()
+        return Commit(
+            SEED,
+            made.incarnation,
+            commit.wall_ms,
+            tasks,
+            positions=positions_after(commit) if offsets else {},
+            fingerprint=commit.fingerprint,
+        )
+
+    def _copied(self, pointer: Pointer, task: TaskKey) -> Pointer:
+        def copy(ref: ObjectRef) -> ObjectRef:
+            name = task.prefix + ref.name.rpartition("/")[2]
+            self._target.put_if_absent(name, checked_object(self._source, ref))
+            return replace(ref, name=name)
+
+        with ThreadPoolExecutor(_PARALLEL_COPIES, "kstreams-fork") as pool:
+            return replace(
+                pointer,
+                snapshot=tuple(pool.map(copy, pointer.snapshot)),
+                deltas=tuple(pool.map(copy, pointer.deltas)),
+            )

@@ -1,0 +1,136 @@
+"""Carry a store's contents over into a store of another definition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from kstreams.errors import CheckpointMismatchError, ProcessingError
+from kstreams.state.expiring import ExpiringStore
+from kstreams.state.key_value import KeyValueStore
+from kstreams.state.overlay import Overlay
+from kstreams.state.session_store import SessionStore
+from kstreams.state.spec import StoreSpec
+from kstreams.state.timestamped_store import TimestampedStore
+from kstreams.state.window_store import WindowStore
+from kstreams.state.working import WorkingStore
+
+__all__ = ("Migration", "migrate_store")
+
+K = TypeVar("K")
+"""Type of the keys, old and new."""
+V = TypeVar("V")
+"""Type of the old values."""
+
+_ROWS_AT_ONCE = 10_000
+_Row = tuple[Any, tuple[int, ...], Any]
+
+
+@dataclass(frozen=True)
+class Migration(Generic[K, V]):
+    """Where a store's contents come from when a topology has changed.
+
+    Keys stay: they decide in which task a value lies. Times of windows, sessions and
+    timestamps stay too. The function runs on the driver, once a value, before the app
+    starts; nothing is changed unless it succeeds for all. Key-value, timestamped, window
+    and session stores can be migrated, each into its own kind.
+
+    Args:
+        old: Definition of the store as it was; the name is the old one.
+        convert: Called with key and old value; returns the new value, or None to leave the
+            key out. By default values stay: for a store that was only renamed.
+    """
+
+    old: StoreSpec[Any]
+    convert: Callable[[K, V], object] | None = None
+
+
+def migrate_store(
+    migration: Migration[Any, Any],
+    new: StoreSpec[Any],
+    source: WorkingStore,
+    target: WorkingStore,
+) -> int:
+    """Write a task's new store from its old one; return how many rows there were.
+
+    Args:
+        migration: What to do.
+        new: Definition of the new store.
+        source: The task's working store as it was.
+        target: An empty one, with the new stores.
+
+    Raises:
+        CheckpointMismatchError: The kinds differ, or are of a kind that cannot be migrated.
+        ProcessingError: The function raised; names store and key.
+        SerdeError: An old value does not decode, or a new one does not encode.
+    """
+    old = migration.old
+    if old.kind != new.kind:
+        raise CheckpointMismatchError(
+            f"store {old.name!r} is of kind {old.kind}, and {new.name!r} of kind {new.kind}",
+            hint="migrate into the same kind, or reset the store",
+        )
+    overlay = Overlay(target)
+    live = new.factory(new, overlay)
+    count = 0
+    for key, times, value in _rows(old.factory(old, Overlay(source)), old):
+        converted = _converted(migration, key, value)
+        if converted is not None:
+            _put(live, key, times, converted)
+        count += 1
+        if count % _ROWS_AT_ONCE == 0:
+            target.write(overlay.changes())
+            overlay.forget()
+    target.write(overlay.changes())
+    return count
+
+
+def _rows(store: object, spec: StoreSpec[Any]) -> Iterator[_Row]:
+    """Yield key, times and value of all rows."""
+    if isinstance(store, ExpiringStore):
+        for key, value, expires in store.expiries():
+            yield key, (expires,), value
+    elif isinstance(store, KeyValueStore):
+        for key, value in store.range():
+            yield key, (), value
+    elif isinstance(store, TimestampedStore):
+        for key, (value, timestamp) in store.range():
+            yield key, (timestamp,), value
+    elif isinstance(store, WindowStore):
+        for start, key, value, timestamp in store.scan():
+            yield key, (start, timestamp), value
+    elif isinstance(store, SessionStore):
+        for key, start, end, value in store.fetch_all():
+            yield key, (start, end), value
+    else:
+        raise CheckpointMismatchError(
+            f"store {spec.name!r} is of kind {spec.kind}, which cannot be migrated",
+            hint="reset it: reset={...}",
+        )
+
+
+def _put(store: object, key: object, times: tuple[int, ...], value: object) -> None:
+    if isinstance(store, ExpiringStore):
+        store.put_until(key, value, times[0])
+    elif isinstance(store, KeyValueStore):
+        store.put(key, value)
+    elif isinstance(store, TimestampedStore):
+        store.put(key, value, times[0])
+    elif isinstance(store, WindowStore):
+        store.put(key, times[0], value, timestamp_ms=times[1])
+    elif isinstance(store, SessionStore):
+        store.put(key, times[0], times[1], value)
+
+
+def _converted(migration: Migration[Any, Any], key: object, value: object) -> object:
+    if migration.convert is None:
+        return value
+    try:
+        return migration.convert(key, value)
+    except Exception as exc:
+        raise ProcessingError(
+            f"the migration raised {type(exc).__name__}: {exc}",
+            cause_type=type(exc).__name__,
+            hint="nothing was changed; mend it and start again",
+        ).at(store=migration.old.name, key=key) from exc

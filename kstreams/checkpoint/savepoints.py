@@ -1,0 +1,187 @@
+"""Savepoints: versions of an app's state that are kept, by name, until they are deleted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.clock import Clock
+from kstreams.errors import (
+    ObjectMissingError,
+    SavepointError,
+    StateCorruptError,
+)
+from kstreams.state.commits import Commit
+from kstreams.state.objects import ObjectStore
+
+__all__ = ("Savepoint", "Savepoints", "pinned_objects")
+
+_ATTEMPTS = 10
+
+
+@dataclass(frozen=True)
+class Savepoint:
+    """One savepoint: what the app was, and the last commit of each of its queries.
+
+    Each commit holds the pointers of all tasks of its query, and these the offsets that
+    belong to the state: a group is consistent in itself and with those that repartition
+    edges join to it. Queries that only topics connect are each at a batch of their own.
+
+    Attributes:
+        name: Its name.
+        wall_ms: When it was made, ms since the epoch.
+        checkpoint: The checkpoint as it was described then.
+        commits: By query.
+    """
+
+    name: str
+    wall_ms: int
+    checkpoint: Checkpoint
+    commits: Mapping[str, Commit]
+
+
+class Savepoints:
+    """An app's savepoints, in its durable log. Needs no lock: the app may run meanwhile.
+
+    Args:
+        checkpoint: The app's.
+        objects: Its durable log.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, objects: ObjectStore) -> None:
+        self._checkpoint = checkpoint
+        self._objects = objects
+        self._prefix = checkpoint.savepoints_prefix
+
+    def create(self, name: str, clock: Clock) -> Savepoint:
+        """Keep the last committed version of every query from being collected.
+
+        Nothing is copied: the savepoint names objects, and clean-up leaves those alone.
+
+        Raises:
+            SavepointError: The name is taken, or no good; or the app has committed
+                nothing yet; or it commits faster than this can follow.
+        """
+        _check(name)
+        for _ in range(_ATTEMPTS):
+            commits = self._last_commits()
+            savepoint = Savepoint(name, clock.now_ms(), self._checkpoint, commits)
+            body = json.dumps(_to_json(savepoint), separators=(",", ":")).encode()
+            if not self._objects.put_if_absent(self._name(name), body):
+                raise SavepointError(
+                    f"there is a savepoint {name!r} of app {self._checkpoint.app!r} already",
+                    hint="choose another name, or delete that one first",
+                )
+            # Clean-up forgets commits before it reads the savepoints: if ours are still in
+            # the log now, whoever forgets them later will see the savepoint.
+            if self._are_retained(commits):
+                return savepoint
+            self.delete(name)
+        raise SavepointError(
+            f"the app commits faster than savepoint {name!r} can be made",
+            hint="try again, or let the app retain more batches: App(retained_batches=...)",
+        )
+
+    def load(self, name: str) -> Savepoint:
+        """Return a savepoint.
+
+        Raises:
+            SavepointError: There is none of this name; tells which there are.
+            StateCorruptError: It cannot be read.
+        """
+        try:
+            data = self._objects.get(self._name(name))
+        except ObjectMissingError as exc:
+            known = ", ".join(map(repr, self.names())) or "none"
+            raise SavepointError(
+                f"app {self._checkpoint.app!r} has no savepoint {name!r}; there are: {known}"
+            ) from exc
+        return _from_json(data, self._name(name))
+
+    def names(self) -> list[str]:
+        """Return the names of all savepoints, sorted."""
+        return [_from_json(self._objects.get(found), found).name for found in self._objects_of()]
+
+    def all(self) -> Iterator[Savepoint]:
+        """Yield all savepoints, by name."""
+        for found in self._objects_of():
+            yield _from_json(self._objects.get(found), found)
+
+    def delete(self, name: str) -> None:
+        """Let clean-up collect a savepoint's version; one that is not there is no error."""
+        self._objects.delete([self._name(name)])
+
+    def _objects_of(self) -> list[str]:
+        return list(self._objects.list(self._prefix))
+
+    def _last_commits(self) -> dict[str, Commit]:
+        found: dict[str, Commit] = {}
+        for query in self._checkpoint.queries:
+            last = self._checkpoint.commits(query, self._objects).last()
+            if last is not None:
+                found[query] = last
+        if not found:
+            raise SavepointError(
+                f"app {self._checkpoint.app!r} has committed nothing yet",
+                hint="make the savepoint after its first batch",
+            )
+        return found
+
+    def _are_retained(self, commits: Mapping[str, Commit]) -> bool:
+        return all(
+            commit.batch in self._checkpoint.commits(query, self._objects).batches()
+            for query, commit in commits.items()
+        )
+
+    def _name(self, name: str) -> str:
+        return f"{self._prefix}{quote(name, safe='')}.json"
+
+
+def pinned_objects(checkpoint: Checkpoint, objects: ObjectStore) -> set[str]:
+    """Return the names of all objects that savepoints of a checkpoint need."""
+    return {
+        ref.name
+        for savepoint in Savepoints(checkpoint, objects).all()
+        for commit in savepoint.commits.values()
+        for pointer in commit.pointers().values()
+        for ref in pointer.objects()
+    }
+
+
+def _check(name: str) -> None:
+    if not name or name.startswith(".") or "@" in name:
+        raise SavepointError(
+            f"{name!r} is no name of a savepoint",
+            hint="give it one letter or more, no '@', and no '.' in front",
+        )
+
+
+def _to_json(savepoint: Savepoint) -> dict[str, Any]:
+    return {
+        "name": savepoint.name,
+        "wall_ms": savepoint.wall_ms,
+        "path": str(savepoint.checkpoint.path),
+        "checkpoint": savepoint.checkpoint.to_json(),
+        "commits": {query: commit.to_json() for query, commit in savepoint.commits.items()},
+    }
+
+
+def _from_json(data: bytes, name: str) -> Savepoint:
+    try:
+        found = json.loads(data)
+        return Savepoint(
+            found["name"],
+            found["wall_ms"],
+            Checkpoint.from_json(Path(found["path"]), found["checkpoint"]),
+            {query: Commit.from_json(commit) for query, commit in found["commits"].items()},
+        )
+    except (ValueError, TypeError, KeyError) as exc:
+        raise StateCorruptError(
+            f"savepoint {name!r} cannot be read: {exc!r}",
+            hint="bring it back from a copy of the log, or delete it",
+        ) from exc

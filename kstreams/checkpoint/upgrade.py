@@ -1,0 +1,266 @@
+"""Bring a checkpoint to a changed topology, all or nothing."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+
+from kstreams.checkpoint.changes import Orders, StoreChange, UpgradePlan, plan_upgrade
+from kstreams.checkpoint.checkpoint import Checkpoint, queries_of
+from kstreams.checkpoint.migration import migrate_store
+from kstreams.checkpoint.positions import positions_after
+from kstreams.errors import CheckpointMismatchError
+from kstreams.graph.topology import PartitionGroup, Topology
+from kstreams.state.commits import SEED, Commit
+from kstreams.state.durable import Attempt, DurableLog
+from kstreams.state.objects import ObjectStore
+from kstreams.state.pointer import Pointer
+from kstreams.state.snapshot import write_snapshot
+from kstreams.state.task_key import new_attempt
+from kstreams.state.working import StateBackend, WorkingStore
+
+__all__ = ("Upgrade", "upgrade")
+
+_LOG = logging.getLogger("kstreams")
+_ROWS_AT_ONCE = 10_000
+
+
+@dataclass(frozen=True)
+class Upgrade:
+    """What an upgrade needs besides the checkpoint.
+
+    Attributes:
+        topology: What is to run.
+        tasks: Number of its tasks by group.
+        partitions: Number of Spark partitions of queries that are new.
+        orders: What is to be done with changed stores.
+        backend: Kind of the working stores.
+        objects: The durable log.
+        run: Id of the driver.
+    """
+
+    topology: Topology
+    tasks: Mapping[str, int]
+    partitions: Mapping[str, int]
+    orders: Orders
+    backend: StateBackend
+    objects: ObjectStore
+    run: str
+
+
+def upgrade(checkpoint: Checkpoint, wanted: Upgrade) -> Checkpoint:
+    """Return the checkpoint as the topology needs it.
+
+    Queries whose groups, source topics and stores are as they were go on. The others begin
+    a new generation on the state and the offsets of their last commit: with plans, commits
+    and a Spark checkpoint of their own. One rename makes all of it count at once; before
+    that nothing is changed, whatever is killed. To be called under the app's lock, with
+    what the last commits have left unpublished published.
+
+    Raises:
+        CheckpointMismatchError: A store would be emptied or misread; the message is the
+            plan, and says what can be told.
+        ProcessingError: A migration raised.
+    """
+    shape = wanted.topology.shape()
+    if shape == checkpoint.shape and dict(wanted.tasks) == dict(checkpoint.tasks):
+        return checkpoint
+    plan = plan_upgrade(checkpoint, wanted.topology, wanted.tasks, wanted.orders)
+    _refuse(checkpoint, plan)
+    for line in plan.lines():
+        _LOG.info("upgrade of %s: %s", checkpoint.app, line)
+    return _Upgrader(checkpoint, wanted, plan).run()
+
+
+def _refuse(checkpoint: Checkpoint, plan: UpgradePlan) -> None:
+    if not plan.problems:
+        return
+    raise CheckpointMismatchError(
+        f"checkpoint {str(checkpoint.path)!r} was written by another topology:"
+        + "".join(f"\n  - {problem}" for problem in plan.problems)
+        + "\nThe whole plan:"
+        + "".join(f"\n  {line}" for line in plan.lines()),
+        hint="nothing was changed. Tell what to do by App(migrate=..., reset=...), choose another "
+        f"app_id, or begin anew with `kstreams reset {checkpoint.app}`",
+    )
+
+
+class _Upgrader:
+    def __init__(self, checkpoint: Checkpoint, wanted: Upgrade, plan: UpgradePlan) -> None:
+        self._old = checkpoint
+        self._wanted = wanted
+        self._changes: dict[str, StoreChange] = {c.store: c for c in plan.stores}
+        self._commits = {
+            query: commit
+            for query in checkpoint.queries
+            if (commit := checkpoint.commits(query, wanted.objects).last()) is not None
+        }
+
+    def run(self) -> Checkpoint:
+        topology = self._wanted.topology
+        queries = queries_of(topology)
+        moved = [query for query in queries if not self._goes_on(query, queries[query])]
+        generations = {q: n for q, n in self._old.generations.items() if q in queries or n}
+        generations |= {q: self._next_generation(q) for q in moved if self._is_used(q)}
+        made = replace(
+            self._old,
+            shape=topology.shape(),
+            queries=queries,
+            tasks=dict(self._wanted.tasks),
+            partitions={
+                q: self._wanted.partitions[q] if q in moved else self._old.partitions[q]
+                for q in queries
+            },
+            generations=generations,
+        )
+        groups = {group.name: group for group in topology.groups}
+        for query in moved:
+            self._seed(made, query, [groups[name] for name in queries[query]])
+        made.save()
+        return made
+
+    def _goes_on(self, query: str, names: Sequence[str]) -> bool:
+        """Tell whether Spark's checkpoint and all pointers of a query can stay."""
+        old, shape = self._old, self._wanted.topology.shape()
+        if old.queries.get(query) != tuple(names):
+            return False
+        return all(
+            list(old.shape[name]["sources"]) == list(shape[name]["sources"])
+            and old.tasks[name] == self._wanted.tasks[name]
+            and not self._rewrites(name)
+            for name in names
+        )
+
+    def _rewrites(self, group: str) -> bool:
+        """Tell whether a group's state is not just what it was; a new store is no rewriting."""
+        old = self._old.shape[group]["stores"]
+        new = self._wanted.topology.shape()[group]["stores"]
+        return any(self._changes[name].action != "keep" for name in {*old, *new} - self._fresh())
+
+    def _fresh(self) -> set[str]:
+        return {n for n, c in self._changes.items() if c.verdict == "new" and c.action != "migrate"}
+
+    def _is_used(self, query: str) -> bool:
+        return query in self._old.queries or query in self._old.generations
+
+    def _next_generation(self, query: str) -> int:
+        """Return a number that no attempt at an upgrade has used, were it killed half-way."""
+        number = self._old.generations.get(query, 0) + 1
+        while (
+            replace(self._old, generations={query: number})
+            .commits(query, self._wanted.objects)
+            .batches()
+        ):
+            number += 1
+        return number
+
+    def _seed(self, made: Checkpoint, query: str, groups: Sequence[PartitionGroup]) -> None:
+        commits = made.commits(query, self._wanted.objects)
+        tasks: dict[str, str] = {}
+        for group in groups:
+            origin = self._origin(group)
+            if origin is None:
+                continue
+            for partition in range(self._wanted.tasks[group.name]):
+                task = f"{group.name}/{partition}"
+                found = self._pointer(origin, partition)
+                if found is not None:
+                    log = DurableLog(self._wanted.objects, made.task_key(query, task))
+                    tasks[task] = self._carried(log, group, found).to_json()
+        topics = {node.topic.name for group in groups for node in group.sources}
+        seed = Commit(
+            SEED,
+            self._wanted.run,
+            max((c.wall_ms for c in self._commits.values()), default=0),
+            tasks,
+            positions=self._positions(topics),
+            fingerprint=self._wanted.topology.fingerprint(),
+        )
+        if tasks or seed.positions:
+            commits.append(seed)
+
+    def _origin(self, group: PartitionGroup) -> str | None:
+        """Return the old group whose tasks a group's tasks go on from."""
+        olds = self._old.stores()
+        for spec in group.stores:
+            change = self._changes[spec.name]
+            name = spec.name
+            if change.action == "migrate":
+                name = self._wanted.orders.migrate[spec.name].old.name
+            if change.action in ("keep", "migrate") and name in olds:
+                return olds[name][0]
+        return group.name if group.name in self._old.shape else None
+
+    def _pointer(self, group: str, partition: int) -> Pointer | None:
+        """Return an old task's pointer."""
+        commit = self._commits.get(self._old.query_of_group(group))
+        text = None if commit is None else commit.tasks.get(f"{group}/{partition}")
+        return None if text is None else Pointer.from_json(text)
+
+    def _positions(self, topics: set[str]) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for commit in self._commits.values():
+            for place, offset in positions_after(commit).items():
+                if place.rpartition("/")[0] in topics:
+                    found[place] = min(offset, found.get(place, offset))
+        return found
+
+    def _carried(self, log: DurableLog, group: PartitionGroup, pointer: Pointer) -> Pointer:
+        """Return a task's pointer with exactly the stores that the group has now."""
+        changes = {spec.name: self._changes[spec.name] for spec in group.stores}
+        kept = [name for name, change in changes.items() if change.action == "keep"]
+        same = set(pointer.stores) <= set(kept)
+        if same and not any(change.action == "migrate" for change in changes.values()):
+            return pointer
+        home = Path(tempfile.mkdtemp(prefix="kstreams-upgrade-"))
+        source = target = None
+        try:
+            names = [spec.name for spec in group.stores]
+            olds = {m.old.name for m in self._wanted.orders.migrate.values()}
+            source = self._wanted.backend.open(home / "old", sorted({*pointer.stores, *olds}))
+            target = self._wanted.backend.open(home / "new", names)
+            log.restore(pointer, source)
+            for spec in group.stores:
+                if changes[spec.name].action == "keep" and spec.name in pointer.stores:
+                    _copy(source, target, spec.name)
+                elif changes[spec.name].action == "migrate":
+                    migrate_store(self._wanted.orders.migrate[spec.name], spec, source, target)
+            return self._rewritten(log, pointer, target, tuple(sorted(names)))
+        finally:
+            for store in (source, target):
+                if store is not None:
+                    store.close()
+            for part in ("old", "new"):
+                self._wanted.backend.remove(home / part)
+            shutil.rmtree(home, ignore_errors=True)
+
+    def _rewritten(
+        self, log: DurableLog, pointer: Pointer, store: WorkingStore, names: tuple[str, ...]
+    ) -> Pointer:
+        attempt = Attempt(new_attempt(), SEED)
+        digest = sha256(attempt.name.encode()).digest()
+        version = replace(
+            pointer,
+            version=pointer.version + 1,
+            lineage=sha256(bytes.fromhex(pointer.lineage) + digest).hexdigest(),
+            snapshot=(),
+            deltas=(),
+            stores=names,
+        )
+        return write_snapshot(log, version, store, attempt)
+
+
+def _copy(source: WorkingStore, target: WorkingStore, store: str) -> None:
+    rows: list[tuple[bytes, bytes | None]] = []
+    for pair in source.scan(store, None, None):
+        rows.append(pair)
+        if len(rows) >= _ROWS_AT_ONCE:
+            target.write({store: rows})
+            rows = []
+    if rows:
+        target.write({store: rows})

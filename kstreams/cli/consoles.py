@@ -1,0 +1,53 @@
+"""
+Where the command line writes: results to stdout, everything else to stderr.
+
+Also the place that tells of a missing extra; import this module before typer's or rich's.
+"""
+
+from __future__ import annotations
+
+import os
+
+try:
+    import typer as _typer  # noqa: F401  # nothing of this package works without it
+    from rich.console import Console
+    from rich.table import Table
+except ImportError as exc:
+    raise ImportError(
+        "the command line needs typer and rich: pip install 'kstreams-spark[cli]'",
+        name=(exc.name or "").partition(".")[0],
+    ) from exc
+
+__all__ = ("counted", "new_table", "stderr", "stdout")
+
+_UNLIMITED = 10_000
+
+
+def stdout() -> Console:
+    """Return a console for results. Nothing is cut or wrapped where there is no terminal."""
+    return _wide(Console(highlight=False, soft_wrap=False))
+
+
+def stderr() -> Console:
+    """Return a console for questions, progress and errors."""
+    return _wide(Console(stderr=True, highlight=False, soft_wrap=False))
+
+
+def new_table(*columns: str, numbers: tuple[str, ...] = (), title: str = "") -> Table:
+    """Return a table without lines between its columns; `numbers` stand to the right."""
+    table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
+    for column in columns:
+        table.add_column(column, justify="right" if column in numbers else "left", no_wrap=True)
+    return table
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number with its noun, such as `1 batch` and `2,000 batches`."""
+    plural = "es" if what.endswith("ch") else "s"
+    return f"{number:,} {what}{'' if number == 1 else plural}"
+
+
+def _wide(console: Console) -> Console:
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = _UNLIMITED
+    return console

@@ -1,0 +1,147 @@
+"""Where the topics live that a command is about: embedded, or on Kafka."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kstreams.cli.pairs import pairs_of, read_pairs
+from kstreams.cli.usage import WrongUsageError
+from kstreams.connection import Connection
+from kstreams.embedded.connection import Embedded
+from kstreams.errors import CompileError
+
+__all__ = (
+    "BootstrapOption",
+    "DataOption",
+    "OptionOption",
+    "OptionsFileOption",
+    "Place",
+    "find_place",
+)
+
+_PANEL = "Where the topics live"
+_DATA = "KSTREAMS_DATA"
+_BOOTSTRAP = "KSTREAMS_BOOTSTRAP"
+
+DataOption = Annotated[
+    str | None,
+    typer.Option(
+        "--data",
+        metavar="DIR",
+        help=f"Embedded topics in this directory; ./data by default (environment: {_DATA}).",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+BootstrapOption = Annotated[
+    str | None,
+    typer.Option(
+        "--bootstrap",
+        metavar="HOST:PORT",
+        help=f"A Kafka cluster's brokers, separated by commas (environment: {_BOOTSTRAP}).",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+OptionOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        metavar="NAME=VALUE",
+        help="A Kafka client option by librdkafka's name, such as security.protocol=SSL; "
+        "may be repeated.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+OptionsFileOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--options-file",
+        metavar="FILE",
+        help="Client options as lines of NAME=VALUE: the place for passwords, which are "
+        "never shown. --option wins.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Place:
+    """
+    A connection, and how to speak of it.
+
+    Attributes:
+        connection: `Embedded(...)` or `Kafka(...)`.
+        label: Names it without secrets.
+        is_kafka: Whether it is a cluster.
+    """
+
+    connection: Connection
+    label: str
+    is_kafka: bool
+
+    def config(self, topic: str) -> Mapping[str, str]:
+        """Return a topic's settings by name, or raise `UnknownTopicError`."""
+        if isinstance(self.connection, Embedded):
+            return self.connection.log().topic(topic).config
+        from kstreams.kafka.options import Kafka  # noqa: PLC0415  # only where Kafka is in use
+
+        if isinstance(self.connection, Kafka):
+            return self.connection.admin().describe(topic).config
+        return {}
+
+
+def find_place(
+    data: str | None,
+    bootstrap: str | None,
+    options: Sequence[str] | None,
+    options_file: Path | None,
+    environment: Mapping[str, str] = os.environ,
+) -> Place:
+    """
+    Return the place that options, else the environment, else `./data` say.
+
+    Raises:
+        WrongUsageError: Two places are named, or options that do not fit.
+    """
+    if data is None and bootstrap is None:
+        data, bootstrap = environment.get(_DATA), environment.get(_BOOTSTRAP)
+        both = f"{_DATA} and {_BOOTSTRAP} are both set: give --data or --bootstrap"
+    else:
+        both = "topics live in one place: give --data or --bootstrap, not both"
+    if data and bootstrap:
+        raise WrongUsageError(both, "--data / --bootstrap")
+    if bootstrap:
+        return _kafka(bootstrap, options, options_file)
+    if options or options_file:
+        raise WrongUsageError(
+            "embedded topics have no client options; give --bootstrap for Kafka",
+            "--option / --options-file",
+        )
+    return _embedded(data or "data")
+
+
+def _embedded(root: str) -> Place:
+    try:
+        return Place(Embedded(root), root, is_kafka=False)
+    except ValueError as exc:
+        raise WrongUsageError(str(exc), "--data") from exc
+
+
+def _kafka(bootstrap: str, options: Sequence[str] | None, options_file: Path | None) -> Place:
+    from kstreams.kafka.options import Kafka  # noqa: PLC0415  # only where Kafka is in use
+
+    found = read_pairs(options_file, "--options-file") if options_file else {}
+    found |= pairs_of(options or (), "--option")
+    try:
+        return Place(Kafka(bootstrap, found), bootstrap, is_kafka=True)
+    except CompileError as exc:
+        raise WrongUsageError(str(exc), "--bootstrap / --option") from exc

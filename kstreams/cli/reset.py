@@ -1,0 +1,82 @@
+"""`kstreams reset`: begin an app anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from kstreams.cli.consoles import new_table, stderr, stdout
+from kstreams.cli.sizes import shown_size
+from kstreams.spark.reset import Leftover, Survey, survey
+from kstreams.spark.reset import reset as reset_app
+from kstreams.state.memory import Memory
+
+__all__ = ("reset",)
+
+
+def reset(
+    app_id: Annotated[
+        str,
+        typer.Argument(
+            metavar="APP", help="The app's id: the topology's name by default.", show_default=False
+        ),
+    ],
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Its checkpoint directory.", show_default=".kstreams/APP"),
+    ] = None,
+    state_dir: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="The directory that the app's state backend was given, if any.",
+            show_default=False,
+        ),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """
+    Begin an app anew: remove its checkpoint and its local state.
+
+    The app's next run reads its input again from each source's start. Output topics stay
+    as they are: delete them first, or results are in them twice. Refuses while the app
+    runs.
+
+    Example:
+        kstreams reset word-count
+        kstreams reset word-count --checkpoint /mnt/checkpoints/word-count --yes
+    """
+    backend = None if state_dir is None else Memory(directory=str(state_dir.absolute()))
+    found = survey(app_id, checkpoint=checkpoint, state=backend)
+    if not yes:
+        _show(found)
+        typer.confirm(f"Remove this, and begin {app_id} anew?", abort=True, err=True)
+    removed = reset_app(app_id, checkpoint=checkpoint, state=backend)
+    size = sum(leftover.size_bytes for leftover in removed.leftovers)
+    stdout().print(
+        f"Reset [bold]{escape(app_id)}[/]: {shown_size(size)} removed. Output topics are as they "
+        "were; input is read again from each source's start."
+    )
+
+
+def _show(found: Survey) -> None:
+    table = new_table("", "directory", "files", "size", numbers=("files", "size"))
+    parts: list[tuple[str, Leftover]] = []
+    if found.checkpoint is not None:
+        parts.append(("checkpoint", found.checkpoint))
+    parts += [("local state", leftover) for leftover in found.local]
+    parts += [("interrupted reset", leftover) for leftover in found.interrupted]
+    for what, leftover in parts:
+        path = escape(str(leftover.path))
+        table.add_row(
+            what, f"[cyan]{path}[/]", f"{leftover.files:,}", shown_size(leftover.size_bytes)
+        )
+    console = stderr()
+    console.print(f"This is removed for app [bold]{escape(found.app_id)}[/]:\n")
+    console.print(table)
+    console.print(
+        "\nInput is read again from each source's start. Output topics stay as they are.\n"
+    )

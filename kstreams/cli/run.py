@@ -1,0 +1,208 @@
+"""`kstreams run`: a topology as an app, in this process."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+from rich.console import Console
+from rich.logging import RichHandler
+from rich.markup import escape
+
+from kstreams.cli.backends import state_backend
+from kstreams.cli.consoles import stderr
+from kstreams.cli.describe import TargetArgument
+from kstreams.cli.loading import load_topology
+from kstreams.cli.moments import parse_span
+from kstreams.cli.pairs import pairs_of
+from kstreams.cli.place import Place
+from kstreams.cli.progress import Progress, shown_live
+from kstreams.cli.quiet import quiet_spark
+from kstreams.cli.usage import for_option
+
+if TYPE_CHECKING:
+    from kstreams.spark.app import App
+    from kstreams.spark.report import AppState
+
+__all__ = ("run",)
+
+_LOG = logging.getLogger("kstreams.run")
+_PANEL = "Spark"
+
+
+class Until(str, Enum):
+    """When a run is over by itself."""
+
+    END = "end"
+
+
+def run(
+    place: Place,
+    target: TargetArgument,
+    app_id: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID", help="Names the checkpoint.", show_default="the topology's name"
+        ),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="What the app goes on from at its next run; on a file system that all "
+            "executors share.",
+            show_default=".kstreams/ID",
+        ),
+    ] = None,
+    state: Annotated[
+        str, typer.Option(metavar="BACKEND", help="Where stores are kept: memory, rocksdb.")
+    ] = "memory",
+    until: Annotated[
+        Until | None,
+        typer.Option(
+            help="Stop when everything is processed that the topics hold at the start.",
+            show_default="run until stopped",
+        ),
+    ] = None,
+    timeout: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPAN",
+            help="Stop after this time; with --until end, fail when it is not reached.",
+            show_default=False,
+        ),
+    ] = None,
+    trigger: Annotated[
+        str, typer.Option(metavar="SPAN", help="Least time between the starts of two batches.")
+    ] = "100ms",
+    max_records: Annotated[
+        int,
+        typer.Option(
+            "--max-records-per-batch", min=1, metavar="N", help="Bounds the memory of a backlog."
+        ),
+    ] = 250_000,
+    spark_config: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="A setting of Spark's, such as spark.master=local[4]; may be repeated.",
+            show_default=False,
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
+    package: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A module of yours to send to executors; may be repeated.",
+            show_default="all that are imported",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
+) -> None:
+    """
+    Run a topology on Spark: until Ctrl-C, or to the end of its topics.
+
+    Ctrl-C and SIGTERM let the batch under way end. The next run with the same id and
+    checkpoint goes on exactly where this one stopped.
+
+    Example:
+        kstreams run word_count:topology --until end
+        kstreams run word_count:build --state rocksdb --bootstrap localhost:9092
+    """
+    console = stderr()
+    with for_option("--trigger"):
+        pause = parse_span(trigger)
+    with for_option("--timeout"):
+        patience = None if timeout is None else parse_span(timeout)
+    backend = state_backend(state)
+    settings = pairs_of(spark_config or (), "--spark-config")
+    with for_option("MODULE:NAME"):
+        topology = load_topology(target)
+    from kstreams.spark.app import App  # noqa: PLC0415  # usage errors need no pyspark
+
+    progress = Progress(
+        [groups[0].name for groups in topology.pipelines()],
+        knows_backlog=not place.is_kafka,
+        logs=not console.is_terminal,
+    )
+    with _logging_to(console), quiet_spark(settings) as config:
+        app = App(
+            topology,
+            place.connection,
+            state=backend,
+            app_id=app_id,
+            checkpoint=checkpoint,
+            trigger=pause,
+            max_records_per_batch=max_records,
+            packages=package or "auto",
+            config=config,
+            on_batch=progress.note,
+        )
+        _run(app, progress, console, until="end" if until else None, timeout=patience)
+
+
+def _run(
+    app: App,
+    progress: Progress,
+    console: Console,
+    *,
+    until: Literal["end"] | None,
+    timeout: timedelta | None,
+) -> None:
+    def changed(_: AppState, new: AppState) -> None:
+        progress.status = "starting Spark" if new.value == "starting" else new.value
+        if new.value == "running":
+            progress.begin()
+        if not console.is_terminal:
+            _LOG.info("app %s: %s", app.app_id, new.value)
+
+    app.on_state_change(changed)
+    try:
+        with shown_live(progress, console, escape(app.app_id)):
+            app.run(until=until, timeout=timeout)
+    finally:
+        _summarize(app, progress, console)
+
+
+def _summarize(app: App, progress: Progress, console: Console) -> None:
+    seconds = progress.seconds()
+    if not console.is_terminal:
+        for line in progress.lines():
+            _LOG.info("%s", line)
+        _LOG.info("app %s: %s after %.1f s", app.app_id, app.state.value, seconds)
+        return
+    mark = "[red]✗[/]" if app.failure else "[green]✓[/]"
+    console.print(
+        f"{mark} [bold]{escape(app.app_id)}[/] {app.state.value} after {seconds:,.1f} s\n"
+    )
+    console.print(progress.table(final=True))
+    console.print(f"\n[dim]checkpoint {escape(str(app.checkpoint))}[/]")
+
+
+@contextmanager
+def _logging_to(console: Console) -> Iterator[None]:
+    """Show the library's log lines, above the live table on a terminal."""
+    handler: logging.Handler
+    if console.is_terminal:
+        handler = RichHandler(console=console, show_path=False, markup=False)
+    else:
+        handler = logging.StreamHandler(console.file)
+        handler.setFormatter(
+            logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S")
+        )
+    logger = logging.getLogger("kstreams")
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)

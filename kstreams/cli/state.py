@@ -1,0 +1,229 @@
+"""`kstreams state list|get|scan`: look into the stores of an app, running or not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.cli.consoles import counted, new_table, stderr, stdout
+from kstreams.cli.formats import find_format, printable
+from kstreams.cli.moments import iso
+from kstreams.cli.sizes import shown_size
+from kstreams.cli.stores import (
+    AppArgument,
+    AppState,
+    AsOfOption,
+    CheckpointOption,
+    KeyOption,
+    LogOption,
+    StoreArgument,
+    TopologyOption,
+    ValueOption,
+)
+from kstreams.cli.usage import WrongUsageError
+from kstreams.state.commits import SEED
+from kstreams.state.session_store import SessionStore
+from kstreams.state.timestamped_store import TimestampedStore
+from kstreams.state.window_store import WindowStore
+from kstreams.views.view import View
+
+__all__ = ("columns_of", "get", "list_stores", "rows_of", "scan")
+
+
+def list_stores(
+    app: AppArgument, checkpoint: CheckpointOption = None, log: LogOption = None
+) -> None:
+    """
+    List an app's stores and savepoints, with the version that is committed.
+
+    The app may run meanwhile; it is not disturbed. The size is that of a group's state in
+    the durable log, compressed, all its stores together.
+
+    Example:
+        kstreams state list word-count
+        kstreams state list word-count --checkpoint /mnt/checkpoints/word-count
+    """
+    state = AppState.find(app, checkpoint, log)
+    objects = state.objects()
+    table = new_table(
+        "store", "kind", "key", "value", "group", "partitions", "version", "size",
+        numbers=("partitions", "version", "size"),
+    )  # fmt: skip
+    for name, (group, schema) in sorted(state.checkpoint.stores().items()):
+        query = state.checkpoint.query_of_group(group)
+        last = state.checkpoint.commits(query, objects).last()
+        pointers = {} if last is None else last.pointers()
+        own = [p for task, p in pointers.items() if task.rpartition("/")[0] == group]
+        size = sum(pointer.snapshot_bytes + pointer.delta_bytes for pointer in own)
+        table.add_row(
+            f"[cyan]{escape(name)}[/]",
+            schema["kind"],
+            escape(schema["key"]),
+            escape(schema["value"]),
+            escape(group),
+            f"{state.checkpoint.tasks[group]:,}",
+            _version(None if last is None else last.batch),
+            shown_size(size),
+        )
+    stdout().print(table)
+    savepoints = list(Savepoints(state.checkpoint, objects).all())
+    if savepoints:
+        names = new_table("savepoint", "made", "versions")
+        for savepoint in savepoints:
+            versions = ", ".join(
+                f"{query} {_version(commit.batch)}" for query, commit in savepoint.commits.items()
+            )
+            made = iso(savepoint.wall_ms)
+            names.add_row(f"[cyan]{escape(savepoint.name)}[/]", made, escape(versions))
+        stdout().print()
+        stdout().print(names)
+
+
+def get(
+    app: AppArgument,
+    store: StoreArgument,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="The key.", show_default=False)],
+    checkpoint: CheckpointOption = None,
+    log: LogOption = None,
+    topology: TopologyOption = None,
+    key_format: KeyOption = None,
+    value_format: ValueOption = None,
+    as_of: AsOfOption = None,
+) -> None:
+    """
+    Show a key's value, or its windows or sessions, a line each.
+
+    Only the partition of the key is read. Ends with exit code 1 when there is nothing.
+
+    Example:
+        kstreams state get word-count counts apple
+        kstreams state get word-count counts apple --as-of before-upgrade
+        kstreams state get shop orders 17 --topology shop.app:topology
+    """
+    state = AppState.find(app, checkpoint, log)
+    with state.view(
+        store, topology=topology, key=key_format, value=value_format, as_of=as_of
+    ) as view:
+        found = list(_of_key(view, _typed(view, key_format, key)))
+    for row in found:
+        print("\t".join(printable(part) for part in row))
+    if not found:
+        stderr().print(f"No [bold]{escape(key)}[/] in store {escape(store)}.")
+        raise typer.Exit(1)
+
+
+def scan(
+    app: AppArgument,
+    store: StoreArgument,
+    start: Annotated[
+        str | None, typer.Option(metavar="KEY", help="First key.", show_default=False)
+    ] = None,
+    end: Annotated[
+        str | None, typer.Option(metavar="KEY", help="Key to stop before.", show_default=False)
+    ] = None,
+    reverse: Annotated[bool, typer.Option("--reverse", help="From the last to the first.")] = False,
+    limit: Annotated[int, typer.Option(min=0, metavar="N", help="At most; 0 for all.")] = 100,
+    checkpoint: CheckpointOption = None,
+    log: LogOption = None,
+    topology: TopologyOption = None,
+    key_format: KeyOption = None,
+    value_format: ValueOption = None,
+    as_of: AsOfOption = None,
+) -> None:
+    """
+    Show a store's rows in order: by key, or windows by start.
+
+    All partitions are shown at one committed version. Values of serdes that are not known
+    here are shown as bytes: give --topology, or --key and --value.
+
+    Example:
+        kstreams state scan word-count counts --limit 10
+        kstreams state scan word-count counts --start a --end b
+    """
+    state = AppState.find(app, checkpoint, log)
+    with state.view(
+        store, topology=topology, key=key_format, value=value_format, as_of=as_of
+    ) as view:
+        bounds = [None if k is None else _typed(view, key_format, k) for k in (start, end)]
+        rows = rows_of(view, *bounds, reverse=reverse)
+        table = new_table(*columns_of(view))
+        count = 0
+        for row in islice(rows, limit or None):
+            table.add_row(*(escape(printable(part)) for part in row))
+            count += 1
+        more = limit > 0 and count == limit and next(rows, None) is not None
+        version = view.version
+    stdout().print(table)
+    note = ", and more: --limit 0 shows all" if more else ""
+    stderr().print(f"[dim]{counted(count, 'row')} at version {_version(version)}{note}[/]")
+
+
+def columns_of(view: View[Any]) -> tuple[str, ...]:
+    """Return the names of what `rows_of` yields."""
+    kind = view.spec.kind
+    return {
+        "window": ("key", "start_ms", "value"),
+        "session": ("key", "start_ms", "end_ms", "value"),
+        "timestamped": ("key", "value", "timestamp_ms"),
+    }.get(kind, ("key", "value"))
+
+
+def rows_of(
+    view: View[Any], start: object = None, end: object = None, *, reverse: bool = False
+) -> Iterator[tuple[Any, ...]]:
+    """Yield all rows of a store, as flat tuples.
+
+    Raises:
+        WrongUsageError: Bounds are given for windows or sessions.
+    """
+    factory = view.spec.factory
+    if factory is TimestampedStore or view.spec.kind.startswith("key-value"):
+        for key, found in view.range(start, end, reverse=reverse):
+            yield (key, *found) if factory is TimestampedStore else (key, found)
+        return
+    if start is not None or end is not None:
+        raise WrongUsageError("bounds are for stores of one value a key", "--start / --end")
+    if factory is WindowStore:
+        for (key, begin), value in view.fetch_all(reverse=reverse):
+            yield key, begin, value
+    elif factory is SessionStore:
+        yield from view.fetch_all(reverse=reverse)
+    else:
+        raise WrongUsageError(
+            f"store {view.spec.name!r} is of kind {view.spec.kind}, which has no rows to show",
+            "STORE",
+        )
+
+
+def _of_key(view: View[Any], key: object) -> Iterator[tuple[Any, ...]]:
+    factory = view.spec.factory
+    if factory in (WindowStore, SessionStore):
+        yield from view.fetch(key)
+        return
+    found = view.get(key)
+    if found is not None:
+        yield found if isinstance(found, tuple) else (found,)
+
+
+def _typed(view: View[Any], given: str | None, text: str) -> object:
+    """Return the key that a text means."""
+    parse = find_format(given).parse if given else _PARSERS.get(view.spec.key.type_token)
+    try:
+        return json.loads(text) if parse is None else parse(text)
+    except ValueError as exc:
+        raise WrongUsageError(f"{text!r} is no {view.spec.key.name}: {exc}", "KEY") from exc
+
+
+_PARSERS: dict[object, Any] = {str: str, int: int, float: float, bytes: str.encode}
+
+
+def _version(batch: int | None) -> str:
+    if batch is None:
+        return "none yet"
+    return "begin" if batch == SEED else f"{batch:,}"

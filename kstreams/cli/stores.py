@@ -1,0 +1,208 @@
+"""What the commands of `kstreams state` share: whose state, which store, how it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kstreams.checkpoint.checkpoint import Checkpoint, checkpoint_path
+from kstreams.cli.formats import find_format, known_format
+from kstreams.cli.loading import load_object, load_topology
+from kstreams.cli.usage import WrongUsageError, for_option
+from kstreams.errors import CheckpointMismatchError
+from kstreams.serde import BYTES, Serde
+from kstreams.state.key_value import key_value_store
+from kstreams.state.objects import ObjectStore, ObjectStoreSettings
+from kstreams.state.session_store import session_store
+from kstreams.state.spec import StoreSpec
+from kstreams.state.timestamped_store import timestamped_store
+from kstreams.state.window_store import window_store
+from kstreams.views.view import View
+
+__all__ = (
+    "AppArgument",
+    "AppState",
+    "AsOfOption",
+    "CheckpointOption",
+    "KeyOption",
+    "LogOption",
+    "StoreArgument",
+    "TopologyOption",
+    "ValueOption",
+)
+
+AppArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="APP", help="The app's id: the topology's name by default.", show_default=False
+    ),
+]
+StoreArgument = Annotated[
+    str, typer.Argument(metavar="STORE", help="The store's name.", show_default=False)
+]
+CheckpointOption = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Its checkpoint directory.", show_default=".kstreams/APP"),
+]
+LogOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODULE:NAME",
+        help="The settings of its durable log, if that is not in the checkpoint directory.",
+        show_default=False,
+    ),
+]
+TopologyOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODULE:NAME",
+        help="The topology: gives stores whose serdes are your own. Not needed for the built-in.",
+        show_default=False,
+    ),
+]
+KeyOption = Annotated[
+    str | None,
+    typer.Option("--key", metavar="FORMAT", help="Read keys as this.", show_default="as recorded"),
+]
+ValueOption = Annotated[
+    str | None,
+    typer.Option(
+        "--value", metavar="FORMAT", help="Read values as this.", show_default="as recorded"
+    ),
+]
+AsOfOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="VERSION",
+        help="An earlier version: a retained batch, or the name of a savepoint.",
+        show_default="the newest",
+    ),
+]
+
+_ANY_SPAN = timedelta(days=1)  # rows know when they expire; nothing is put here
+
+_KINDS: Mapping[str, Callable[..., StoreSpec[Any]]] = {
+    "key-value": key_value_store,
+    "key-value-ttl-stream": partial(key_value_store, ttl=_ANY_SPAN, ttl_clock="stream"),
+    "key-value-ttl-wall": partial(key_value_store, ttl=_ANY_SPAN, ttl_clock="wall"),
+    "timestamped": timestamped_store,
+    "window": window_store,
+    "session": session_store,
+}
+
+
+class _Named(Serde[Any]):
+    """A serde under the name of another, which wrote the bytes."""
+
+    def __init__(self, serde: Serde[Any], name: str) -> None:
+        self.name = name
+        self.type_token = serde.type_token
+        self.arrow_type = serde.arrow_type
+        self._serde = serde
+
+    def serialize(self, value: object) -> bytes:
+        """Convert."""
+        return self._serde.serialize(value)
+
+    def deserialize(self, data: bytes) -> object:
+        """Convert back."""
+        return self._serde.deserialize(data)
+
+    @property
+    def ordered(self) -> Serde[Any]:
+        """The other's own."""
+        inner = self._serde.ordered
+        return self if inner is self._serde else _Named(inner, self.name)
+
+
+@dataclass(frozen=True)
+class AppState:
+    """The state that a command is about.
+
+    Attributes:
+        checkpoint: The app's.
+        log: Where its durable log is.
+    """
+
+    checkpoint: Checkpoint
+    log: ObjectStoreSettings
+
+    @classmethod
+    def find(cls, app: str, directory: Path | None, log: str | None) -> AppState:
+        """Return an app's state, or raise `NoCheckpointError`."""
+        path = checkpoint_path(app, directory)
+        checkpoint = Checkpoint.load(path)
+        if checkpoint.app != app:
+            raise CheckpointMismatchError(
+                f"checkpoint {str(path)!r} belongs to app {checkpoint.app!r}, not to {app!r}",
+                hint=f"say {checkpoint.app!r}, or name another directory with --checkpoint",
+            )
+        return cls(checkpoint, checkpoint.log if log is None else load_log(log))
+
+    def objects(self) -> ObjectStore:
+        """Open the durable log."""
+        return self.log.open()
+
+    def view(
+        self,
+        store: str,
+        *,
+        topology: str | None,
+        key: str | None,
+        value: str | None,
+        as_of: str | None,
+    ) -> View[Any]:
+        """Return a view of a store, by the user's definition or by what is recorded."""
+        version = int(as_of) if as_of is not None and as_of.lstrip("-").isdigit() else as_of
+        spec = self._spec(store, topology, key, value)
+        return View(self.checkpoint.path, spec, log=self.log, as_of=version)
+
+    def _spec(
+        self, store: str, topology: str | None, key: str | None, value: str | None
+    ) -> StoreSpec[Any]:
+        if topology is not None:
+            with for_option("--topology"):
+                specs = {spec.name: spec for spec in load_topology(topology).stores}
+            if store in specs:
+                return specs[store]
+        recorded = self.checkpoint.stores().get(store)
+        if recorded is None:
+            return key_value_store(store, key=BYTES, value=BYTES)  # the view says what there is
+        schema = recorded[1]
+        make = _KINDS.get(schema["kind"])
+        if make is None:
+            raise WrongUsageError(
+                f"store {store!r} is of kind {schema['kind']}, which only its app can read", "STORE"
+            )
+        return make(
+            store,
+            key=_serde(schema["key"], key, "--key"),
+            value=_serde(schema["value"], value, "--value"),
+        )
+
+
+def load_log(target: str) -> ObjectStoreSettings:
+    """Return the settings of a durable log that `MODULE:NAME` means, or a backend's."""
+    with for_option("--log"):
+        found: Any = load_object(target)
+    settings = found if callable(getattr(found, "open", None)) else None
+    inner = getattr(found, "log", None)
+    settings = inner if inner is not None else settings
+    if settings is None:
+        raise WrongUsageError(f"{target} is no durable log, nor a backend with one", "--log")
+    checked: ObjectStoreSettings = settings
+    return checked
+
+
+def _serde(recorded: str, given: str | None, option: str) -> Serde[Any]:
+    if given is not None:
+        with for_option(option):
+            return _Named(find_format(given).serde, recorded)
+    known = known_format(recorded)
+    return known.serde if known is not None else _Named(BYTES, recorded)

@@ -1,0 +1,162 @@
+"""`kstreams topics tail`: what is in a topic, and what comes."""
+
+from __future__ import annotations
+
+import heapq
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from itertools import islice
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from kstreams.cli.consoles import stdout
+from kstreams.cli.formats import FORMAT_NAMES, Format, find_format, printable
+from kstreams.cli.moments import iso, parse_start
+from kstreams.cli.place import Place
+from kstreams.cli.topics import FormatOption, OutputFormat, TopicArgument, known_topic
+from kstreams.cli.usage import for_option
+from kstreams.connection import RawRecord, TopicAdmin, TopicReader
+
+__all__ = ("tail",)
+
+_POLL_SECONDS = 0.2
+
+
+def tail(
+    place: Place,
+    name: TopicArgument,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="POINT",
+            help="beginning, end, an offset, -N for N records before the end of each "
+            "partition, or a time such as 2024-05-01T12:00Z.",
+            show_default="beginning; end with --follow",
+        ),
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Wait for more, until Ctrl-C.")
+    ] = False,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", "-n", min=1, help="End after so many.", show_default=False),
+    ] = None,
+    output: FormatOption = OutputFormat.TEXT,
+    key_serde: Annotated[
+        str, typer.Option(metavar="SERDE", help=f"{FORMAT_NAMES}, or MODULE:SERDE.")
+    ] = "text",
+    value_serde: Annotated[str, typer.Option(metavar="SERDE", help="Likewise.")] = "text",
+) -> None:
+    r"""
+    Show a topic's records: partition, offset, time in UTC, key, value, headers.
+
+    Each partition is in the order of its offsets; partitions are merged by time. Bytes
+    that the serde does not read are shown as Python writes them, such as b'\xff'.
+
+    Example:
+        kstreams topics tail totals --value-serde int64 --from -10
+        kstreams topics tail lines --follow
+        kstreams topics tail orders --from 2024-05-01T12:00:00Z --format json
+    """
+    with for_option("--key-serde"):
+        key = find_format(key_serde)
+    with for_option("--value-serde"):
+        value = find_format(value_serde)
+    with for_option("--from"):
+        point = parse_start(start or ("end" if follow else "beginning"))
+    show = _as_json if output is OutputFormat.JSON else _TextWriter(flush=follow)
+    admin, reader = place.connection.admin(), place.connection.reader()
+    try:
+        known_topic(admin, name, place)
+        records = _records(admin, reader, name, point.offsets(admin, name), follow=follow)
+        with suppress(KeyboardInterrupt):
+            for record in islice(records, limit):
+                show(record, key, value)
+    finally:
+        reader.close()
+        admin.close()
+
+
+def _records(
+    admin: TopicAdmin, reader: TopicReader, topic: str, start: Mapping[int, int], *, follow: bool
+) -> Iterator[RawRecord]:
+    """Yield what is there now, then what comes."""
+    positions = dict(start)
+    while True:
+        ends = admin.end_offsets(topic)
+        parts = [
+            reader.read(topic, partition, positions.get(partition, 0), end)
+            for partition, end in ends.items()
+            if positions.get(partition, 0) < end
+        ]
+        yield from heapq.merge(*parts, key=lambda r: (r.timestamp, r.partition, r.offset))
+        positions.update(ends)
+        if not follow:
+            return
+        if not parts:
+            time.sleep(_POLL_SECONDS)
+
+
+def _as_json(record: RawRecord, key: Format, value: Format) -> None:
+    shown_key, key_reads = key.read(record.key)
+    shown_value, value_reads = value.read(record.value)
+    fields: dict[str, object] = {
+        "partition": record.partition,
+        "offset": record.offset,
+        "timestamp": iso(record.timestamp),
+        "key": shown_key,
+        "value": shown_value,
+        "headers": [[name, _header(data)] for name, data in record.headers],
+    }
+    failed = [n for n, reads in (("key", key_reads), ("value", value_reads)) if not reads]
+    if failed:
+        fields["undecodable"] = failed
+    print(json.dumps(fields, ensure_ascii=False, default=repr), flush=True)
+
+
+class _TextWriter:
+    """Writes lines: in columns and colours on a terminal, else divided by tabs."""
+
+    def __init__(self, *, flush: bool) -> None:
+        self._console = stdout()
+        self._flush = flush
+        self._width = 1
+
+    def __call__(self, record: RawRecord, key: Format, value: Format) -> None:
+        place = f"{record.partition}:{record.offset}"
+        when = iso(record.timestamp)
+        shown = [_shown(key, record.key), _shown(value, record.value)]
+        headers = [f"{name}={_header(data)}" for name, data in record.headers]
+        if not self._console.is_terminal:
+            parts = [str(record.partition), str(record.offset), when, shown[0][0], shown[1][0]]
+            print("\t".join([*parts, *map(printable, headers)]), flush=self._flush)
+            return
+        self._width = max(self._width, len(place))
+        line = Text().append(place.rjust(self._width), style="dim")
+        line.append(f"  {when}  ", style="green")
+        line.append(*shown[0]).append("  ").append(*shown[1])
+        if headers:
+            line.append(f"  {printable(' '.join(headers))}", style="magenta")
+        self._console.print(line, soft_wrap=True)
+
+
+def _shown(form: Format, data: bytes | None) -> tuple[str, str]:
+    """Return a key's or value's text and style."""
+    value, reads = form.read(data)
+    if not reads:
+        return printable(repr(value)), "red"
+    return printable(value), "dim italic" if value is None else ""
+
+
+def _header(data: bytes | None) -> str | None:
+    if data is None:
+        return None
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return repr(data)

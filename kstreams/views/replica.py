@@ -1,0 +1,115 @@
+"""A private copy of one store of one task, brought from one version to another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Generic
+
+from kstreams.state.durable import DurableLog
+from kstreams.state.overlay import Overlay
+from kstreams.state.pointer import ObjectRef, Pointer
+from kstreams.state.spec import S, StoreSpec
+from kstreams.state.times import FixedTimes
+from kstreams.state.working import StateBackend, WorkingStore
+
+__all__ = ("Replica",)
+
+_CACHED_READS = 1000
+
+
+class Replica(Generic[S]):
+    """A working copy that follows a task's committed versions by their deltas.
+
+    Point reads cost what the backend's do, however large the store: a snapshot is read
+    once, then each version costs its own deltas. Only the one store is kept.
+
+    Args:
+        spec: The store.
+        log: The task's durable log.
+        backend: Keeps the copy.
+        home: An empty directory for it.
+    """
+
+    def __init__(
+        self, spec: StoreSpec[S], log: DurableLog, backend: StateBackend, home: Path
+    ) -> None:
+        self._spec = spec
+        self._log = log
+        self._backend = backend
+        self._home = home
+        self._number = 0
+        self._at: Pointer | None = None
+        self._store: WorkingStore | None = None
+        self._overlay: Overlay | None = None
+        self._live: S | None = None
+        self._reads = 0
+
+    def at(self, pointer: Pointer, wall_ms: int) -> S:
+        """Return the store at a committed version of the task's one line of versions.
+
+        Args:
+            pointer: The version.
+            wall_ms: When it was committed.
+
+        Raises:
+            StateCorruptError: An object of the version is damaged, or gone since: the app
+                keeps what its last commits name.
+        """
+        if self._live is None or self._at is None or self._at.lineage != pointer.lineage:
+            try:
+                self._move(pointer)
+            except BaseException:
+                self.close()
+                raise
+        if self._overlay is not None:
+            self._overlay.times = FixedTimes(pointer.meta.get("time", -1), wall_ms)
+        self._reads += 1
+        if self._overlay is not None and self._reads % _CACHED_READS == 0:
+            self._overlay.forget()
+        assert self._live is not None  # made by the move
+        return self._live
+
+    def _move(self, pointer: Pointer) -> None:
+        present = self._at
+        if present is None or not pointer.base <= present.version <= pointer.version:
+            refs = pointer.objects()
+            self._begin()
+        else:
+            refs = pointer.deltas_after(present.version)
+        store, overlay = self._store, self._overlay
+        if store is not None and overlay is not None:
+            self._apply(refs, store)
+            overlay.forget()
+        self._at = pointer
+
+    def _apply(self, refs: tuple[ObjectRef, ...], store: WorkingStore) -> None:
+        """Write objects in their order; read first what clean-up deletes first."""
+        name = self._spec.name
+        fleeting = [ref for ref in refs if ref.name.endswith(".delta")]
+        early = {
+            ref: list(changes.get(name, ()))
+            for ref, changes in zip(fleeting, self._log.read_all(fleeting), strict=True)
+        }
+        lasting = self._log.read_all([ref for ref in refs if ref not in early])
+        for ref in refs:
+            pairs = early.pop(ref) if ref in early else next(lasting).get(name, ())
+            if pairs:
+                store.write({name: pairs})
+
+    def _begin(self) -> None:
+        self.close()
+        self._number += 1
+        self._store = self._backend.open(self._directory(), [self._spec.name])
+        self._overlay = Overlay(self._store)
+        self._live = self._spec.factory(self._spec, self._overlay)
+
+    def _directory(self) -> Path:
+        return self._home / str(self._number)
+
+    def close(self) -> None:
+        """Forget the copy; the next read makes another."""
+        store, self._store = self._store, None
+        self._live = self._at = self._overlay = None
+        if store is not None:
+            store.close()
+            self._backend.remove(self._directory())

@@ -1,0 +1,334 @@
+"""A store of an app, read from outside at a committed version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
+from heapq import merge
+from itertools import chain
+from pathlib import Path
+from typing import Any, Generic, TypeVar, cast, overload
+
+from kstreams.clock import Clock, SystemClock, to_ms
+from kstreams.errors import CheckpointMismatchError
+from kstreams.partitioner import Partitioner
+from kstreams.state.key_value import KeyValueStore
+from kstreams.state.list_store import ListStore
+from kstreams.state.objects import ObjectStoreSettings
+from kstreams.state.session_store import SessionStore
+from kstreams.state.spec import S, StoreSpec
+from kstreams.state.timestamped_store import TimestampedStore
+from kstreams.state.versioned_store import VersionedKeyValueStore, VersionedValue
+from kstreams.state.window_store import WindowStore
+from kstreams.state.working import StateBackend
+from kstreams.views.following import Following
+from kstreams.views.place import ViewedApp
+from kstreams.views.reader import Reader, ReaderSettings
+from kstreams.views.scan import ViewScan
+
+__all__ = ("View",)
+
+K = TypeVar("K")
+"""Type of the keys."""
+V = TypeVar("V")
+"""Type of the values."""
+
+_POLL = timedelta(milliseconds=100)
+
+
+class View(Generic[S]):
+    """Reads a committed store of a running or stopped app, from any process.
+
+    Each read sees all partitions at one committed batch, never a part of one: the newest,
+    unless `as_of` fixes it. An iteration keeps the view at its version until it ends. The
+    app is not disturbed: no lock is taken, and nothing is written to the checkpoint.
+
+    A view keeps working copies of the partitions that were read, in this process's memory
+    or in RocksDB below the temporary directory. A copy is restored at the first read of its
+    partition; after that each commit costs what it changed, and a point read what the
+    backend's costs. Threads may share a view.
+
+    Which methods there are follows from the kind of the store: `get`, `has`, `range` and
+    `items` for key-value and timestamped stores, `get`, `fetch` and `fetch_all` for window
+    and session stores.
+
+    Args:
+        source: The app's checkpoint directory, or the app.
+        store: The app's own definition of the store.
+        log: Where the app keeps its durable log, if not in its checkpoint directory.
+        as_of: Stay at an earlier version: the batch of one that is retained
+            (`App(retained_batches=...)`), or the name of a savepoint.
+        max_age: How old the version of a read may be, before newer ones are looked for.
+            By default every read looks.
+        backend: Keeps the working copies; by default memory, and RocksDB, if it is
+            installed, for state of more than 64 MiB in the log.
+        partitioner: The rule by which the app's keys were routed, if it is not Kafka's. Where
+            the rule is not known, or store and topics have keys of different serdes, a key
+            is looked for in all partitions.
+        clock: Tells how old a version is.
+
+    Raises:
+        NoCheckpointError: There is no checkpoint at `source`.
+        CheckpointMismatchError: It has no such store, or by another definition.
+        StoreError: The version is not retained.
+        SavepointError: There is no such savepoint.
+
+    Source: `KafkaStreams#store` (interactive queries), for all partitions at once and by a
+    consistent version; goka's `View`.
+    """
+
+    def __init__(
+        self,
+        source: str | Path | ViewedApp,
+        store: StoreSpec[S],
+        *,
+        log: ObjectStoreSettings | None = None,
+        as_of: int | str | None = None,
+        max_age: timedelta = timedelta(0),
+        backend: StateBackend | None = None,
+        partitioner: Partitioner | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        if isinstance(source, (str, Path)):
+            path = Path(source).absolute()
+        else:
+            path, log = source.checkpoint, log or source.log
+            partitioner = partitioner or _partitioner(source, store)
+        self.spec = store
+        self._reader: Reader[S] = Reader(
+            store,
+            ReaderSettings(
+                path,
+                log,
+                as_of,
+                to_ms(max_age),
+                backend,
+                partitioner,
+                clock or SystemClock(),
+            ),
+        )
+        self._key = store.key.ordered.serialize
+
+    # ------------------------------------------------------------ versions
+
+    @property
+    def version(self) -> int | None:
+        """The committed batch that the view stands at; None before the app's first."""
+        return self._reader.version
+
+    @property
+    def wall_ms(self) -> int | None:
+        """When that batch was committed, ms since the epoch by the app's clock."""
+        return self._reader.wall_ms
+
+    def versions(self) -> list[int]:
+        """Return the batches whose versions are retained, rising."""
+        return self._reader.place.batches()
+
+    def refresh(self) -> int | None:
+        """Move to the newest version and return it; while an iteration is open, stay."""
+        return self._reader.refresh()
+
+    def follow(self, callback: Callable[[int], None], *, poll: timedelta = _POLL) -> Following:
+        """Call back with the version now and after each commit, in a thread of its own.
+
+        Commits that come faster than the callback returns are passed over, to the newest.
+        Reads inside the callback see that version or a newer one.
+
+        Args:
+            callback: Called with the version.
+            poll: How often to look.
+
+        Returns:
+            What ends it: `close()`, or the end of a `with`; raises what the callback raised.
+        """
+        return Following(self.refresh, callback, poll)
+
+    def close(self) -> None:
+        """Remove the working copies; a second call does nothing."""
+        self._reader.close()
+
+    def __enter__(self) -> View[S]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ------------------------------------------------------------ all kinds of one value a key
+
+    @overload
+    def get(self: View[KeyValueStore[K, V]], key: K) -> V | None: ...
+
+    @overload
+    def get(self: View[TimestampedStore[K, V]], key: K) -> tuple[V, int] | None: ...
+
+    @overload
+    def get(self: View[WindowStore[K, V]], key: K, start_ms: int) -> V | None: ...
+
+    @overload
+    def get(self: View[SessionStore[K, V]], key: K, start_ms: int, end_ms: int) -> V | None: ...
+
+    @overload
+    def get(
+        self: View[VersionedKeyValueStore[K, V]], key: K, start_ms: int | None = None
+    ) -> VersionedValue[V] | None: ...
+
+    @overload
+    def get(self: View[ListStore[K, V]], key: K) -> tuple[V, ...]: ...
+
+    def get(self, key: Any, start_ms: int | None = None, end_ms: int | None = None) -> Any:
+        """Return a key's value, or None; of a window or session, the one with these bounds.
+
+        A timestamped store's is a pair of value and timestamp (ms); a versioned store's the
+        value that held at a time, the latest by default; a list store's its elements.
+        """
+        times = tuple(time for time in (start_ms, end_ms) if time is not None)
+
+        def look(stores: Sequence[S]) -> Any:  # noqa: ANN401  # the overloads say it
+            found = (cast("Any", store).get(key, *times) for store in stores)
+            return next((value for value in found if value is not None), None)
+
+        return self._reader.read(self._reader.partitions_of(key), look)
+
+    @overload
+    def has(self: View[KeyValueStore[K, V]], key: K) -> bool: ...
+
+    @overload
+    def has(self: View[TimestampedStore[K, V]], key: K) -> bool: ...
+
+    def has(self, key: Any) -> bool:
+        """Tell whether a key has a value."""
+        return cast("View[KeyValueStore[Any, Any]]", self).get(key) is not None
+
+    @overload
+    def range(
+        self: View[KeyValueStore[K, V]],
+        start: K | None = None,
+        end: K | None = None,
+        *,
+        reverse: bool = False,
+    ) -> ViewScan[tuple[K, V]]: ...
+
+    @overload
+    def range(
+        self: View[TimestampedStore[K, V]],
+        start: K | None = None,
+        end: K | None = None,
+        *,
+        reverse: bool = False,
+    ) -> ViewScan[tuple[K, tuple[V, int]]]: ...
+
+    def range(self, start: Any = None, end: Any = None, *, reverse: bool = False) -> Any:
+        """Yield pairs with `start <= key < end` of all partitions, in key order."""
+
+        def rows(store: Any) -> Iterator[tuple[Any, Any]]:  # noqa: ANN401  # erased
+            if isinstance(store, TimestampedStore):
+                return store.range(start, end, reverse=reverse)
+            found: KeyValueStore[Any, Any] = store
+            return found.reverse_range(start, end) if reverse else found.range(start, end)
+
+        return self._merged(rows, lambda row: self._key(row[0]), reverse=reverse)
+
+    @overload
+    def items(self: View[KeyValueStore[K, V]]) -> ViewScan[tuple[K, V]]: ...
+
+    @overload
+    def items(self: View[TimestampedStore[K, V]]) -> ViewScan[tuple[K, tuple[V, int]]]: ...
+
+    def items(self) -> Any:
+        """Yield all pairs, in key order."""
+        return cast("View[KeyValueStore[Any, Any]]", self).range()
+
+    def prefix_scan(self: View[KeyValueStore[K, V]], prefix: bytes) -> ViewScan[tuple[K, V]]:
+        """Yield pairs whose key's bytes start with a prefix, in key order."""
+        return self._merged(lambda store: store.prefix_scan(prefix), lambda row: self._key(row[0]))
+
+    # ------------------------------------------------------------ windows and sessions
+
+    @overload
+    def fetch(
+        self: View[WindowStore[K, V]],
+        key: K,
+        from_ms: int | None = None,
+        to_ms: int | None = None,
+        *,
+        reverse: bool = False,
+    ) -> ViewScan[tuple[int, V]]: ...
+
+    @overload
+    def fetch(
+        self: View[SessionStore[K, V]], key: K, *, reverse: bool = False
+    ) -> ViewScan[tuple[int, int, V]]: ...
+
+    def fetch(self, key: Any, *times: int | None, reverse: bool = False, **named: Any) -> Any:
+        """Yield a key's windows or sessions, by start.
+
+        Windows as `(start, value)` with `from <= start < to`; sessions as
+        `(start, end, value)`. Times in ms.
+        """
+        return self._reader.scan(
+            self._reader.partitions_of(key),
+            lambda stores: chain.from_iterable(
+                cast("Any", store).fetch(key, *times, reverse=reverse, **named) for store in stores
+            ),
+        )
+
+    @overload
+    def fetch_all(
+        self: View[WindowStore[K, V]],
+        from_ms: int | None = None,
+        to_ms: int | None = None,
+        *,
+        reverse: bool = False,
+    ) -> ViewScan[tuple[tuple[K, int], V]]: ...
+
+    @overload
+    def fetch_all(
+        self: View[SessionStore[K, V]], *, reverse: bool = False
+    ) -> ViewScan[tuple[K, int, int, V]]: ...
+
+    def fetch_all(self, *times: int | None, reverse: bool = False, **named: Any) -> Any:
+        """Yield all windows by start, then key; or all sessions by key, then start.
+
+        Windows as `((key, start), value)` with `from <= start < to`; sessions as
+        `(key, start, end, value)`. Times in ms.
+        """
+
+        def order(row: Any) -> tuple[Any, ...]:  # noqa: ANN401  # erased
+            if len(row) == 2:  # a window
+                (key, start), _ = row
+                return start, self._key(key)
+            return self._key(row[0]), row[1], row[2]
+
+        return self._merged(
+            lambda store: cast("Any", store).fetch_all(*times, reverse=reverse, **named),
+            order,
+            reverse=reverse,
+        )
+
+    def _merged(
+        self,
+        rows: Callable[[S], Iterator[Any]],
+        order: Callable[[Any], Any],
+        *,
+        reverse: bool = False,
+    ) -> ViewScan[Any]:
+        everywhere = range(self._reader.place.partitions)
+        return self._reader.scan(
+            everywhere,
+            lambda stores: merge(*(rows(store) for store in stores), key=order, reverse=reverse),
+        )
+
+
+def _partitioner(app: ViewedApp, store: StoreSpec[Any]) -> Partitioner | None:
+    """Return the rule that routes what enters the store's group."""
+    try:
+        group = app.topology.group_of_store(store.name)
+    except KeyError as exc:
+        known = ", ".join(repr(spec.name) for spec in app.topology.stores) or "none"
+        raise CheckpointMismatchError(
+            f"topology {app.topology.name!r} has no store {store.name!r}: it has {known}"
+        ) from exc
+    found = [node.topic.partitioner for node in group.sources]
+    found += [entry.partitioner for entry in group.entries]
+    return found[0]
