@@ -1,0 +1,70 @@
+"""Processes of this machine, as /proc shows them: who belongs to whom, and their ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ("alive", "ancestor", "command", "end_session", "kill", "session")
+
+
+def _stat(pid: int) -> list[str]:
+    """Return the fields after the name: state, parent, group, session, ..."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+
+
+def command(pid: int) -> str:
+    """Return a process's command line; empty when there is no such process."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    except OSError:
+        return ""
+
+
+def alive(pid: int) -> bool:
+    """Tell whether a process runs; one that waits for its parent's look does not."""
+    try:
+        return _stat(pid)[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def session(leader: int) -> list[int]:
+    """Return the running processes of a session, whichever group and parent they have."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):
+                if int(_stat(int(entry.name))[3]) == leader and alive(int(entry.name)):
+                    found.append(int(entry.name))
+    return sorted(found)
+
+
+def ancestor(pid: int, text: str) -> int:
+    """Return the nearest process up from this one with a text in its command line."""
+    while pid > 1:
+        if text in command(pid):
+            return pid
+        pid = int(_stat(pid)[1])
+    raise LookupError(f"no {text} above")
+
+
+def kill(pid: int, timeout_s: float = 30) -> None:
+    """Send SIGKILL, and wait until the process is gone."""
+    os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + timeout_s
+    while alive(pid):
+        assert time.monotonic() < deadline, f"process {pid} outlives SIGKILL"
+        time.sleep(0.01)
+
+
+def end_session(leader: int) -> list[int]:
+    """Kill what is left of a session; return what that was."""
+    left = session(leader)
+    for pid in left:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return left

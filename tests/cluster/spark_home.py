@@ -1,0 +1,32 @@
+"""Settings for Spark processes of tests: their own folder, and JVMs that start fast."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+__all__ = ("LOCAL_CLUSTER", "QUICK_JAVA", "QUICK_JVMS", "spark_home")
+
+LOCAL_CLUSTER = "local-cluster[2,1,1024]"
+
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Short runs gain more from a fast start than from a good compiler."""
+
+QUICK_JVMS = {
+    "spark.driver.extraJavaOptions": QUICK_JAVA,
+    "spark.executor.extraJavaOptions": QUICK_JAVA,
+    "spark.ui.enabled": "false",
+}
+
+
+def spark_home(folder: Path) -> Path:
+    """Return a SPARK_HOME with pyspark's content, where executors' folders go in place of it."""
+    spec = find_spec("pyspark")
+    assert spec is not None
+    assert spec.origin is not None
+    home = folder / "spark"
+    home.mkdir()
+    for entry in Path(spec.origin).parent.iterdir():
+        if entry.name not in ("work", "logs"):
+            (home / entry.name).symlink_to(entry)
+    return home

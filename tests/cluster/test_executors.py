@@ -1,0 +1,37 @@
+"""Executors as processes of their own: the user's modules reach them."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.project import expected_counts, make_project, run_project
+from tests.cluster.spark_home import LOCAL_CLUSTER
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+CASES = {
+    "packages found, RocksDB": ("auto", "rocksdb"),
+    "packages named, Memory": (["shop_words"], "memory"),
+}
+
+
+@pytest.mark.parametrize(("packages", "backend"), CASES.values(), ids=CASES)
+def test_executors_get_the_users_package(
+    tmp_path: Path, packages: str | Sequence[str], backend: str
+) -> None:
+    found = run_project(
+        [sys.executable],
+        make_project(tmp_path),
+        packages=packages,
+        backend=backend,
+        master=LOCAL_CLUSTER,
+    )
+
+    assert found.counts == expected_counts()
+    assert len(found.executors) == 2
+    assert [f for f in found.files if not re.search(r"/kstreams_packages_\w+/shop_words/", f)] == []

@@ -1,0 +1,99 @@
+"""The wheel as a user has it: installed in an environment of its own, far from the sources."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from kstreams.spark.java import java_home
+from tests.cluster.project import expected_counts, make_project, run_project
+from tests.cluster.spark_home import LOCAL_CLUSTER
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("kstreams", "kstreams_json", "kstreams_rocksdb", "kstreams_s3")
+
+LOOK = """
+import importlib.metadata as m, sys
+from pathlib import Path
+import kstreams, kstreams_json, kstreams_rocksdb, kstreams_s3
+from kstreams import App
+for package in (kstreams, kstreams_json, kstreams_rocksdb, kstreams_s3):
+    print(package.__file__, (Path(package.__file__).parent / "py.typed").is_file())
+for group in ("kstreams.stores", "kstreams.serdes"):
+    for entry in sorted(m.entry_points(group=group), key=lambda e: e.name):
+        print(entry.name, entry.load().__module__)
+"""
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment with the wheel, which finds dependencies in this one's."""
+    folder = tmp_path_factory.mktemp("wheel")
+    _run("-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT))
+    _run("-m", "venv", "--without-pip", str(folder / "venv"))
+    python = folder / "venv" / "bin" / "python"
+    (wheel,) = folder.glob("kstreams_spark-*.whl")
+    _run(
+        "-m", "uv", "pip", "install", "--python", str(python), "--no-deps", "--offline", str(wheel)
+    )
+    found = subprocess.run(
+        [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
+        capture_output=True, check=True, text=True,
+    )  # fmt: skip
+    # A path named in a .pth file is searched, but its own .pth files, the one of the
+    # sources here among them, are not read.
+    (Path(found.stdout.strip()) / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    return python
+
+
+def _run(*arguments: str) -> None:
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_packages_types_and_entry_points_are_installed(python: Path, tmp_path: Path) -> None:
+    clean = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        [python, "-c", LOOK], cwd=tmp_path, env=clean, capture_output=True, text=True, check=True
+    )
+
+    lines = done.stdout.splitlines()
+    site = next((python.parents[1] / "lib").glob("python*")) / "site-packages"
+    assert lines[:4] == [f"{site / name / '__init__.py'} True" for name in PACKAGES]
+    assert lines[4:] == [
+        "memory kstreams.state.memory",
+        "rocksdb kstreams_rocksdb.settings",
+        "s3 kstreams_s3.settings",
+        "json kstreams_json.serde",
+    ]
+
+
+@pytest.mark.parametrize("way", ["python", "spark-submit", "executors"])
+def test_the_wheel_counts_words(python: Path, tmp_path: Path, way: str) -> None:
+    script = make_project(tmp_path)
+    command = [str(python)]
+    environment = {"PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"}
+    if way == "spark-submit":
+        submit = Path(sys.executable).parent / "spark-submit"
+        command = [str(submit), "--master", "local[2]"]
+        environment["JAVA_HOME"] = str(java_home())
+
+    found = run_project(
+        command,
+        script,
+        backend="rocksdb",
+        master=LOCAL_CLUSTER if way == "executors" else None,
+        environment=environment,
+    )
+
+    assert found.counts == expected_counts()
+    assert found.library.startswith(str(python.parents[1]))
+    shipped = ["/kstreams_packages_" in file for file in found.files]
+    assert shipped == ([True, True] if way == "executors" else [False])

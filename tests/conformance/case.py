@@ -1,0 +1,77 @@
+"""One case: an operation, its input, and what is expected of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+Output = tuple[str, str | None, int]
+"""Key, value and timestamp (ms) of a result."""
+
+JOINS = ("ss_join", "tt_join", "st_join", "fk_join")
+
+
+@dataclass(frozen=True)
+class Input:
+    topic: str
+    key: str | None
+    value: str | None
+    timestamp: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """A line of a case file.
+
+    `expected` is the list of results for each input, None when the file has no answers;
+    `dropped` is None where it is not compared.
+    """
+
+    name: str
+    op: str
+    emit: str
+    options: dict[str, Any]
+    inputs: tuple[Input, ...]
+    compare: str
+    expected: tuple[tuple[Output, ...], ...] | None
+    dropped: int | None
+
+    @property
+    def is_join(self) -> bool:
+        return self.op in JOINS
+
+    def batches(self, cut: str) -> list[range]:
+        """Cut the input into batches of 1, of 3, or one of all."""
+        count = len(self.inputs)
+        size = count if cut == "all" else int(cut)
+        return [range(begin, min(begin + size, count)) for begin in range(0, count, size)]
+
+
+def read_cases(paths: Iterable[Path]) -> Iterator[Case]:
+    for path in paths:
+        for line in path.read_text().splitlines():
+            if line.strip():
+                yield parse(json.loads(line))
+
+
+def parse(data: dict[str, Any]) -> Case:
+    out = data.get("rule_out", data.get("out"))
+    has_rule = data["op"] in ("tumbling", "hopping", "session") and "rule_out" not in data
+    return Case(
+        name=data["name"],
+        op=data["op"],
+        emit=data.get("emit", ""),
+        options=data,
+        inputs=tuple(Input(*fields) for fields in data["in"]),
+        compare=data.get("compare", "steps"),
+        expected=None if out is None else tuple(tuple(map(_output, step)) for step in out),
+        dropped=data.get("dropped") if has_rule else None,
+    )
+
+
+def _output(fields: list[Any]) -> Output:
+    key, value, timestamp = fields
+    return key, value, timestamp

@@ -1,0 +1,171 @@
+"""Every window case passes on the driver, whatever the store and the cut."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conformance.__main__ import backend, by_input, main
+from tests.conformance.case import Case, Input, parse, read_cases
+from tests.conformance.engine import Answer, run_on_driver
+from tests.conformance.judge import problem
+
+DATA = Path(__file__).parent / "data"
+FILES = sorted(DATA.glob("*.jsonl"))
+CASES = [case for case in read_cases(FILES) if not case.is_join]
+KINDS = sorted({(case.op, case.emit) for case in CASES})
+CUTS = ("1", "3", "all")
+
+
+def of_kind(op: str, emit: str) -> list[Case]:
+    return [case for case in CASES if (case.op, case.emit) == (op, emit)]
+
+
+def test_all_window_cases_are_there() -> None:
+    assert len(CASES) == 504
+    assert {len(of_kind(*kind)) >= 36 for kind in KINDS} == {True}
+    assert len(KINDS) == 12
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize(("op", "emit"), KINDS)
+def test_cases_pass_in_memory(op: str, emit: str, cut: str) -> None:
+    wrong = {
+        case.name: found
+        for case in of_kind(op, emit)
+        if (found := problem(case, run_on_driver(case, cut=cut), cut=cut))
+    }
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize(("op", "emit"), [kind for kind in KINDS if kind[0] != "sliding"])
+def test_cases_pass_on_whole_columns(op: str, emit: str, cut: str) -> None:
+    wrong = {
+        case.name: found
+        for case in of_kind(op, emit)
+        if (found := problem(case, run_on_driver(case, cut=cut, path="vector"), cut=cut))
+    }
+    assert wrong == {}
+
+
+def test_a_case_that_cannot_run_on_columns_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(FILES[0]), "--path", "vector"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    failed = [line for line in lines if line.startswith("FAILED")]
+    assert failed
+    assert all(line.startswith("FAILED sliding-") for line in failed)
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize(("op", "emit"), KINDS)
+def test_a_sample_passes_on_rocksdb(op: str, emit: str, cut: str) -> None:
+    state = backend("rocksdb")
+    for case in of_kind(op, emit)[::12]:
+        assert problem(case, run_on_driver(case, cut=cut, state=state), cut=cut) is None
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("cut", CUTS)
+def test_all_cases_pass_on_rocksdb(cut: str) -> None:
+    state = backend("rocksdb")
+    wrong = [
+        case.name
+        for case in CASES
+        if problem(case, run_on_driver(case, cut=cut, state=state), cut=cut)
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(("op", "emit"), KINDS)
+def test_processors_that_live_on_give_the_same(op: str, emit: str) -> None:
+    for case in of_kind(op, emit)[::12]:
+        assert problem(case, run_on_driver(case, cut="1", recreate=False), cut="1") is None
+
+
+# What the files do not have: null keys and null values.
+
+
+def with_nulls(case: Case) -> Case:
+    """Put null keys of all times between the records: they change nothing."""
+    inputs: list[Input] = []
+    for row in case.inputs:
+        inputs += [Input("in", None, "n", row.timestamp + 7), row]
+    return replace(case, inputs=tuple(inputs), expected=None)
+
+
+@pytest.mark.parametrize(("op", "emit"), KINDS)
+def test_null_keys_are_dropped_and_change_nothing(op: str, emit: str) -> None:
+    for case in of_kind(op, emit)[::18]:
+        plain = run_on_driver(case, cut="1")
+        nulls = run_on_driver(with_nulls(case), cut="1")
+        assert nulls.batches[1::2] == plain.batches
+        assert not any(nulls.batches[::2])
+        assert nulls.dropped == plain.dropped + len(case.inputs)
+
+
+@pytest.mark.parametrize(
+    ("op", "options", "expected"),
+    [
+        ("tumbling", {"size": 10}, [("k@0/10", "a", 0), ("k@0/10", "anull", 1)]),
+        ("hopping", {"size": 10, "advance": 10}, [("k@0/10", "a", 0), ("k@0/10", "anull", 1)]),
+        ("session", {"gap": 5}, [("k@0/0", "a", 0), ("k@0/0", None, 0), ("k@0/1", "anull", 1)]),
+        ("sliding", {"diff": 10}, [("k@0/10", "a", 0)]),
+    ],
+)
+def test_null_values_reach_the_aggregator_but_for_sliding_windows(
+    op: str, options: dict[str, int], expected: list[Any]
+) -> None:
+    inputs = [["in", "k", "a", 0], ["in", "k", None, 1]]
+    case = parse({"name": "n", "op": op, "emit": "update", "in": inputs, **options})
+    answer = run_on_driver(case, cut="all")
+    assert list(answer.batches[0]) == expected
+    assert answer.dropped == (1 if op == "sliding" else 0)
+
+
+# The runner itself.
+
+
+def test_a_wrong_answer_fails() -> None:
+    case = of_kind("tumbling", "update")[0]
+    answer = run_on_driver(case, cut="1")
+    assert problem(case, answer, cut="1") is None
+    assert problem(case, replace(answer, dropped=answer.dropped + 1), cut="1") is not None
+    less = Answer((*answer.batches[:-1], ()), answer.dropped)
+    assert problem(case, less, cut="1") is not None
+
+
+def test_stripped_files_are_answered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [json.loads(line) for line in FILES[0].read_text().splitlines()]
+    for line in lines:
+        for name in ("out", "rule_out", "dropped"):
+            line.pop(name, None)
+    stripped, out = tmp_path / "stripped.jsonl", tmp_path / "out.jsonl"
+    stripped.write_text("\n".join(map(json.dumps, lines)))
+    assert main([str(stripped), "--out", str(out)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "22 passed, 0 failed, 1 skipped"
+    answers = {line["name"]: line for line in map(json.loads, out.read_text().splitlines())}
+    for case in read_cases(FILES[:1]):
+        if not case.is_join:
+            found = answers[case.name]
+            answer = Answer(tuple(tuple(map(tuple, step)) for step in found["out"]), 0)
+            assert problem(case, answer, cut="1") is None
+
+
+def test_results_of_a_batch_stand_at_its_last_input() -> None:
+    case = of_kind("tumbling", "update")[0]
+    lists = by_input(case, run_on_driver(case, cut="3"), "3")
+    assert [bool(results) for results in lists[:6]] == [False, False, True] * 2
+
+
+@pytest.mark.parametrize("option", [("--engine", "spark"), ("--store", "s3")])
+def test_what_is_not_there_yet_says_so(
+    option: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(FILES[0]), *option]) == 2
+    assert "not yet" in capsys.readouterr().err

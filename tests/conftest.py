@@ -1,0 +1,29 @@
+"""Fixtures that every test may ask for."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import settings
+
+from tests.cluster.spark_home import QUICK_JAVA
+
+pytest_plugins = ["tests.servers.fixtures"]
+
+# A busy machine makes any one example slow now and then: that is no finding.
+settings.register_profile("kstreams", deadline=None)
+settings.load_profile("kstreams")
+
+
+# Spark's launcher takes them for the JVM of every driver that a test starts.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", QUICK_JAVA)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest tests, in both of two processes: each gets half of the list."""
+    long = sorted((item for item in items if "kill" in item.keywords), key=lambda i: i.nodeid)
+    rest = [item for item in items if "kill" not in item.keywords]
+    half = len(rest) // 2
+    items[:] = [*long[::2], *rest[:half], *long[1::2], *rest[half:]]

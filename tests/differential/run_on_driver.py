@@ -1,0 +1,60 @@
+"""Run a case on the test driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+from kstreams.testing.driver import TopologyTestDriver
+from tests.differential.case import Case, Result, recut
+from tests.differential.plan import DEAD_LETTERS, SinkPlan
+
+__all__ = ("output_topics", "run_on_driver")
+
+
+def run_on_driver(
+    case: Case, cuts: Iterable[int] | None = None, *, recreate_processors: bool = False
+) -> Result:
+    """Run a case, a micro-batch for each of its batches.
+
+    Args:
+        case: What to run.
+        cuts: Where to cut the input instead, by number of records; None leaves the
+            batches as they are.
+        recreate_processors: As the driver's.
+    """
+    if cuts is not None:
+        case = recut(case, cuts)
+    topology = case.plan.topology()
+    with TopologyTestDriver(
+        topology, partitions=case.plan.partitions, recreate_processors=recreate_processors
+    ) as driver:
+        for batch in case.batches:
+            driver.clock.advance(timedelta(milliseconds=batch.wall_ms - driver.clock.now_ms()))
+            for record in batch.records:
+                driver.write_bytes(
+                    record.topic,
+                    record.key,
+                    record.value,
+                    timestamp=record.timestamp,
+                    headers=record.headers,
+                    partition=record.partition,
+                )
+            driver.run()
+        result = Result(dropped=dict(driver.dropped))
+        for topic in output_topics(case):
+            for row in driver.read_rows(topic):
+                place = result.outputs.setdefault((topic, row.partition), [])
+                place.append((row.key, row.value, row.timestamp, row.headers))
+        for spec in topology.stores:
+            result.stores[spec.name] = driver.store_contents(spec)
+    return result
+
+
+def output_topics(case: Case) -> list[str]:
+    """Return the topics that a case may write to."""
+    return [*(topic for sink in case.plan.sinks for topic in _topics(sink)), DEAD_LETTERS]
+
+
+def _topics(sink: SinkPlan) -> list[str]:
+    return [f"{sink.name}-0", f"{sink.name}-1"] if sink.by else [sink.name]

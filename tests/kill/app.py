@@ -1,0 +1,105 @@
+"""
+The app that is killed: counts words until it is told to finish.
+
+`python -m tests.kill.app FOLDER [BOOTSTRAP]`: embedded topics in the folder, or Kafka.
+Everything else it keeps is in the folder too.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from kstreams import (
+    BYTES,
+    INT64,
+    NONE,
+    TEXT,
+    App,
+    Connection,
+    Embedded,
+    FixedKeyProcessor,
+    ProcessorContext,
+    Record,
+    Topic,
+    Topology,
+    TopologyBuilder,
+    flat_map,
+    key_value_store,
+)
+from kstreams_rocksdb import RocksDB
+from tests.cluster.spark_home import LOCAL_CLUSTER, QUICK_JVMS
+from tests.kill.gates import GatedLog, GatedProcess, Gates
+
+COUNTS = key_value_store("counts", key=TEXT, value=INT64)
+MAX_RECORDS = 200
+
+
+class CountWords(FixedKeyProcessor[str, None, int]):
+    def init(self, context: ProcessorContext[str, int]) -> None:
+        self.context, self.counts = context, context.store(COUNTS)
+
+    def process(self, record: Record[str, None]) -> None:
+        total = (self.counts.get(record.key) or 0) + 1
+        self.counts.put(record.key, total)
+        self.context.forward(record.with_value(total))
+
+
+def topics(name: str) -> tuple[Topic[bytes, str], Topic[str, int]]:
+    """Return the source and the sink of the app of a folder of this name."""
+    return Topic(f"{name}-lines", BYTES, TEXT), Topic(f"{name}-totals", TEXT, INT64)
+
+
+def build(name: str) -> Topology:
+    lines, totals = topics(name)
+    builder = TopologyBuilder("kill")
+    words = builder.add_processor(
+        "split",
+        flat_map(lambda _, line: ((word, None) for word in line.split())),
+        builder.add_source("lines", lines),
+    )
+    words = builder.repartition("by-word", words, key=TEXT, value=NONE)
+    counts = builder.add_processor("count", CountWords, words, stores=[COUNTS])
+    builder.add_sink("totals", totals, counts)
+    return builder.build()
+
+
+def connection(folder: Path, bootstrap: str | None) -> Connection:
+    if bootstrap is None:
+        return Embedded(folder / "topics", default_partitions=2)
+    from kstreams import Kafka
+
+    return Kafka(bootstrap)
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    gates = Gates(str(folder / "gates"))
+    app = App(
+        build(folder.name),
+        connection(folder, sys.argv[2] if len(sys.argv) > 2 else None),
+        state=RocksDB(log=GatedLog(str(folder / "log"), gates)),
+        checkpoint=folder / "checkpoint",
+        max_records_per_batch=MAX_RECORDS,
+        interceptors=[GatedProcess(gates, "count")],
+        packages=[],  # PYTHONPATH brings this one to the executors
+        on_batch=gates.on_batch,
+        config={
+            **QUICK_JVMS,
+            "spark.master": LOCAL_CLUSTER,
+            "spark.task.maxFailures": "8",
+            "spark.python.task.killTimeout": "1h",  # what Spark gives up may live on
+            "spark.log.level": "WARN",
+        },
+    )
+    with app:
+        app.open()
+        while not (folder / "finish").exists():
+            app.drain()
+            time.sleep(0.1)
+        app.drain()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""`kill -9` of every kind of process, in every phase of a batch: one truth remains."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.kill.gates import BEFORE_COMMIT
+from tests.kill.victim import Kill, Victim, by_word
+from tests.servers.kafka import KafkaBroker
+
+pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.slow, pytest.mark.timeout(1_800)]
+
+ON_EMBEDDED = (
+    ("driver", "running"),
+    ("worker", "running"),
+    ("jvm", "all-done"),
+    ("executor", "written"),
+    ("driver", "committed"),
+    ("worker", "task-done"),
+    ("executor", "running"),
+    ("jvm", "published"),
+    ("driver", "written"),
+    ("executor", "task-done"),
+)
+ON_KAFKA = (
+    ("driver", "all-done"),
+    ("worker", "written"),
+    ("jvm", "running"),
+    ("executor", "running"),
+    ("jvm", "committed"),
+    ("worker", "task-done"),
+    ("driver", "published"),
+    ("executor", "task-done"),
+    ("jvm", "task-done"),
+    ("worker", "running"),
+)
+
+
+def test_the_plan_is_five_kills_of_each_kind_and_most_of_them_inside_a_batch() -> None:
+    kills = ON_EMBEDDED + ON_KAFKA
+    targets = [target for target, _ in kills]
+
+    assert {target: targets.count(target) for target in targets} == dict.fromkeys(
+        ("driver", "jvm", "executor", "worker"), 5
+    )
+    assert sum(phase in BEFORE_COMMIT for _, phase in kills) >= 15
+
+
+def run_series(victim: Victim, plan: tuple[tuple[str, str], ...]) -> None:
+    """Kill by plan in one run of an app, then let it finish, and check where kills hit."""
+    victim.start()
+    victim.advance()
+    kills: list[Kill] = []
+    for target, phase in plan:
+        kills.append(victim.strike(target, phase))
+        print(kills[-1], flush=True)  # noqa: T201  # the table of kills
+    victim.emit(3)
+    victim.finish()
+
+    inside = [kill.before_commit for kill in kills]
+    assert inside == [phase in BEFORE_COMMIT for _, phase in plan]
+    assert [k for k in kills if k.spark_began <= k.spark_ended] == []
+
+
+def test_embedded_topics_hold_each_result_once(tmp_path: Path, victims: list[Victim]) -> None:
+    victims.append(victim := Victim(tmp_path))
+
+    run_series(victim, ON_EMBEDDED)
+
+    assert by_word(victim.results()) == victim.expected()
+
+
+@pytest.mark.kafka
+def test_on_kafka_nothing_is_missing_and_copies_are_identical(
+    tmp_path: Path, victims: list[Victim], broker: KafkaBroker
+) -> None:
+    victims.append(victim := Victim(tmp_path, broker.bootstrap))
+
+    run_series(victim, ON_KAFKA)
+
+    records = victim.results()
+    first: dict[bytes | None, tuple[object, ...]] = {}
+    originals, copies = [], 0
+    for record in records:
+        id_ = dict(record.headers)["kstreams-id"]
+        content = (record.key, record.value, record.timestamp, record.headers, record.partition)
+        if id_ not in first:
+            originals.append(record)
+        copies += id_ in first
+        assert first.setdefault(id_, content) == content
+    print(f"{len(records)} records, {copies} of them copies")  # noqa: T201
+    assert by_word(originals) == victim.expected()

@@ -1,0 +1,254 @@
+"""One run of the app over many kills: start, wait, kill, start again, look at the outcome."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from kstreams import INT64, TEXT, Connection, Emitter
+from kstreams.connection import RawRecord
+from tests.cluster.processes import alive, ancestor, command, end_session, kill, session
+from tests.cluster.spark_home import spark_home
+from tests.kill.app import MAX_RECORDS, connection, topics
+from tests.kill.gates import Gates
+
+__all__ = ("Kill", "Victim", "by_word")
+
+ROOT = Path(__file__).parents[2]
+WAIT_S = 300.0
+"""For anything that is expected to happen; only a failure takes as long."""
+
+PARTITIONS = 2
+
+
+@dataclass(frozen=True)
+class Kill:
+    """What was killed and when, seen from outside.
+
+    Attributes:
+        target: driver, jvm, executor or worker.
+        phase: The gate at which it, or a process below it, was held.
+        spark_began: The newest batch in Spark's log of begun batches.
+        spark_ended: The newest in its log of ended batches.
+        committed: The newest in the app's commit log.
+        back_s: Seconds until the app had committed the batch under way.
+    """
+
+    target: str
+    phase: str
+    spark_began: int
+    spark_ended: int
+    committed: int
+    back_s: float
+
+    @property
+    def before_commit(self) -> bool:
+        """Tell whether a batch had begun and was not committed."""
+        return self.spark_began > self.committed
+
+    def __str__(self) -> str:
+        return (
+            f"{self.target:9} {self.phase:10} began {self.spark_began:3}  committed "
+            f"{self.committed:3}  ended {self.spark_ended:3}  back after {self.back_s:5.1f} s"
+        )
+
+
+class Victim:
+    """A folder with an app in it, and the app's processes.
+
+    Args:
+        folder: An empty one; its name is part of the topics' names.
+        bootstrap: Of a Kafka broker; None for embedded topics.
+    """
+
+    def __init__(self, folder: Path, bootstrap: str | None = None) -> None:
+        self.folder = folder
+        self.bootstrap = bootstrap
+        self.gates = Gates(str(folder / "gates"))
+        Path(self.gates.folder).mkdir()
+        self.connection: Connection = connection(folder, bootstrap)
+        self.lines, self.totals = topics(folder.name)
+        admin = self.connection.admin()
+        forever = {} if bootstrap is None else {"retention.ms": "-1"}  # old event times
+        for topic in (self.lines, self.totals):
+            admin.create(topic.name, PARTITIONS, config=forever)
+        admin.close()
+        self._counted: Counter[str] = Counter()
+        self._emitted = 0
+        self._home = spark_home(folder)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._sessions: list[int] = []
+
+    # ------------------------------------------------------------ input and its processes
+
+    def emit(self, batches: float = 1) -> None:
+        """Append enough for some batches."""
+        count = int(MAX_RECORDS * batches)
+        texts = [f"a b{n % 7} c{n % 31} a" for n in range(self._emitted, self._emitted + count)]
+        with Emitter(self.lines, self.connection) as emitter:
+            for number, text in enumerate(texts, self._emitted):
+                emitter.emit(b"%d" % number, text, timestamp=1_700_000_000_000 + number)
+        self._emitted += count
+        self._counted.update(word for text in texts for word in text.split())
+
+    def advance(self) -> None:
+        """Append some, and wait for a commit."""
+        before = self.committed()
+        self.emit()
+        self.wait(lambda: self.committed() > before, "the next commit")
+
+    def start(self) -> None:
+        """Start the app, again on what it left."""
+        paths = (ROOT, ROOT / "stores", ROOT / "serdes")
+        with (self.folder / "output").open("a") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.kill.app", str(self.folder)]
+                + ([] if self.bootstrap is None else [self.bootstrap]),
+                cwd=self.folder,
+                env={
+                    **os.environ,
+                    "PYTHONPATH": os.pathsep.join(map(str, paths)),
+                    "SPARK_HOME": str(self._home),
+                    "SPARK_LOCAL_IP": "127.0.0.1",
+                },
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        self._sessions.append(self._process.pid)
+
+    @property
+    def driver(self) -> int:
+        """The driver's process."""
+        assert self._process is not None
+        return self._process.pid
+
+    def jvm(self) -> int:
+        """The driver's JVM."""
+        (found,) = (pid for pid in session(self.driver) if "deploy.SparkSubmit" in command(pid))
+        return found
+
+    def finish(self) -> None:
+        """Let the app run to the end and stop by itself."""
+        (self.folder / "finish").touch()
+        assert self._process is not None
+        self.wait(lambda: not alive(self.driver), "the app's end", running=False)
+        assert self._process.wait() == 0, self.tail()
+        self.wait(lambda: not self._running(), "the end of all its processes", running=False)
+
+    def _running(self) -> list[int]:
+        return [pid for leader in self._sessions for pid in session(leader)]
+
+    def end(self) -> None:
+        """End all that still runs."""
+        for leader in self._sessions:
+            while end_session(leader):
+                time.sleep(0.05)
+        if self._process is not None:
+            self._process.wait()
+
+    # ------------------------------------------------------------ kills
+
+    def strike(self, target: str, phase: str) -> Kill:
+        """Hold the app in a phase of a batch, kill a part of it there, and see it come back."""
+        seen = len(self.gates.held(phase))
+        self.gates.close(phase)
+        self.emit()
+        self.wait(lambda: len(self.gates.held(phase)) > seen, f"phase {phase}")
+        kill(self._pid_of(target, self.gates.held(phase)[seen]))
+        began, ended, committed = self._logs()
+        self.gates.open(phase)
+        at = time.monotonic()
+        if target in ("driver", "jvm"):
+            self.await_driver()
+            if target == "jvm":
+                assert "ExecutionError: Spark's JVM has ended" in self.tail()
+            self.start()
+        self.emit(0.5)
+        self.wait(lambda: self._logs()[2] > began, "the next batch")
+        return Kill(target, phase, began, ended, committed, time.monotonic() - at)
+
+    def await_driver(self) -> None:
+        """Wait until the driver has ended, by itself if need be, and is no success."""
+        assert self._process is not None
+        self.wait(lambda: not alive(self.driver), "the driver's end", running=False)
+        assert self._process.wait() != 0
+
+    def _pid_of(self, target: str, held: int) -> int:
+        match target:
+            case "driver":
+                return self.driver
+            case "jvm":
+                return self.jvm()
+            case "executor":
+                return ancestor(held, "CoarseGrainedExecutorBackend")
+            case _:
+                assert "pyspark.daemon" in command(held)
+                return held
+
+    def _logs(self) -> tuple[int, int, int]:
+        """Return the newest batch begun and ended by Spark's logs, and committed by ours."""
+        queries = self.folder / "checkpoint" / "queries"
+        spark = [f for part in ("offsets", "commits") for f in queries.glob(f"*/spark/{part}/*")]
+        commits = (self.folder / "log" / "commits").glob("*/*.json")
+        newest = {"offsets": -1, "commits": -1}
+        for file in spark:
+            if file.name.isdigit():
+                kind = file.parent.name
+                newest[kind] = max(newest[kind], int(file.name))
+        committed = max((int(file.stem) for file in commits), default=-1)
+        return newest["offsets"], newest["commits"], committed
+
+    def committed(self) -> int:
+        """Return the newest committed batch, -1 before any."""
+        return self._logs()[2]
+
+    # ------------------------------------------------------------ what it came to
+
+    def results(self) -> list[RawRecord]:
+        """Return all that the sink holds, each partition in order."""
+        admin, reader = self.connection.admin(), self.connection.reader()
+        name = self.totals.name
+        found = [
+            record
+            for partition, end in admin.end_offsets(name).items()
+            for record in reader.read(name, partition, 0, end)
+        ]
+        admin.close()
+        return found
+
+    def expected(self) -> dict[str, list[int]]:
+        """Return what the sink must hold: for each word all counts, rising one by one."""
+        return {word: list(range(1, n + 1)) for word, n in self._counted.items()}
+
+    # ------------------------------------------------------------ waiting
+
+    def wait(self, reached: Callable[[], bool], what: str, *, running: bool = True) -> None:
+        """Wait for something; fail when it does not come, or the app ends before."""
+        deadline = time.monotonic() + WAIT_S
+        while not reached():
+            if running:
+                assert alive(self.driver), f"the app ended before {what}:\n{self.tail()}"
+            assert time.monotonic() < deadline, f"{what} did not come:\n{self.tail()}"
+            time.sleep(0.05)
+
+    def tail(self) -> str:
+        """Return the last lines that the app printed, without Java's stacks."""
+        lines = (self.folder / "output").read_text(errors="replace").splitlines()
+        return "\n".join([line for line in lines if not line.startswith("\tat ")][-60:])
+
+
+def by_word(records: Iterable[RawRecord]) -> dict[str, list[int]]:
+    """Return the counts of each word, in the order of the topic."""
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    for record in records:
+        assert record.key is not None
+        assert record.value is not None
+        found[TEXT.deserialize(record.key)].append(INT64.deserialize(record.value))
+    return dict(found)

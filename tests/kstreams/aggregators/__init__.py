@@ -1,0 +1,3 @@
+"""Tests of kstreams.aggregators."""
+
+from __future__ import annotations

@@ -1,0 +1,70 @@
+"""One app a checkpoint; a process that is gone holds nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kstreams.checkpoint.lock import CheckpointLock
+from kstreams.errors import AppLockedError
+
+_HOLD = """
+import sys
+from pathlib import Path
+from kstreams.checkpoint.lock import CheckpointLock
+lock = CheckpointLock(Path(sys.argv[1]))
+lock.acquire()
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def _holder(path: Path) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", _HOLD, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def test_a_second_holder_is_refused_by_name(tmp_path: Path) -> None:
+    first, second = CheckpointLock(tmp_path), CheckpointLock(tmp_path)
+    first.acquire()
+    with pytest.raises(AppLockedError) as caught:
+        second.acquire()
+    assert str(os.getpid()) in caught.value.owner
+    assert str(tmp_path) in str(caught.value)
+    assert "Hint: stop that app" in str(caught.value)
+    first.release()
+    first.release()
+    second.acquire()
+    second.release()
+
+
+@pytest.mark.kill
+def test_another_process_is_named_and_leaves_nothing_when_killed(tmp_path: Path) -> None:
+    with _holder(tmp_path) as process:
+        lock = CheckpointLock(tmp_path)
+        with pytest.raises(AppLockedError, match=rf'"pid": {process.pid}\b'):
+            lock.acquire()
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        lock.acquire()
+        lock.release()
+
+
+def test_other_checkpoints_are_free(tmp_path: Path) -> None:
+    one, other = CheckpointLock(tmp_path / "one"), CheckpointLock(tmp_path / "other")
+    one.acquire()
+    other.acquire()
+    one.release()
+    other.release()

@@ -1,0 +1,165 @@
+"""Savepoints stay, whatever the app does; forks share nothing with their original."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.fork import ForkSource, fork
+from kstreams.checkpoint.lock import CheckpointLock
+from kstreams.checkpoint.savepoints import Savepoints, pinned_objects
+from kstreams.clock import FakeClock
+from kstreams.errors import (
+    AppLockedError,
+    NoCheckpointError,
+    SavepointError,
+    StateCorruptError,
+)
+from kstreams.state.commits import SEED, Commit
+from kstreams.state.durable import DurableLog
+from kstreams.state.garbage import collect_garbage
+from kstreams.state.memory import MemoryStore
+from kstreams.state.overlay import Overlay
+from kstreams.state.pointer import Pointer
+from tests.kstreams.checkpoint.test_upgrade import Life, filled, kv, topology
+
+CLOCK = FakeClock(99)
+
+
+def saved(path: Path, name: str = "before") -> Life:
+    life = filled(path, kv())
+    Savepoints(life.checkpoint, life.objects).create(name, CLOCK)
+    return life
+
+
+def contents(checkpoint: Checkpoint, pointer: Pointer, task: str = "a/0") -> dict[str, int]:
+    spec = kv()
+    store = MemoryStore([spec.name])
+    log = DurableLog(checkpoint.log.open(), checkpoint.task_key("a", task))
+    log.restore(pointer, store)
+    return dict(spec.factory(spec, Overlay(store)).range())
+
+
+def test_a_savepoint_names_the_last_commit_of_each_query(tmp_path: Path) -> None:
+    life = saved(tmp_path)
+    savepoints = Savepoints(life.checkpoint, life.objects)
+    found = savepoints.load("before")
+    assert (found.name, found.wall_ms, found.checkpoint) == ("before", 99, life.checkpoint)
+    assert found.commits == {"a": life.last()}
+    assert savepoints.names() == ["before"]
+    savepoints.delete("before")
+    assert savepoints.names() == []
+
+
+@pytest.mark.parametrize("name", ["", "a@b", ".hidden"])
+def test_bad_names_are_refused(tmp_path: Path, name: str) -> None:
+    life = filled(tmp_path, kv())
+    with pytest.raises(SavepointError, match="is no name"):
+        Savepoints(life.checkpoint, life.objects).create(name, CLOCK)
+
+
+def test_a_name_is_taken_once_and_an_unknown_one_tells_which_there_are(tmp_path: Path) -> None:
+    life = saved(tmp_path)
+    savepoints = Savepoints(life.checkpoint, life.objects)
+    with pytest.raises(SavepointError, match="already"):
+        savepoints.create("before", CLOCK)
+    with pytest.raises(SavepointError, match="there are: 'before'"):
+        savepoints.load("after")
+
+
+def test_an_app_without_a_commit_has_nothing_to_save(tmp_path: Path) -> None:
+    life = Life(tmp_path, topology(kv()))
+    with pytest.raises(SavepointError, match="has committed nothing yet"):
+        Savepoints(life.checkpoint, life.objects).create("x", CLOCK)
+
+
+def test_clean_up_leaves_a_savepoint_alone(tmp_path: Path) -> None:
+    life = saved(tmp_path)
+    old = life.last().pointers()["a/0"]
+    clock = FakeClock(0)
+    task = life.checkpoint.task_key("a", "a/0")
+    later = Pointer(9, "1" * 64)
+    for _ in range(3):
+        clock.advance(timedelta(hours=2))
+        pinned = pinned_objects(life.checkpoint, life.objects)
+        collect_garbage(
+            life.objects, {task: [later]}, clock=clock, min_age=timedelta(hours=1), pinned=pinned
+        )
+    assert contents(life.checkpoint, old) == {"a": 1, "b": 2}
+    Savepoints(life.checkpoint, life.objects).delete("before")
+    pinned = pinned_objects(life.checkpoint, life.objects)
+    collect_garbage(
+        life.objects, {task: [later]}, clock=clock, min_age=timedelta(hours=1), pinned=pinned
+    )
+    with pytest.raises(StateCorruptError, match="missing"):
+        contents(life.checkpoint, old)
+
+
+def test_a_savepoint_whose_commits_are_being_forgotten_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    life = filled(tmp_path, kv())
+    commits = life.checkpoint.commits("a", life.objects)
+    put = life.objects.put_if_absent
+    turns = [0]
+
+    def racing(name: str, data: bytes) -> bool:
+        done = put(name, data)
+        if name.startswith("savepoints/") and not turns[0]:
+            turns[0] += 1
+            commits.append(Commit(4, "run", 6, life.last().tasks))
+            commits.forget_before(4)
+        return done
+
+    monkeypatch.setattr(life.objects, "put_if_absent", racing)
+    found = Savepoints(life.checkpoint, life.objects).create("x", CLOCK)
+    assert found.commits["a"].batch == 4
+
+
+def test_a_fork_has_state_and_offsets_and_outlives_its_original(tmp_path: Path) -> None:
+    saved(tmp_path / "one")
+    made = fork(ForkSource.parse(f"{tmp_path / 'one'}@before"), tmp_path / "two", "copy")
+    shutil.rmtree(tmp_path / "one")
+    assert made == Checkpoint.load(tmp_path / "two")
+    assert (made.app, made.origin) == ("copy", f"{tmp_path / 'one'}@before")
+    seed = made.commits("a", made.log.open()).last()
+    assert seed is not None
+    assert (seed.batch, seed.positions) == (SEED, {"a/0": 7, "a/1": 7})
+    for task, pointer in seed.pointers().items():
+        assert contents(made, pointer, task) == {"a": 1, "b": 2}
+
+
+def test_a_fork_on_other_topics_begins_at_a_time(tmp_path: Path) -> None:
+    saved(tmp_path / "one")
+    when = datetime(2024, 1, 1, tzinfo=timezone.utc)
+    made = fork(ForkSource(tmp_path / "one", "before", start=when), tmp_path / "two", "copy")
+    seed = made.commits("a", made.log.open()).last()
+    assert seed is not None
+    assert made.start_ms == when.timestamp() * 1000
+    assert seed.positions == {}
+    assert all("next" not in pointer.meta for pointer in seed.pointers().values())
+
+
+def test_forks_that_cannot_be_are_refused(tmp_path: Path) -> None:
+    life = saved(tmp_path / "one")
+    source = ForkSource(tmp_path / "one", "before")
+    with pytest.raises(SavepointError, match="names no savepoint"):
+        ForkSource.parse("somewhere")
+    with pytest.raises(NoCheckpointError):
+        fork(ForkSource(tmp_path / "none", "x"), tmp_path / "two", "copy")
+    with pytest.raises(SavepointError, match="already"):
+        fork(source, tmp_path / "one", "copy")
+    lock = CheckpointLock(tmp_path / "two")
+    lock.acquire()
+    with pytest.raises(AppLockedError):
+        fork(source, tmp_path / "two", "copy")
+    lock.release()
+    ref = life.last().pointers()["a/0"].deltas[0]
+    life.objects.delete([ref.name])
+    with pytest.raises(StateCorruptError, match="missing"):
+        fork(source, tmp_path / "two", "copy")
+    assert not (tmp_path / "two" / "app.json").exists()

@@ -1,0 +1,273 @@
+"""A changed topology keeps what it can, and never empties or misreads a store unasked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, filter_, key_value_store
+from kstreams.checkpoint.changes import Orders
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.migration import Migration
+from kstreams.checkpoint.upgrade import Upgrade, upgrade
+from kstreams.errors import CheckpointMismatchError, KStreamsError, ProcessingError
+from kstreams.serde import DOUBLE, Serde
+from kstreams.state.commits import SEED, Commit
+from kstreams.state.durable import Attempt, DurableLog
+from kstreams.state.memory import Memory, MemoryStore
+from kstreams.state.overlay import Overlay
+from kstreams.state.pointer import Pointer
+from kstreams.state.session_store import session_store
+from kstreams.state.spec import StoreSpec
+from kstreams.state.task_key import new_attempt
+from kstreams.state.timestamped_store import timestamped_store
+from kstreams.state.versions import TaskVersions
+from kstreams.state.window_store import window_store
+
+A = Topic("a", TEXT, INT64)
+B = Topic("b", TEXT, INT64)
+
+
+def kv(name: str = "s", value: Serde[Any] = INT64) -> StoreSpec[Any]:
+    return key_value_store(name, key=TEXT, value=value)
+
+
+def topology(*stores: StoreSpec[Any], topics: Collection[Topic[Any, Any]] = (A,)) -> Topology:
+    builder = TopologyBuilder("shape")
+    for topic in topics:
+        source = builder.add_source(topic.name, topic)
+        own = stores if topic is next(iter(topics)) else ()
+        name = f"keep-{topic.name}"
+        builder.add_processor(name, filter_(lambda k, v: True), source, stores=own)
+    return builder.build()
+
+
+class Life:
+    """An app's checkpoint, without Spark."""
+
+    def __init__(self, path: Path, first: Topology) -> None:
+        self.path = path
+        tasks = {group.name: 2 for group in first.groups}
+        self.checkpoint = Checkpoint.open(path, "app", first, tasks=tasks, partitions={"a": 2})
+        self.objects = self.checkpoint.log.open()
+
+    def commit(self, batch: int, fill: Callable[[Overlay], None], *specs: StoreSpec[Any]) -> None:
+        """Commit a batch that fills the stores of both tasks of group `a`."""
+        tasks = {}
+        for partition in range(2):
+            task = self.checkpoint.task_key("a", f"a/{partition}")
+            versions = TaskVersions(
+                Memory(), self.path / "local", self.objects, task, [s.name for s in specs]
+            )
+            attempt = Attempt(new_attempt(), batch)
+            with versions.checkout(Pointer.empty(), attempt) as checkout:
+                overlay = Overlay(checkout.store)
+                fill(overlay)
+                pointer = checkout.commit(overlay.changes(), {"next": {f"a/{partition}": 7}})
+            tasks[f"a/{partition}"] = pointer.to_json()
+        self.checkpoint.commits("a", self.objects).append(Commit(batch, "run", 5, tasks))
+
+    def upgrade(
+        self,
+        new: Topology,
+        *,
+        tasks: int = 2,
+        migrate: Mapping[str, Migration[Any, Any]] | None = None,
+        reset: Collection[str] = (),
+    ) -> Checkpoint:
+        counts = {group.name: tasks for group in new.groups}
+        wanted = Upgrade(
+            new,
+            counts,
+            {group.name: 2 for group in new.groups},
+            Orders(migrate or {}, frozenset(reset)),
+            Memory(),
+            self.objects,
+            "run",
+        )
+        self.checkpoint = upgrade(Checkpoint.load(self.path), wanted)
+        assert Checkpoint.load(self.path) == self.checkpoint
+        return self.checkpoint
+
+    def last(self, query: str = "a") -> Commit:
+        found = self.checkpoint.commits(query, self.objects).last()
+        assert found is not None
+        return found
+
+    def live(self, spec: StoreSpec[Any], task: str = "a/0") -> Any:
+        pointer = self.last().pointers()[task]
+        store = MemoryStore(sorted({*pointer.stores, spec.name}))
+        DurableLog(self.objects, self.checkpoint.task_key("a", task)).restore(pointer, store)
+        return spec.factory(spec, Overlay(store))
+
+
+def filled(path: Path, *specs: StoreSpec[Any], first: Topology | None = None) -> Life:
+    """Begin a life whose key-value stores hold a=1, b=2."""
+    life = Life(path, first or topology(*specs))
+
+    def fill(overlay: Overlay) -> None:
+        for spec in specs:
+            live = spec.factory(spec, overlay)
+            live.put("a", 1)
+            live.put("b", 2)
+
+    life.commit(3, fill, *specs)
+    return life
+
+
+def test_nothing_happens_when_nothing_has_changed(tmp_path: Path) -> None:
+    life = filled(tmp_path, kv())
+    before = life.checkpoint
+    assert life.upgrade(topology(kv()), reset={"s"}) == before
+
+
+def test_changes_that_touch_no_state_just_start(tmp_path: Path) -> None:
+    life = filled(tmp_path, kv())
+    made = life.upgrade(topology(kv(), kv("t")))
+    assert (made.generations, life.last().batch) == ({}, 3)
+    assert dict(life.live(kv()).range()) == {"a": 1, "b": 2}
+
+
+def test_another_source_begins_a_generation_on_state_and_offsets(tmp_path: Path) -> None:
+    first = topology(kv())
+    life = filled(tmp_path, kv(), first=first)
+    builder = TopologyBuilder("shape")
+    a, b = builder.add_source("a", A), builder.add_source("b", B)
+    builder.add_processor("keep-a", filter_(lambda k, v: True), a, stores=[kv()])
+    builder.add_processor("keep-b", filter_(lambda k, v: True), b, stores=[kv()])
+    made = life.upgrade(builder.build())
+    assert made.generations == {"a": 1}
+    assert made.query("a") == tmp_path / "generations" / "1" / "a"
+    assert made.life("a") != made.incarnation
+    assert (life.last().batch, life.last().positions) == (SEED, {"a/0": 7, "a/1": 7})
+    assert dict(life.live(kv()).range()) == {"a": 1, "b": 2}
+
+
+def test_a_new_query_begins_fresh_beside_the_old(tmp_path: Path) -> None:
+    life = filled(tmp_path, kv())
+    made = life.upgrade(topology(kv(), topics=[A, B]))
+    assert (made.generations, set(made.queries)) == ({}, {"a", "b"})
+    assert made.commits("b", life.objects).last() is None
+
+
+@pytest.mark.parametrize(
+    ("new", "tasks", "told"),
+    [
+        (topology(kv(value=DOUBLE)), 2, "would be misread: value was int64, now double"),
+        (topology(kv("t")), 2, "store 's' is in the topology no more: its contents would be lost"),
+        (topology(), 2, "reset={'s'}"),
+        (topology(kv()), 3, "2 partitions before, now 3"),
+        (
+            topology(kv(), topics=[Topic("a", DOUBLE, INT64)]),
+            2,
+            "keys were routed by murmur2 of text, now by murmur2 of double",
+        ),
+        (topology(timestamped_store("s", key=TEXT, value=INT64)), 2, "kind was key-value"),
+    ],
+    ids=["serde", "renamed", "removed", "partitions", "routing", "kind"],
+)
+def test_what_would_empty_or_misread_a_store_is_refused(
+    tmp_path: Path, new: Topology, tasks: int, told: str
+) -> None:
+    life = filled(tmp_path, kv())
+    before = (tmp_path / "app.json").read_text()
+    with pytest.raises(CheckpointMismatchError) as caught:
+        life.upgrade(new, tasks=tasks)
+    assert told in caught.value.message
+    assert "The whole plan:" in caught.value.message
+    assert (tmp_path / "app.json").read_text() == before
+
+
+def test_reset_empties_one_store_and_keeps_the_others(tmp_path: Path) -> None:
+    life = filled(tmp_path, kv(), kv("other"))
+    life.upgrade(topology(kv(value=DOUBLE), kv("other")), reset={"s"})
+    assert list(life.live(kv(value=DOUBLE)).range()) == []
+    assert dict(life.live(kv("other")).range()) == {"a": 1, "b": 2}
+    assert life.last().pointers()["a/0"].meta == {"next": {"a/0": 7}}
+    again = life.checkpoint
+    assert life.upgrade(topology(kv(value=DOUBLE), kv("other")), reset={"s"}) == again
+
+
+def test_a_migration_converts_values_and_leaves_out_none(tmp_path: Path) -> None:
+    life = filled(tmp_path, kv())
+    change = Migration[str, int](kv(), lambda key, value: None if key == "b" else value / 2)
+    life.upgrade(topology(kv(value=DOUBLE)), migrate={"s": change})
+    assert dict(life.live(kv(value=DOUBLE)).range()) == {"a": 0.5}
+    assert dict(life.live(kv(value=DOUBLE), "a/1").range()) == {"a": 0.5}
+    # Left in the program it does nothing: not now, not at the next change.
+    life.upgrade(topology(kv(value=DOUBLE), kv("t"), topics=[A, B]), migrate={"s": change})
+    assert dict(life.live(kv(value=DOUBLE)).range()) == {"a": 0.5}
+
+
+def test_a_store_is_renamed_with_its_contents(tmp_path: Path) -> None:
+    life = filled(tmp_path, kv())
+    life.upgrade(topology(kv("t")), migrate={"t": Migration(kv())})
+    assert dict(life.live(kv("t")).range()) == {"a": 1, "b": 2}
+    assert life.last().pointers()["a/0"].stores == ("t",)
+
+
+@pytest.mark.parametrize("kind", [timestamped_store, window_store, session_store])
+def test_times_survive_a_migration(tmp_path: Path, kind: Any) -> None:
+    old, new = kind("s", key=TEXT, value=INT64), kind("s", key=TEXT, value=DOUBLE)
+    life = Life(tmp_path, topology(old))
+
+    def fill(overlay: Overlay) -> None:
+        live = old.factory(old, overlay)
+        if kind is timestamped_store:
+            live.put("a", 1, 77)
+        elif kind is window_store:
+            live.put("a", 60, 1, timestamp_ms=77)
+        else:
+            live.put("a", 60, 77, 1)
+
+    life.commit(0, fill, old)
+    change = Migration[str, int](old, lambda key, value: value + 0.5)
+    life.upgrade(topology(new), migrate={"s": change})
+    live = life.live(new)
+    if kind is timestamped_store:
+        assert live.get("a") == (1.5, 77)
+    elif kind is window_store:
+        assert live.get_stamped("a", 60) == (1.5, 77)
+    else:
+        assert list(live.fetch("a")) == [(60, 77, 1.5)]
+
+
+@pytest.mark.parametrize(
+    ("migration", "error", "told"),
+    [
+        (Migration(kv(value=DOUBLE)), CheckpointMismatchError, "is not what is stored"),
+        (Migration(kv(), lambda k, v: 1 / 0), ProcessingError, "ZeroDivisionError"),
+        (Migration(kv(), lambda k, v: "text"), KStreamsError, "expected"),
+    ],
+    ids=["wrong old definition", "raises", "wrong type"],
+)
+def test_a_migration_that_fails_changes_nothing(
+    tmp_path: Path, migration: Migration[Any, Any], error: type[Exception], told: str
+) -> None:
+    life = filled(tmp_path, kv())
+    with pytest.raises(error, match=told):
+        life.upgrade(topology(kv(value=DOUBLE)), migrate={"s": migration})
+    life.upgrade(topology(kv()))
+    assert dict(life.live(kv()).range()) == {"a": 1, "b": 2}
+
+
+def test_orders_for_unknown_stores_are_refused(tmp_path: Path) -> None:
+    life = filled(tmp_path, kv())
+    orders = {"t": Migration[Any, Any](kv("nowhere"))}
+    with pytest.raises(CheckpointMismatchError, match="which the checkpoint has not"):
+        life.upgrade(topology(kv(), kv("t")), migrate=orders)
+    with pytest.raises(CheckpointMismatchError, match="reset names 'x', which is no store"):
+        life.upgrade(topology(kv(), kv("t")), reset={"x"})
+
+
+def test_stores_of_two_groups_do_not_come_together(tmp_path: Path) -> None:
+    builder = TopologyBuilder("shape")
+    for topic, spec in ((A, kv()), (B, kv("t"))):
+        source = builder.add_source(topic.name, topic)
+        builder.add_processor(f"p-{topic.name}", filter_(lambda k, v: True), source, stores=[spec])
+    life = Life(tmp_path, builder.build())
+    with pytest.raises(CheckpointMismatchError, match="would join the stores"):
+        life.upgrade(topology(kv(), kv("t")))

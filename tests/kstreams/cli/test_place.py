@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kstreams.cli.pairs import pairs_of, read_pairs
+from kstreams.cli.place import Place, find_place
+from kstreams.cli.usage import WrongUsageError
+from kstreams.embedded import Embedded
+from tests.kstreams.cli.terminal import kstreams
+
+
+def place(data: str | None = None, bootstrap: str | None = None, **environment: str) -> Place:
+    return find_place(data, bootstrap, None, None, environment)
+
+
+def test_topics_live_in_data_by_default() -> None:
+    assert place() == Place(Embedded("data"), "data", is_kafka=False)
+
+
+def test_the_environment_names_another_place() -> None:
+    assert place(KSTREAMS_DATA="d").connection == Embedded("d")
+    assert place(KSTREAMS_BOOTSTRAP="b:1").label == "b:1"
+
+
+def test_options_win_over_the_environment() -> None:
+    assert place(data="d", KSTREAMS_BOOTSTRAP="b:1").connection == Embedded("d")
+    assert place(bootstrap="b:1", KSTREAMS_DATA="d").is_kafka
+
+
+def test_two_places_are_one_too_many() -> None:
+    with pytest.raises(WrongUsageError, match="not both"):
+        place("d", "b:1")
+    with pytest.raises(WrongUsageError, match="are both set"):
+        place(KSTREAMS_DATA="d", KSTREAMS_BOOTSTRAP="b:1")
+
+
+def test_embedded_topics_have_no_client_options() -> None:
+    with pytest.raises(WrongUsageError, match="give --bootstrap"):
+        find_place(None, None, ["a=b"], None, {})
+    with pytest.raises(WrongUsageError, match="local disk"):
+        place("s3://bucket/x")
+
+
+def test_options_come_from_a_file_and_the_command_line_wins(tmp_path: Path) -> None:
+    file = tmp_path / "kafka.properties"
+    file.write_text("# how\nsecurity.protocol=SSL\n\nsasl.password = a=b \nclient.id=file\n")
+    found = find_place(None, "b:1", ["client.id=line"], file, {})
+    assert repr(found.connection) == (
+        "Kafka('b:1', {'client.id': 'line', 'sasl.password': '[redacted]', "
+        "'security.protocol': 'SSL'})"
+    )
+    assert read_pairs(file, "--options-file")["sasl.password"] == "a=b"
+
+
+def test_no_secret_is_echoed(tmp_path: Path) -> None:
+    (tmp_path / "options").write_text("client.id=x\nsasl.password hunter2\n")
+    results = [
+        kstreams("topics", "list", "--bootstrap", "b:1", *more)
+        for more in (
+            ["--option", "sasl.password:hunter2"],
+            ["--options-file", "options"],
+            ["--option", "sasl.password=hunter2", "--option", "partitioner=x"],
+        )
+    ]
+    assert [r.exit_code for r in results] == [2, 2, 2]
+    assert "hunter2" not in "".join(r.output for r in results)
+    assert "number 1 is not name=value" in results[0].stderr
+    assert "line 2 of options is not name=value" in results[1].stderr
+    assert "partitioner in options is set by the engine" in results[2].stderr
+
+
+def test_pairs_keep_what_follows_the_first_equals_sign() -> None:
+    assert pairs_of(["a=b=c", "d= e ", "a=x"], "--option") == {"a": "x", "d": "e"}
+    with pytest.raises(WrongUsageError):
+        pairs_of(["=x"], "--option")
+
+
+def test_a_file_that_is_missing_is_wrong_usage(tmp_path: Path) -> None:
+    with pytest.raises(WrongUsageError, match="cannot read"):
+        read_pairs(tmp_path / "none", "--options-file")

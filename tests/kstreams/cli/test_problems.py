@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from kstreams.cli import problems
+from kstreams.errors import ProcessingError, UnknownTopicError, Where
+
+ERROR = UnknownTopicError("no [topic]", hint="make it", where=Where(topic="t", partition=3))
+
+
+def shown(error: Exception, monkeypatch: pytest.MonkeyPatch, *, terminal: bool) -> str:
+    file = io.StringIO()
+    console = Console(file=file, width=60, force_terminal=terminal, color_system=None)
+    monkeypatch.setattr(problems, "stderr", lambda: console)
+    problems.show_problem(error, debug=False)
+    return file.getvalue()
+
+
+def test_plain_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shown(ERROR, monkeypatch, terminal=False) == (
+        "UnknownTopicError: no [topic]\nat topic 't', partition 3\nHint: make it\n"
+    )
+
+
+def test_a_panel_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [line.strip("│ ") for line in shown(ERROR, monkeypatch, terminal=True).splitlines()]
+    assert lines[0].startswith("╭─ UnknownTopicError ──")
+    assert [line for line in lines[1:-1] if line] == [
+        "no [topic]",
+        "at topic 't', partition 3",
+        "Hint: make it",
+    ]
+
+
+def test_the_users_own_lines_are_shown_of_a_processors_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    error = ProcessingError("it raised", cause_traceback="\n".join(f"line {n}" for n in range(20)))
+    text = shown(error, monkeypatch, terminal=False)
+    assert "line 12\n" in text
+    assert "line 11\n" not in text

@@ -1,0 +1,100 @@
+"""`kstreams run` and `reset` as processes of their own, on Spark."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.kstreams.cli.terminal import kstreams, say, words_module
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+KSTREAMS = [sys.executable, "-c", "from kstreams.cli import main; main()"]
+
+
+@pytest.fixture(autouse=True)
+def _lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words_module(tmp_path, monkeypatch, "words")
+    for topic in ("lines", "totals"):
+        say("topics", "create", topic, "-p", "2")
+    say("topics", "produce", "lines", given="1\ta b a\n2\tb a\n")
+
+
+def run(*options: str) -> subprocess.CompletedProcess[str]:
+    command = [*KSTREAMS, "run", "words", *options]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def totals() -> list[tuple[str, int]]:
+    lines = say("topics", "tail", "totals", "--value-serde", "int64").splitlines()
+    return sorted((line.split("\t")[3], int(line.split("\t")[4])) for line in lines)
+
+
+COUNTED = [("a", 1), ("a", 2), ("a", 3), ("b", 1), ("b", 2)]
+
+
+def test_to_the_end_and_after_a_reset_from_the_beginning() -> None:
+    first = run("--until", "end", "--state", "rocksdb")
+    assert first.returncode == 0, first.stderr
+    assert totals() == COUNTED
+    assert "lines: " in first.stderr
+    assert "2 records" in first.stderr
+    assert "app word-count: stopped after" in first.stderr
+    assert " ERROR " not in first.stderr
+    assert " WARN " not in first.stderr
+
+    assert "log level" not in first.stderr
+
+    say("reset", "word-count", "--yes")
+    assert run("--until", "end", "--state", "rocksdb").returncode == 0
+    assert totals() == sorted([*COUNTED, *COUNTED])
+
+
+def test_a_failing_processor_is_a_clear_error() -> None:
+    say("topics", "produce", "lines", given="3\tboom\n")
+    failed = run("--until", "end")
+    assert failed.returncode == 1
+    assert "ProcessingError: RuntimeError in a processor: boom is not countable" in failed.stderr
+    assert "node 'count'" in failed.stderr
+    assert "words.py" in failed.stderr.replace("\n", "")  # a long path is wrapped anywhere
+    assert "\tat org.apache.spark" not in failed.stderr
+    assert "app word-count: failed after" in failed.stderr
+
+
+def test_wrong_settings_are_wrong_usage() -> None:
+    for options in (["--trigger", "soon"], ["--state", "rocksbd"], ["--spark-config", "a"]):
+        result = kstreams("run", "words", *options)
+        assert result.exit_code == 2
+        assert f"Invalid value for '{options[0]}'" in result.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+def test_a_signal_ends_it_gracefully(number: signal.Signals, tmp_path: Path) -> None:
+    command = [*KSTREAMS, "run", "words", "--app-id", "mine", "--checkpoint", "here"]
+    log = tmp_path / "log"
+    with log.open("w") as file:
+        process = subprocess.Popen(command, stderr=file, env={**os.environ, "COLUMNS": "100"})
+    guard = threading.Timer(500, process.kill)
+    guard.start()
+    try:
+        while "2 records" not in log.read_text() and process.poll() is None:
+            time.sleep(0.1)
+        busy = kstreams("reset", "mine", "--checkpoint", "here", "--yes")
+        process.send_signal(number)
+        assert process.wait() == 0, log.read_text()
+    finally:
+        guard.cancel()
+    assert busy.exit_code == 1
+    assert busy.stderr.startswith("AppLockedError: ")
+    assert f"signal {number.name}: stopping" in log.read_text()
+    assert "app mine: stopped after" in log.read_text()
+    assert totals() == COUNTED
+    say("reset", "mine", "--checkpoint", "here", "--yes")
+    assert not Path("here").exists()

@@ -1,0 +1,141 @@
+"""`kstreams state`: an app's stores from the shell, without the app."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from kstreams import INT64, TEXT, key_value_store
+from kstreams.serde import DOUBLE, Serde
+from kstreams.state.window_store import window_store
+from tests.kstreams.cli.terminal import kstreams, say
+from tests.kstreams.views.committing import Committing
+
+COUNTS = key_value_store("counts", key=TEXT, value=INT64)
+WHERE = ("--checkpoint", "c")
+
+
+def app() -> Committing:
+    made = Committing(Path("c").absolute(), COUNTS)
+    made.put((word, len(word)) for word in ("apple", "fig", "plum"))
+    made.put([("fig", 30)])
+    return made
+
+
+def words(text: str) -> list[list[str]]:
+    return [line.split() for line in text.splitlines() if line.split()]
+
+
+def test_list_shows_stores_and_savepoints() -> None:
+    app()
+    rows = words(say("state", "list", "viewed", *WHERE))
+    assert rows[1][:7] == ["counts", "key-value", "text", "int64", "in", "3", "1"]
+    say("state", "savepoint", "viewed", "monday", *WHERE)
+    rows = words(say("state", "list", "viewed", *WHERE))
+    assert rows[-1][0] == "monday"
+    assert rows[-1][-2:] == ["in", "1"]
+
+
+def test_get_shows_a_value_now_and_earlier() -> None:
+    app()
+    assert say("state", "get", "viewed", "counts", "fig", *WHERE) == "30\n"
+    assert say("state", "get", "viewed", "counts", "fig", *WHERE, "--as-of", "0") == "3\n"
+    missing = kstreams("state", "get", "viewed", "counts", "kiwi", *WHERE)
+    assert (missing.exit_code, missing.stdout) == (1, "")
+    assert "No kiwi in store counts" in missing.stderr
+
+
+def test_get_shows_the_windows_of_a_key() -> None:
+    made = Committing(Path("c").absolute(), window_store("w", key=TEXT, value=INT64))
+    made.commit(lambda store, partition: [store.put("a", start, 7) for start in (0, 10)])
+    assert say("state", "get", "viewed", "w", "a", *WHERE) == "0\t7\n10\t7\n"
+    assert words(say("state", "scan", "viewed", "w", *WHERE))[0] == ["key", "start_ms", "value"]
+
+
+def test_scan_shows_rows_in_order_and_says_when_there_are_more() -> None:
+    app()
+    result = kstreams("state", "scan", "viewed", "counts", *WHERE, "--limit", "2")
+    assert words(result.stdout) == [["key", "value"], ["apple", "5"], ["fig", "30"]]
+    assert "2 rows at version 1, and more: --limit 0 shows all" in result.stderr
+    rows = words(say("state", "scan", "viewed", "counts", *WHERE, "--start", "b", "--reverse"))
+    assert rows[1:] == [["plum", "4"], ["fig", "30"]]
+
+
+class _Own(Serde[float]):
+    """A serde that the command line does not know."""
+
+    name = "own"
+
+    def serialize(self, value: float) -> bytes:
+        return DOUBLE.serialize(value)
+
+    def deserialize(self, data: bytes) -> float:
+        return DOUBLE.deserialize(data)
+
+
+def test_values_of_unknown_serdes_are_shown_as_bytes_or_as_told() -> None:
+    made = Committing(Path("c").absolute(), key_value_store("s", key=TEXT, value=_Own()))
+    made.commit(lambda store, partition: store.put("a", 1.5))
+    assert "x" in say("state", "get", "viewed", "s", "a", *WHERE)
+    told = say("state", "get", "viewed", "s", "a", *WHERE, "--value", "double")
+    assert told == "1.5\n"
+
+
+def test_export_writes_typed_parquet() -> None:
+    app()
+    result = kstreams("state", "export", "viewed", "counts", "out.parquet", *WHERE)
+    assert (result.exit_code, result.stderr) == (0, "Wrote out.parquet: 3 rows at version 1.\n")
+    table = pq.read_table("out.parquet")
+    assert [str(column.type) for column in table.schema] == ["string", "int64"]
+    assert table.to_pydict() == {"key": ["apple", "fig", "plum"], "value": [5, 30, 4]}
+    assert sorted(path.name for path in Path.cwd().iterdir()) == ["c", "out.parquet"]
+
+
+@pytest.mark.parametrize("damage", ["missing", "damaged"])
+def test_verify_reads_everything(damage: str) -> None:
+    made = app()
+    say("state", "savepoint", "viewed", "monday", *WHERE)
+    good = kstreams("state", "verify", "viewed", *WHERE)
+    assert good.exit_code == 0
+    assert "are what was committed" in good.stderr
+    name = next(p.deltas[0].name for p in made.pointers.values() if p.deltas)
+    data = made.objects.get(name)
+    made.objects.delete([name])
+    if damage == "damaged":
+        made.objects.put_if_absent(name, data[:-40] + b"x" + data[-39:])
+    bad = kstreams("state", "verify", "viewed", *WHERE)
+    assert bad.exit_code == 1
+    assert name in bad.stderr
+    assert ("missing" if damage == "missing" else "do not match their checksum") in bad.stderr
+
+
+def test_a_savepoint_is_forked_and_deleted() -> None:
+    app()
+    text = say("state", "savepoint", "viewed", "monday", *WHERE)
+    assert text == "Savepoint monday of viewed: in at batch 1.\n"
+    say("state", "fork", "c@monday", "copy")
+    say("state", "savepoint", "viewed", "monday", "--delete", *WHERE)
+    assert say("state", "get", "copy", "counts", "fig") == "30\n"
+    refused = kstreams("state", "fork", "c@monday", "again")
+    assert refused.exit_code == 1
+    assert refused.stderr.startswith("SavepointError: app 'viewed' has no savepoint 'monday'")
+
+
+def test_what_is_not_there_is_said() -> None:
+    result = kstreams("state", "list", "viewed")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("NoCheckpointError: there is no checkpoint at")
+    app()
+    wrong = kstreams("state", "get", "viewed", "count", "a", *WHERE)
+    assert "did you mean 'counts'?" in wrong.stderr
+    other = kstreams("state", "list", "other", *WHERE)
+    assert "belongs to app 'viewed', not to 'other'" in other.stderr
+
+
+@pytest.mark.parametrize(
+    "command", ["list", "get", "scan", "export", "verify", "savepoint", "fork"]
+)
+def test_help_teaches_by_example(command: str) -> None:
+    assert f"kstreams state {command}" in say("state", command, "--help")

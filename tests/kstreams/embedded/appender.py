@@ -1,0 +1,53 @@
+"""
+A process that appends, and may kill itself at a chosen point.
+
+`python appender.py ROOT TOPIC PRODUCER BATCHES [CALL MOMENT AFTER]`: appends batches of
+two rows to partition 0 until it is done, and prints each batch's first offset. With CALL
+(such as `link`), it sends itself SIGKILL `before` or `after` the AFTER-th `os.<CALL>`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from kstreams.embedded import EmbeddedLog
+from tests.kstreams.embedded.samples import rows
+
+
+def arm(call: str, moment: str, after: int) -> None:
+    """Have the process killed around a system call."""
+    owner = Path if call == "unlink" else os  # pathlib keeps its own os.unlink on Python 3.10
+    real, left = getattr(owner, call), [after]
+
+    def deadly(*args: Any, **options: Any) -> Any:
+        left[0] -= 1
+        if left[0] == 0 and moment == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        result = real(*args, **options)
+        if left[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return result
+
+    setattr(owner, call, deadly)
+
+
+def main() -> None:
+    root, topic, producer, batches = sys.argv[1:5]
+    log = EmbeddedLog(Path(root))
+    log.ensure(topic, 1)
+    if len(sys.argv) > 5:
+        arm(sys.argv[5], sys.argv[6], int(sys.argv[7]))
+    for batch in range(int(batches)):
+        segment = log.append(
+            topic, 0, rows(2 * batch, 2 * batch + 1), producer=producer, batch=batch
+        )
+        sys.stdout.write(f"{batch} {segment.first_offset}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

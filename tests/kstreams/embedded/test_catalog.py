@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from kstreams.embedded import EmbeddedLog, InvalidTopicError, TopicFormatError
+from kstreams.errors import ExecutionError, TopicExistsError, UnknownTopicError
+from tests.kstreams.embedded.samples import rows, values
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> EmbeddedLog:
+    return EmbeddedLog(tmp_path / "topics")
+
+
+def test_there_are_no_topics_without_a_root(log: EmbeddedLog) -> None:
+    assert log.topics() == ()
+    with pytest.raises(UnknownTopicError, match="There are no topics yet"):
+        log.topic("orders")
+
+
+def test_a_topic_is_what_it_was_created_as(log: EmbeddedLog) -> None:
+    log.create("orders", 3, config={"retention.ms": "-1"})
+    log.create("clicks", 1)
+    (log.root / "not-a-topic").mkdir()
+    assert log.topics() == ("clicks", "orders")
+    info = EmbeddedLog(log.root).topic("orders")
+    assert (info.name, info.partitions, info.config) == ("orders", 3, {"retention.ms": "-1"})
+
+
+def test_a_topic_is_created_once(log: EmbeddedLog) -> None:
+    log.create("orders", 3)
+    with pytest.raises(TopicExistsError) as caught:
+        log.create("orders", 3)
+    assert caught.value.where.topic == "orders"
+
+
+def test_racing_creators_agree_on_one_topic(log: EmbeddedLog) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        found = set(pool.map(lambda n: log.ensure("t", n).incarnation, range(1, 33)))
+    assert found == {log.topic("t").incarnation}
+    assert [path.name for path in log.root.iterdir()] == ["t"]
+
+
+def test_a_half_made_directory_in_the_way_is_an_error(log: EmbeddedLog) -> None:
+    (log.root / "t" / "x").mkdir(parents=True)
+    with pytest.raises(ExecutionError, match="cannot create the topic"):
+        log.create("t", 1)
+    assert [path.name for path in log.root.iterdir()] == ["t"]
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", ".staged", "a/b", "a b", "é", "x" * 250, "a\n"])
+def test_names_that_kafka_or_the_disk_would_not_take_are_refused(
+    log: EmbeddedLog, name: str
+) -> None:
+    with pytest.raises(InvalidTopicError):
+        log.create(name, 1)
+    with pytest.raises(UnknownTopicError):
+        log.topic(name)
+
+
+def test_a_topic_has_partitions(log: EmbeddedLog) -> None:
+    with pytest.raises(InvalidTopicError, match="partition count is 0"):
+        log.create("t", 0)
+
+
+def test_unknown_topics_name_the_nearest(log: EmbeddedLog) -> None:
+    log.create("orders", 1)
+    with pytest.raises(UnknownTopicError, match="Did you mean 'orders'") as caught:
+        log.segments("order", 0)
+    assert caught.value.where.topic == "order"
+    with pytest.raises(UnknownTopicError, match="There are: orders"):
+        log.segments("zzz", 0)
+
+
+def test_a_deleted_topic_is_gone_and_may_come_again(log: EmbeddedLog) -> None:
+    log.create("t", 1)
+    log.append("t", 0, rows(1, 2), producer="p", batch=0)
+    log.delete("t")
+    assert log.topics() == ()
+    with pytest.raises(UnknownTopicError):
+        log.delete("t")
+    log.create("t", 1)
+    assert values(log, "t") == []
+    log.append("t", 0, rows(3), producer="p", batch=0)
+    assert values(log, "t") == [3]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        pytest.param('{"format": 2}', "is of format 2, expected 1", id="newer"),
+        pytest.param('{"format": 1}', "cannot be read", id="incomplete"),
+        pytest.param("{", "cannot be read", id="cut"),
+        pytest.param("[]", "cannot be read", id="no object"),
+        pytest.param("\xff", "cannot be read", id="not text"),
+    ],
+)
+def test_a_description_of_another_format_is_refused(
+    log: EmbeddedLog, content: str, message: str
+) -> None:
+    log.create("t", 1)
+    (log.root / "t" / "topic.json").write_bytes(content.encode("latin-1"))
+    with pytest.raises(TopicFormatError, match=message) as caught:
+        log.segments("t", 0)
+    assert caught.value.where.topic == "t"
+
+
+def test_the_description_is_plain_json(log: EmbeddedLog) -> None:
+    info = log.create("t", 2)
+    assert json.loads((log.root / "t" / "topic.json").read_text()) == {
+        "format": 1,
+        "id": info.incarnation,
+        "partitions": 2,
+        "config": {},
+    }

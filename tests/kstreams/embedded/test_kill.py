@@ -1,0 +1,73 @@
+"""Writers killed with SIGKILL, at every step and at random, leave a log that goes on."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from kstreams.embedded import EmbeddedLog
+from tests.kstreams.embedded.samples import rows, values
+from tests.kstreams.embedded.test_concurrent import start
+
+pytestmark = [pytest.mark.kill, pytest.mark.slow]
+
+TWO_ACKNOWLEDGED = 3  # the call that belongs to the third batch
+STEPS = {
+    "before the staged file is written": ("write", "before", TWO_ACKNOWLEDGED),
+    "after the staged file is written": ("write", "after", TWO_ACKNOWLEDGED),
+    "before the head": ("pwrite", "before", TWO_ACKNOWLEDGED),
+    "after the head": ("pwrite", "after", TWO_ACKNOWLEDGED),
+    "before the link": ("link", "before", TWO_ACKNOWLEDGED),
+    "after the link": ("link", "after", TWO_ACKNOWLEDGED),
+    "before the directory is on the disk": ("fsync", "before", 2 * TWO_ACKNOWLEDGED),
+    "before the staged file is removed": ("unlink", "before", TWO_ACKNOWLEDGED),
+}
+
+
+@pytest.mark.parametrize(("call", "moment", "after"), STEPS.values(), ids=STEPS)
+def test_a_writer_killed_at_any_step_can_be_replayed(
+    tmp_path: Path, call: str, moment: str, after: int
+) -> None:
+    watching = EmbeddedLog(tmp_path)
+    watching.create("t", 1)
+    killed = start(tmp_path, "p", 5, call, moment, str(after))
+    printed = killed.communicate()[0].split()
+    assert killed.returncode == -signal.SIGKILL
+    assert printed == ["0", "0", "1", "2"]
+    assert values(watching, "t")[:4] == [0, 1, 2, 3]
+    assert watching.append("t", 0, rows(99), producer="other", batch=0).first_offset in (4, 6)
+
+    for batch in range(5):
+        content = rows(2 * batch, 2 * batch + 1)
+        EmbeddedLog(tmp_path).append("t", 0, content, producer="p", batch=batch)
+    for log in (watching, EmbeddedLog(tmp_path)):
+        found = values(log, "t")
+        assert [value for value in found if value != 99] == list(range(10))
+        assert len(found) == 11
+    watching.sweep_staged(older_than_ms=2**53)
+    assert list((tmp_path / "t" / ".staged").glob("*/*")) == []
+    assert len(values(watching, "t")) == 11
+
+
+def test_what_was_acknowledged_survives_kills_at_random(tmp_path: Path) -> None:
+    log = EmbeddedLog(tmp_path)
+    log.create("t", 1)
+    acknowledged: dict[tuple[str, int], int] = {}
+    for round_number in range(4):
+        writers = {name: start(tmp_path, f"{name}{round_number}", 10_000) for name in ("p", "q")}
+        outputs = {name: writer.stdout for name, writer in writers.items()}
+        for name, output in outputs.items():
+            assert output is not None
+            for _ in range(3 + 4 * round_number):
+                batch, first = output.readline().split()
+                acknowledged[name + str(round_number), int(batch)] = int(first)
+        for writer in writers.values():
+            writer.kill()
+            writer.communicate()
+        found = values(log, "t")
+        for (_, number), at in acknowledged.items():
+            assert found[at : at + 2] == [2 * number, 2 * number + 1]
+    assert values(EmbeddedLog(tmp_path), "t") == values(log, "t")
+    assert len({s.name for s in log.segments("t", 0)}) == log.end_offset("t", 0) // 2

@@ -1,0 +1,107 @@
+"""Planning costs the same at ten segments and at ten thousand: counted, not timed."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from kstreams.embedded import EmbeddedLog, Segment
+from tests.kstreams.embedded.samples import rows
+
+MANY = 10_000
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A topic of 10,000 one-row segments, linked to one file."""
+    root = tmp_path_factory.mktemp("many")
+    log = EmbeddedLog(root, durable=False)
+    log.create("t", 1)
+    first = log.append("t", 0, rows(1), producer="p", batch=0)
+    directory = root / "t" / "0"
+    for n in range(1, MANY - 1):
+        link(directory, first, replace(first, first_offset=n, batch=n))
+    # A log that has not listed the directory yet: nobody else adds files behind its back.
+    EmbeddedLog(root, durable=False).append("t", 0, rows(1), producer="p", batch=MANY - 1)
+    return root
+
+
+def link(directory: Path, first: Segment, made: Segment) -> None:
+    os.link(directory / first.name, directory / made.name)
+
+
+@pytest.fixture
+def calls(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Count scans of directories and opened segments in this test's logs.
+
+    Threads that another test left at work scan directories of their own.
+    """
+    counted: Counter[str] = Counter()
+
+    def spy(owner: Any, name: str) -> None:
+        real = getattr(owner, name)
+
+        def counting(path: Any, *args: Any, **options: Any) -> Any:
+            if any(str(path).startswith(f"{log}/") for log in (root, tmp_path)):
+                counted[name] += 1
+            return real(path, *args, **options)
+
+        monkeypatch.setattr(owner, name, counting)
+
+    spy(os, "listdir")
+    spy(os, "scandir")
+    spy(pa, "OSFile")
+    return counted
+
+
+def test_the_first_call_scans_once_and_opens_nothing(root: Path, calls: Counter[str]) -> None:
+    assert len(EmbeddedLog(root).segments("t", 0)) == MANY
+    assert calls == {"listdir": 1}
+
+
+def test_calls_without_news_scan_nothing(root: Path, calls: Counter[str]) -> None:
+    log = EmbeddedLog(root)
+    log.segments("t", 0)
+    calls.clear()
+    for start in (0, 5_000, MANY):
+        assert len(log.segments("t", 0, start)) == MANY - start
+        assert log.end_offset("t", 0) == MANY
+    assert calls == {}
+
+
+def test_an_append_by_another_is_followed_without_a_scan(
+    tmp_path: Path, calls: Counter[str]
+) -> None:
+    reader, writer = EmbeddedLog(tmp_path), EmbeddedLog(tmp_path)
+    reader.create("t", 1)
+    writer.append("t", 0, rows(0), producer="p", batch=0)
+    assert len(reader.segments("t", 0)) == 1
+    calls.clear()
+    for n in range(1, 6):
+        writer.append("t", 0, rows(n), producer="p", batch=n)
+        assert [s.batch for s in reader.segments("t", 0, n)] == [n]
+    assert calls == {}
+    for n in range(6, 9):
+        writer.append("t", 0, rows(n), producer="p", batch=n)
+    assert len(reader.segments("t", 0)) == 9
+    assert calls == {"listdir": 1}
+
+
+def test_appends_after_the_first_scan_nothing(root: Path, calls: Counter[str]) -> None:
+    log = EmbeddedLog(root, durable=False)
+    log.create("own", 1)
+    for n in range(5):
+        log.append("own", 0, rows(n), producer="p", batch=n)
+    assert calls["listdir"] <= 1
+
+
+def test_looking_up_a_timestamp_reads_one_segment(root: Path, calls: Counter[str]) -> None:
+    assert EmbeddedLog(root).offsets_at("t", 1_000) == {0: 0}
+    assert EmbeddedLog(root).offsets_at("t", 2_000) == {0: MANY}
+    assert calls["OSFile"] == 1

@@ -1,0 +1,66 @@
+"""What a listing makes of a directory that changes while it is read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kstreams.embedded import EmbeddedLog
+from tests.kstreams.embedded.samples import rows, values
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> EmbeddedLog:
+    """A log that has published three segments, of two rows each."""
+    log = EmbeddedLog(tmp_path)
+    log.create("t", 1)
+    for batch in range(3):
+        log.append("t", 0, rows(2 * batch, 2 * batch + 1), producer="p", batch=batch)
+    return log
+
+
+@pytest.mark.parametrize("hidden", [{0}, {1}, {0, 1}], ids=str)
+def test_older_names_that_a_scan_misses_are_found(
+    log: EmbeddedLog, hidden: set[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missed = {log.segments("t", 0)[n].name for n in hidden}
+    real = os.listdir
+
+    def listdir(path: Path) -> list[str]:
+        names = set(real(path)) - missed
+        missed.clear()
+        return sorted(names)
+
+    monkeypatch.setattr(os, "listdir", listdir)
+    assert values(EmbeddedLog(log.root), "t") == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("head", [b"", b"\0" * 128, b"\xff", b"no segment".ljust(128)])
+def test_a_lost_or_senseless_head_costs_a_scan_and_no_more(log: EmbeddedLog, head: bytes) -> None:
+    (log.root / "t" / "0" / ".head").write_bytes(head)
+    for reader in (log, EmbeddedLog(log.root)):
+        assert len(reader.segments("t", 0)) == 3
+    assert log.append("t", 0, rows(6), producer="p", batch=3).first_offset == 6
+    assert values(EmbeddedLog(log.root), "t") == [0, 1, 2, 3, 4, 5, 6]
+
+
+def test_a_partition_copied_without_its_head_is_whole(log: EmbeddedLog) -> None:
+    (log.root / "t" / "0" / ".head").unlink()
+    copy = EmbeddedLog(log.root)
+    assert values(copy, "t") == [0, 1, 2, 3, 4, 5]
+    assert copy.append("t", 0, rows(9), producer="p", batch=2).first_offset == 4
+    assert copy.append("t", 0, rows(6), producer="p", batch=3).first_offset == 6
+
+
+def test_a_head_that_names_the_next_segment_is_not_believed(log: EmbeddedLog) -> None:
+    """A publisher killed before its link leaves such a head."""
+    made = log.segments("t", 0)[-1].name
+    named = made.replace(f"{4:020d}", f"{6:020d}").replace("-2.parquet", "-3.parquet")
+    (log.root / "t" / "0" / ".head").write_bytes(named.encode().ljust(128))
+    for reader in (log, EmbeddedLog(log.root)):
+        assert reader.end_offset("t", 0) == 6
+        assert reader.end_offset("t", 0) == 6
+    assert EmbeddedLog(log.root).append("t", 0, rows(7), producer="q", batch=0).first_offset == 6
+    assert values(log, "t") == [0, 1, 2, 3, 4, 5, 7]

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstreams.embedded.segment import Segment, Staged, producer_hash
+
+SEGMENT = Segment("t", 3, 40, 2, 1_700_000_000_000, producer_hash("app"), 7)
+naturals = st.integers(0, 2**62)
+
+
+def test_name_carries_all_that_a_planner_needs() -> None:
+    assert SEGMENT.name == f"{40:020d}-2-1700000000000-{producer_hash('app')}-7.parquet"
+    assert SEGMENT.end_offset == 42
+
+
+@given(naturals, st.integers(1, 2**31), naturals, st.text(), naturals)
+def test_names_parse_back(first: int, count: int, latest: int, producer: str, batch: int) -> None:
+    segment = Segment("t", 3, first, count, latest, producer_hash(producer), batch)
+    assert Segment.parse("t", 3, segment.name) == segment
+
+
+@given(st.lists(naturals, min_size=2, max_size=5))
+def test_names_sort_as_offsets_do(offsets: list[int]) -> None:
+    names = [Segment("t", 0, first, 1, 0, "0" * 16, 0).name for first in offsets]
+    assert sorted(names) == [
+        Segment("t", 0, first, 1, 0, "0" * 16, 0).name for first in sorted(offsets)
+    ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [".head", "", "topic.json", SEGMENT.name + ".tmp", "x" + SEGMENT.name, SEGMENT.name + "\n"],
+)
+def test_other_files_are_not_segments(name: str) -> None:
+    assert Segment.parse("t", 3, name) is None
+
+
+def test_the_name_fits_the_head_at_its_longest() -> None:
+    longest = Segment("t", 0, 2**63, 2**31, 2**63, "f" * 16, 2**63)
+    assert len(longest.name) <= 128
+
+
+def test_staged_names_parse_back() -> None:
+    staged = Staged("00ff", 5, 1_000)
+    assert Staged.parse(staged.name) == staged
+    assert Staged.parse("../../x-1-1.parquet") is None
+
+
+def test_segments_travel() -> None:
+    assert pickle.loads(pickle.dumps(SEGMENT)) == SEGMENT

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from kstreams.kafka.errors import KafkaOptionsError
+from kstreams.kafka.options import Kafka
+
+KAFKA = Kafka(
+    "one:9092, [::1]:9093",
+    {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.username": "me",
+     "sasl.password": "hunter2"},
+    consumer={"fetch.max.bytes": 1000, "ssl.truststore.password": "hunter3"},
+    producer={"linger.ms": 5, "sasl.password": "hunter4"},
+)  # fmt: skip
+
+
+def test_no_text_form_shows_a_secret() -> None:
+    again = pickle.loads(pickle.dumps(KAFKA))
+    shown = [f"{it!r} {it} {it.options} {it.producer!r}" for it in (KAFKA, again)]
+    shown += [repr(KAFKA.client_options("producer")), str(KAFKA.spark_options())]
+    for text in shown:
+        assert "hunter" not in text
+        assert "[redacted]" in text
+        assert "SASL_SSL" in text
+
+
+def test_settings_are_a_value_that_pickles_whole() -> None:
+    again = pickle.loads(pickle.dumps(KAFKA))
+    assert again == KAFKA
+    assert hash(again) == hash(KAFKA)
+    assert again.client_options()["sasl.password"] == "hunter2"
+    assert Kafka("one:9092") != KAFKA
+
+
+def test_settings_do_not_change_with_the_callers_mapping() -> None:
+    given = {"client.id": "a"}
+    kafka = Kafka("one:9092", given)
+    given["client.id"] = "b"
+    assert kafka.client_options()["client.id"] == "a"
+
+
+def test_librdkafka_gets_its_roles_options_without_the_java_clients() -> None:
+    common = {
+        "bootstrap.servers": "one:9092, [::1]:9093",
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": "me",
+        "sasl.password": "hunter2",
+    }
+    assert common == KAFKA.client_options()
+    assert {**common, "fetch.max.bytes": "1000"} == KAFKA.client_options("consumer")
+    assert {**common, "linger.ms": "5", "sasl.password": "hunter4"} == KAFKA.client_options(
+        "producer"
+    )
+
+
+def test_spark_gets_the_java_clients_options_with_its_prefix() -> None:
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule"
+    assert KAFKA.spark_options() == {
+        "kafka.bootstrap.servers": "one:9092, [::1]:9093",
+        "kafka.security.protocol": "SASL_SSL",
+        "kafka.sasl.mechanism": "PLAIN",
+        "kafka.sasl.jaas.config": f'{module} required username="me" password="hunter2";',
+        "kafka.fetch.max.bytes": "1000",
+        "kafka.ssl.truststore.password": "hunter3",
+    }
+
+
+@pytest.mark.parametrize("bootstrap", ["", "host", "host:", "host:9092,", "a b:1", "host:9092:1"])
+def test_address_without_host_and_port_is_refused(bootstrap: str) -> None:
+    with pytest.raises(KafkaOptionsError, match="is not host:port"):
+        Kafka(bootstrap)
+
+
+@pytest.mark.parametrize("bootstrap", ["h:1", "SSL://h:1", "a.b-c_d:9092,10.0.0.1:9092", "[::1]:9"])
+def test_address_with_host_and_port_is_taken(bootstrap: str) -> None:
+    assert bootstrap == Kafka(bootstrap).bootstrap
+
+
+@pytest.mark.parametrize("name", ["auto.offset.reset", "bootstrap.servers", "partitioner"])
+def test_option_that_the_engine_sets_is_refused(name: str) -> None:
+    with pytest.raises(KafkaOptionsError, match=f"{name} in consumer is set by the engine"):
+        Kafka("one:9092", consumer={name: "x"})
+
+
+@pytest.mark.parametrize("name", ["sasl.jaas.config", "ssl.truststore.location"])
+def test_option_of_the_java_client_alone_is_for_the_consumer(name: str) -> None:
+    with pytest.raises(KafkaOptionsError, match="consumer=") as caught:
+        Kafka("one:9092", {name: "hunter2"})
+    assert name == caught.value.option
+    assert "hunter2" not in str(caught.value)
+    assert Kafka("one:9092", consumer={name: "x"}).spark_options()[f"kafka.{name}"] == "x"

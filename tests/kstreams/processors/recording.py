@@ -1,0 +1,86 @@
+"""A context that keeps what a processor does, for tests of one processor at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
+from typing import Any
+
+from kstreams import Cancellable, Processor, PunctuationType, Record, RecordMetadata, Supplier
+from kstreams.processors.context import TaskId
+from kstreams.state.spec import S, StoreSpec
+
+
+class Recording:
+    """Keeps records by child (`""` for all children), and reasons of drops."""
+
+    def __init__(self) -> None:
+        self.forwarded: list[tuple[str, Record[Any, Any]]] = []
+        self.dropped: list[str] = []
+
+    @property
+    def node(self) -> str:
+        return "node"
+
+    @property
+    def task(self) -> TaskId:
+        return TaskId("group", 0)
+
+    @property
+    def stream_time(self) -> int:
+        return -1
+
+    @property
+    def wall_time(self) -> int:
+        return 0
+
+    @property
+    def metadata(self) -> RecordMetadata | None:
+        return None
+
+    def store(self, spec: StoreSpec[S]) -> S:
+        raise AssertionError(f"no test has stores, not even {spec.name}")
+
+    def schedule(
+        self,
+        interval: timedelta,
+        type: PunctuationType,  # noqa: A002  # the protocol's name
+        callback: Callable[[int], None],
+        *,
+        name: str | None = None,
+    ) -> Cancellable:
+        raise AssertionError("no test has punctuators")
+
+    def hold(self, release: Callable[[Sequence[Any]], None]) -> Callable[[Any], None]:
+        raise AssertionError("no test holds anything back")
+
+    def drop(self, reason: str, count: int = 1) -> None:
+        self.dropped += [reason] * count
+
+    def forward(self, record: Record[Any, Any]) -> None:
+        self.forwarded.append(("", record))
+
+    def forward_to(self, child: str, record: Record[Any, Any]) -> None:
+        self.forwarded.append((child, record))
+
+
+def opened(
+    supplier: Supplier[Any, Any, Any, Any],
+) -> tuple[Processor[Any, Any, Any, Any], Recording]:
+    """Make a processor and give it a recording context."""
+    processor = supplier()
+    assert isinstance(processor, Processor)
+    context = Recording()
+    processor.init(context)
+    return processor, context
+
+
+def run(
+    supplier: Supplier[Any, Any, Any, Any], records: Iterable[Record[Any, Any]]
+) -> list[Record[Any, Any]]:
+    """Return what a new processor forwards to all children."""
+    processor, context = opened(supplier)
+    for record in records:
+        processor.process(record)
+    assert all(child == "" for child, _ in context.forwarded)
+    return [record for _, record in context.forwarded]

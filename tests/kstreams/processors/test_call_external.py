@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from kstreams import KStreamsError, Record, call_external
+from kstreams.clock import FakeClock
+from kstreams.errors import ProcessingError
+from tests.kstreams.processors.recording import opened, run
+
+RECORD = Record("k", "v", 1)
+MS = timedelta(milliseconds=1)
+
+
+class Party:
+    """Fails a number of times, then answers; sleeps move the clock, and calls take time."""
+
+    def __init__(
+        self, *failures: Exception, clock: FakeClock | None = None, call: timedelta = 0 * MS
+    ) -> None:
+        self.failures = list(failures)
+        self.clock = clock or FakeClock()
+        self.call = call
+        self.calls = 0
+        self.slept: list[float] = []
+
+    def ask(self, record: Record[str, str]) -> str:
+        self.calls += 1
+        self.clock.advance(self.call)
+        if self.failures:
+            raise self.failures.pop(0)
+        return record.value.upper()
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.clock.advance(timedelta(seconds=seconds))
+
+
+def test_an_answer_at_once_needs_no_sleep() -> None:
+    party = Party()
+    assert run(call_external(party.ask, sleep=party.sleep), [RECORD]) == [Record("k", "V", 1)]
+    assert (party.calls, party.slept) == (1, [])
+
+
+def test_a_failed_call_is_made_again_after_doubling_delays() -> None:
+    party = Party(OSError(), TimeoutError(), ConnectionError())
+    supplier = call_external(party.ask, backoff=100 * MS, sleep=party.sleep)
+    assert run(supplier, [RECORD]) == [Record("k", "V", 1)]
+    assert party.slept == [0.1, 0.2, 0.4]
+
+
+def test_no_delay_is_above_the_longest() -> None:
+    party = Party(*[OSError()] * 5)
+    supplier = call_external(
+        party.ask, retries=5, backoff=100 * MS, max_backoff=300 * MS, sleep=party.sleep
+    )
+    run(supplier, [RECORD])
+    assert party.slept == [0.1, 0.2, 0.3, 0.3, 0.3]
+
+
+def test_each_record_starts_anew() -> None:
+    party = Party(OSError(), OSError())
+    supplier = call_external(party.ask, retries=2, backoff=100 * MS, sleep=party.sleep)
+    processor, _ = opened(supplier)
+    processor.process(RECORD)
+    party.failures = [OSError()]
+    processor.process(RECORD)
+    assert party.slept == [0.1, 0.2, 0.1]
+
+
+def test_after_the_last_retry_the_processor_fails_and_forwards_nothing() -> None:
+    cause = OSError("no route")
+    party = Party(OSError(), cause)
+    processor, context = opened(call_external(party.ask, retries=1, sleep=party.sleep))
+    with pytest.raises(ProcessingError, match="failed after 2 calls") as caught:
+        processor.process(RECORD)
+    error = caught.value
+    assert "OSError: no route" in error.message
+    assert error.__cause__ is cause
+    assert error.cause_type == "builtins.OSError"
+    assert "in ask" in error.cause_traceback
+    assert "on_error" in error.hint
+    assert (party.calls, context.forwarded) == (2, [])
+
+
+def test_without_retries_there_is_one_call() -> None:
+    party = Party(OSError())
+    processor, _ = opened(call_external(party.ask, retries=0, sleep=party.sleep))
+    with pytest.raises(ProcessingError, match="failed after 1 call, and no retries are left"):
+        processor.process(RECORD)
+    assert (party.calls, party.slept) == (1, [])
+
+
+def test_what_is_not_worth_a_retry_fails_at_once_as_it_is() -> None:
+    party = Party(KeyError("x"))
+    processor, _ = opened(call_external(party.ask, sleep=party.sleep))
+    with pytest.raises(KeyError):
+        processor.process(RECORD)
+    assert party.calls == 1
+
+
+def test_the_user_says_what_is_worth_a_retry() -> None:
+    party = Party(KeyError("x"))
+    supplier = call_external(party.ask, retry_on=(KeyError,), sleep=party.sleep)
+    assert run(supplier, [RECORD]) == [Record("k", "V", 1)]
+
+
+@pytest.mark.parametrize(
+    ("timeout", "calls"),
+    [(100 * MS, 1), (101 * MS, 2), (300 * MS, 2), (301 * MS, 3), (10_000 * MS, 4)],
+)
+def test_no_call_begins_after_the_timeout(timeout: timedelta, calls: int) -> None:
+    party = Party(*[OSError()] * 9)
+    processor, _ = opened(
+        call_external(
+            party.ask, backoff=100 * MS, timeout=timeout, sleep=party.sleep, clock=party.clock
+        )
+    )
+    with pytest.raises(ProcessingError):
+        processor.process(RECORD)
+    assert party.calls == calls
+
+
+def test_the_timeout_counts_the_calls_too() -> None:
+    party = Party(*[OSError()] * 9, call=150 * MS)
+    processor, _ = opened(
+        call_external(
+            party.ask, backoff=100 * MS, timeout=300 * MS, sleep=party.sleep, clock=party.clock
+        )
+    )
+    with pytest.raises(ProcessingError, match="after the timeout of 300 ms"):
+        processor.process(RECORD)
+    assert party.calls == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"retries": -1}, "count of retries is -1"),
+        ({"backoff": -1 * MS}, "cannot be negative"),
+        ({"max_backoff": -1 * MS}, "cannot be negative"),
+        ({"timeout": 0 * MS}, "expected more than nothing"),
+    ],
+    ids=["retries", "backoff", "max_backoff", "timeout"],
+)
+def test_wrong_options_fail_at_the_call(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        call_external(upper, **options)
+
+
+def upper(record: Record[str, str]) -> str:
+    return record.value.upper()
+
+
+def test_the_defaults_pickle() -> None:
+    supplier: Callable[[], Any] = pickle.loads(pickle.dumps(call_external(upper)))
+    assert run(supplier, [RECORD]) == [Record("k", "V", 1)]
+
+
+def test_the_error_is_the_librarys_and_survives_pickling() -> None:
+    party = Party(OSError("gone"))
+    processor, _ = opened(call_external(party.ask, retries=0))
+    with pytest.raises(KStreamsError) as caught:
+        processor.process(RECORD)
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert isinstance(copy, ProcessingError)
+    assert str(copy) == str(caught.value)

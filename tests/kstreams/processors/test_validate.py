@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from kstreams import Invalid, Record
+from kstreams.processors.validate import Validate
+from tests.kstreams.processors.recording import opened
+
+
+def check(key: str, value: int) -> str | None:
+    if value == 0:
+        raise ValueError("zero")
+    if value == 1:
+        raise KeyError("one")
+    return None if value > 0 else "negative"
+
+
+def routed(value: int) -> tuple[str, object]:
+    supplier = Validate.supplier("n", check)
+    processor, context = opened(pickle.loads(pickle.dumps(supplier)))
+    processor.process(Record("k", value, 5))
+    ((child, record),) = context.forwarded
+    assert (record.key, record.timestamp) == ("k", 5)
+    return child, record.value
+
+
+def test_a_good_record_goes_on_as_it_is() -> None:
+    assert routed(7) == ("n.valid", 7)
+
+
+def test_a_bad_record_goes_with_its_reason() -> None:
+    assert routed(-1) == ("n.invalid", Invalid(-1, "negative"))
+
+
+def test_a_value_error_is_a_reason() -> None:
+    assert routed(0) == ("n.invalid", Invalid(0, "ValueError: zero"))
+
+
+def test_another_error_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        routed(1)

@@ -1,0 +1,73 @@
+"""A serde of one's own needs two methods; the bulk forms work by themselves."""
+
+from __future__ import annotations
+
+import pickle
+
+import pyarrow as pa
+import pytest
+
+from kstreams import Serde
+from kstreams.errors import DeserializationError, SerializationError
+
+
+class Point:
+    def __init__(self, x: int) -> None:
+        self.x = x
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Point) and other.x == self.x
+
+    def __hash__(self) -> int:
+        return self.x
+
+
+class PointSerde(Serde[Point]):
+    """Writes one byte."""
+
+    name = "point"
+    type_token = Point
+
+    def serialize(self, value: Point) -> bytes:
+        if not isinstance(value, Point):
+            raise SerializationError(f"expected a point, got {value!r}")
+        return bytes([value.x])
+
+    def deserialize(self, data: bytes) -> Point:
+        if len(data) != 1:
+            raise DeserializationError(f"expected one byte, got {data!r}")
+        return Point(data[0])
+
+
+def test_bulk_forms_follow_from_the_single_ones() -> None:
+    serde = PointSerde()
+    column = serde.serialize_many([Point(1), None, Point(2)])
+    assert column.to_pylist() == [b"\x01", None, b"\x02"]
+    assert serde.deserialize_many(column.slice(1)) == [None, Point(2)]
+
+
+def test_without_a_column_type_tables_carry_bytes() -> None:
+    serde = PointSerde()
+    column = pa.array([b"\x01", None])
+    assert serde.arrow_type == pa.binary()
+    assert serde.to_arrow(column) is column
+    assert serde.from_arrow(column) is column
+
+
+def test_a_column_of_text_is_not_taken_for_bytes() -> None:
+    with pytest.raises(SerializationError, match="expected a point"):
+        PointSerde().from_arrow(pa.array(["a"]))
+
+
+def test_the_first_that_fails_raises() -> None:
+    serde = PointSerde()
+    with pytest.raises(DeserializationError, match="b'22'"):
+        serde.deserialize_many(pa.array([b"1", b"22", b"333"]))
+
+
+def test_defaults_promise_nothing() -> None:
+    serde = PointSerde()
+    assert (serde.immutable, serde.hashes_by_bytes) == (False, False)
+    assert serde.ordered is serde
+    assert repr(serde) == "<serde point>"
+    assert isinstance(pickle.loads(pickle.dumps(serde)), PointSerde)

@@ -1,0 +1,81 @@
+"""Run a drawn case on Spark, one micro-batch for each of its batches."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+from itertools import groupby
+from operator import attrgetter
+
+import pyarrow as pa
+
+from kstreams import FakeClock
+from kstreams.embedded.log import EmbeddedLog
+from kstreams.task.queues import HEADERS_TYPE
+from tests.differential.case import Batch, Case, RawRecord, Result
+from tests.differential.plan import NodePlan
+from tests.differential.run_on_driver import output_topics
+from tests.kstreams.spark.apps import Bench
+
+__all__ = ("run_on_spark",)
+
+
+def run_on_spark(case: Case, bench: Bench) -> Result:
+    """Run a case; its topics and its checkpoint must not be there yet."""
+    topology = case.plan.topology()
+    log = bench.connection.log()
+    for topic, partitions in case.plan.partitions.items():
+        log.create(topic, partitions)
+    clock = FakeClock()
+    with bench.app(topology, clock=clock) as app:
+        app.open()
+        if has_wall_clock_work(case):
+            app.drain()  # its first interval begins when the tasks do, as on the driver
+        for number, batch in enumerate(case.batches):
+            clock.advance(timedelta(milliseconds=batch.wall_ms - clock.now_ms()))
+            _write(log, batch, number)
+            app.drain()
+    return _result(case, bench)
+
+
+def has_wall_clock_work(case: Case) -> bool:
+    """Tell whether a node has a wall-clock punctuator."""
+    return any(isinstance(n, NodePlan) and n.kind == "wall-collect" for n in case.plan.nodes)
+
+
+def _write(log: EmbeddedLog, batch: Batch, number: int) -> None:
+    place = attrgetter("topic", "partition")
+    for (topic, partition), group in groupby(sorted(batch.records, key=place), place):
+        log.append(topic, partition, _table(list(group)), producer="test", batch=number)
+
+
+def _table(records: list[RawRecord]) -> pa.Table:
+    headers = [
+        [{"key": name, "value": value} for name, value in record.headers] or None
+        for record in records
+    ]
+    return pa.table(
+        {
+            "timestamp": pa.array([record.timestamp for record in records], pa.int64()),
+            "key": pa.array([record.key for record in records], pa.binary()),
+            "value": pa.array([record.value for record in records], pa.binary()),
+            "headers": pa.array(headers, HEADERS_TYPE),
+        }
+    )
+
+
+def _result(case: Case, bench: Bench) -> Result:
+    topology = case.plan.topology()
+    result = Result()
+    there = set(bench.connection.admin().topics())
+    for topic in output_topics(case):
+        for row in bench.raw(topic) if topic in there else ():
+            rows = result.outputs.setdefault((topic, row.partition), [])
+            rows.append((row.key, row.value, row.timestamp, tuple(row.headers)))
+    for spec in topology.stores:
+        result.stores[spec.name] = bench.store(topology, spec)
+    dropped: Counter[str] = Counter()
+    for report in bench.reports:
+        dropped.update(report.dropped)
+    result.dropped = dict(dropped)
+    return result

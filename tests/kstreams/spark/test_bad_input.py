@@ -1,0 +1,291 @@
+"""What goes wrong ends in a typed error that names the place, and loses nothing.
+
+Each test mends the cause and goes on with a new app on the same checkpoint: the counts
+equal the model's, and the topic holds each result once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import pytest
+
+from kstreams import (
+    INT64,
+    TEXT,
+    FixedKeyProcessor,
+    Memory,
+    Record,
+    Topic,
+    TopologyBuilder,
+    key_value_store,
+    map_values,
+)
+from kstreams.errors import (
+    AppLockedError,
+    CheckpointMismatchError,
+    CompileError,
+    DeserializationError,
+    ExecutionError,
+    KStreamsError,
+    PartitionCountError,
+    ProcessingError,
+    SerializationError,
+    StateCorruptError,
+    StoreOpenError,
+    TopologyError,
+    UnknownTopicError,
+)
+from kstreams.partitioner import partition_of
+from kstreams_rocksdb import RocksDB
+from tests.kstreams.spark.apps import (
+    COUNTS,
+    TOTALS,
+    WORDS,
+    Bench,
+    Count,
+    counting,
+    expected_totals,
+    sums,
+)
+from tests.kstreams.spark.trapped import FailingCount, Trap, WrongCount, WrongStore
+
+pytestmark = pytest.mark.spark
+
+GOOD = [(f"k{n % 5}", "x") for n in range(20)]
+MORE = [("k1", "x"), ("bad", "x"), ("k2", "x")]
+BAD_PARTITION = partition_of(b"bad", 2)
+
+
+def check(bench: Bench, written: list[tuple[str, str]]) -> None:
+    assert Counter(bench.records(TOTALS)) == expected_totals(written)
+    assert bench.store(counting(), COUNTS) == Counter(key for key, _ in written)
+
+
+def offset_of_bad(written: list[tuple[str, str]]) -> int:
+    return sum(partition_of(k.encode(), 2) == BAD_PARTITION for k, _ in written)
+
+
+def fail(bench: Bench, kind: type[KStreamsError], **options: Any) -> KStreamsError:
+    """Write more to a running app, which fails by it; return the error."""
+    topology = options.pop("topology", counting())
+    with bench.app(topology, **options) as app:
+        app.open()
+        app.drain()
+        bench.emit(WORDS, MORE)
+        with pytest.raises(kind) as caught:
+            app.drain()
+        assert type(caught.value) is kind
+        assert app.failure is caught.value
+        assert caught.value.where.app == "counting"
+    check(bench, GOOD)
+    return caught.value
+
+
+@pytest.fixture
+def begun(bench: Bench) -> Bench:
+    bench.create(WORDS)
+    bench.emit(WORDS, GOOD)
+    return bench
+
+
+@pytest.mark.parametrize("processor", [FailingCount, WrongCount, WrongStore])
+def test_user_code_that_fails_names_the_record(begun: Bench, processor: Any) -> None:
+    trap = Trap(begun.home / "trap")
+    trap.arm()
+    kind = ProcessingError if processor is FailingCount else SerializationError
+    error = fail(begun, kind, topology=counting(lambda: processor(trap)))
+    where = error.where
+    assert (where.group, where.partition) == ("words", BAD_PARTITION)
+    if processor is FailingCount:
+        assert isinstance(error, ProcessingError)
+        assert (where.node, where.topic, where.offset) == (
+            "count",
+            "words",
+            offset_of_bad(GOOD + MORE[:1]),
+        )
+        assert where.key in (b"bad", "bad")
+        assert "this record is bad" in error.message
+        assert error.cause_type == "builtins.RuntimeError"
+        assert "trapped.py" in error.cause_traceback
+        assert "trapped.py" in str(error.__cause__)
+    elif processor is WrongStore:
+        assert (where.store, where.key) == ("counts", "bad")
+    else:
+        assert where.node == "totals" or where.topic == "totals"
+        assert where.key is not None
+    assert error.hint
+    trap.disarm()
+    begun.run(counting())
+    check(begun, GOOD + MORE)
+
+
+def test_bytes_that_do_not_decode_name_the_place(begun: Bench) -> None:
+    with begun.app(counting()) as app:
+        app.open()
+        app.drain()
+        begun.emit(Topic("words", TEXT, INT64), [("bad", 2**63 - 1)])
+        begun.emit(WORDS, MORE)
+        with pytest.raises(DeserializationError) as caught:
+            app.drain()
+    where = caught.value.where
+    assert (where.topic, where.partition, where.offset) == (
+        "words",
+        BAD_PARTITION,
+        offset_of_bad(GOOD),
+    )
+    assert where.key == b"bad"
+    check(begun, GOOD)
+    builder = TopologyBuilder("counting")
+    words = builder.add_source("words", WORDS, on_error="skip")
+    builder.add_sink(
+        "totals", TOTALS, builder.add_processor("count", Count, words, stores=[COUNTS])
+    )
+    begun.run(builder.build())
+    check(begun, GOOD + MORE)
+    assert sums(begun.reports) == {"skipped-DeserializationError": 1}
+
+
+def test_a_backend_that_cannot_open_names_its_directory(begun: Bench) -> None:
+    occupied = begun.home / "occupied"
+    occupied.write_text("a file")
+    with pytest.raises(StoreOpenError) as caught:
+        begun.run(counting(), state=RocksDB(directory=str(occupied)))
+    assert str(occupied) in str(caught.value)
+    assert caught.value.where.group == "words"
+    assert caught.value.hint
+    occupied.unlink()
+    begun.run(counting(), state=RocksDB(directory=str(occupied)))
+    check(begun, GOOD)
+
+
+def test_durable_state_that_is_damaged_is_told_at_a_cold_restore(begun: Bench) -> None:
+    begun.run(counting(), state=Memory(directory=str(begun.home / "one")))
+    deltas = sorted((begun.checkpoint / "state").rglob("*.delta"))
+    assert deltas
+    kept = {file: file.read_bytes() for file in deltas}
+    for file, data in kept.items():
+        file.write_bytes(data[: len(data) // 2])
+    begun.emit(WORDS, MORE)
+    with pytest.raises(StateCorruptError) as caught:
+        begun.run(counting(), state=Memory(directory=str(begun.home / "two")))
+    assert caught.value.where.group == "words"
+    assert any(file.name in str(caught.value) for file in kept)
+    assert caught.value.hint
+    for file, data in kept.items():
+        file.write_bytes(data)
+    begun.run(counting(), state=Memory(directory=str(begun.home / "three")))
+    check(begun, GOOD + MORE)
+
+
+def test_a_topic_that_does_not_exist_is_named(bench: Bench) -> None:
+    with pytest.raises(UnknownTopicError) as caught:
+        bench.run(counting())
+    assert "words" in str(caught.value)
+    assert not (bench.checkpoint / "app.json").exists()
+    bench.create(WORDS)
+    bench.emit(WORDS, GOOD)
+    bench.run(counting())
+    check(bench, GOOD)
+
+
+def test_partition_counts_that_differ_are_named(bench: Bench) -> None:
+    other = Topic("more-words", TEXT, TEXT)
+    builder = TopologyBuilder("counting")
+    both = [builder.add_source("words", WORDS), builder.add_source("more", other)]
+    builder.add_sink(
+        "totals", TOTALS, builder.add_processor("count", Count, *both, stores=[COUNTS])
+    )
+    topology = builder.build()
+    bench.create(WORDS, partitions=2)
+    bench.create(other, partitions=3)
+    with pytest.raises(PartitionCountError) as caught:
+        bench.run(topology)
+    text = str(caught.value)
+    assert "topic 'words' has 2" in text
+    assert "topic 'more-words' has 3" in text
+    assert "Hint: " in text
+    bench.connection.admin().delete(other.name)
+    bench.create(other, partitions=2)
+    bench.emit(WORDS, GOOD)
+    bench.emit(other, MORE)
+    bench.run(topology)
+    assert bench.store(topology, COUNTS) == Counter(key for key, _ in GOOD + MORE)
+
+
+def test_two_stores_of_one_name_are_refused_when_built() -> None:
+    class CountTwice(Count):
+        pass
+
+    builder = TopologyBuilder("twice")
+    words = builder.add_source("words", WORDS)
+    counts = builder.add_processor("one", Count, words, stores=[COUNTS])
+    texts = builder.add_processor("text", map_values(str), counts)
+    other = key_value_store("counts", key=TEXT, value=TEXT)
+    builder.add_sink("out", TOTALS, builder.add_processor("two", CountTwice, texts, stores=[other]))
+    with pytest.raises(TopologyError, match="'counts'") as caught:
+        builder.build()
+    assert caught.value.problems
+
+
+def test_a_checkpoint_of_another_topology_is_refused_and_left_alone(begun: Bench) -> None:
+    begun.run(counting())
+    builder = TopologyBuilder("counting")
+    words = builder.add_source("words", WORDS)
+    renamed = key_value_store("totals", key=TEXT, value=INT64)
+    builder.add_processor("count", lambda: _Other(renamed), words, stores=[renamed])
+    with pytest.raises(CheckpointMismatchError, match="store 'counts' is in the topology no more"):
+        begun.run(builder.build())
+    begun.emit(WORDS, MORE)
+    begun.run(counting())
+    check(begun, GOOD + MORE)
+
+
+class _Other(FixedKeyProcessor[str, str, int]):
+    def __init__(self, spec: Any) -> None:
+        self.spec = spec
+
+    def process(self, record: Record[str, str]) -> None:
+        self.context.forward(record.with_value(1))
+
+
+def test_a_second_app_on_the_checkpoint_is_refused_while_the_first_runs_on(begun: Bench) -> None:
+    with begun.app(counting()) as first:
+        first.open()
+        with pytest.raises(AppLockedError, match="is in use by another app") as caught:
+            begun.app(counting()).open()
+        assert '"pid"' in caught.value.owner
+        first.drain()
+    begun.emit(WORDS, MORE)
+    begun.run(counting())
+    check(begun, GOOD + MORE)
+
+
+def test_a_processor_that_cannot_travel_is_named(begun: Bench) -> None:
+    lock = Lock()
+
+    def add(value: str) -> str:
+        with lock:
+            return value
+
+    builder = TopologyBuilder("counting")
+    words = builder.add_source("words", WORDS)
+    same = builder.add_processor("locked", map_values(add), words)
+    builder.add_sink("totals", TOTALS, builder.add_processor("count", Count, same, stores=[COUNTS]))
+    with pytest.raises(CompileError, match="cannot be sent to executors") as caught:
+        begun.run(builder.build())
+    assert caught.value.where.node == "locked"
+    begun.run(counting())
+    check(begun, GOOD)
+
+
+def test_an_app_is_used_in_order(begun: Bench, tmp_path: Path) -> None:
+    app = begun.app(counting())
+    with pytest.raises(ExecutionError, match="call open"):
+        app.drain()
+    app.close()
+    with pytest.raises(CompileError, match="at least 1"):
+        begun.app(counting(), max_records_per_batch=0)

@@ -1,0 +1,62 @@
+"""Spark gives what the driver gives, record by record, for topologies that are drawn."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, assume, given, note, settings
+from pyspark.sql import SparkSession
+
+from tests.differential.case import Case, Result
+from tests.differential.generate import cases
+from tests.differential.run_on_driver import run_on_driver
+from tests.kstreams.spark.apps import Bench
+from tests.kstreams.spark.run_on_spark import has_wall_clock_work, run_on_spark
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1_800)]
+
+_EXAMPLES = int(os.environ.get("KSTREAMS_SPARK_EXAMPLES", "25"))
+
+
+@pytest.fixture(scope="module")
+def homes() -> Iterator[Path]:
+    """Give a directory in memory where there is one: hundreds of small files are synced."""
+    memory = Path("/dev/shm")
+    parent = memory if os.access(memory, os.W_OK) else None
+    home = Path(tempfile.mkdtemp(prefix="kstreams-differential-", dir=parent))
+    yield home
+    shutil.rmtree(home)
+
+
+def comparable(result: Result) -> object:
+    stores = {name: contents for name, contents in result.stores.items() if contents}
+    return result.by_task(), stores, result.dropped
+
+
+@given(case=cases())
+@settings(
+    max_examples=_EXAMPLES,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.generate],  # each run takes seconds: show what was drawn, do not shrink it
+    suppress_health_check=list(HealthCheck),
+)
+def test_spark_gives_what_the_driver_gives(spark: SparkSession, homes: Path, case: Case) -> None:
+    several = len(case.plan.topology().pipelines()) > 1
+    assume(not (several and has_wall_clock_work(case)))  # the driver calls those with input alone
+    note(case.describe())
+    bench = Bench(Path(tempfile.mkdtemp(dir=homes)), spark)
+    try:
+        found = run_on_spark(case, bench)
+        batches = len({(report.query, report.batch) for report in bench.reports})
+    finally:
+        bench.close()
+    assert comparable(found) == comparable(run_on_driver(case))
+    waits = has_wall_clock_work(case)
+    assert batches <= (len(case.batches) + waits) * len(case.plan.topology().pipelines())

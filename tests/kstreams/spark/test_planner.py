@@ -1,0 +1,185 @@
+"""What the driver plans from embedded topics: exact bounds, fair shares, starts."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstreams import INT64, TEXT, Topic, TopologyBuilder, key_value_store
+from kstreams.embedded.log import EmbeddedLog
+from kstreams.errors import DataLossError
+from kstreams.graph.nodes import Start
+from kstreams.graph.topology import PartitionGroup
+from kstreams.processors.peek import peek
+from kstreams.spark.planner import EmbeddedPlanner, share
+from kstreams.spark.plans import Plan
+
+STORE = key_value_store("store", key=TEXT, value=INT64)
+
+
+def _groups(*topics: str, start: Start = "earliest") -> tuple[PartitionGroup, ...]:
+    builder = TopologyBuilder("planned")
+    nodes = [builder.add_source(name, Topic(name, TEXT, TEXT), start=start) for name in topics]
+    builder.add_processor("look", peek(print), *nodes, stores=[STORE])
+    return builder.build().pipelines()[0]
+
+
+def _log(path: Path, *topics: str, partitions: int = 2) -> EmbeddedLog:
+    log = EmbeddedLog(path, durable=False)
+    for topic in topics:
+        log.create(topic, partitions)
+    return log
+
+
+def _append(log: EmbeddedLog, topic: str, partition: int, *timestamps: int) -> None:
+    table = pa.table(
+        {
+            "timestamp": pa.array(timestamps, pa.int64()),
+            "key": pa.array([b"k"] * len(timestamps), pa.binary()),
+            "value": pa.array([b"v"] * len(timestamps), pa.binary()),
+        }
+    )
+    end = log.end_offset(topic, partition)
+    log.append(topic, partition, table, producer=f"{topic}/{partition}", batch=end)
+
+
+def _planner(
+    log: EmbeddedLog, groups: tuple[PartitionGroup, ...], most: int = 100, **positions: int
+) -> EmbeddedPlanner:
+    known = {name.replace("__", "/"): offset for name, offset in positions.items()}
+    return EmbeddedPlanner(log, groups, max_records=most, positions=known)
+
+
+def _read(plan: Plan | None) -> list[tuple[int, str, int, int, int]]:
+    assert plan is not None
+    return [
+        (task, s.topic, s.partition, s.from_offset, s.to_offset)
+        for (_, task), slices in plan.tasks.items()
+        for s in slices
+    ]
+
+
+def test_each_offset_is_planned_once_and_in_order(tmp_path: Path) -> None:
+    log = _log(tmp_path, "a")
+    for _ in range(3):
+        _append(log, "a", 0, *range(7))
+        _append(log, "a", 1, 1)
+    planner = _planner(log, _groups("a"), most=4)
+    seen: dict[int, list[int]] = {0: [], 1: []}
+    while (plan := planner.next()) is not None:
+        assert plan.record_count <= 4
+        for task, _, partition, low, high in _read(plan):
+            assert task == partition
+            assert low < high
+            seen[partition] += range(low, high)
+        assert plan.positions == planner.positions
+    assert seen == {0: list(range(21)), 1: list(range(3))}
+
+
+def test_parts_of_segments_are_read(tmp_path: Path) -> None:
+    log = _log(tmp_path, "a", partitions=1)
+    _append(log, "a", 0, *range(5))
+    _append(log, "a", 0, *range(5))
+    planner = _planner(log, _groups("a"), most=3)
+    assert _read(planner.next()) == [(0, "a", 0, 0, 3)]
+    assert _read(planner.next()) == [(0, "a", 0, 3, 5), (0, "a", 0, 5, 6)]
+    assert _read(planner.next()) == [(0, "a", 0, 6, 9)]
+    assert _read(planner.next()) == [(0, "a", 0, 9, 10)]
+    assert planner.next() is None
+
+
+def test_planning_goes_on_at_the_positions_given(tmp_path: Path) -> None:
+    log = _log(tmp_path, "a")
+    _append(log, "a", 0, *range(5))
+    _append(log, "a", 1, *range(5))
+    assert _read(_planner(log, _groups("a"), a__0=4).next()) == [
+        (0, "a", 0, 4, 5),
+        (1, "a", 1, 0, 5),
+    ]
+
+
+def test_until_is_an_exact_bound(tmp_path: Path) -> None:
+    log = _log(tmp_path, "a", partitions=1)
+    _append(log, "a", 0, *range(5))
+    planner = _planner(log, _groups("a"))
+    end = planner.end()
+    _append(log, "a", 0, *range(5))
+    assert _read(planner.next(until=end)) == [(0, "a", 0, 0, 5)]
+    assert planner.next(until=end) is None
+    assert not planner.behind(end)
+    assert planner.behind(planner.end())
+
+
+@pytest.mark.parametrize(
+    ("start", "first"),
+    [
+        ("earliest", 0),
+        ("latest", 6),
+        (datetime.fromtimestamp(3, timezone.utc), 3),
+        (datetime.fromtimestamp(0, timezone.utc), 0),
+        (datetime.fromtimestamp(99, timezone.utc), 6),
+    ],
+    ids=["earliest", "latest", "time", "time before all", "time after all"],
+)
+def test_sources_begin_where_they_say(tmp_path: Path, start: Start, first: int) -> None:
+    log = _log(tmp_path, "a", partitions=1)
+    _append(log, "a", 0, *(n * 1_000 for n in range(4)))
+    _append(log, "a", 0, 4_000, 5_000)
+    planner = _planner(log, _groups("a", start=start))
+    assert planner.positions == {"a/0": first}
+    kept = _planner(log, _groups("a", start=start), a__0=2)
+    assert kept.positions == {"a/0": 2}
+
+
+def test_topics_of_a_group_share_a_batch(tmp_path: Path) -> None:
+    log = _log(tmp_path, "a", "b")
+    _append(log, "a", 0, *range(100))
+    _append(log, "b", 1, *range(100))
+    assert _read(_planner(log, _groups("a", "b"), most=10).next()) == [
+        (0, "a", 0, 0, 5),
+        (1, "b", 1, 0, 5),
+    ]
+
+
+def test_a_topic_made_anew_is_a_loss_that_is_told(tmp_path: Path) -> None:
+    log = _log(tmp_path, "a", partitions=1)
+    _append(log, "a", 0, *range(5))
+    planner = _planner(log, _groups("a"))
+    planner.next()
+    log.delete("a")
+    log.create("a", 1)
+    with pytest.raises(DataLossError, match="made anew") as caught:
+        planner.next()
+    assert (caught.value.where.topic, caught.value.where.partition) == ("a", 0)
+    assert "ends at offset 0" in str(caught.value)
+
+
+def test_a_removed_segment_is_a_loss_that_is_told(tmp_path: Path) -> None:
+    log = _log(tmp_path, "a", partitions=1)
+    for _ in range(3):
+        _append(log, "a", 0, *range(5))
+    middle = log.segments("a", 0)[1].name
+    shutil.move(tmp_path / "a" / "0" / middle, tmp_path / "gone")
+    with pytest.raises(DataLossError):
+        _planner(EmbeddedLog(tmp_path, durable=False), _groups("a")).next()
+
+
+_LAGS = st.dictionaries(st.text(min_size=1, max_size=3), st.integers(1, 1_000), max_size=8)
+
+
+@given(lags=_LAGS, total=st.integers(1, 2_000))
+def test_a_share_is_fair_and_never_too_much(lags: dict[str, int], total: int) -> None:
+    shares = share(lags, total)
+    assert shares.keys() == lags.keys()
+    assert all(1 <= shares[place] <= lags[place] for place in lags)
+    assert sum(shares.values()) <= max(total, len(lags))
+    assert sum(shares.values()) >= min(sum(lags.values()), total) - len(lags)
+    starved = [shares[place] for place in lags if shares[place] < lags[place]]
+    assert not starved or max(shares.values()) <= max(starved)
+    assert not starved or max(starved) - min(starved) <= 1

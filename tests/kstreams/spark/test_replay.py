@@ -1,0 +1,202 @@
+"""A batch that runs again, after a crash or because a task failed, leaves one truth."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kstreams import Memory
+from kstreams.checkpoint.checkpoint import query_name
+from kstreams.errors import ExecutionError, KStreamsError
+from kstreams.spark import embedded_feed, embedded_io
+from tests.kstreams.spark.apps import (
+    COUNTS,
+    TOTALS,
+    WORDS,
+    Bench,
+    counting,
+    expected_totals,
+    last_values,
+)
+from tests.kstreams.spark.trapped import (
+    LAST,
+    LATER,
+    MARKS,
+    SEEN,
+    FailingMemory,
+    Trap,
+    marking,
+)
+
+pytestmark = pytest.mark.spark
+
+FIRST = [("a", "1"), ("b", "1"), ("bad", "1"), ("c", "1")]
+SECOND = [("a", "2"), ("bad", "2"), ("d", "2")]
+THIRD = [("a", "3"), ("b", "3"), ("d", "3")]
+
+
+def _spark_commits(bench: Bench) -> Path:
+    name = query_name(marking().pipelines()[0])
+    return bench.checkpoint / "queries" / name / "spark" / "commits"
+
+
+def _batches(bench: Bench) -> list[int]:
+    return sorted(int(f.name) for f in _spark_commits(bench).iterdir() if f.name.isdigit())
+
+
+def _forget_last_commit(bench: Bench) -> None:
+    """Take the newest commit out of Spark's own log, as if it had died before it."""
+    file = _spark_commits(bench) / str(_batches(bench)[-1])
+    file.unlink()
+    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+
+
+def check_one_truth(bench: Bench, written: Sequence[tuple[str, str]]) -> None:
+    """Check that stores and topics of both groups tell of the same marks, each once."""
+    marks = bench.records(MARKS)
+    assert Counter((k, v.split(":")[0]) for k, v in marks) == Counter(written)
+    assert Counter((f"{k}'", v) for k, v in marks) == Counter(bench.records(LATER))
+    assert bench.store(marking(), LAST) == last_values(marks)
+    assert bench.store(marking(), SEEN) == {f"{k}'": v for k, v in last_values(marks).items()}
+
+
+def _begin(bench: Bench) -> None:
+    bench.create(WORDS)
+    with bench.app(marking()) as app:
+        app.open()
+        for words in ([], FIRST, SECOND):
+            bench.emit(WORDS, words)
+            app.drain()
+    assert _batches(bench) == [0, 1, 2]
+
+
+def _go_on(bench: Bench) -> None:
+    bench.emit(WORDS, THIRD)
+    bench.run(marking())
+    check_one_truth(bench, [*FIRST, *SECOND, *THIRD])
+
+
+def test_the_drivers_log_wins_over_spark_that_is_behind(bench: Bench) -> None:
+    _begin(bench)
+    check_one_truth(bench, [*FIRST, *SECOND])
+    before = bench.raw(MARKS), bench.raw(LATER)
+    _forget_last_commit(bench)
+    bench.run(marking())
+    assert (bench.raw(MARKS), bench.raw(LATER)) == before
+    _go_on(bench)
+
+
+def _raise_once(module: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = getattr(module, name)
+    failed: list[str] = []
+
+    def fail(*arguments: Any, **named: Any) -> Any:
+        if failed:
+            return real(*arguments, **named)
+        failed.append(name)
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(module, name, fail)
+
+
+def test_a_crash_between_commit_and_publish_loses_nothing(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.create(WORDS)
+    bench.emit(WORDS, [*FIRST, *SECOND])
+    _raise_once(embedded_feed, "publish", monkeypatch)
+    with pytest.raises(ExecutionError, match="Input/output error"):
+        bench.run(marking())
+    assert MARKS.name not in bench.connection.admin().topics() or not bench.raw(MARKS)
+    _go_on(bench)
+
+
+def test_a_crash_amid_publishing_repeats_nothing(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.create(WORDS)
+    bench.emit(WORDS, [*FIRST, *SECOND])
+    real = embedded_io.publish
+
+    def half(log: Any, outputs: Any, batch: int) -> None:
+        real(log, outputs[: len(outputs) // 2], batch)
+        monkeypatch.setattr(embedded_feed, "publish", real)
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(embedded_feed, "publish", half)
+    with pytest.raises(ExecutionError, match="Input/output error"):
+        bench.run(marking())
+    _go_on(bench)
+
+
+def test_a_crash_between_publish_and_sparks_commit_repeats_nothing(bench: Bench) -> None:
+    def fail(_: object) -> None:
+        raise ValueError("a listener's own mistake")
+
+    bench.create(WORDS)
+    bench.emit(WORDS, [*FIRST, *SECOND])
+    with pytest.raises(
+        ExecutionError, match="on_batch raised ValueError: a listener's own"
+    ) as caught:
+        bench.run(marking(), on_batch=fail)
+    assert "mend on_batch" in str(caught.value)
+    check_one_truth(bench, [*FIRST, *SECOND])
+    _go_on(bench)
+
+
+def test_a_deleted_output_topic_does_not_stop_a_restart(bench: Bench) -> None:
+    _begin(bench)
+    bench.connection.admin().delete(LATER.name)
+    bench.emit(WORDS, THIRD)
+    bench.run(marking())
+    assert Counter(k for k, _ in bench.records(LATER)) == Counter(f"{k}'" for k, _ in THIRD)
+
+
+def test_a_task_that_fails_twice_leaves_one_truth(bench: Bench) -> None:
+    trap = Trap(bench.home / "trap", times=2)
+    bench.create(WORDS)
+    bench.emit(WORDS, FIRST)
+    trap.arm()
+    bench.run(marking(trap))
+    assert trap.sprung == 2
+    check_one_truth(bench, FIRST)
+
+
+def test_a_task_that_fails_after_staging_its_output_leaves_one_truth(bench: Bench) -> None:
+    trap = Trap(bench.home / "trap", times=2)
+    bench.create(WORDS)
+    bench.emit(WORDS, FIRST)
+    trap.arm()
+    bench.run(counting(), state=FailingMemory(trap=trap))
+    assert trap.sprung == 2
+    assert Counter(bench.records(TOTALS)) == expected_totals(FIRST)
+    assert bench.store(counting(), COUNTS) == Counter(key for key, _ in FIRST)
+
+
+def test_a_task_that_fails_too_often_leaves_nothing(bench: Bench) -> None:
+    trap = Trap(bench.home / "trap")
+    bench.create(WORDS)
+    bench.emit(WORDS, FIRST)
+    trap.arm()
+    with pytest.raises(KStreamsError, match="this attempt fails"):
+        bench.run(marking(trap))
+    assert trap.sprung == 3
+    trap.disarm()
+    bench.emit(WORDS, SECOND)
+    _go_on(bench)
+
+
+def test_local_state_that_is_gone_is_restored(bench: Bench) -> None:
+    bench.create(WORDS)
+    bench.emit(WORDS, FIRST)
+    local = bench.home / "local"
+    bench.run(marking(), state=Memory(directory=str(local)))
+    shutil.rmtree(local)
+    bench.emit(WORDS, SECOND)
+    bench.run(marking(), state=Memory(directory=str(bench.home / "elsewhere")))
+    check_one_truth(bench, [*FIRST, *SECOND])

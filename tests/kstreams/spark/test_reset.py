@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kstreams.checkpoint.lock import CheckpointLock
+from kstreams.errors import (
+    AppLockedError,
+    CheckpointMismatchError,
+    ExecutionError,
+    NoCheckpointError,
+)
+from kstreams.spark.reset import reset, survey
+from kstreams.state.memory import Memory
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def checkpoint(path: Path, app: str = "app", life: str = "life1") -> Path:
+    (path / "queries" / "q").mkdir(parents=True)
+    (path / "queries" / "q" / "plan").write_bytes(b"12345")
+    (path / "app.json").write_text(json.dumps({"app": app, "incarnation": life}))
+    return path
+
+
+def local_state(root: Path, app: str = "app", life: str = "life1") -> Path:
+    home = root / app / life / "group" / "0"
+    home.mkdir(parents=True)
+    (home / "file").write_bytes(b"123")
+    return root / app / life
+
+
+def test_checkpoint_and_local_state_go() -> None:
+    path = checkpoint(Path(".kstreams/app"))
+    local_state(Path("local"))
+    state = Memory(directory="local")
+    found = survey("app", state=state)
+    assert path.exists()
+    assert [(x.path.name, x.files) for x in found.leftovers] == [("app", 3), ("life1", 1)]
+    assert found.local[0].size_bytes == 3
+
+    assert reset("app", state=state) == found
+    assert list(Path(".kstreams").iterdir()) == []
+    assert list(Path("local").iterdir()) == []
+
+
+def test_other_lives_of_the_app_keep_their_local_state() -> None:
+    checkpoint(Path("here"))
+    local_state(Path("local"))
+    other = local_state(Path("local"), life="life2")
+    reset("app", checkpoint="here", state=Memory(directory="local"))
+    assert other.is_dir()
+    assert [p.name for p in Path("local/app").iterdir()] == ["life2"]
+
+
+def test_local_state_is_found_where_workers_put_it_by_default(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    home = local_state(tmp_path / "tmp" / f"kstreams-{os.getuid()}")
+    checkpoint(Path("here"))
+    assert [x.path for x in reset("app", checkpoint="here").local] == [home]
+    assert not home.exists()
+
+
+def test_nothing_to_reset_names_the_nearest_app() -> None:
+    with pytest.raises(NoCheckpointError, match="has no checkpoint at"):
+        reset("app")
+    checkpoint(Path(".kstreams/apple"), app="apple")
+    with pytest.raises(NoCheckpointError, match="did you mean 'apple'"):
+        reset("appel")
+    assert Path(".kstreams/apple/app.json").exists()
+
+
+def test_another_apps_checkpoint_is_left_alone() -> None:
+    path = checkpoint(Path("here"), app="other")
+    with pytest.raises(CheckpointMismatchError, match="belongs to app 'other', not to 'app'"):
+        reset("app", checkpoint="here")
+    assert (path / "app.json").exists()
+
+
+def test_what_is_no_checkpoint_is_left_alone() -> None:
+    Path("home/mine").mkdir(parents=True)
+    with pytest.raises(CheckpointMismatchError, match="is no checkpoint: it has mine"):
+        reset("app", checkpoint="home")
+    Path("file").touch()
+    with pytest.raises(CheckpointMismatchError, match="is no directory"):
+        reset("app", checkpoint="file")
+    assert Path("home/mine").exists()
+
+
+def test_an_app_that_never_started_leaves_a_checkpoint_too() -> None:
+    lock = CheckpointLock(Path("here"))
+    lock.acquire()
+    lock.release()
+    Path("here/.app-12.json").touch()
+    reset("app", checkpoint="here")
+    assert not Path("here").exists()
+
+
+def test_a_running_app_is_not_reset() -> None:
+    path = checkpoint(Path("here"))
+    lock = CheckpointLock(path)
+    lock.acquire()
+    for attempt in (survey, reset):
+        with pytest.raises(AppLockedError):
+            attempt("app", checkpoint="here")
+    assert (path / "queries" / "q" / "plan").exists()
+    lock.release()
+    reset("app", checkpoint="here")
+
+
+@pytest.mark.parametrize("removed", [0, 1, 2], ids="after {} removals".format)
+def test_a_killed_reset_leaves_no_checkpoint_that_starts(
+    removed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoint(Path("here"))
+    home = local_state(Path("local"))
+    state = Memory(directory="local")
+    delete, calls = shutil.rmtree, iter(range(99))
+
+    def killed(path: Path) -> None:
+        if next(calls) == removed:
+            raise KeyboardInterrupt
+        delete(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("shutil.rmtree", killed)
+        with pytest.raises(KeyboardInterrupt):
+            reset("app", checkpoint="here", state=state)
+    assert not Path("here").exists()
+
+    found = reset("app", checkpoint="here", state=state)
+    assert found.checkpoint is None
+    assert len(found.interrupted) == 1
+    assert not home.exists()
+    assert not list(Path.cwd().glob(".here.reset-*"))
+    with pytest.raises(NoCheckpointError):
+        reset("app", checkpoint="here", state=state)
+
+
+def test_the_next_reset_finishes_what_a_killed_one_began() -> None:
+    checkpoint(Path(".here.reset-0123456789ab"), life="old")
+    checkpoint(Path("here"), life="new")
+    for life in ("old", "new"):
+        local_state(Path("local"), life=life)
+    reset("app", checkpoint="here", state=Memory(directory="local"))
+    assert sorted(p.name for p in Path.cwd().iterdir()) == ["local"]
+    assert list(Path("local").iterdir()) == []
+
+
+def test_a_disk_that_refuses_is_a_typed_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint(Path("here"))
+
+    def refuse(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("shutil.rmtree", refuse)
+    with pytest.raises(ExecutionError, match="Permission denied"):
+        reset("app", checkpoint="here")
+    assert not Path("here").exists()
+
+
+def test_resetting_needs_no_pyspark() -> None:
+    program = "import sys, kstreams.spark.reset; sys.exit('pyspark' in sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True)

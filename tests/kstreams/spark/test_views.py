@@ -1,0 +1,157 @@
+"""A running app seen from outside; savepoints, forks and upgrades of real apps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime, timezone
+
+import pytest
+
+from kstreams import (
+    DOUBLE,
+    INT64,
+    TEXT,
+    Embedded,
+    FixedKeyProcessor,
+    ForkSource,
+    Memory,
+    Migration,
+    ProcessorContext,
+    Record,
+    Topic,
+    Topology,
+    TopologyBuilder,
+    View,
+    filter_,
+    key_value_store,
+)
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.clock import SystemClock
+from kstreams.errors import CheckpointMismatchError
+from kstreams_rocksdb import RocksDB
+from tests.kstreams.spark.apps import COUNTS, TOTALS, WORDS, Bench, Count, counting
+from tests.kstreams.spark.test_app import LINES
+
+pytestmark = pytest.mark.spark
+
+EXPECTED = Counter(key for key, _ in LINES)
+HALVES = key_value_store("counts", key=TEXT, value=DOUBLE)
+MORE = Topic("more", TEXT, TEXT)
+
+
+def save(bench: Bench, name: str) -> None:
+    checkpoint = Checkpoint.load(bench.checkpoint)
+    Savepoints(checkpoint, checkpoint.log.open()).create(name, SystemClock())
+
+
+@pytest.mark.parametrize("backend", ["memory", "rocksdb"])
+def test_a_view_follows_a_running_app(bench: Bench, backend: str) -> None:
+    state = Memory() if backend == "memory" else RocksDB(directory=str(bench.home / "local"))
+    bench.create(WORDS)
+    with bench.app(counting(), state=state) as app:
+        app.open()
+        versions: list[int | None] = []
+        with View(app, COUNTS) as view:
+            for turn in range(1, 4):
+                bench.emit(WORDS, LINES)
+                app.drain()
+                assert dict(view.items()) == {key: n * turn for key, n in EXPECTED.items()}
+                versions.append(view.version)
+                assert [view.get(key) for key in EXPECTED] == [n * turn for n in EXPECTED.values()]
+        with View(bench.checkpoint, COUNTS, as_of=versions[0]) as old:
+            assert (old.version, dict(old.items())) == (versions[0], dict(EXPECTED))
+    with View(bench.checkpoint, COUNTS) as view:
+        assert view.get("k0") == 3 * EXPECTED["k0"]
+
+
+def test_an_app_begins_on_a_fork_and_leaves_the_original_alone(bench: Bench) -> None:
+    bench.create(WORDS)
+    bench.emit(WORDS, LINES)
+    bench.run(counting())
+    save(bench, "before")
+    bench.emit(WORDS, LINES)
+    bench.run(counting())
+    source = f"{bench.checkpoint}@before"
+    for _ in range(2):
+        bench.run(counting(), app_id="copy", checkpoint=bench.home / "copy", fork=source)
+    for path in (bench.checkpoint, bench.home / "copy"):
+        with View(path, COUNTS) as view:
+            assert dict(view.items()) == {key: 2 * n for key, n in EXPECTED.items()}
+
+
+def test_a_fork_on_other_topics_begins_at_a_time(bench: Bench) -> None:
+    bench.create(WORDS)
+    bench.emit(WORDS, LINES)
+    bench.run(counting())
+    save(bench, "before")
+    other = Bench(bench.home / "other", bench.spark)
+    other.connection = Embedded(bench.home / "other-topics", durable=False)
+    other.create(WORDS)
+    when = datetime(2024, 1, 1, tzinfo=timezone.utc)
+    ms = int(when.timestamp() * 1000)
+    records = [Record("k0", "x", timestamp=ms + n) for n in (-2, -1, 0, 1, 2)]
+    other.emit(WORDS, records)
+    other.run(counting(), app_id="copy", fork=ForkSource(bench.checkpoint, "before", start=when))
+    other.close()
+    with View(other.checkpoint, COUNTS) as view:
+        assert view.get("k0") == EXPECTED["k0"] + 3
+        assert view.get("k1") == EXPECTED["k1"]
+
+
+class HalfCount(FixedKeyProcessor[str, str, int]):
+    """Counts in halves, on the store's next definition."""
+
+    def init(self, context: ProcessorContext[str, int]) -> None:
+        self.context, self.counts = context, context.store(HALVES)
+
+    def process(self, record: Record[str, str]) -> None:
+        total = (self.counts.get(record.key) or 0.0) + 0.5
+        self.counts.put(record.key, total)
+        self.context.forward(record.with_value(int(2 * total)))
+
+
+def next_topology() -> Topology:
+    """Build the next version: a source more, a store of other values, a group more."""
+    builder = TopologyBuilder("counting")
+    words = builder.add_source("words", WORDS)
+    kept = builder.add_processor("all", filter_(lambda key, value: True), words)
+    count = builder.add_processor("count", HalfCount, kept, stores=[HALVES])
+    builder.add_sink("totals", TOTALS, count)
+    more = builder.add_source("more", MORE)
+    moved = builder.repartition("moved", more, key=TEXT, value=TEXT)
+    seen = key_value_store("seen", key=TEXT, value=INT64)
+    builder.add_processor("seen", filter_(lambda key, value: True), moved, stores=[seen])
+    return builder.build()
+
+
+def test_a_changed_topology_is_refused_told_and_goes_on(bench: Bench) -> None:
+    bench.create(WORDS, MORE)
+    bench.emit(WORDS, LINES)
+    bench.run(counting())
+    with pytest.raises(CheckpointMismatchError, match="would be misread: value was int64, now"):
+        bench.run(next_topology())
+    bench.emit(WORDS, LINES)
+    bench.emit(MORE, LINES)
+    change = Migration[str, int](COUNTS, lambda key, value: value / 2)
+    for _ in range(2):
+        bench.run(next_topology(), migrate={"counts": change})
+    with View(bench.checkpoint, HALVES) as view:
+        assert dict(view.items()) == {key: float(n) for key, n in EXPECTED.items()}
+    totals = Counter(bench.records(TOTALS))
+    assert totals == Counter((key, n + 1) for key in EXPECTED for n in range(2 * EXPECTED[key]))
+
+
+def test_a_stateless_change_just_starts(bench: Bench) -> None:
+    bench.create(WORDS)
+    bench.emit(WORDS, LINES)
+    bench.run(counting())
+    builder = TopologyBuilder("counting")
+    words = builder.add_source("words", WORDS)
+    kept = builder.add_processor("all", filter_(lambda key, value: True), words)
+    count = builder.add_processor("count", Count, kept, stores=[COUNTS])
+    builder.add_sink("again", TOTALS, count)
+    bench.emit(WORDS, LINES)
+    bench.run(builder.build())
+    assert bench.store(builder.build(), COUNTS) == {key: 2 * n for key, n in EXPECTED.items()}
+    assert Checkpoint.load(bench.checkpoint).generations == {}

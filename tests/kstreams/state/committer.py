@@ -1,0 +1,63 @@
+"""A process that commits version after version, until it is killed.
+
+Prints `ready` when it begins, then a pointer a line, each once it is committed.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from kstreams.state.background import BackgroundSnapshots
+from kstreams.state.directory import DirectoryObjectStore
+from kstreams.state.durable import Attempt
+from kstreams.state.memory import Memory
+from kstreams.state.pointer import Pointer
+from kstreams.state.task_key import TaskKey, new_attempt
+from kstreams.state.upkeep import Upkeep
+from kstreams.state.versions import TaskVersions
+from kstreams_rocksdb import RocksDB
+
+KEYS = 300
+_BACKGROUND = BackgroundSnapshots()
+
+
+def versions(backend: str, root: Path) -> TaskVersions:
+    """Return the task's versions; small snapshots, so that a kill may hit one."""
+    return TaskVersions(
+        Memory() if backend == "memory" else RocksDB(),
+        root / "local",
+        DirectoryObjectStore(root / "log"),
+        TaskKey("app", "group", 0),
+        ["a", "b"],
+        upkeep=Upkeep(merge_count=3, floor_bytes=4000, small_bytes=0, chunk_bytes=2000),
+        background=_BACKGROUND,
+    )
+
+
+def changes(version: int) -> dict[str, list[tuple[bytes, bytes | None]]]:
+    """Return what the commit that leads to a version changes."""
+    keys = [b"%06d" % key for key in range(version % 5, KEYS, 5)]
+    values = [None if key % 50 == version % 5 else b"%d" % version for key in range(len(keys))]
+    pairs: list[tuple[bytes, bytes | None]] = list(zip(keys, values, strict=True))
+    return {"a": pairs, "b": [(b"version", b"%d" % version)]}
+
+
+def say(line: str) -> None:
+    """Write a line at once."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def main(backend: str, root: Path, text: str) -> None:
+    pointer = Pointer.from_json(text)
+    say("ready")
+    while True:
+        attempt = Attempt(new_attempt(), pointer.version + 1)
+        with versions(backend, root).checkout(pointer, attempt) as checkout:
+            pointer = checkout.commit(changes(pointer.version + 1), {})
+        say(pointer.to_json())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3])

@@ -1,0 +1,153 @@
+"""Whatever is wrong in the durable log is named; nothing is silently lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kstreams.errors import StateCorruptError
+from kstreams.state.durable import Attempt
+from kstreams.state.memory import Memory
+from kstreams.state.pointer import Pointer
+from kstreams.state.task_key import TaskKey
+from kstreams.state.upkeep import Upkeep
+from kstreams.state.versions import TaskVersions
+from tests.kstreams.state.object_dict import ObjectDict
+
+_UPKEEP = Upkeep(merge_count=3, floor_bytes=1500, small_bytes=0, chunk_bytes=200)
+
+
+class _History:
+    """A task with a snapshot of several chunks, a merged delta and plain ones."""
+
+    def __init__(self, home: Path) -> None:
+        self.log = ObjectDict()
+        self.home = home
+        self.model: dict[bytes, bytes] = {}
+        self.pointer = Pointer.empty()
+        self.attempts = 0
+        while not (len(self.pointer.snapshot) > 2 and {0, 1} <= self._levels()):
+            self.commit()
+
+    def _levels(self) -> set[int]:
+        return {ref.level for ref in self.pointer.deltas}
+
+    def versions(self, home: Path) -> TaskVersions:
+        key = TaskKey("app", "group", 0)
+        return TaskVersions(Memory(), home, self.log, key, ["s"], upkeep=_UPKEEP)
+
+    def commit(self) -> None:
+        self.attempts += 1
+        number = self.attempts
+        keys = [b"%04d" % n for n in range(number % 7, 200, 7)]
+        changes = [(key, b"%d" % number) for key in keys]
+        attempt = Attempt(f"a{number}", number)
+        with self.versions(self.home).checkout(self.pointer, attempt) as checkout:
+            self.pointer = checkout.commit({"s": changes}, {})
+        self.model.update(changes)
+
+    def restore(self, home: Path) -> dict[bytes, bytes]:
+        with self.versions(home).checkout(self.pointer, Attempt("restoring", 0)) as checkout:
+            assert not checkout.warm
+            return dict(checkout.store.scan("s", None, None))
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> _History:
+    return _History(tmp_path_factory.mktemp("local"))
+
+
+@pytest.fixture
+def damaged(history: _History) -> _History:
+    """The history, with objects that a test may damage."""
+    copy = object.__new__(_History)
+    copy.__dict__.update(history.__dict__)
+    copy.model = dict(history.model)
+    copy.log = ObjectDict()
+    copy.log.objects.update(history.log.objects)
+    return copy
+
+
+def test_the_undamaged_log_gives_the_state_back(history: _History, tmp_path: Path) -> None:
+    assert history.restore(tmp_path) == history.model
+
+
+def test_a_flipped_bit_anywhere_is_found(damaged: _History, tmp_path: Path) -> None:
+    for ref in damaged.pointer.objects():
+        good = damaged.log.objects[ref.name]
+        step = max(1, len(good) // 60)
+        for position in [*range(0, len(good), step), len(good) - 1]:
+            bad = bytearray(good)
+            bad[position] ^= 0x10
+            damaged.log.objects[ref.name] = bytes(bad)
+            with pytest.raises(StateCorruptError, match=ref.name.rpartition("/")[2]):
+                damaged.restore(tmp_path)
+        damaged.log.objects[ref.name] = good
+    assert damaged.restore(tmp_path) == damaged.model
+
+
+@pytest.mark.parametrize("length", [0, 1, 4, 8, 40, -33, -32, -1])
+def test_a_truncated_object_is_found(damaged: _History, tmp_path: Path, length: int) -> None:
+    for ref in damaged.pointer.objects():
+        good = damaged.log.objects[ref.name]
+        damaged.log.objects[ref.name] = good[:length]
+        with pytest.raises(StateCorruptError, match="damaged"):
+            damaged.restore(tmp_path)
+        damaged.log.objects[ref.name] = good
+
+
+def test_a_missing_object_is_found(damaged: _History, tmp_path: Path) -> None:
+    for ref in damaged.pointer.objects():
+        good = damaged.log.objects.pop(ref.name)
+        with pytest.raises(StateCorruptError, match="missing"):
+            damaged.restore(tmp_path)
+        damaged.log.objects[ref.name] = good
+
+
+def test_another_attempts_object_in_its_place_is_found(damaged: _History, tmp_path: Path) -> None:
+    last, other = damaged.pointer.deltas[-1], damaged.pointer.deltas[-2]
+    damaged.log.objects[last.name] = damaged.log.objects[other.name]
+    with pytest.raises(StateCorruptError, match="not the one that was committed"):
+        damaged.restore(tmp_path)
+
+
+def test_a_failed_restore_leaves_nothing_behind(damaged: _History, tmp_path: Path) -> None:
+    last = damaged.pointer.deltas[-1].name
+    good = damaged.log.objects.pop(last)
+    with pytest.raises(StateCorruptError):
+        damaged.restore(tmp_path)
+    assert not [*tmp_path.rglob("attempts/*"), *tmp_path.rglob("locks/*")]
+    damaged.log.objects[last] = good
+    assert damaged.restore(tmp_path) == damaged.model
+
+
+def test_damage_met_while_merging_is_mended_by_a_snapshot(
+    damaged: _History, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    damaged.home = tmp_path / "warm"
+    with damaged.versions(damaged.home).checkout(damaged.pointer, Attempt("warm", 0)):
+        pass
+    del damaged.log.objects[damaged.pointer.deltas[-1].name]
+    while damaged.pointer.deltas:
+        damaged.commit()
+    assert "mending the log" in caplog.text
+    assert damaged.restore(tmp_path / "cold") == damaged.model
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        '{"f":1}',
+        '{"f":2}',
+        "x" * 1000,
+        '{"f":1,"v":1,"l":"","b":""}',
+    ],
+)
+def test_what_is_no_pointer_is_refused(text: str) -> None:
+    with pytest.raises(StateCorruptError):
+        Pointer.from_json(text)

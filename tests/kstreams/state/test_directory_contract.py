@@ -1,0 +1,11 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from kstreams.state.directory import DirectoryObjectStore
+from kstreams.testing.object_store import ObjectStoreContract
+
+
+class TestDirectory(ObjectStoreContract):
+    def open(self, place: Path) -> DirectoryObjectStore:
+        return DirectoryObjectStore(place / "log")

@@ -1,0 +1,65 @@
+"""A process is killed in the middle of a commit; the last pointer is as good as ever."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from kstreams.state.durable import Attempt
+from kstreams.state.pointer import Pointer
+from kstreams.state.task_key import new_attempt
+from tests.kstreams.state import committer
+
+_KILLS = 10
+_Model = dict[str, dict[bytes, bytes]]
+
+
+def _model(version: int) -> _Model:
+    model: _Model = {"a": {}, "b": {}}
+    for number in range(1, version + 1):
+        for store, pairs in committer.changes(number).items():
+            for key, value in pairs:
+                if value is None:
+                    model[store].pop(key, None)
+                else:
+                    model[store][key] = value
+    return model
+
+
+def _commit_until_killed(backend: str, root: Path, pointer: Pointer, random: Random) -> Pointer:
+    """Run the committer, kill it, and return the last pointer that it gave out."""
+    command = [sys.executable, committer.__file__, backend, str(root), pointer.to_json()]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        lines = [process.stdout.readline() for _ in range(random.randrange(4))]
+        time.sleep(random.uniform(0.0, 0.1))
+        process.kill()
+        lines += process.stdout.read().splitlines(keepends=True)
+    whole = [line for line in lines if line.endswith("\n")]
+    return Pointer.from_json(whole[-1]) if whole else pointer
+
+
+@pytest.mark.kill
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("backend", ["memory", "rocksdb"])
+def test_a_kill_at_any_moment_loses_nothing(backend: str, tmp_path: Path) -> None:
+    random, pointer = Random(3), Pointer.empty()
+    for _ in range(_KILLS):
+        pointer = _commit_until_killed(backend, tmp_path, pointer, random)
+        versions = committer.versions(backend, tmp_path)
+        with versions.checkout(pointer, Attempt(new_attempt(), 0)) as checkout:
+            found = {s: dict(checkout.store.scan(s, None, None)) for s in ("a", "b")}
+        assert found == _model(pointer.version)
+    assert pointer.version >= _KILLS
+    left = [p for p in tmp_path.rglob("*/*") if p.parent.name in ("attempts", "locks")]
+    assert len(left) <= 3
+    assert len(list((tmp_path / "log" / ".unfinished").iterdir())) <= 1

@@ -1,0 +1,58 @@
+"""The list store against plain lists."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kstreams.serde import BYTES, INT64
+from kstreams.state.list_store import list_store
+from kstreams.state.working import StateBackend
+from tests.kstreams.state.backends import BACKENDS, held
+
+SPEC = list_store("l", key=BYTES, value=INT64)
+KEYS = (b"", b"a", b"a\x00", b"b")
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(KEYS),
+        st.sampled_from(("append", "extend", "take_first", "take", "commit")),
+        st.integers(0, 4),
+    ),
+    max_size=40,
+)
+
+
+@BACKENDS
+@settings(deadline=None, max_examples=60)
+@given(steps=STEPS)
+def test_lists_grow_behind_and_shrink_in_front(
+    backend: StateBackend, steps: list[tuple[bytes, str, int]]
+) -> None:
+    model: dict[bytes, list[int]] = {key: [] for key in KEYS}
+    with held(SPEC, backend) as store:
+        for number, (key, step, count) in enumerate(steps):
+            own, live = model[key], store.live
+            if step == "append":
+                own.append(number)
+                assert live.append(key, number) == len(own)
+            elif step == "extend":
+                more = list(range(number, number + count))
+                own += more
+                assert live.extend(key, more) == len(own)
+            elif step == "take_first":
+                assert live.take_first(key, count) == tuple(own[:count])
+                del own[:count]
+            elif step == "take":
+                assert live.take(key) == tuple(own)
+                own.clear()
+            else:
+                store.commit()
+        for key, own in model.items():
+            assert store.live.get(key) == tuple(own)
+            assert list(store.live.iterate(key, reverse=True)) == own[::-1]
+            assert store.live.length(key) == len(own)
+            assert store.live.first(key) == (own[0] if own else None)
+        full = [(key, len(own)) for key, own in sorted(model.items()) if own]
+        assert list(store.live.keys()) == full
+        assert list(store.live.keys(b"a", b"b")) == [(k, n) for k, n in full if b"a" <= k < b"b"]
+        assert len(store.rows()) == sum(map(len, model.values())) + len(full)

@@ -1,0 +1,9 @@
+from __future__ import annotations
+
+from kstreams.state.memory import Memory
+from kstreams.testing.working_store import WorkingStoreContract
+
+
+class TestMemory(WorkingStoreContract):
+    def backend(self) -> Memory:
+        return Memory()

@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from kstreams.testing.object_store import ObjectStoreContract
+from tests.kstreams.state.object_dict import ObjectDict
+
+
+class TestObjectDict(ObjectStoreContract):
+    @pytest.fixture(autouse=True)
+    def _places(self) -> None:
+        self.places: defaultdict[Path, ObjectDict] = defaultdict(ObjectDict)
+
+    def open(self, place: Path) -> ObjectDict:
+        return self.places[place]

@@ -1,0 +1,150 @@
+"""The versioned store against all puts there ever were."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kstreams.serde import BYTES, INT64, TEXT
+from kstreams.state.key_value import key_value_store
+from kstreams.state.memory import Memory
+from kstreams.state.versioned_store import (
+    LATEST,
+    NOT_PUT,
+    VersionedValue,
+    versioned_key_value_store,
+)
+from kstreams.state.working import StateBackend
+from tests.kstreams.state.backends import BACKENDS, held
+
+RETENTION = 10
+SPEC = versioned_key_value_store(
+    "v", key=BYTES, value=INT64, retention=timedelta(milliseconds=RETENTION)
+)
+KEYS = (b"a", b"a\x00", b"a\x00\xff", b"")
+
+
+class Model:
+    """All puts that counted, by key and time."""
+
+    def __init__(self) -> None:
+        self.puts: dict[bytes, dict[int, int | None]] = {key: {} for key in KEYS}
+        self.observed: int | None = None
+
+    @property
+    def horizon(self) -> int:
+        return NOT_PUT if self.observed is None else self.observed - RETENTION
+
+    def put(self, key: bytes, value: int | None, time: int) -> int:
+        if time < self.horizon:
+            return NOT_PUT
+        self.observed = max(time, time if self.observed is None else self.observed)
+        self.puts[key][time] = value
+        return min((t for t in self.puts[key] if t > time), default=LATEST)
+
+    def get(self, key: bytes, as_of: int | None) -> VersionedValue[int] | None:
+        times = self.puts[key]
+        if not times or (as_of is not None and max(times) > as_of and as_of < self.horizon):
+            return None
+        start = max((t for t in times if as_of is None or t <= as_of), default=None)
+        value = None if start is None else times[start]
+        if start is None or value is None:
+            return None
+        return VersionedValue(value, start, min((t for t in times if t > start), default=None))
+
+    def history(self, key: bytes, low: int, high: int) -> list[VersionedValue[int]]:
+        times = sorted(self.puts[key])
+        found = []
+        for start, end in zip(times, (*times[1:], None), strict=False):
+            value = self.puts[key][start]
+            after = end is None or end > max(low, self.horizon)
+            if value is not None and start <= high and after:
+                found.append(VersionedValue(value, start, end))
+        return found
+
+
+PUTS = st.lists(
+    st.tuples(
+        st.sampled_from(KEYS),
+        st.none() | st.integers(0, 9),
+        st.integers(-5, 40),
+        st.booleans(),
+    ),
+    max_size=40,
+)
+
+
+@BACKENDS
+@settings(deadline=None, max_examples=50)
+@given(puts=PUTS)
+def test_every_time_of_the_retention_is_answered(
+    backend: StateBackend, puts: list[tuple[bytes, int | None, int, bool]]
+) -> None:
+    model = Model()
+    with held(SPEC, backend) as store:
+        for key, value, time, commit in puts:
+            assert store.live.put(key, value, time) == model.put(key, value, time)
+            if commit:
+                store.commit()
+        for key in KEYS:
+            for as_of in (None, *range(-6, 42)):
+                assert store.live.get(key, as_of) == model.get(key, as_of)
+            for low, high in ((-6, 42), (10, 20), (30, 30)):
+                expected = model.history(key, low, high)
+                assert list(store.live.history(key, low, high)) == expected
+                assert list(store.live.history(key, low, high, reverse=True)) == expected[::-1]
+        expected_latest = [(k, v) for k in sorted(KEYS) if (v := model.get(k, None))]
+        assert list(store.live.range()) == expected_latest
+        assert list(store.live.range(reverse=True)) == expected_latest[::-1]
+
+
+def test_old_versions_go_and_tombstones_leave_nothing_behind() -> None:
+    with held(SPEC, Memory()) as store:
+        for time in range(1000):
+            store.live.put(b"a", time, time)
+            if time % 7 == 0:
+                store.commit()
+        assert len(store.rows()) < 3 * RETENTION
+        store.live.put(b"a", None, 1000)
+        for time in range(1100, 1120):
+            store.live.put(b"b", None, time)
+        store.live.put(b"b", 1, 2000)
+        store.live.put(b"b", 2, 3000)
+        for _ in range(20):
+            store.live.put(b"c", 2, 3100)
+        assert [k for k, _ in store.rows()] == [b"\x01b\x00\x00", b"\x01c\x00\x00", b"\x03"]
+
+
+def test_a_delete_returns_what_held_then() -> None:
+    with held(SPEC, Memory()) as store:
+        store.live.put(b"a", 1, 5)
+        store.live.put(b"a", 2, 10)
+        assert store.live.delete(b"a", 7) == VersionedValue(1, 5, 10)
+        assert store.live.get(b"a", 7) is None
+        assert store.live.get(b"a") == VersionedValue(2, 10)
+
+
+def test_what_is_undone_was_never_put() -> None:
+    with held(SPEC, Memory()) as store:
+        store.live.put(b"a", 1, 5)
+        store.overlay.begin()
+        store.live.put(b"a", 2, 500)
+        store.overlay.rollback()
+        assert store.live.get(b"a") == VersionedValue(1, 5)
+        assert store.live.put(b"a", 0, 3) == 5
+
+
+def test_a_definition_is_equal_to_its_like() -> None:
+    def make(days: int) -> object:
+        return versioned_key_value_store("v", key=TEXT, value=INT64, retention=timedelta(days=days))
+
+    assert make(1) == make(1)
+    assert make(1) != make(2)
+    assert key_value_store("v", key=TEXT, value=INT64, ttl=timedelta(1)) == key_value_store(
+        "v", key=TEXT, value=INT64, ttl=timedelta(1)
+    )
+    with pytest.raises(ValueError, match="not negative"):
+        make(-1)

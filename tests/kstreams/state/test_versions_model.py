@@ -1,0 +1,243 @@
+"""Versions of a task's state against a plain dictionary for each pointer."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from kstreams.clock import FakeClock
+from kstreams.state import memory
+from kstreams.state.background import BackgroundSnapshots
+from kstreams.state.checkout import Checkout
+from kstreams.state.durable import Attempt
+from kstreams.state.garbage import collect_garbage
+from kstreams.state.memory import Memory
+from kstreams.state.objects import ObjectStore
+from kstreams.state.pointer import Pointer
+from kstreams.state.task_key import TaskKey
+from kstreams.state.upkeep import Upkeep
+from kstreams.state.versions import TaskVersions
+from kstreams.state.working import StateBackend, WorkingStore
+from kstreams_rocksdb import RocksDB
+from tests.kstreams.state.object_dict import ObjectDict
+from tests.servers.s3 import Bucket
+
+Model = dict[str, dict[bytes, bytes]]
+_STORES = ("a", "b")
+_KEYS = st.binary(max_size=2)
+_CHANGES = st.dictionaries(
+    st.sampled_from(_STORES),
+    st.dictionaries(_KEYS, st.none() | st.binary(max_size=40), max_size=12),
+)
+_UPKEEP = Upkeep(merge_count=3, max_deltas=7, floor_bytes=900, small_bytes=2500, chunk_bytes=120)
+_TASK = TaskKey("app", "group", 0)
+
+
+@dataclass
+class _Open:
+    checkout: Checkout
+    model: Model
+
+
+class VersionsMachine(RuleBasedStateMachine):
+    """Attempts at one task; Spark is played by `committed`, which picks whose pointer counts."""
+
+    backend: StateBackend
+    new_log: Callable[[], ObjectStore] = ObjectDict
+    beside: bool
+
+    @initialize()
+    def begin(self) -> None:
+        self.root = Path(tempfile.mkdtemp(prefix="versions-model-"))
+        self.log = type(self).new_log()
+        self.clock = FakeClock()
+        self.background = BackgroundSnapshots(clock=self.clock) if self.beside else None
+        self.names = 0
+        self.open: list[_Open] = []
+        self.committed: list[tuple[Pointer, Model]] = [(Pointer.empty(), _empty())]
+        self.offered: list[tuple[Pointer, Model]] = []
+
+    def versions(self) -> TaskVersions:
+        return TaskVersions(
+            self.backend,
+            self.root / "local",
+            self.log,
+            _TASK,
+            _STORES,
+            upkeep=_UPKEEP,
+            background=self.background,
+        )
+
+    @rule()
+    def snapshots_are_done(self) -> None:
+        """Let snapshots finish that are made beside the commits."""
+        if self.background is not None:
+            self.background.drain()
+
+    def checkout(self, pointer: Pointer) -> Checkout:
+        self.names += 1
+        return self.versions().checkout(pointer, Attempt(f"attempt{self.names}", self.names))
+
+    @precondition(lambda self: len(self.open) < 3)
+    @rule(back=st.sampled_from((0, 0, 0, 0, 1, 2)))
+    def attempt(self, back: int) -> None:
+        """Start an attempt from the last pointer, or a zombie's from an older one."""
+        pointer, model = self.committed[max(-1 - back, -len(self.committed))]
+        self.open.append(_Open(self.checkout(pointer), model))
+        assert _contents(self.open[-1].checkout.store) == model
+
+    @precondition(lambda self: self.open)
+    @rule(pick=st.integers(0, 2), changes=_CHANGES, number=st.integers())
+    def commit(self, pick: int, changes: dict[str, dict[bytes, bytes | None]], number: int) -> None:
+        """Finish an attempt; whether it counts is decided later."""
+        attempt = self.open.pop(pick % len(self.open))
+        pairs = {store: sorted(pairs.items()) for store, pairs in changes.items()}
+        pointer = attempt.checkout.commit(pairs, {"n": number})
+        pointer = Pointer.from_json(pointer.to_json())
+        assert pointer.meta == {"n": number}
+        assert self.beside or len(pointer.deltas) <= _UPKEEP.max_deltas
+        self.offered.append((pointer, _applied(attempt.model, changes)))
+
+    @precondition(lambda self: self.open)
+    @rule(pick=st.integers(0, 2))
+    def abort(self, pick: int) -> None:
+        """Fail an attempt."""
+        self.open.pop(pick % len(self.open)).checkout.abort()
+
+    @precondition(lambda self: self.offered)
+    @rule(pick=st.integers(0, 5))
+    def choose(self, pick: int) -> None:
+        """Let Spark commit one of the attempts that finished; the others have lost."""
+        last, _ = self.committed[-1]
+        found = [o for o in self.offered if o[0].version in (last.version, last.version + 1)]
+        if found:
+            self.committed.append(found[pick % len(found)])
+        self.offered.clear()
+
+    @rule()
+    def restart(self) -> None:
+        """Go on in a new process: what was open is dead, memory is lost."""
+        self.snapshots_are_done()
+        if self.background is not None:
+            self.background = BackgroundSnapshots(clock=self.clock)
+        for attempt in self.open:
+            attempt.checkout.store.close()
+            attempt.checkout._place.directory.release()
+        self.open.clear()
+        memory._CLOSED.clear()
+
+    @precondition(lambda self: not self.open)
+    @rule()
+    def lose_local_disk(self) -> None:
+        """Go on on another machine."""
+        self.snapshots_are_done()
+        shutil.rmtree(self.root / "local", ignore_errors=True)
+
+    @rule(hours=st.sampled_from((0.5, 2)), kept=st.integers(3, 5))
+    def collect(self, hours: float, kept: int) -> None:
+        """Remove what no kept pointer names, while attempts are under way."""
+        self.clock.advance(timedelta(hours=hours))
+        del self.committed[:-kept]
+        keep = {_TASK: [pointer for pointer, _ in self.committed]}
+        age = timedelta(days=10_000) if self.offered or self.open else timedelta(hours=1)
+        collect_garbage(self.log, keep, clock=self.clock, min_age=age)
+
+    @invariant()
+    def pointers_stay_readable(self) -> None:
+        """Every kept pointer names objects that exist."""
+        present = set(self.log.list(""))
+        for pointer, _ in [*self.committed, *self.offered]:
+            assert {ref.name for ref in pointer.objects()} <= present
+
+    def teardown(self) -> None:
+        if not hasattr(self, "root"):
+            return
+        self.restart()
+        for pointer, model in self.committed:
+            checkout = self.checkout(pointer)
+            assert _contents(checkout.store) == model
+            checkout.abort()
+        assert not list((self.root / "local").rglob("locks/*"))
+        shutil.rmtree(self.root)
+
+
+def _empty() -> Model:
+    return {store: {} for store in _STORES}
+
+
+def _applied(model: Model, changes: dict[str, dict[bytes, bytes | None]]) -> Model:
+    both = {store: {**model[store], **changes.get(store, {})} for store in _STORES}
+    return {
+        store: {key: value for key, value in pairs.items() if value is not None}
+        for store, pairs in both.items()
+    }
+
+
+def _contents(store: WorkingStore) -> Model:
+    return {name: dict(store.scan(name, None, None)) for name in _STORES}
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("beside", [False, True], ids=["in commits", "beside"])
+@pytest.mark.parametrize(
+    ("backend", "examples", "steps"),
+    [
+        pytest.param(Memory(), 60, 40, id="memory"),
+        pytest.param(RocksDB(), 15, 40, id="rocksdb", marks=pytest.mark.slow),
+    ],
+)
+def test_every_pointer_gives_back_its_own_state(
+    backend: StateBackend, examples: int, steps: int, beside: bool
+) -> None:
+    check(backend, examples, steps, beside=beside)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_every_pointer_gives_back_its_own_state_from_s3(bucket: Bucket) -> None:
+    store = bucket.settings("versions-model").open()
+    list(store.list(""))  # its client is made before the clock of an example runs
+    runs = itertools.count()
+
+    def new_log() -> ObjectStore:
+        settings = bucket.settings(f"versions-model/{next(runs)}")
+        opened = settings.open()
+        opened._made = store._made  # one client for all examples
+        return opened
+
+    check(RocksDB(), 3, 25, new_log, beside=True)
+
+
+def check(
+    backend: StateBackend,
+    examples: int,
+    steps: int,
+    new_log: Callable[[], ObjectStore] = ObjectDict,
+    *,
+    beside: bool,
+) -> None:
+    members = {"backend": backend, "new_log": staticmethod(new_log), "beside": beside}
+    machine: type[VersionsMachine] = type("Machine", (VersionsMachine,), members)
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=examples, stateful_step_count=steps, deadline=None, derandomize=True
+        ),
+    )

@@ -1,0 +1,61 @@
+"""A time to live goes by the task's own times."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from kstreams import (
+    INT64,
+    TEXT,
+    FixedKeyProcessor,
+    ProcessorContext,
+    Record,
+    Topic,
+    Topology,
+    TopologyBuilder,
+    key_value_store,
+)
+from kstreams.state.key_value import TtlClock
+from kstreams.state.memory import MemoryStore
+from kstreams.state.overlay import Overlay
+from kstreams.task.meta import TaskMeta
+from kstreams.task.task import Task
+
+
+def remembering(clock: TtlClock, seen: list[int | None]) -> Topology:
+    spec = key_value_store("last", key=TEXT, value=INT64, ttl=timedelta(seconds=1), ttl_clock=clock)
+
+    class Remember(FixedKeyProcessor[str, int, int]):
+        def init(self, context: ProcessorContext[str, int]) -> None:
+            self.store = context.store(spec)
+
+        def process(self, record: Record[str, int]) -> None:
+            seen.append(self.store.get(record.key))
+            self.store.put(record.key, record.value)
+
+    builder = TopologyBuilder("remembering")
+    source = builder.add_source("in", Topic("in", TEXT, INT64))
+    builder.add_processor("remember", Remember, source, stores=[spec])
+    return builder.build()
+
+
+@pytest.mark.parametrize("clock", ["stream", "wall"])
+def test_values_expire_by_stream_or_wall_time(clock: TtlClock) -> None:
+    from kstreams.testing.driver import TopologyTestDriver
+
+    seen: list[int | None] = []
+    with TopologyTestDriver(remembering(clock, seen)) as driver:
+        topic = Topic("in", TEXT, INT64)
+        for number, time in enumerate((0, 999, 1998, 2998)):
+            driver.pipe_batch(topic, [Record("a", number, timestamp=time)])
+    expected = [None, 0, 1, None] if clock == "stream" else [None, 0, 1, 2]
+    assert seen == expected
+
+
+def test_a_task_gives_its_times_to_its_stores() -> None:
+    overlay = Overlay(MemoryStore(["last"]))
+    group = remembering("stream", []).groups[0]
+    Task(group, 0, overlay, TaskMeta(stream_time=7), wall_ms=9)
+    assert (overlay.times.stream_time, overlay.times.wall_time) == (7, 9)

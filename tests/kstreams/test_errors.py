@@ -1,0 +1,115 @@
+"""Errors cross process boundaries whole."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from typing import Any
+
+import pytest
+
+from kstreams import errors
+from kstreams.errors import (
+    AppLockedError,
+    KStreamsError,
+    ProcessingError,
+    StoreOpenError,
+    TopologyError,
+    UnknownNodeError,
+    Where,
+)
+
+_CLASSES = [
+    found
+    for _, found in inspect.getmembers(errors, inspect.isclass)
+    if issubclass(found, KStreamsError)
+]
+_WHERE = Where("app", "group", "node", "store", "topic", 1, 2, 3, "key")
+
+
+def test_all_classes_are_public() -> None:
+    public = {*errors.__all__} - {"Where"}
+    assert {found.__name__ for found in _CLASSES} == public
+
+
+@pytest.mark.parametrize("kind", _CLASSES, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_every_error_survives_pickling(kind: type[KStreamsError], protocol: int) -> None:
+    error = kind("what happened", hint="do this")
+    error.at(**vars(_WHERE))
+    error.__cause__ = ValueError("cannot be pickled", lambda: None)
+    found = pickle.loads(pickle.dumps(error, protocol))
+    assert type(found) is kind
+    assert str(found) == str(error)
+    assert (found.message, found.hint, found.where) == ("what happened", "do this", _WHERE)
+    assert found.args == error.args
+    with pytest.raises(kind):
+        raise found
+
+
+@pytest.mark.parametrize(
+    ("error", "field", "value"),
+    [
+        (TopologyError("m", problems=("a", "b")), "problems", ("a", "b")),
+        (UnknownNodeError("m", problems=("a",)), "problems", ("a",)),
+        (ProcessingError("m", cause_type="x.Y", cause_traceback="t"), "cause_type", "x.Y"),
+        (AppLockedError("m", owner="me"), "owner", "me"),
+    ],
+    ids=lambda item: type(item).__name__ if isinstance(item, Exception) else "",
+)
+def test_fields_of_ones_own_survive_pickling(
+    error: KStreamsError, field: str, value: object
+) -> None:
+    found = pickle.loads(pickle.dumps(error))
+    assert getattr(found, field) == getattr(error, field) == value
+    assert str(found) == str(error)
+
+
+@pytest.mark.parametrize("key", [lambda: None, {"a": 1}, ("a", 2), object])
+def test_a_key_that_may_not_pickle_travels_as_text(key: Any) -> None:
+    found = pickle.loads(pickle.dumps(KStreamsError("m").at(key=key)))
+    assert found.where.key == repr(key)
+
+
+@pytest.mark.parametrize("key", ["k", b"k", 3, 2.5, True, None])
+def test_a_plain_key_travels_as_it_is(key: object) -> None:
+    assert pickle.loads(pickle.dumps(KStreamsError("m").at(key=key))).where.key == key
+
+
+def test_a_note_travels_along() -> None:
+    error = KStreamsError("m")
+    getattr(error, "add_note", lambda _: None)("look here")
+    found = pickle.loads(pickle.dumps(error))
+    assert getattr(found, "__notes__", None) == getattr(error, "__notes__", None)
+
+
+def test_the_text_names_the_place_then_the_hint() -> None:
+    assert str(KStreamsError("m", hint="h").at(**vars(_WHERE))) == (
+        "m [app 'app', group 'group', node 'node', store 'store', topic 'topic', partition 1, "
+        "offset 2, timestamp 3 ms, key 'key']\nHint: h"
+    )
+    assert str(KStreamsError("m")) == "m"
+
+
+def test_a_long_key_is_cut_in_the_text() -> None:
+    assert str(KStreamsError("m").at(key="x" * 1_000)).endswith("xxx…]")
+
+
+def test_what_is_known_already_stays() -> None:
+    error = KStreamsError("m", where=Where(node="inner")).at(node="outer", partition=0)
+    assert (error.where.node, error.where.partition) == ("inner", 0)
+
+
+@pytest.mark.parametrize(
+    ("error", "builtin"),
+    [
+        (TopologyError("m"), ValueError),
+        (UnknownNodeError("m"), KeyError),
+        (StoreOpenError("m"), OSError),
+        (ProcessingError("m"), RuntimeError),
+    ],
+    ids=lambda item: getattr(item, "__name__", ""),
+)
+def test_builtins_catch_them(error: KStreamsError, builtin: type[Exception]) -> None:
+    with pytest.raises(builtin, match=r"^m$"):
+        raise error

@@ -1,0 +1,188 @@
+"""
+The partitioner against Kafka's own answers.
+
+`data/murmur2_golden.json` was made with the Java client, kafka-clients 3.9.1:
+`Utils.murmur2` and `Utils.toPositive` of `org.apache.kafka.common.utils` over
+random keys of 0 to 40 bytes and of lengths around powers of two up to 4,097,
+all-zero and all-one keys, UTF-8 text and big-endian longs.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstreams.partitioner import (
+    FunctionPartitioner,
+    Murmur2Partitioner,
+    Partitioner,
+    murmur2,
+    partition_by,
+    partition_of,
+    partitions_of,
+)
+
+GOLDEN = [
+    (bytes.fromhex(case["key"]), case["murmur2"], case["positive"])
+    for case in json.loads((Path(__file__).parent / "data" / "murmur2_golden.json").read_text())
+]
+TYPES = [pa.binary(), pa.large_binary()]
+
+keys_of_mixed_length = st.lists(st.none() | st.binary(max_size=40), max_size=120)
+counts = st.integers(1, 1000)
+
+
+def _expected(keys: list[bytes | None], partitions: int) -> list[int]:
+    return [-1 if key is None else partition_of(key, partitions) for key in keys]
+
+
+def by_length(key: bytes, partitions: int) -> int:
+    return len(key) % partitions
+
+
+def test_murmur2_equals_the_java_client() -> None:
+    assert [hashed for _, hashed, _ in GOLDEN] == [murmur2(key) for key, _, _ in GOLDEN]
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 3, 7, 64, 1000])
+def test_partition_of_equals_the_java_client(partitions: int) -> None:
+    expected = [positive % partitions for _, _, positive in GOLDEN]
+    assert expected == [partition_of(key, partitions) for key, _, _ in GOLDEN]
+
+
+@pytest.mark.parametrize("kind", TYPES, ids=str)
+@pytest.mark.parametrize("partitions", [1, 2, 3, 7, 64, 1000])
+def test_partitions_of_equals_the_java_client(kind: pa.DataType, partitions: int) -> None:
+    keys = pa.array([key for key, _, _ in GOLDEN], kind)
+    expected = [positive % partitions for _, _, positive in GOLDEN]
+    assert expected == partitions_of(keys, partitions).tolist()
+
+
+@pytest.mark.parametrize("length", range(41))
+def test_partitions_of_equals_the_java_client_on_keys_of_one_length(length: int) -> None:
+    cases = [case for case in GOLDEN if len(case[0]) == length] * 20
+    keys = pa.array([key for key, _, _ in cases], pa.binary())
+    assert [case[2] % 97 for case in cases] == partitions_of(keys, 97).tolist()
+
+
+@given(keys_of_mixed_length, counts, st.sampled_from(TYPES), st.data())
+def test_column_equals_scalar_whole_and_sliced(
+    keys: list[bytes | None], partitions: int, kind: pa.DataType, data: st.DataObject
+) -> None:
+    column = pa.array(keys, kind)
+    start = data.draw(st.integers(0, len(keys)))
+    stop = data.draw(st.integers(start, len(keys)))
+    assert _expected(keys, partitions) == partitions_of(column, partitions).tolist()
+    cut = column.slice(start, stop - start)
+    assert _expected(keys[start:stop], partitions) == partitions_of(cut, partitions).tolist()
+
+
+@given(st.integers(0, 40), st.integers(0, 60), counts, st.randoms(use_true_random=False))
+def test_column_of_one_length_equals_scalar(
+    length: int, rows: int, partitions: int, random: Any
+) -> None:
+    keys: list[bytes | None] = [random.randbytes(length) for _ in range(rows)]
+    expected = _expected(keys, partitions)
+    assert expected == partitions_of(pa.array(keys, pa.binary()), partitions).tolist()
+    if length:
+        fixed = pa.array([b"." * length, *keys], pa.binary(length)).slice(1)
+        assert expected == partitions_of(fixed, partitions).tolist()
+
+
+@given(st.lists(st.none() | st.text(max_size=12), max_size=60), counts)
+def test_text_counts_by_its_utf8_bytes(keys: list[str | None], partitions: int) -> None:
+    expected = _expected([None if key is None else key.encode() for key in keys], partitions)
+    assert expected == partitions_of(pa.array(keys, pa.string()), partitions).tolist()
+    assert expected == partitions_of(pa.array(keys, pa.large_string()), partitions).tolist()
+
+
+def test_column_longer_than_a_block_equals_scalar() -> None:
+    random = np.random.default_rng(5)
+    keys: list[bytes | None] = [random.bytes(int(n)) for n in random.integers(0, 30, 40_000)]
+    keys[11] = None
+    keys[17_000] = random.bytes(70_000)
+    keys[17_001] = random.bytes(1_000)
+    assert _expected(keys, 12) == partitions_of(pa.array(keys, pa.binary()), 12).tolist()
+
+
+def test_chunks_keep_their_order() -> None:
+    keys: list[bytes | None] = [b"%d" % (n * n) for n in range(100)]
+    chunks = [pa.array(keys[:1], pa.binary()), pa.array([], pa.binary()), pa.array(keys[1:])]
+    assert _expected(keys, 5) == partitions_of(pa.chunked_array(chunks), 5).tolist()
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([], pa.binary()),
+        pa.array([], pa.large_string()),
+        pa.array([], pa.binary(4)),
+        pa.chunked_array([], pa.binary()),
+        pa.array([b"a", b"b"]).slice(2),
+    ],
+    ids=str,
+)
+def test_empty_column_has_no_partitions(column: Any) -> None:
+    found = partitions_of(column, 3)
+    assert (0, np.dtype(np.int32)) == (len(found), found.dtype)
+
+
+def test_column_of_nulls_and_empty_keys_without_a_data_buffer() -> None:
+    assert partitions_of(pa.nulls(3, pa.binary()), 3).tolist() == [-1] * 3
+    assert [partition_of(b"", 3)] * 20 == partitions_of(pa.array([b""] * 20), 3).tolist()
+
+
+def test_column_of_numbers_is_refused() -> None:
+    with pytest.raises(TypeError, match="int64"):
+        partitions_of(pa.array([1, 2]), 3)
+
+
+@pytest.mark.parametrize(
+    "partitioner", [Murmur2Partitioner(), partition_by(by_length)], ids=lambda it: it.name
+)
+def test_partitioner_is_a_value(partitioner: Partitioner) -> None:
+    again = pickle.loads(pickle.dumps(partitioner))
+    assert partitioner == again
+    assert hash(partitioner) == hash(again)
+    assert partitioner != partition_by(by_length, name="other")
+
+
+@given(keys_of_mixed_length, counts)
+def test_partitioner_gives_one_answer_to_a_key_and_a_column(
+    keys: list[bytes | None], partitions: int
+) -> None:
+    column = pa.array(keys, pa.binary())
+    partitioners: list[Partitioner] = [Murmur2Partitioner(), partition_by(by_length)]
+    for partitioner in partitioners:
+        one_by_one = [-1 if key is None else partitioner.partition(key, partitions) for key in keys]
+        assert one_by_one == partitioner.partition_batch(column, partitions).tolist()
+
+
+def test_function_partitioner_takes_the_functions_name() -> None:
+    assert partition_by(by_length).name == "by_length"
+
+
+def test_function_partitioner_refuses_a_partition_the_topic_lacks() -> None:
+    wrong = FunctionPartitioner("wrong", lambda key, partitions: partitions)
+    with pytest.raises(ValueError, match="'wrong' gave partition 4, expected 0 to 3"):
+        wrong.partition(b"key", 4)
+
+
+@pytest.mark.parametrize("partitions", [0, -1])
+def test_count_below_one_is_refused(partitions: int) -> None:
+    with pytest.raises(ValueError, match="expected at least 1"):
+        partition_of(b"key", partitions)
+    with pytest.raises(ValueError, match="expected at least 1"):
+        partitions_of(pa.array([b"key"]), partitions)
+    with pytest.raises(ValueError, match="expected at least 1"):
+        partition_by(by_length).partition(b"key", partitions)
+    with pytest.raises(ValueError, match="expected at least 1"):
+        partition_by(by_length).partition_batch(pa.array([b"key"]), partitions)

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.metadata import EntryPoint, EntryPoints
+from typing import Any
+
+import pytest
+
+from kstreams import KStreamsError, plugins
+from kstreams.errors import PluginError
+from kstreams.plugins import load_plugin, plugin_names
+
+Offer = Callable[..., None]
+
+
+@pytest.fixture
+def offer(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Let the installed packages offer certain serdes, given as name=value pairs."""
+
+    def install(*offers: tuple[str, str]) -> None:
+        points = [EntryPoint(name, value, "kstreams.serdes") for name, value in offers]
+        monkeypatch.setattr(plugins, "entry_points", lambda group: EntryPoints(points))
+        plugins._found.cache_clear()
+
+    yield install
+    plugins._found.cache_clear()
+
+
+def test_the_distributions_own_plugins_are_found() -> None:
+    assert {"memory", "rocksdb"} <= set(plugin_names("kstreams.stores"))
+    assert "json" in plugin_names("kstreams.serdes")
+
+
+def test_names_are_sorted(offer: Offer) -> None:
+    offer(("text", "kstreams.serde:TEXT"), ("int64", "kstreams.serde:INT64"))
+    assert plugin_names("kstreams.serdes") == ("int64", "text")
+
+
+def test_listing_imports_nothing(offer: Offer) -> None:
+    offer(("broken", "no_such_module:THING"))
+    assert plugin_names("kstreams.serdes") == ("broken",)
+
+
+def test_listing_imports_no_plugin_of_ours() -> None:
+    code = (
+        "import sys; from kstreams.plugins import plugin_names;"
+        "plugin_names('kstreams.stores'), plugin_names('kstreams.serdes');"
+        "print([m for m in sys.modules if m.startswith(('kstreams_', 'rocksdict', 'msgspec'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_loading_imports_the_one_that_is_named(offer: Offer) -> None:
+    from kstreams.serde import TEXT
+
+    offer(("broken", "no_such_module:THING"), ("text", "kstreams.serde:TEXT"))
+    assert load_plugin("kstreams.serdes", "text") is TEXT
+
+
+def test_the_installed_packages_are_looked_at_once(offer: Offer) -> None:
+    offer(("text", "kstreams.serde:TEXT"))
+    assert plugins._found("kstreams.serdes") is plugins._found("kstreams.serdes")
+
+
+def test_an_unknown_name_suggests_a_near_one(offer: Offer) -> None:
+    offer(("json", "a:b"), ("text", "a:c"))
+    with pytest.raises(PluginError) as caught:
+        load_plugin("kstreams.serdes", "jsn")
+    assert str(caught.value) == (
+        "nothing is called 'jsn' in kstreams.serdes, only json, text\nHint: did you mean 'json'?"
+    )
+    assert isinstance(caught.value, (KStreamsError, LookupError))
+
+
+def test_an_unknown_name_with_none_near_says_what_to_do(offer: Offer) -> None:
+    offer()
+    with pytest.raises(PluginError, match="only nothing") as caught:
+        load_plugin("kstreams.serdes", "protobuf")
+    assert caught.value.hint == "install the package that offers it, or give the object itself"
+
+
+def test_two_claimants_of_a_name_raise(offer: Offer) -> None:
+    offer(("json", "theirs:serde"), ("json", "ours:serde"), ("text", "kstreams.serde:TEXT"))
+    assert plugin_names("kstreams.serdes") == ("json", "text")
+    with pytest.raises(PluginError, match=r"several packages offer 'json'.*: ours:serde, theirs"):
+        load_plugin("kstreams.serdes", "json")
+    load_plugin("kstreams.serdes", "text")
+
+
+def test_the_same_claim_twice_is_one(offer: Offer) -> None:
+    offer(("text", "kstreams.serde:TEXT"), ("text", "kstreams.serde:TEXT"))
+    load_plugin("kstreams.serdes", "text")
+
+
+def test_what_is_offered_but_not_there_raises(offer: Offer) -> None:
+    offer(("text", "kstreams.serde:NO_SUCH"))
+    with pytest.raises(PluginError, match=r"kstreams.serde:NO_SUCH is not there for 'text'"):
+        load_plugin("kstreams.serdes", "text")
+
+
+def test_a_missing_package_is_an_import_error(offer: Offer) -> None:
+    offer(("broken", "no_such_module:THING"))
+    with pytest.raises(ImportError, match="no_such_module"):
+        load_plugin("kstreams.serdes", "broken")

@@ -1,0 +1,403 @@
+"""The test driver: partitions, batches, groups, clock, stores, failures."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kstreams import (
+    BYTES,
+    INT64,
+    NONE,
+    TEXT,
+    DeadLetter,
+    FixedKeyProcessor,
+    ProcessorContext,
+    PunctuationType,
+    Record,
+    Topic,
+    Topology,
+    TopologyBuilder,
+    to_stdout,
+)
+from kstreams.errors import (
+    PartitionCountError,
+    ProcessingError,
+    SerializationError,
+    TopologyError,
+    UnknownTopicError,
+)
+from kstreams.partitioner import partition_by, partition_of
+from kstreams.processors.flat_map import flat_map
+from kstreams.state.key_value import key_value_store
+from kstreams.state.memory import Memory
+from kstreams.testing.driver import TopologyTestDriver
+
+LINES = Topic("lines", NONE, TEXT)
+WORDS = Topic("words", TEXT, INT64)
+TOTALS = Topic("totals", TEXT, INT64)
+COUNTS = key_value_store("counts", key=TEXT, value=INT64)
+
+
+class Count(FixedKeyProcessor[str, Any, int]):
+    """Running count of each key."""
+
+    def init(self, context: ProcessorContext[str, int]) -> None:
+        super().init(context)
+        self.counts = context.store(COUNTS)
+
+    def process(self, record: Record[str, Any]) -> None:
+        total = (self.counts.get(record.key) or 0) + 1
+        self.counts.put(record.key, total)
+        self.context.forward(record.with_value(total))
+
+
+def words_of(_: None, line: str) -> list[tuple[str, None]]:
+    return [(word, None) for word in line.split()]
+
+
+def word_count() -> Topology:
+    builder = TopologyBuilder("word-count")
+    lines = builder.add_source("lines", LINES)
+    words = builder.add_processor("split", flat_map(words_of), lines)
+    moved = builder.repartition("by-word", words, key=TEXT, value=NONE)
+    totals = builder.add_processor("count", Count, moved, stores=[COUNTS])
+    builder.add_sink("totals", TOTALS, totals)
+    return builder.build()
+
+
+def counting(supplier: Any = Count, **options: Any) -> Topology:
+    builder = TopologyBuilder("counting", **options)
+    counted = builder.add_processor(
+        "count", supplier, builder.add_source("words", WORDS), stores=[COUNTS]
+    )
+    builder.add_sink("totals", TOTALS, counted)
+    return builder.build()
+
+
+def test_words_are_counted_over_many_partitions_and_a_repartition_edge() -> None:
+    with TopologyTestDriver(word_count(), partitions=3) as driver:
+        lines = ["a b a", "c b", "a"]
+        driver.pipe_batch(LINES, [Record(None, line, n) for n, line in enumerate(lines)])
+        assert driver.read_values(TOTALS) == {"a": 3, "b": 2, "c": 1}
+        assert driver.read(TOTALS) == []
+        driver.pipe(LINES, None, "b d", timestamp=9)
+        assert {r.key: r.value for r in driver.read(TOTALS)} == {"b": 3, "d": 1}
+        assert driver.store_contents(COUNTS) == {"a": 3, "b": 3, "c": 1, "d": 1}
+        for word in "abcd":
+            owner = partition_of(word.encode(), 3)
+            assert driver.store(COUNTS, owner).get(word) is not None
+
+
+def test_rows_tell_partition_and_offset() -> None:
+    with TopologyTestDriver(counting(), partitions={"words": 2, "totals": 4}) as driver:
+        for word in "abcdef":
+            driver.pipe(WORDS, word, 1, timestamp=5, headers=(("h", b"1"),))
+        rows = driver.read_rows("totals")
+        assert [row.key for row in rows if row.key] == [word.encode() for word in "abcdef"]
+        for row in rows:
+            assert row.partition == partition_of(row.key or b"", 4)
+            assert (row.timestamp, row.headers) == (5, (("h", b"1"),))
+        assert [row.offset for row in rows if row.partition == rows[0].partition][:2] == [0, 1]
+
+
+def test_a_topics_own_partitioner_decides() -> None:
+    everything_to_one = partition_by(lambda key, count: 1 % count, name="one")
+    words = Topic("words", TEXT, INT64, partitioner=everything_to_one)
+    builder = TopologyBuilder("t")
+    counted = builder.add_processor("c", Count, builder.add_source("w", words), stores=[COUNTS])
+    builder.add_sink("totals", TOTALS, counted)
+    with TopologyTestDriver(builder.build(), partitions=2) as driver:
+        driver.pipe_batch(words, [Record(word, 1) for word in "abc"])
+        assert dict(driver.store(COUNTS, 1).range()) == {"a": 1, "b": 1, "c": 1}
+        assert driver.stream_time("w", 0) == -1
+        assert driver.stream_time("w", 1) == 0
+
+
+def test_groups_go_on_until_their_topics_are_quiet() -> None:
+    middle = Topic("middle", TEXT, INT64)
+    builder = TopologyBuilder("chain")
+    source = builder.add_source("words", WORDS)
+    builder.add_sink("middle", middle, source)
+    again = builder.add_source("again", middle)
+    builder.add_sink("totals", TOTALS, again)
+    with TopologyTestDriver(builder.build(), partitions=2) as driver:
+        driver.pipe(WORDS, "a", 1, timestamp=3)
+        assert driver.read(TOTALS) == driver.read(middle) == [Record("a", 1, 3)]
+
+
+def test_a_cycle_of_topics_runs_down() -> None:
+    class Down(FixedKeyProcessor[str, int, int]):
+        def process(self, record: Record[str, int]) -> None:
+            if record.value:
+                self.context.forward(record.with_value(record.value - 1))
+
+    builder = TopologyBuilder("cycle")
+    down = builder.add_processor("down", Down, builder.add_source("words", WORDS))
+    builder.add_sink("back", WORDS, down)
+    with TopologyTestDriver(builder.build(), partitions=2) as driver:
+        driver.pipe(WORDS, "a", 3)
+        assert [record.value for record in driver.read(WORDS)] == [3, 2, 1, 0]
+
+
+def test_partition_counts_that_differ_in_a_group_are_refused() -> None:
+    builder = TopologyBuilder("t")
+    left, right = (builder.add_source(name, Topic(name, TEXT, INT64)) for name in ("l", "r"))
+    builder.add_sink("out", TOTALS, builder.merge("both", left, right))
+    with pytest.raises(PartitionCountError, match="topic 'l' has 2, topic 'r' has 3"):
+        TopologyTestDriver(builder.build(), partitions={"l": 2, "r": 3})
+
+
+class Ticking(FixedKeyProcessor[str, int, int]):
+    """Forwards the wall time each minute."""
+
+    def init(self, context: ProcessorContext[str, int]) -> None:
+        super().init(context)
+        context.schedule(timedelta(minutes=1), PunctuationType.WALL_CLOCK_TIME, self.tick)
+
+    def tick(self, now: int) -> None:
+        name = f"tick-{self.context.task.partition}"
+        self.context.forward(Record(name, self.context.wall_time, now))
+
+    def process(self, record: Record[str, int]) -> None:
+        self.context.forward(record)
+
+
+@pytest.mark.parametrize("recreate", [False, True])
+def test_the_wall_clock_fires_in_every_task_and_once_after_a_jump(recreate: bool) -> None:
+    start = datetime(2024, 1, 1, tzinfo=timezone.utc)
+    origin = int(start.timestamp() * 1000)
+    builder = TopologyBuilder("t")
+    node = builder.add_processor("tick", Ticking, builder.add_source("words", WORDS))
+    builder.add_sink("totals", TOTALS, node)
+    driver = TopologyTestDriver(
+        builder.build(), partitions=2, start=start, recreate_processors=recreate
+    )
+    driver.advance_wall_clock(timedelta(seconds=59))
+    assert driver.read(TOTALS) == []
+    driver.advance_wall_clock(timedelta(seconds=1))
+    assert driver.read_values(TOTALS) == {f"tick-{n}": origin + 60_000 for n in (0, 1)}
+    driver.advance_wall_clock(timedelta(minutes=5, seconds=30))
+    assert [r.timestamp - origin for r in driver.read(TOTALS)] == [390_000] * 2
+    driver.advance_wall_clock(timedelta(seconds=30))
+    assert [r.timestamp - origin for r in driver.read(TOTALS)] == [420_000] * 2
+    driver.pipe(WORDS, "a", 1)
+    assert driver.read(TOTALS) == [Record("a", 1, origin + 420_000)]
+    driver.close()
+
+
+class Forgetful(FixedKeyProcessor[str, Any, int]):
+    """Wrong: keeps its count in an attribute."""
+
+    def init(self, context: ProcessorContext[str, int]) -> None:
+        super().init(context)
+        self.total = 0
+
+    def process(self, record: Record[str, Any]) -> None:
+        self.total += 1
+        self.context.forward(record.with_value(self.total))
+
+
+@pytest.mark.parametrize(("recreate", "found"), [(False, [1, 2, 3]), (True, [1, 2, 1])])
+def test_new_processors_for_each_batch_find_attributes_that_are_used_as_state(
+    recreate: bool, found: list[int]
+) -> None:
+    with TopologyTestDriver(counting(Forgetful), recreate_processors=recreate) as driver:
+        driver.pipe_batch(WORDS, [Record("a", 1), Record("a", 1)])
+        driver.pipe(WORDS, "a", 1)
+        assert [record.value for record in driver.read(TOTALS)] == found
+
+
+def test_a_store_in_hand_stays_live(tmp_path: Path) -> None:
+    for state in (None, Memory()):
+        for recreate in (False, True):
+            driver = TopologyTestDriver(
+                counting(),
+                state=state,
+                directory=tmp_path / str(recreate),
+                recreate_processors=recreate,
+            )
+            with driver:
+                counts = driver.store(COUNTS)
+                assert counts.get("a") is None
+                driver.pipe(WORDS, "a", 1)
+                assert counts.get("a") == 1
+                counts.put("a", 10)
+                driver.pipe(WORDS, "a", 1)
+                assert (counts.get("a"), dict(counts.range())) == (11, {"a": 11})
+
+
+def test_no_file_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    for state in (None, Memory()):
+        with TopologyTestDriver(counting(), state=state, partitions=2) as driver:
+            driver.pipe(WORDS, "a", 1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_of_many_partitions_must_be_named_by_partition() -> None:
+    with TopologyTestDriver(counting(), partitions=2) as driver:
+        with pytest.raises(TopologyError, match="has 2 partitions"):
+            driver.store(COUNTS)
+        with pytest.raises(TopologyError, match="no store 'other'; stores: 'counts'"):
+            driver.store(key_value_store("other", key=TEXT, value=INT64))
+
+
+def test_an_unknown_topic_and_partition_are_refused() -> None:
+    with TopologyTestDriver(counting(), partitions=2) as driver:
+        with pytest.raises(UnknownTopicError, match="sources read 'words'"):
+            driver.pipe(TOTALS, "a", 1)
+        with pytest.raises(TopologyError, match="has 2 partitions, not 2"):
+            driver.pipe(WORDS, "a", 1, partition=2)
+
+
+class Breakable(Count):
+    """Fails for a key while told so."""
+
+    broken = True
+
+    def process(self, record: Record[str, Any]) -> None:
+        super().process(record)
+        if self.broken and record.key == "bad":
+            raise OSError("down")
+
+
+@pytest.mark.parametrize("recreate", [False, True])
+def test_an_exception_keeps_nothing_and_the_records_come_again(recreate: bool) -> None:
+    class Mended(Breakable):
+        pass
+
+    with TopologyTestDriver(counting(Mended), partitions=2, recreate_processors=recreate) as driver:
+        driver.pipe(WORDS, "a", 1)
+        counts = driver.store(COUNTS, partition_of(b"a", 2))
+        driver.read(TOTALS)
+        for _ in range(2):
+            with pytest.raises(ProcessingError, match="down"):
+                driver.pipe_batch(WORDS, [Record(key, 1, 70) for key in ("a", "bad", "c")])
+            assert driver.store_contents(COUNTS) == {"a": 1}
+            assert counts.get("a") == 1
+            assert driver.read(TOTALS) == []
+            assert driver.stream_time("words", partition_of(b"a", 2)) == 0
+        Mended.broken = False
+        driver.run()
+        assert driver.read_values(TOTALS) == {"a": 3, "bad": 2, "c": 2}
+        assert driver.stream_time("words", partition_of(b"a", 2)) == 70
+
+
+def test_a_failure_below_a_repartition_edge_undoes_what_is_above() -> None:
+    class Fails(Count):
+        broken = True
+
+        def process(self, record: Record[str, Any]) -> None:
+            if self.broken:
+                raise OSError("down")
+            super().process(record)
+
+    above = key_value_store("above", key=TEXT, value=INT64)
+
+    class Above(Count):
+        def init(self, context: ProcessorContext[str, int]) -> None:
+            super(Count, self).init(context)
+            self.counts = context.store(above)
+
+    builder = TopologyBuilder("t")
+    counted = builder.add_processor(
+        "above", Above, builder.add_source("words", WORDS), stores=[above]
+    )
+    moved = builder.repartition("move", counted, key=TEXT, value=INT64)
+    builder.add_sink(
+        "totals", TOTALS, builder.add_processor("below", Fails, moved, stores=[COUNTS])
+    )
+    with TopologyTestDriver(builder.build(), partitions=2) as driver:
+        with pytest.raises(ProcessingError):
+            driver.pipe(WORDS, "a", 1)
+        assert driver.store_contents(above) == {}
+        Fails.broken = False
+        driver.pipe(WORDS, "a", 1)
+        assert driver.store_contents(above) == driver.store_contents(COUNTS) == {"a": 2}
+
+
+def test_a_value_that_a_store_cannot_write_keeps_nothing() -> None:
+    class Wrong(Count):
+        def process(self, record: Record[str, Any]) -> None:
+            super().process(record)
+            if record.value == 0:
+                bad: Any = "text"
+                self.counts.put(record.key, bad)
+
+    with TopologyTestDriver(counting(Wrong)) as driver:
+        with pytest.raises(SerializationError) as caught:
+            driver.pipe(WORDS, "a", 0)
+        assert (caught.value.where.store, caught.value.where.key) == ("counts", "a")
+        assert driver.store_contents(COUNTS) == {}
+
+
+def test_a_close_that_fails_keeps_nothing() -> None:
+    class Closes(Count):
+        broken = True
+
+        def close(self) -> None:
+            if self.broken:
+                raise OSError("down")
+
+    driver = TopologyTestDriver(counting(Closes), recreate_processors=True)
+    with pytest.raises(ProcessingError):
+        driver.pipe(WORDS, "a", 1)
+    assert driver.store_contents(COUNTS) == {}
+    Closes.broken = False
+    driver.run()
+    assert driver.store_contents(COUNTS) == {"a": 1}
+    driver.close()
+
+
+class Init(Count):
+    """Fails to start while told so."""
+
+    broken = False
+
+    def init(self, context: ProcessorContext[str, int]) -> None:
+        super().init(context)
+        if self.broken:
+            raise OSError("down")
+
+
+def test_an_init_that_fails_is_tried_again_with_the_next_batch() -> None:
+    class Starts(Init):
+        pass
+
+    with TopologyTestDriver(counting(Starts), recreate_processors=True) as driver:
+        driver.pipe(WORDS, "a", 1)
+        Starts.broken = True
+        with pytest.raises(ProcessingError, match="down"):
+            driver.pipe(WORDS, "a", 1)
+        Starts.broken = False
+        driver.run()
+        assert driver.store_contents(COUNTS) == {"a": 2}
+
+
+def test_what_is_dropped_and_printed_is_counted_over_all_batches() -> None:
+    builder = TopologyBuilder("t", on_error=DeadLetter("dlq"))
+    source = builder.add_source("words", WORDS)
+    builder.add_sink("lines", to_stdout(), source)
+    with TopologyTestDriver(builder.build(), partitions=2) as driver:
+        for _ in range(2):
+            driver.write_bytes("words", b"a", b"bad", timestamp=4)
+            driver.write_bytes("words", None, INT64.serialize(1), timestamp=5)
+            driver.pipe(WORDS, "a", 1, timestamp=6)
+        assert driver.dropped == {"null-key": 2, "dead-letter-DeserializationError": 2}
+        assert driver.lines == ["lines: 'a' -> 1 @6"] * 2
+        dlq = Topic("dlq", BYTES, BYTES)
+        assert [record.value for record in driver.read(dlq)] == [b"bad"] * 2
+
+
+def test_null_keys_go_round() -> None:
+    lines = Topic("lines", NONE, INT64)
+    builder = TopologyBuilder("t")
+    builder.add_sink("copy", Topic("copy", NONE, INT64), builder.add_source("lines", lines))
+    with TopologyTestDriver(builder.build(), partitions={"lines": 1, "copy": 3}) as driver:
+        driver.pipe_batch(lines, [Record(None, n) for n in range(5)])
+        assert [row.partition for row in driver.read_rows("copy")] == [0, 1, 2, 0, 1]

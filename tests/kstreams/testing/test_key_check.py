@@ -1,0 +1,133 @@
+"""Keys in a partition that is not theirs are found at stateful nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from kstreams import (
+    INT64,
+    TEXT,
+    FixedKeyBatchProcessor,
+    FixedKeyProcessor,
+    Record,
+    Topic,
+    Topology,
+    TopologyBuilder,
+)
+from kstreams.errors import TopologyError
+from kstreams.partitioner import partition_of
+from kstreams.processors.rekey import rekey
+from kstreams.state.key_value import key_value_store
+from kstreams.testing.driver import TopologyTestDriver
+from tests.kstreams.testing.test_driver import COUNTS, WORDS, Count, counting
+
+
+class Liar(FixedKeyProcessor[str, int, int]):
+    """Says that it keeps the key, and does not."""
+
+    def process(self, record: Record[str, int]) -> None:
+        forward: Any = self.context.forward
+        forward(record.with_key(record.value))
+
+
+class Quiet(Count):
+    """A stateful node that forwards nothing."""
+
+    def process(self, record: Record[str, Any]) -> None:
+        pass
+
+
+class QuietBatch(FixedKeyBatchProcessor[Any, int, int]):
+    """The same for tables; `init` keeps no context."""
+
+    def init(self, context: Any) -> None:
+        pass
+
+    def process_batch(self, table: pa.Table) -> None:
+        pass
+
+
+def below(liar: Any, node: Any) -> Topology:
+    builder = TopologyBuilder("t")
+    lies = builder.add_processor("liar", liar, builder.add_source("words", WORDS))
+    builder.add_processor("count", node, lies, stores=[COUNTS])
+    return builder.build()
+
+
+def own_and_foreign(partitions: int = 2) -> tuple[str, str]:
+    """Return a key of partition 0 and one of partition 1."""
+    by_partition = {partition_of(key.encode(), partitions): key for key in "abcdefgh"}
+    return by_partition[0], by_partition[1]
+
+
+class Moves(FixedKeyProcessor[str, int, int]):
+    """Puts all under the key `other`, saying that it keeps the key."""
+
+    other = own_and_foreign()[1]
+
+    def process(self, record: Record[str, int]) -> None:
+        self.context.forward(record.with_key(self.other))
+
+
+@pytest.mark.parametrize("node", [Quiet, QuietBatch], ids=["records", "tables"])
+def test_a_key_of_another_partition_is_refused(node: Any) -> None:
+    own, other = own_and_foreign()
+    with TopologyTestDriver(below(Moves, node), partitions=2) as driver:
+        driver.pipe(WORDS, other, 1)
+        with pytest.raises(TopologyError, match="belongs to partition 1") as caught:
+            driver.pipe(WORDS, own, 1)
+        assert "put builder.repartition" in caught.value.hint
+        where = caught.value.where
+        assert (where.node, where.partition, where.key) == ("count", 0, other)
+
+
+@pytest.mark.parametrize("node", [Quiet, QuietBatch], ids=["records", "tables"])
+def test_a_key_of_another_type_is_refused(node: Any) -> None:
+    with (
+        TopologyTestDriver(below(Liar, node)) as driver,
+        pytest.raises(TopologyError, match="is no key of 'words'"),
+    ):
+        driver.pipe(WORDS, "a", 1)
+
+
+def test_the_check_can_be_left_out() -> None:
+    with TopologyTestDriver(below(Moves, Quiet), partitions=2, check_keys=False) as driver:
+        driver.pipe(WORDS, own_and_foreign()[0], 1)
+
+
+def test_a_record_written_to_the_wrong_partition_is_found() -> None:
+    with TopologyTestDriver(counting(), partitions=2) as driver:
+        driver.pipe(WORDS, own_and_foreign()[0], 1, partition=0)
+        with pytest.raises(TopologyError, match="belongs to partition 0"):
+            driver.pipe(WORDS, own_and_foreign()[0], 1, partition=1)
+
+
+def test_null_keys_and_stateless_nodes_are_not_checked() -> None:
+    words: Topic[str | None, int] = Topic("words", TEXT, INT64, null_keys="pass")
+    store = key_value_store("s", key=TEXT, value=INT64)
+
+    class Nulls(FixedKeyProcessor[str | None, int, int]):
+        def process(self, record: Record[str | None, int]) -> None:
+            pass
+
+    builder = TopologyBuilder("t")
+    source = builder.add_source("words", words)
+    builder.add_processor("nulls", Nulls, source, stores=[store])
+    moved = builder.add_processor("moved", rekey(lambda _, value: str(value)), source)
+    builder.merge("stateless", moved)
+    with TopologyTestDriver(builder.build(), partitions=2) as driver:
+        driver.pipe_batch(words, [Record(None, n) for n in range(4)])
+
+
+def test_below_a_repartition_edge_its_own_rule_holds() -> None:
+    builder = TopologyBuilder("t")
+    source = builder.add_source("words", WORDS)
+    moved = builder.add_processor("moved", rekey(lambda _, value: str(value)), source)
+    edge = builder.repartition("edge", moved, key=TEXT, value=INT64, partitions=5)
+    through = builder.merge("through", edge)
+    builder.add_processor("count", Quiet, through, stores=[COUNTS])
+    with TopologyTestDriver(builder.build(), partitions=2) as driver:
+        driver.pipe_batch(WORDS, [Record("a", n) for n in range(20)])

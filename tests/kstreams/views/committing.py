@@ -1,0 +1,114 @@
+"""An app without Spark: commits batches of changes to a store, as the engine does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, filter_
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.clock import Clock, FakeClock
+from kstreams.partitioner import partition_of
+from kstreams.serde import Serde
+from kstreams.state.commits import Commit
+from kstreams.state.durable import Attempt
+from kstreams.state.garbage import collect_garbage
+from kstreams.state.memory import Memory
+from kstreams.state.objects import ObjectStore
+from kstreams.state.overlay import Overlay
+from kstreams.state.pointer import Pointer
+from kstreams.state.spec import StoreSpec
+from kstreams.state.task_key import TaskKey, new_attempt
+from kstreams.state.upkeep import Upkeep
+from kstreams.state.versions import TaskVersions
+from tests.kstreams.state.object_dict import ObjectDict
+
+PARTITIONS = 3
+UPKEEP = Upkeep(merge_count=3, max_deltas=7, floor_bytes=900, small_bytes=2500, chunk_bytes=120)
+
+
+def topology(spec: StoreSpec[Any], key: Serde[Any] = TEXT) -> Topology:
+    builder = TopologyBuilder("viewed")
+    source = builder.add_source("in", Topic("in", key, INT64))
+    builder.add_processor("keep", filter_(lambda k, v: True), source, stores=[spec])
+    return builder.build()
+
+
+class LogInMemory:
+    """A log of this process alone."""
+
+    def __init__(self) -> None:
+        self.objects = ObjectDict()
+
+    def open(self) -> ObjectStore:
+        return self.objects
+
+
+class Committing:
+    """Group `in` with one store on three partitions."""
+
+    def __init__(
+        self,
+        path: Path,
+        spec: StoreSpec[Any],
+        *,
+        key: Serde[Any] = TEXT,
+        objects: ObjectStore | None = None,
+    ) -> None:
+        self.path = path
+        self.spec = spec
+        self.topology = topology(spec, key)
+        self.checkpoint = Checkpoint.open(
+            path, "viewed", self.topology, tasks={"in": PARTITIONS}, partitions={"in": 2}
+        )
+        self.objects = objects or self.checkpoint.log.open()
+        self.commits = self.checkpoint.commits("in", self.objects)
+        self.pointers = {p: Pointer.empty() for p in range(PARTITIONS)}
+        self.batch = -1
+
+    def key_of(self, partition: int) -> TaskKey:
+        return self.checkpoint.task_key("in", f"in/{partition}")
+
+    def commit(self, change: Callable[[Any, int], object]) -> int:
+        """Let `change(store, partition)` write to each partition, and commit the batch."""
+        self.batch += 1
+        for partition, pointer in self.pointers.items():
+            versions = TaskVersions(
+                Memory(),
+                self.path / "local",
+                self.objects,
+                self.key_of(partition),
+                [self.spec.name],
+                upkeep=UPKEEP,
+            )
+            with versions.checkout(pointer, Attempt(new_attempt(), self.batch)) as checkout:
+                overlay = Overlay(checkout.store)
+                change(self.spec.factory(self.spec, overlay), partition)
+                self.pointers[partition] = checkout.commit(overlay.changes(), {})
+        tasks = {f"in/{p}": pointer.to_json() for p, pointer in self.pointers.items()}
+        self.commits.append(Commit(self.batch, "run", 1000 + self.batch, tasks))
+        return self.batch
+
+    def put(self, pairs: Iterable[tuple[str, int | None]]) -> int:
+        """Commit a batch that puts pairs where their keys belong."""
+        pairs = list(pairs)
+
+        def change(store: Any, partition: int) -> None:
+            for key, value in pairs:
+                if partition_of(key.encode(), PARTITIONS) == partition:
+                    store.put(key, value)
+
+        return self.commit(change)
+
+    def sweep(self, kept: int, clock: Clock | None = None) -> None:
+        """Clean up as a pipeline does."""
+        commits = self.commits.recent(kept)
+        self.commits.forget_before(commits[0].batch)
+        keep: dict[TaskKey, list[Pointer]] = {}
+        for commit in commits:
+            for task, pointer in commit.pointers().items():
+                keep.setdefault(self.checkpoint.task_key("in", task), []).append(pointer)
+        clock = clock or FakeClock()
+        collect_garbage(self.objects, keep, clock=clock, min_age=timedelta(hours=1))

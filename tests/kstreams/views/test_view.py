@@ -1,0 +1,330 @@
+"""A view shows whole commits, from outside, and stays as it is while it is iterated over."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kstreams import INT64, TEXT, FakeClock, Memory
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.errors import (
+    CheckpointMismatchError,
+    ExecutionError,
+    NoCheckpointError,
+    StateCorruptError,
+    StoreError,
+)
+from kstreams.serde import DOUBLE
+from kstreams.state.key_value import key_value_store
+from kstreams.state.session_store import session_store
+from kstreams.state.timestamped_store import timestamped_store
+from kstreams.state.versioned_store import VersionedValue, versioned_key_value_store
+from kstreams.state.window_store import window_store
+from kstreams.state.working import StateBackend
+from kstreams.views.view import View
+from kstreams_rocksdb import RocksDB
+from tests.kstreams.views.committing import PARTITIONS, Committing, LogInMemory
+
+COUNTS = key_value_store("counts", key=TEXT, value=INT64)
+BACKENDS = pytest.mark.parametrize("backend", [Memory(), RocksDB()], ids=lambda b: b.name)
+
+
+@BACKENDS
+def test_it_follows_the_commits_and_routes_keys(tmp_path: Path, backend: StateBackend) -> None:
+    app = Committing(tmp_path, COUNTS)
+    app.put([])
+    with View(tmp_path, COUNTS, backend=backend) as view:
+        assert (view.version, view.get("a"), list(view.items())) == (0, None, [])
+        app.put((f"k{n}", n) for n in range(20))
+        assert (view.get("k7"), view.version, view.has("k7"), view.has("x")) == (7, 1, True, False)
+        app.put([("k7", None), ("k8", 80)])
+        assert (view.get("k7"), view.get("k8"), view.wall_ms) == (None, 80, 1002)
+        keys = sorted(f"k{n}" for n in range(20) if n != 7)
+        assert [key for key, _ in view.items()] == keys
+        assert [key for key, _ in view.range(reverse=True)] == keys[::-1]
+        assert list(view.range("k17", "k2")) == [("k17", 17), ("k18", 18), ("k19", 19)]
+        assert [key for key, _ in view.prefix_scan(b"k1")] == [k for k in keys if k[:2] == "k1"]
+
+
+CHANGES = st.lists(
+    st.dictionaries(st.sampled_from("abcdefgh"), st.none() | st.integers(0, 9), max_size=6),
+    min_size=1,
+    max_size=14,
+)
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=25)
+@given(changes=CHANGES, looks=st.sets(st.integers(0, 13)), sweeps=st.sets(st.integers(0, 13)))
+def test_whatever_commits_merges_and_snapshots_it_passed_over(
+    tmp_path_factory: pytest.TempPathFactory,
+    changes: list[dict[str, int | None]],
+    looks: set[int],
+    sweeps: set[int],
+) -> None:
+    log = LogInMemory()
+    app = Committing(tmp_path_factory.mktemp("view"), COUNTS, objects=log.objects)
+    app.put([])
+    models: list[dict[str, int]] = [{}]
+    with View(app.path, COUNTS, log=log) as view:
+        for number, change in enumerate(changes):
+            app.put(change.items())
+            model = {**models[-1], **change}
+            models.append({k: v for k, v in sorted(model.items()) if v is not None})
+            if number in sweeps:
+                app.sweep(3)
+            if number in looks:
+                assert dict(view.items()) == models[-1]
+                assert [view.get(key) for key in "abcdefgh"] == [
+                    models[-1].get(key) for key in "abcdefgh"
+                ]
+        for version in view.versions()[-3:]:
+            with View(app.path, COUNTS, log=log, as_of=version) as old:
+                assert (old.version, dict(old.items())) == (version, models[version])
+
+
+def test_it_stays_at_a_version_that_is_asked_for(tmp_path: Path) -> None:
+    app = Committing(tmp_path, COUNTS)
+    app.put([("a", 1)])
+    app.put([("a", 2)])
+    Savepoints(app.checkpoint, app.objects).create("then", FakeClock())
+    app.put([("a", 3)])
+    with View(tmp_path, COUNTS, as_of=0) as first, View(tmp_path, COUNTS, as_of="then") as then:
+        app.put([("a", 4)])
+        assert (first.get("a"), first.refresh(), then.get("a")) == (1, 0, 2)
+        assert first.versions() == [0, 1, 2, 3]
+    with pytest.raises(StoreError, match="version 9 of store 'counts' is not retained; there are"):
+        View(tmp_path, COUNTS, as_of=9)
+
+
+def test_an_iteration_holds_the_view_until_it_ends(tmp_path: Path) -> None:
+    app = Committing(tmp_path, COUNTS)
+    app.put([("a", 1), ("b", 1), ("c", 1)])
+    with View(tmp_path, COUNTS) as view:
+        scan = view.items()
+        seen = [next(scan)]
+        app.put([("a", 2), ("b", 2), ("c", 2)])
+        assert (view.get("b"), view.refresh()) == (1, 0)
+        seen += scan
+        assert seen == [("a", 1), ("b", 1), ("c", 1)]
+        assert view.get("b") == 2
+        view.items()  # dropped without a step
+        app.put([("b", 3)])
+        assert view.get("b") == 3
+
+
+def test_it_looks_no_more_often_than_it_has_to(tmp_path: Path) -> None:
+    app = Committing(tmp_path, COUNTS)
+    app.put([("a", 1)])
+    clock = FakeClock()
+    with View(tmp_path, COUNTS, max_age=timedelta(seconds=5), clock=clock) as view:
+        app.put([("a", 2)])
+        assert view.get("a") == 1
+        clock.advance(timedelta(seconds=5))
+        assert view.get("a") == 2
+
+
+def test_keys_are_sought_everywhere_where_routing_is_not_known(tmp_path: Path) -> None:
+    app = Committing(tmp_path, COUNTS, key=DOUBLE)
+    app.commit(lambda store, partition: store.put(f"of {partition}", partition))
+    with View(tmp_path, COUNTS) as view:
+        assert [view.get(f"of {p}") for p in range(PARTITIONS)] == list(range(PARTITIONS))
+
+
+def test_windows_sessions_and_times(tmp_path: Path) -> None:
+    windows = window_store("w", key=TEXT, value=INT64)
+    sessions = session_store("s", key=TEXT, value=INT64)
+    stamped = timestamped_store("t", key=TEXT, value=INT64)
+    one = Committing(tmp_path / "w", windows)
+    one.put([])
+
+    def in_place(fill: Any) -> Any:
+        from kstreams.partitioner import partition_of
+
+        return lambda store, p: [
+            fill(store, key) for key in "abc" if partition_of(key.encode(), PARTITIONS) == p
+        ]
+
+    one.commit(in_place(lambda s, key: [s.put(key, t, t + 1) for t in (0, 10, 20)]))
+    with View(tmp_path / "w", windows) as view:
+        assert view.get("a", 10) == 11
+        assert list(view.fetch("b", 5, 25)) == [(10, 11), (20, 21)]
+        assert list(view.fetch("b", from_ms=20, reverse=True)) == [(20, 21)]
+        assert list(view.fetch_all(0, 1)) == [(("a", 0), 1), (("b", 0), 1), (("c", 0), 1)]
+        assert [k for (k, _), _ in view.fetch_all(20, reverse=True)] == ["c", "b", "a"]
+    two = Committing(tmp_path / "s", sessions)
+    two.commit(in_place(lambda s, key: s.put(key, 5, 9, 1)))
+    with View(tmp_path / "s", sessions) as seen:
+        assert seen.get("a", 5, 9) == 1
+        assert list(seen.fetch("b")) == [(5, 9, 1)]
+        assert list(seen.fetch_all()) == [(key, 5, 9, 1) for key in "abc"]
+    three = Committing(tmp_path / "t", stamped)
+    three.commit(in_place(lambda s, key: s.put(key, 1, 77)))
+    with View(tmp_path / "t", stamped) as timed:
+        assert (timed.get("a"), timed.has("x")) == ((1, 77), False)
+        assert list(timed.range("b")) == [("b", (1, 77)), ("c", (1, 77))]
+
+
+def test_following_sees_the_newest_and_stops(tmp_path: Path) -> None:
+    app = Committing(tmp_path, COUNTS)
+    app.put([("a", 0)])
+    seen: list[tuple[int, int | None]] = []
+    come = threading.Condition()
+    with View(tmp_path, COUNTS) as view:
+
+        def note(version: int) -> None:
+            with come:
+                seen.append((version, view.get("a")))
+                come.notify_all()
+
+        with view.follow(note, poll=timedelta(milliseconds=2)):
+            for value in range(1, 4):
+                app.put([("a", value)])
+                with come:
+                    assert come.wait_for(lambda: seen and seen[-1][1] == value, 20)  # noqa: B023
+        versions = [version for version, _ in seen]
+        assert versions == sorted(set(versions))
+        assert versions[-1] == 3
+
+
+def test_a_callback_that_fails_ends_the_following(tmp_path: Path) -> None:
+    Committing(tmp_path, COUNTS).put([])
+    ended = threading.Event()
+
+    def fail(version: int) -> None:
+        ended.set()
+        raise ValueError(f"not {version}")
+
+    with View(tmp_path, COUNTS) as view:
+        following = view.follow(fail)
+        assert ended.wait(20)
+        with pytest.raises(ExecutionError, match="not 0"):
+            following.close()
+        following.close()
+
+
+def test_what_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(NoCheckpointError, match="no checkpoint at"):
+        View(tmp_path / "none", COUNTS)
+    app = Committing(tmp_path, COUNTS)
+    with pytest.raises(CheckpointMismatchError, match="did you mean 'counts'"):
+        View(tmp_path, key_value_store("count", key=TEXT, value=INT64))
+    with pytest.raises(CheckpointMismatchError, match="'value': 'int64'"):
+        View(tmp_path, key_value_store("counts", key=TEXT, value=DOUBLE))
+    with View(tmp_path, COUNTS) as view:
+        assert (view.version, view.get("a"), list(view.items())) == (None, None, [])
+        app.put([("a", 1)])
+        assert view.get("a") == 1
+    with pytest.raises(StoreError, match="is closed"):
+        view.get("a")
+
+
+def test_a_damaged_version_is_an_error_and_a_later_commit_mends_nothing_hidden(
+    tmp_path: Path,
+) -> None:
+    app = Committing(tmp_path, COUNTS)
+    app.put((f"k{n}", n) for n in range(9))
+    app.objects.delete([p.deltas[0].name for p in app.pointers.values()])
+    with View(tmp_path, COUNTS) as view, pytest.raises(StateCorruptError, match="missing"):
+        view.get("k1")
+
+
+def test_a_reset_begins_anew(tmp_path: Path) -> None:
+    app = Committing(tmp_path / "c", COUNTS)
+    app.put([("a", 1)])
+    with View(tmp_path / "c", COUNTS) as view:
+        assert view.get("a") == 1
+        (tmp_path / "c").rename(tmp_path / "gone")
+        with pytest.raises(NoCheckpointError):
+            view.get("a")
+        again = Committing(tmp_path / "c", COUNTS)
+        assert view.get("a") is None
+        again.put([("a", 5)])
+        assert view.get("a") == 5
+
+
+def test_it_leaves_nothing_behind_and_touches_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = Committing(tmp_path / "c", COUNTS)
+    app.put([("a", 1)])
+    before = {path: path.lstat().st_mtime_ns for path in (tmp_path / "c").rglob("*")}
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    with View(tmp_path / "c", COUNTS, backend=RocksDB()) as view:
+        assert view.get("a") == 1
+        assert list((tmp_path / "tmp").rglob("CURRENT"))
+    assert list((tmp_path / "tmp").iterdir()) == []
+    assert {path: path.lstat().st_mtime_ns for path in (tmp_path / "c").rglob("*")} == before
+
+
+def test_it_reads_a_log_that_is_elsewhere(tmp_path: Path) -> None:
+    log = Checkpoint.log_of(tmp_path / "elsewhere")
+    app = Committing(tmp_path / "c", COUNTS, objects=log.open())
+    app.put([("a", 1)])
+    with View(tmp_path / "c", COUNTS, log=log) as view:
+        assert view.get("a") == 1
+
+
+def test_views_need_no_pyspark() -> None:
+    program = "import sys, kstreams.views.view; sys.exit('pyspark' in sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.slow
+def test_many_threads_may_share_a_view_while_the_app_commits(tmp_path: Path) -> None:
+    log = LogInMemory()
+    app = Committing(tmp_path, COUNTS, objects=log.objects)
+    app.put((key, 0) for key in "abcdef")
+    stop = threading.Event()
+    wrong: list[object] = []
+    with View(tmp_path, COUNTS, log=log) as view:
+
+        def look() -> None:
+            while not stop.is_set():
+                values = {value for _, value in view.items()}
+                if len(values) != 1:
+                    wrong.append(values)
+
+        threads = [threading.Thread(target=look) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for turn in range(1, 25):
+            app.put((key, turn) for key in "abcdef")
+            app.sweep(2)
+        stop.set()
+        for thread in threads:
+            thread.join()
+        assert (wrong, view.get("a")) == ([], 24)
+
+
+def test_expired_and_versioned_values_are_as_of_the_commit(tmp_path: Path) -> None:
+    fading = key_value_store("f", key=TEXT, value=INT64, ttl=timedelta(milliseconds=500))
+    app = Committing(tmp_path / "f", fading, key=DOUBLE)
+    app.commit(lambda store, partition: store.put_until(f"of {partition}", partition, 1))
+    with View(tmp_path / "f", fading) as view:
+        assert (view.get("of 1"), len(list(view.items()))) == (1, PARTITIONS)
+    wall = key_value_store(
+        "w", key=TEXT, value=INT64, ttl=timedelta(milliseconds=1001), ttl_clock="wall"
+    )
+    app = Committing(tmp_path / "w", wall, key=DOUBLE)
+    app.commit(lambda store, partition: store.put("a", partition))  # at 0, committed at 1000
+    with View(tmp_path / "w", wall) as view:
+        assert view.get("a") == 0
+        app.commit(lambda store, partition: None)
+        assert (view.get("a"), list(view.items())) == (None, [])
+    prices = versioned_key_value_store("p", key=TEXT, value=INT64, retention=timedelta(seconds=1))
+    app = Committing(tmp_path / "p", prices, key=DOUBLE)
+    app.commit(lambda store, partition: [store.put("a", time, time) for time in (10, 20)])
+    with View(tmp_path / "p", prices) as priced:
+        assert priced.get("a") == VersionedValue(20, 20)
+        assert priced.get("a", 15) == VersionedValue(10, 10, 20)

@@ -1,0 +1,3 @@
+"""Tests of kstreams.windows."""
+
+from __future__ import annotations

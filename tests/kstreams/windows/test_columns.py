@@ -1,0 +1,432 @@
+"""Aggregation on whole columns gives what it gives record by record."""
+
+from __future__ import annotations
+
+import math
+from datetime import timedelta
+from itertools import chain
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kstreams import (
+    DOUBLE,
+    INT64,
+    TEXT,
+    Processor,
+    ProcessorContext,
+    PunctuationType,
+    Record,
+    Topic,
+    TopologyBuilder,
+    TopologyError,
+    to_function,
+)
+from kstreams.aggregators import (
+    collect,
+    count,
+    field,
+    first,
+    last,
+    max_,
+    mean,
+    min_,
+    over,
+    sum_,
+    together,
+    variance,
+)
+from kstreams.errors import SerializationError
+from kstreams.serde.composite import TupleSerde
+from kstreams.state.buffer_store import buffer_store
+from kstreams.testing.driver import TopologyTestDriver
+from kstreams.windows import (
+    CalendarWindows,
+    HoppingWindows,
+    SessionWindows,
+    SlidingWindows,
+    TumblingWindows,
+    UnlimitedWindows,
+    each_update,
+    milliseconds,
+    on_close,
+    once_per_batch,
+    split_late,
+    suppress,
+    until_window_closes,
+    windowed,
+    windowed_aggregate,
+)
+from kstreams_json import json_serde
+from tests.kstreams.windows.running import SOURCE, Row, driver_of, run, store_for
+
+DAY = 86_400_000
+ALL_OF_THEM = together(count(), sum_(INT64), last(INT64), variance())
+AGGREGATORS: dict[str, tuple[Any, Any]] = {
+    "count": (count(), INT64),
+    "sum": (sum_(INT64), INT64),
+    "sum-double": (sum_(DOUBLE), DOUBLE),
+    "min": (min_(INT64), INT64),
+    "max": (max_(DOUBLE), DOUBLE),
+    "mean": (mean(), DOUBLE),
+    "variance": (variance(), DOUBLE),
+    "sample-variance": (variance(sample=True), DOUBLE),
+    "first": (first(INT64), INT64),
+    "last": (last(INT64), INT64),
+    "together": (ALL_OF_THEM, TupleSerde(INT64, INT64, INT64, DOUBLE)),
+}
+EMISSIONS = (each_update(), once_per_batch(), on_close())
+
+spans = st.integers(1, 12)
+graces = st.integers(0, 12).map(milliseconds)
+keys = st.sampled_from(["a", "a", "b", "", "ä"])
+values = st.integers(-99, 99)
+scattered = st.lists(st.tuples(keys, values, st.integers(-1, 60)), max_size=24)
+
+
+@st.composite
+def walks(draw: st.DrawFn) -> list[Row]:
+    """Draw records that mostly go on in time, by little."""
+    rows = []
+    time = 0
+    for key, value, step in draw(
+        st.lists(
+            st.tuples(keys, values, st.sampled_from([0, 0, 1, 1, 2, 3, 5, 9, -1, -4, -9])),
+            max_size=24,
+        )
+    ):
+        time = max(0, time + step)
+        rows.append((key, value, time))
+    return rows
+
+
+rows_of = scattered | walks() | walks()
+
+
+@st.composite
+def kinds(draw: st.DrawFn) -> Any:
+    size, grace = draw(spans), draw(graces)
+    match draw(st.sampled_from(["tumbling", "hopping", "session", "calendar", "unlimited"])):
+        case "tumbling":
+            return TumblingWindows(milliseconds(size), grace=grace)
+        case "hopping":
+            advance = milliseconds(draw(st.integers(1, size)))
+            return HoppingWindows(milliseconds(size), advance, grace=grace)
+        case "session":
+            return SessionWindows(milliseconds(size), grace=grace)
+        case "calendar":
+            return CalendarWindows("day", tz="Europe/Berlin", grace=grace)
+        case _:
+            return UnlimitedWindows()
+
+
+def scaled(windows: Any, rows: list[Row]) -> list[Row]:
+    """Spread times over several windows of days."""
+    factor = DAY // 10 if isinstance(windows, CalendarWindows) else 1
+    return [(key, value, time * factor if time > 0 else time) for key, value, time in rows]
+
+
+def cuts_of(data: st.DataObject, count: int) -> list[int]:
+    if count < 2:
+        return []
+    return sorted(data.draw(st.sets(st.integers(1, count - 1), max_size=4)))
+
+
+def close_to(one: Any, other: Any) -> bool:
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(close_to, one, other))
+    if isinstance(one, float):
+        same = math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
+        return same or (math.isnan(one) and math.isnan(other))
+    return bool(one == other)
+
+
+def same(one: list[Any], other: list[Any]) -> bool:
+    return [(w, t) for w, _, t in one] == [(w, t) for w, _, t in other] and all(
+        close_to(a, b) for (_, a, _), (_, b, _) in zip(one, other, strict=True)
+    )
+
+
+@settings(max_examples=150)
+@given(
+    kinds(),
+    st.sampled_from(sorted(AGGREGATORS)),
+    st.sampled_from(EMISSIONS),
+    rows_of,
+    st.data(),
+)
+def test_columns_give_what_records_give(
+    windows: Any, how: str, emit: Any, rows: list[Row], data: st.DataObject
+) -> None:
+    aggregator, result = AGGREGATORS[how]
+    rows = scaled(windows, rows)
+    cuts = cuts_of(data, len(rows))
+    singly = run(windows, emit, rows, cuts, aggregator, "record", result)
+    whole = run(windows, emit, rows, cuts, aggregator, "vector", result)
+    for one, other in zip(singly[0], whole[0], strict=True):
+        assert same(one, other), f"{one}\n{other}"
+    assert singly[1] == whole[1]
+    assert singly[2] >= whole[2]
+
+
+def test_deleted_sessions_of_several_aggregators() -> None:
+    aggregator, result = AGGREGATORS["together"]
+    windows = SessionWindows(milliseconds(1))
+    rows = [("a", 0, 0), ("a", 0, 1), ("a", 0, 2)]
+    singly = run(windows, each_update(), rows, [2], aggregator, "record", result)
+    assert run(windows, each_update(), rows, [2], aggregator, "vector", result) == singly
+
+
+@settings(max_examples=40)
+@given(kinds(), rows_of, st.data())
+def test_finals_do_not_depend_on_the_cut(
+    windows: Any, rows: list[Row], data: st.DataObject
+) -> None:
+    rows = [*scaled(windows, rows), ("end", 0, 10**12)]
+    cuts = cuts_of(data, len(rows))
+    uncut = run(windows, on_close(), rows, (), sum_(INT64), "vector")
+    cut = run(windows, on_close(), rows, cuts, sum_(INT64), "vector")
+    assert list(chain.from_iterable(cut[0])) == uncut[0][0]
+    assert cut[1] == uncut[1]
+
+
+@settings(max_examples=40)
+@given(kinds().filter(lambda kind: not isinstance(kind, SessionWindows)), rows_of)
+def test_each_pair_is_aggregated_or_dropped(windows: Any, rows: list[Row]) -> None:
+    rows = scaled(windows, rows)
+    assigned = sum(len(windows.starts(time)) for _, _, time in rows)
+    batches, dropped, _ = run(windows, once_per_batch(), rows, (), count(), "vector")
+    assert assigned == sum(value for _, value, _ in batches[0]) + dropped.get("late", 0)
+
+
+@pytest.mark.parametrize("path", ["record", "vector"])
+@pytest.mark.parametrize(
+    "windows", [TumblingWindows(milliseconds(9)), SessionWindows(milliseconds(9))]
+)
+def test_a_batch_forwards_the_last_of_each_key_and_window(windows: Any, path: Any) -> None:
+    rows = [("b", 1, 1), ("a", 2, 2), ("b", 3, 3), ("a", 4, 21)]
+    batches, _, _ = run(windows, once_per_batch(), rows, [3], sum_(INT64), path)
+    found = [[(w.key, w.start_ms, value, time) for w, value, time in batch] for batch in batches]
+    last = 18 if isinstance(windows, TumblingWindows) else 21
+    by_start = sorted([("b", 1, 4, 3), ("a", 2, 2, 2)], key=lambda item: item[1])
+    tumbling = [("a", 0, 2, 2), ("b", 0, 4, 3)]
+    expected = tumbling if isinstance(windows, TumblingWindows) else by_start
+    assert found == [expected, [("a", last, 4, 21)]]
+
+
+@pytest.mark.parametrize("emit", EMISSIONS)
+@pytest.mark.parametrize(
+    "windows", [TumblingWindows(milliseconds(9)), SessionWindows(milliseconds(9))]
+)
+@pytest.mark.parametrize("path", ["record", "vector"])
+def test_a_sum_beyond_int64_is_the_same_error(windows: Any, emit: Any, path: Any) -> None:
+    rows = [("k", (1 << 63) - 1, 1), ("k", 1, 2)]
+    for cuts in ([], [1]):
+        with pytest.raises(SerializationError, match="int64"):
+            run(windows, emit, rows, cuts, sum_(INT64), path)
+
+
+@pytest.mark.parametrize("path", ["record", "vector"])
+def test_a_sum_may_leave_int64_on_its_way(path: Any) -> None:
+    rows = [("k", (1 << 63) - 1, 1), ("k", 1, 2), ("k", -1, 3)]
+    windows = TumblingWindows(milliseconds(9))
+    batches, _, _ = run(windows, once_per_batch(), rows, (), sum_(INT64), path)
+    assert [value for _, value, _ in batches[0]] == [(1 << 63) - 1]
+
+
+def test_nan_gives_way_to_numbers() -> None:
+    nan = float("nan")
+    source: Topic[str, float] = Topic("in", TEXT, DOUBLE)
+    for path in ("record", "vector"):
+        driver = aggregation(source, min_(DOUBLE), path)
+        with driver[0]:
+            records = [Record("k", value, 1) for value in (nan, 2.0, nan, 1.0)]
+            driver[0].pipe_batch(source, records)
+            assert [r.value for r in driver[0].read(driver[1])] == [1.0]
+
+
+WINDOWS = TumblingWindows(milliseconds(10))
+
+
+def aggregation(
+    source: Any, aggregator: Any, path: Any, result: Any = None
+) -> tuple[TopologyTestDriver, Any]:
+    builder = TopologyBuilder("t")
+    sink: Any = Topic("out", windowed(TEXT, WINDOWS), result or aggregator.state)
+    store = store_for(WINDOWS, aggregator.state)
+    supplier: Any = windowed_aggregate(WINDOWS, aggregator, store=store, path=path)
+    builder.add_sink(
+        "out", sink, builder.add_processor("w", supplier, builder.add_source("in", source))
+    )
+    return TopologyTestDriver(builder.build()), sink
+
+
+def late_run(path: Any, windows: Any, rows: list[Row], cuts: list[int], emit: Any) -> Any:
+    builder = TopologyBuilder("late")
+    good: list[Any] = []
+    refused: list[Any] = []
+    records: Any = builder.add_source("in", SOURCE)
+    store = store_for(windows, INT64)
+    supplier: Any = windowed_aggregate(windows, count(), store=store, path=path, emit=emit)
+    results, late = split_late(builder, "counts", supplier, records)
+    builder.add_sink("good", to_function(good.append), results)
+    builder.add_sink("refused", to_function(refused.append), late)
+    with TopologyTestDriver(builder.build(), recreate_processors=True) as driver:
+        for begin, end in zip([0, *cuts], [*cuts, len(rows)], strict=True):
+            driver.pipe_batch(
+                SOURCE, [Record(k, v, t, (("h", b"x"),)) for k, v, t in rows[begin:end]]
+            )
+        return good, refused, driver.dropped
+
+
+@settings(max_examples=50)
+@given(kinds(), rows_of, st.sampled_from(EMISSIONS), st.data())
+def test_late_records_go_the_same_way(
+    windows: Any, rows: list[Row], emit: Any, data: st.DataObject
+) -> None:
+    rows = scaled(windows, rows)
+    cuts = cuts_of(data, len(rows))
+    assert late_run("record", windows, rows, cuts, emit) == late_run(
+        "vector", windows, rows, cuts, emit
+    )
+
+
+class Times(Processor[Any, Any, Any, Any]):
+    """Forwards what comes with the present stream time, and each due time of a punctuator."""
+
+    def init(self, context: ProcessorContext[Any, Any]) -> None:
+        super().init(context)
+        context.schedule(timedelta(milliseconds=50), PunctuationType.STREAM_TIME, self.punctuate)
+
+    def process(self, record: Record[Any, Any]) -> None:
+        self.context.forward(Record(str(record.key), self.context.stream_time, record.timestamp))
+
+    def punctuate(self, now: int) -> None:
+        self.context.forward(Record("now", now, now))
+
+
+def below(path: Any, windows: Any, emit: Any, rows: list[Row], cuts: list[int]) -> Any:
+    builder = TopologyBuilder("below")
+    sink: Any = Topic("out", TEXT, INT64)
+    store = store_for(windows, INT64)
+    supplier: Any = windowed_aggregate(windows, count(), store=store, path=path, emit=emit)
+    node: Any = builder.add_processor("w", supplier, builder.add_source("in", SOURCE))
+    builder.add_sink("out", sink, builder.add_processor("times", Times, node))
+    with TopologyTestDriver(builder.build(), recreate_processors=True) as driver:
+        found = []
+        for begin, end in zip([0, *cuts], [*cuts, len(rows)], strict=True):
+            driver.pipe_batch(SOURCE, [Record(k, v, t) for k, v, t in rows[begin:end]])
+            found.append(driver.read(sink))
+        return found
+
+
+@settings(max_examples=50)
+@given(kinds(), rows_of, st.sampled_from(EMISSIONS), st.data())
+def test_processors_below_see_the_same_times(
+    windows: Any, rows: list[Row], emit: Any, data: st.DataObject
+) -> None:
+    rows = scaled(windows, rows)
+    cuts = cuts_of(data, len(rows))
+    assert below("record", windows, emit, rows, cuts) == below("auto", windows, emit, rows, cuts)
+
+
+def test_suppression_below_columns() -> None:
+    outs = []
+    for path in ("record", "vector"):
+        builder = TopologyBuilder("t")
+        sink: Any = Topic("out", windowed(TEXT, WINDOWS), INT64)
+        updates: Any = windowed_aggregate(
+            WINDOWS, count(), store=store_for(WINDOWS, INT64), emit=each_update(), path=path
+        )
+        node: Any = builder.add_processor("w", updates, builder.add_source("in", SOURCE))
+        held = buffer_store("held", key=windowed(TEXT, WINDOWS), value=INT64)
+        finals: Any = suppress(until_window_closes(WINDOWS), store=held)
+        builder.add_sink("out", sink, builder.add_processor("s", finals, node))
+        with TopologyTestDriver(builder.build()) as driver:
+            driver.pipe_batch(SOURCE, [Record("k", 1, time) for time in range(0, 100, 3)])
+            outs.append(driver.read(sink))
+    assert outs[0] == outs[1]
+    assert len(outs[0]) == 9
+
+
+def test_json_is_decoded_as_far_as_a_field() -> None:
+    value: Any = json_serde(dict)
+    source: Any = Topic("in", TEXT, value)
+    how = together(count(), over(field("price", DOUBLE), sum_(DOUBLE)))
+    for path in ("record", "vector"):
+        driver, sink = aggregation(source, how, path)
+        with driver:
+            for price in (1.5, 2, 4):
+                driver.write(source, "k", {"price": price, "other": [1, "x"]}, timestamp=1)
+            driver.run()
+            assert [r.value for r in driver.read(sink)] == [(3, 7.5)]
+
+
+def test_a_count_never_decodes_its_values() -> None:
+    source: Topic[str, int] = Topic("in", TEXT, INT64)
+    driver, sink = aggregation(source, count(), "vector")
+    with driver:
+        driver.write_bytes("in", b"k", b"no int64", timestamp=1)
+        driver.write_bytes("in", b"k", b"neither", timestamp=1)
+        driver.run()
+        assert [r.value for r in driver.read(sink)] == [2]
+
+
+@pytest.mark.parametrize(
+    ("aggregator", "windows"),
+    [
+        (collect(INT64), WINDOWS),
+        (over(abs, sum_(INT64)), WINDOWS),
+        (last(TEXT), WINDOWS),
+        (count(), SlidingWindows(milliseconds(3))),
+    ],
+)
+def test_what_cannot_run_on_columns_says_so(aggregator: Any, windows: Any) -> None:
+    with pytest.raises(TopologyError, match="cannot run on columns"):
+        driver_of(windows, each_update(), aggregator, "vector")
+    driver_of(windows, each_update(), aggregator, "auto")[0].close()
+
+
+@pytest.mark.parametrize("case", ["skip", "mixed", "above"])
+def test_surroundings_that_could_tell_the_paths_apart(case: str) -> None:
+    for path in ("vector", "auto"):
+        builder = TopologyBuilder("t", on_error="skip" if case == "skip" else "fail")
+        sink: Any = Topic("out", windowed(TEXT, WINDOWS), INT64)
+        records: Any = builder.add_source("in", SOURCE)
+        if case == "above":
+            records = builder.merge("merged", records)
+        supplier: Any = windowed_aggregate(
+            WINDOWS, count(), store=store_for(WINDOWS, INT64), path=path
+        )
+        node: Any = builder.add_processor("w", supplier, records)
+        if case == "mixed":
+            node = builder.merge("both", node, records)
+            sink = to_function(print)
+        builder.add_sink("out", sink, node)
+        topology = builder.build()
+        if path == "auto":
+            TopologyTestDriver(topology).close()
+            continue
+        with pytest.raises(TopologyError, match="cannot run on columns"):
+            TopologyTestDriver(topology)
+
+
+def test_columns_beside_records_in_one_group() -> None:
+    outs = []
+    for path in ("record", "vector"):
+        seen: list[Any] = []
+        builder = TopologyBuilder("t")
+        records: Any = builder.add_source("in", SOURCE)
+        supplier: Any = windowed_aggregate(
+            WINDOWS, count(), store=store_for(WINDOWS, INT64), path=path, emit=each_update()
+        )
+        sink: Any = Topic("out", windowed(TEXT, WINDOWS), INT64)
+        builder.add_sink("out", sink, builder.add_processor("w", supplier, records))
+        builder.add_sink("seen", to_function(seen.append), records)
+        with TopologyTestDriver(builder.build()) as driver:
+            driver.pipe_batch(SOURCE, [Record("k", 1, time) for time in (1, 5, 30, 2, 31)])
+            outs.append((driver.read(sink), seen, driver.dropped))
+    assert outs[0] == outs[1]
+    assert outs[0][2] == {"late": 1}

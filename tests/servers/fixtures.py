@@ -1,0 +1,78 @@
+"""Fixtures of the real servers, for any test to ask for by name."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from typing import Protocol
+
+import pytest
+
+from tests.servers.kafka import KafkaBroker
+from tests.servers.s3 import Bucket, S3Server
+
+
+class Broker(Protocol):
+    """What tests may expect of a broker, however it runs."""
+
+    @property
+    def bootstrap(self) -> str:
+        """The address of the plain listener."""
+        ...
+
+    def create_topic(
+        self, name: str, partitions: int = 1, config: Mapping[str, str] | None = None
+    ) -> str:
+        """Create a topic and return its name."""
+        ...
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
+    """A broker process for the whole run, with SASL and SSL listeners too; never stop it."""
+    with KafkaBroker(tmp_path_factory.mktemp("kafka"), sasl=True, ssl=True) as running:
+        yield running
+
+
+@pytest.fixture(scope="session", params=["process", "container"])
+def any_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
+    """The broker process, then one in a container; skipped where Docker does not answer."""
+    with ExitStack() as stack:
+        if request.param == "process":
+            yield request.getfixturevalue("broker")
+        else:
+            container = pytest.importorskip("tests.servers.container", exc_type=ImportError)
+            yield stack.enter_context(container.container_broker())
+
+
+@pytest.fixture(scope="session")
+def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    """An S3 server process for the whole run; never stop it."""
+    with S3Server(tmp_path_factory.mktemp("s3")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def bucket(s3_server: S3Server) -> Bucket:
+    """A bucket of that server for the whole run: take a prefix of it."""
+    return Bucket(s3_server.url, f"tests-{uuid.uuid4().hex[:8]}")
+
+
+@pytest.fixture(scope="session", params=["process", "container"])
+def any_bucket(request: pytest.FixtureRequest) -> Iterator[Bucket]:
+    """That bucket, then one of MinIO in a container; skipped where Docker does not answer."""
+    with ExitStack() as stack:
+        if request.param == "process":
+            yield request.getfixturevalue("bucket")
+        else:
+            container = pytest.importorskip("tests.servers.container", exc_type=ImportError)
+            yield stack.enter_context(container.container_bucket())
+
+
+@pytest.fixture
+def topic_name(request: pytest.FixtureRequest) -> str:
+    """A topic name that no other test has, and that tells which test it is of."""
+    test = re.sub(r"[^A-Za-z0-9_.-]+", "-", request.node.name)[:60]
+    return f"{test}-{uuid.uuid4().hex[:8]}"

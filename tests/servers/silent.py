@@ -1,0 +1,9 @@
+"""A logger for clients whose complaints about a broker not yet there are expected."""
+
+from __future__ import annotations
+
+import logging
+
+SILENT = logging.getLogger("tests.servers.silent")
+SILENT.addHandler(logging.NullHandler())
+SILENT.propagate = False

@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+from kstreams.testing.working_store import WorkingStoreContract
+from kstreams_rocksdb import RocksDB
+
+
+class TestRocksDB(WorkingStoreContract):
+    def backend(self) -> RocksDB:
+        return RocksDB(cache_bytes=8 * 1024 * 1024)
+
+
+class TestRocksDBWithoutComforts(WorkingStoreContract):
+    def backend(self) -> RocksDB:
+        return RocksDB(
+            cache_bytes=0, bloom_bits=0, compression="none", max_runs=2, write_buffer_bytes=65_536
+        )

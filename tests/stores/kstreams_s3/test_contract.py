@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kstreams.testing.object_store import ObjectStoreContract
+from kstreams_s3.store import S3ObjectStore
+from tests.servers.s3 import Bucket
+
+
+@pytest.mark.slow
+class TestS3(ObjectStoreContract):
+    """The suite of every durable storage, on a real server."""
+
+    races = 3  # SeaweedFS lets losers wait for seconds
+
+    @pytest.fixture(autouse=True)
+    def _bucket(self, any_bucket: Bucket) -> None:
+        self.bucket = any_bucket
+
+    def open(self, place: Path) -> S3ObjectStore:
+        return self.bucket.settings("/".join(place.parts[-2:])).open()

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import os
+import pickle
+from typing import Any
+
+import pytest
+
+from kstreams.plugins import load_plugin
+from kstreams_s3 import S3, store
+from kstreams_s3.client import make_client
+
+SECRETS: Any = {
+    "access_key": "public-abc",
+    "secret_key": "hidden-abc",
+    "session_token": "token-abc",
+}
+
+
+@pytest.mark.parametrize(
+    ("url", "bucket", "prefix"),
+    [
+        ("s3://bucket", "bucket", ""),
+        ("s3://bucket/", "bucket", ""),
+        ("s3://bucket/apps", "bucket", "apps/"),
+        ("s3://bucket/apps/counts/", "bucket", "apps/counts/"),
+    ],
+)
+def test_url_names_bucket_and_prefix(url: str, bucket: str, prefix: str) -> None:
+    assert (S3(url).bucket, S3(url).prefix) == (bucket, prefix)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "bucket/x",
+        "https://bucket/x",
+        "s3://",
+        "s3:///x",
+        "s3://b/x?y",
+        "s3://b/a//b",
+        "s3://b/../x",
+    ],
+)
+def test_what_is_no_such_url_is_refused(url: str) -> None:
+    with pytest.raises(ValueError, match=r"s3://bucket/prefix|object name"):
+        S3(url)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"access_key": "a"}, "go together"),
+        ({"secret_key": "hidden"}, "go together"),
+        ({"session_token": "hidden"}, "session_token goes with"),
+        ({"part_bytes": 1024}, "part_bytes=1024"),
+        ({"endpoint_url": "localhost:9000"}, "http://host:port"),
+        ({"endpoint_url": "http://user:hidden@host"}, "must not hold credentials"),
+    ],
+)
+def test_wrong_options_are_refused_without_showing_keys(
+    options: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(ValueError, match=problem) as caught:
+        S3("s3://bucket", **options)
+    assert "hidden" not in str(caught.value)
+
+
+def test_url_with_credentials_is_refused_without_showing_them() -> None:
+    with pytest.raises(ValueError, match="must not hold credentials") as caught:
+        S3("s3://key:hidden@bucket/x")
+    assert "hidden" not in str(caught.value)
+
+
+def test_secrets_show_in_no_text() -> None:
+    settings = S3("s3://bucket/x", **SECRETS)
+    for text in (repr(settings), str(settings), settings.place, repr(settings.open())):
+        assert "abc" not in text
+        assert "bucket" in text
+
+
+def test_settings_and_open_storage_travel_without_their_client() -> None:
+    settings = S3("s3://bucket/x", region="us-east-1", **SECRETS)
+    opened = settings.open()
+    assert opened._client.meta.region_name == "us-east-1"
+    assert pickle.loads(pickle.dumps(settings)) == settings
+    copy = pickle.loads(pickle.dumps(opened))
+    assert copy._settings == settings
+    assert copy._made is None
+
+
+def test_equal_settings_share_what_is_opened_for_them() -> None:
+    assert hash(S3("s3://bucket/x", **SECRETS)) == hash(S3("s3://bucket/x", **SECRETS))
+    assert S3("s3://bucket/x") != S3("s3://bucket/x", **SECRETS)
+
+
+def test_a_fork_makes_a_client_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "make_client", make_client)  # not what the tests share
+    opened = S3("s3://bucket/x", region="us-east-1", **SECRETS).open()
+    before = opened._client
+    assert opened._client is before
+    opened._made = (os.getpid() + 1, before)  # as a child of fork finds it
+    assert opened._client is not before
+
+
+def test_the_plugin_is_found_by_name() -> None:
+    assert load_plugin("kstreams.stores", "s3") is S3

@@ -1,0 +1,82 @@
+"""Both type checkers accept the typed files, and refuse exactly the red lines of the wrong ones."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+TYPED = sorted(HERE.glob("typed_*.py"))
+WRONG = sorted(HERE.glob("wrong_*.py"))
+ERROR_OF_MYPY = re.compile(r"^(?P<file>[^:]+):(?P<line>\d+): error: (?P<text>.*)$")
+
+Errors = dict[tuple[str, int], str]
+
+
+def run(*command: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def mypy(pytestconfig: pytest.Config) -> Errors:
+    cache = pytestconfig.cache.mkdir("mypy")
+    files = [str(path) for path in (*TYPED, *WRONG)]
+    text = run("mypy", "--cache-dir", str(cache), *files)
+    found = (ERROR_OF_MYPY.match(line) for line in text.splitlines())
+    return {
+        (Path(error["file"]).name, int(error["line"])): error["text"] for error in found if error
+    }
+
+
+@pytest.fixture(scope="module")
+def pyright() -> Errors:
+    where = ("--project", str(HERE), "--pythonpath", sys.executable)
+    report = json.loads(run("basedpyright", "--outputjson", *where))
+    assert report["summary"]["filesAnalyzed"] == len(TYPED) + len(WRONG)
+    return {
+        (Path(item["file"]).name, item["range"]["start"]["line"] + 1): item["message"]
+        for item in report["generalDiagnostics"]
+        if item["severity"] == "error"
+    }
+
+
+def red_lines(path: Path) -> set[int]:
+    lines = path.read_text().splitlines()
+    return {number for number, line in enumerate(lines, 1) if line.endswith("# red")}
+
+
+def by_line(errors: Errors, path: Path) -> dict[int, str]:
+    return {line: text for (name, line), text in sorted(errors.items()) if name == path.name}
+
+
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+@pytest.mark.parametrize("path", TYPED, ids=lambda path: path.stem)
+def test_typed_files_are_clean(path: Path, checker: str, request: pytest.FixtureRequest) -> None:
+    assert by_line(request.getfixturevalue(checker), path) == {}
+
+
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+@pytest.mark.parametrize("path", WRONG, ids=lambda path: path.stem)
+def test_exactly_the_red_lines_are_refused(
+    path: Path, checker: str, request: pytest.FixtureRequest
+) -> None:
+    refused = by_line(request.getfixturevalue(checker), path)
+    expected = red_lines(path)
+    extra = {line: text for line, text in refused.items() if line not in expected}
+    assert (extra, sorted(expected - set(refused))) == ({}, [])
+
+
+def test_there_are_red_lines_in_plenty() -> None:
+    assert sum(len(red_lines(path)) for path in WRONG) >= 100

@@ -1,0 +1,101 @@
+"""Every building block infers its types from the parents, lambdas' included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from typing_extensions import assert_type
+
+from kstreams import (
+    Node,
+    Record,
+    Supplier,
+    TopologyBuilder,
+    call_external,
+    filter_,
+    filter_not,
+    flat_map,
+    flat_map_values,
+    map_,
+    map_values,
+    peek,
+    rekey,
+    transform,
+    transform_values,
+)
+from tests.typing.words import DELETABLE, LINES, split
+
+builder = TopologyBuilder("blocks")
+lines = builder.add_source("lines", LINES)
+assert_type(lines, Node[bytes, str])
+
+
+def shout(text: str) -> str:
+    """Name a function, where the others have lambdas."""
+    return text.upper()
+
+
+def is_long(_key: bytes, text: str) -> bool:
+    """Name a predicate."""
+    return len(text) > 80
+
+
+def stamp(record: Record[bytes, str]) -> Iterator[Record[int, str]]:
+    """Use what only a record has."""
+    yield record.with_key(record.timestamp)
+
+
+def ask(record: Record[bytes, str]) -> list[float]:
+    """Stand in for a call outside."""
+    return [float(record.timestamp)]
+
+
+lengths = builder.add_processor("lengths", map_values(len), lines)
+assert_type(lengths, Node[bytes, int])
+assert_type(builder.add_processor("a", map_values(shout), lines), Node[bytes, str])
+assert_type(builder.add_processor("b", map_values(lambda v: v.upper()), lines), Node[bytes, str])
+assert_type(builder.add_processor("c", map_values(lambda v: [v]), lines), Node[bytes, list[str]])
+assert_type(builder.add_processor("d", map_values(len), lines, lines), Node[bytes, int])
+
+pairs = builder.add_processor("pairs", map_(lambda k, v: (v.upper(), k)), lines)
+assert_type(pairs, Node[str, bytes])
+
+assert_type(builder.add_processor("split", flat_map(split), lines), Node[str, None])
+flat = builder.add_processor("flat", flat_map(lambda k, v: [(w, k) for w in v.split()]), lines)
+assert_type(flat, Node[str, bytes])
+
+assert_type(
+    builder.add_processor("parts", flat_map_values(lambda v: v.split()), lines), Node[bytes, str]
+)
+
+assert_type(builder.add_processor("long", filter_(is_long), lines), Node[bytes, str])
+assert_type(
+    builder.add_processor("full", filter_not(lambda k, v: k == b"" or v.isspace()), lines),
+    Node[bytes, str],
+)
+assert_type(builder.add_processor("look2", peek(lambda k, v: (k, v)), lines), Node[bytes, str])
+assert_type(builder.add_processor("by", rekey(lambda k, v: len(v)), lines), Node[int, str])
+assert_type(builder.add_processor("stamp", transform(stamp), lines), Node[int, str])
+assert_type(
+    builder.add_processor("more", transform_values(lambda r: [r.timestamp, len(r.value)]), lines),
+    Node[bytes, int],
+)
+asked = call_external(ask, retries=5, backoff=timedelta(seconds=1), retry_on=(ValueError,))
+assert_type(builder.add_processor("ask", asked, lines), Node[bytes, list[float]])
+assert_type(
+    builder.add_processor("ask2", call_external(lambda r: r.value.encode()), lines),
+    Node[bytes, bytes],
+)
+
+deletable = builder.add_source("deletable", DELETABLE)
+assert_type(deletable, Node[bytes, "str | None"])
+kept = builder.add_processor("kept", map_values(lambda v: 0 if v is None else len(v)), deletable)
+assert_type(kept, Node[bytes, int])
+alive = builder.add_processor("alive", flat_map_values(lambda v: [v] if v else []), deletable)
+assert_type(alive, Node[bytes, str])
+
+named: Supplier[bytes, str, bytes, int] = map_values(len)
+assert_type(builder.add_processor("named", named, lines), Node[bytes, int])
+unnamed = flat_map(split)
+assert_type(builder.add_processor("unnamed", unnamed, lines), Node[str, None])

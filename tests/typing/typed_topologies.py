@@ -1,0 +1,115 @@
+"""Sources, processors, stores, repartition edges, branches and sinks keep types whole."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from typing_extensions import assert_type
+
+from kstreams import (
+    BYTES,
+    INT64,
+    NONE,
+    TEXT,
+    Invalid,
+    Node,
+    PartitionGroup,
+    Record,
+    Topic,
+    Topology,
+    TopologyBuilder,
+    flat_map,
+    to_function,
+    to_stdout,
+    topic_by,
+)
+from kstreams.state.key_value import KeyValueStore
+from kstreams.state.spec import StoreSpec
+from tests.typing.tables import Lengths, Parse
+from tests.typing.words import (
+    COUNTS,
+    DELETABLE,
+    KEYLESS,
+    LINES,
+    RAW,
+    TOTALS,
+    Anything,
+    CountWords,
+    Scaled,
+    Swap,
+    split,
+)
+
+assert_type(LINES, Topic[bytes, str])
+assert_type(DELETABLE, Topic[bytes, "str | None"])
+assert_type(KEYLESS, Topic["bytes | None", str])
+assert_type(RAW, Topic["bytes | None", "bytes | None"])
+assert_type(COUNTS, StoreSpec[KeyValueStore[str, int]])
+
+builder = TopologyBuilder("word-count")
+lines = builder.add_source("lines", LINES)
+words = builder.add_processor("split", flat_map(split), lines)
+words = builder.repartition("by-word", words, key=TEXT, value=NONE)
+assert_type(words, Node[str, None])
+totals = builder.add_processor("count", CountWords, words, stores=[COUNTS])
+assert_type(totals, Node[str, int])
+builder.add_sink("totals", TOTALS, totals)
+builder.add_sink("print", to_stdout(), totals)
+
+
+def consume(record: Record[str, int]) -> None:
+    """Take what leaves the topology."""
+
+
+def choose(record: Record[str, int]) -> str:
+    """Name a topic."""
+    return "many" if record.value > 1 else "few"
+
+
+builder.add_sink("consume", to_function(consume), totals)
+builder.add_sink("choose", topic_by(choose, key=TEXT, value=INT64), totals)
+
+swapped = builder.add_processor("swap", Swap, totals)
+assert_type(swapped, Node[int, str])
+assert_type(builder.add_processor("any", Anything, swapped), Node[str, int])
+assert_type(builder.add_processor("scaled", lambda: Scaled(2.0), totals), Node[str, float])
+assert_type(builder.add_processor("scaled2", partial(Scaled, 2.0), totals), Node[str, float])
+
+lengths = builder.add_processor("lengths", Lengths, lines)
+assert_type(lengths, Node[bytes, int])
+parsed = builder.add_processor("parse", Parse, lines)
+assert_type(parsed, Node[str, int])
+assert_type(builder.merge("all", totals, parsed), Node[str, int])
+
+branches = builder.branch(
+    "size", totals, {"small": lambda k, v: v < 10, "big": lambda k, v: len(k) > 3}, default="rest"
+)
+assert_type(branches, dict[str, Node[str, int]])
+assert_type(builder.mirror("copy", totals, TOTALS), Node[str, int])
+
+
+def check(key: str, value: int) -> str | None:
+    """Refuse negative numbers."""
+    return None if value >= 0 else f"{key} is negative"
+
+
+valid, invalid = builder.validate("check", totals, check)
+assert_type(valid, Node[str, int])
+assert_type(invalid, Node[str, Invalid[int]])
+
+raw = builder.add_source("raw", RAW)
+assert_type(raw, Node["bytes | None", "bytes | None"])
+deletable = builder.add_source("deletable", DELETABLE)
+builder.add_sink("deleted", DELETABLE, deletable)
+
+
+def by_key(record: Record[bytes, str | None]) -> str:
+    """Name a topic of records that may be tombstones."""
+    return record.key.decode()
+
+
+builder.add_sink("tombstones", topic_by(by_key, key=BYTES, value=TEXT, nulls="pass"), deletable)
+
+topology = builder.build()
+assert_type(topology, Topology)
+assert_type(topology.groups, tuple[PartitionGroup, ...])

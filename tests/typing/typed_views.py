@@ -1,0 +1,65 @@
+"""A view offers what its store's kind has, by the definition's types."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from typing_extensions import assert_type
+
+from kstreams import (
+    INT64,
+    TEXT,
+    KeyValueStore,
+    ListStore,
+    Migration,
+    VersionedKeyValueStore,
+    VersionedValue,
+    View,
+    key_value_store,
+    list_store,
+    versioned_key_value_store,
+)
+from kstreams.state.session_store import session_store
+from kstreams.state.timestamped_store import timestamped_store
+from kstreams.state.window_store import window_store
+
+COUNTS = key_value_store("counts", key=TEXT, value=INT64, ttl=timedelta(days=1))
+PRICES = versioned_key_value_store("prices", key=TEXT, value=INT64, retention=timedelta(days=1))
+ITEMS = list_store("items", key=TEXT, value=INT64)
+
+
+def reads() -> None:
+    counts = View("checkpoint", COUNTS)
+    assert_type(counts, View[KeyValueStore[str, int]])
+    assert_type(counts.get("a"), "int | None")
+    assert_type(counts.has("a"), bool)
+    assert_type(list(counts.range("a", "b", reverse=True)), list[tuple[str, int]])
+    assert_type(list(counts.items()), list[tuple[str, int]])
+    assert_type(list(counts.prefix_scan(b"a")), list[tuple[str, int]])
+    stamped = View("checkpoint", timestamped_store("t", key=TEXT, value=INT64))
+    assert_type(stamped.get("a"), "tuple[int, int] | None")
+    assert_type(list(stamped.items()), list[tuple[str, tuple[int, int]]])
+    windows = View("checkpoint", window_store("w", key=TEXT, value=INT64))
+    assert_type(windows.get("a", 0), "int | None")
+    assert_type(list(windows.fetch("a", 0, 1)), list[tuple[int, int]])
+    assert_type(list(windows.fetch_all()), list[tuple[tuple[str, int], int]])
+    sessions = View("checkpoint", session_store("s", key=TEXT, value=INT64))
+    assert_type(list(sessions.fetch("a")), list[tuple[int, int, int]])
+    assert_type(list(sessions.fetch_all()), list[tuple[str, int, int, int]])
+    prices = View("checkpoint", PRICES)
+    assert_type(prices, View[VersionedKeyValueStore[str, int]])
+    assert_type(prices.get("a", 5), "VersionedValue[int] | None")
+    items = View("checkpoint", ITEMS)
+    assert_type(items, View[ListStore[str, int]])
+    assert_type(items.get("a"), tuple[int, ...])
+
+
+def halves(key: str, value: int) -> float:
+    return value / len(key)
+
+
+MIGRATION = Migration(COUNTS, halves)
+assert_type(MIGRATION, Migration[str, int])
+ANY: Migration[Any, Any] = MIGRATION
+LAST: VersionedValue[int] = VersionedValue(1, 2)

@@ -1,0 +1,22 @@
+"""Every line marked red must be refused by both type checkers, and no other line."""
+
+from __future__ import annotations
+
+from kstreams import INT64, TEXT, View, key_value_store
+from kstreams.state.session_store import session_store
+from kstreams.state.window_store import window_store
+
+counts = View("checkpoint", key_value_store("counts", key=TEXT, value=INT64))
+windows = View("checkpoint", window_store("windows", key=TEXT, value=INT64))
+sessions = View("checkpoint", session_store("sessions", key=TEXT, value=INT64))
+
+counts.get(1)  # red
+counts.get("a", 5)  # red
+counts.range(1)  # red
+counts.fetch("a")  # red
+windows.get("a")  # red
+windows.range("a")  # red
+windows.fetch(1)  # red
+sessions.fetch("a", 0, 1)  # red
+sessions.items()  # red
+sessions.has("a")  # red
