@@ -1,0 +1,3 @@
+"""Runnable benchmarks; each prints its units and the machine."""
+
+from __future__ import annotations

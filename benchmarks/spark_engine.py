@@ -1,0 +1,275 @@
+"""What a stage costs on Spark: throughput, an empty micro-batch, memory over a backlog.
+
+    python -m benchmarks.spark_engine                 # throughput and micro-batches
+    python -m benchmarks.spark_engine --backlog       # 20 M records, peak memory of workers
+    python -m benchmarks.spark_engine --records 100000
+
+Topics are embedded, local[*], 4 partitions; start-up and the first batch are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from kstreams import (
+    BYTES,
+    INT64,
+    TEXT,
+    App,
+    BatchProcessor,
+    BatchReport,
+    Embedded,
+    FixedKeyProcessor,
+    ProcessorContext,
+    PunctuationType,
+    Record,
+    Topic,
+    Topology,
+    TopologyBuilder,
+    key_value_store,
+)
+from kstreams.partitioner import partitions_of
+from kstreams.state.working import StateBackend
+from kstreams_rocksdb import RocksDB
+
+PARTITIONS = 4
+KEYS = 100_000
+SEGMENT = 50_000
+COUNTS = key_value_store("counts", key=TEXT, value=INT64)
+
+
+class Nothing(BatchProcessor[bytes, bytes, bytes, bytes]):
+    """Takes tables and does nothing: what the stage itself costs."""
+
+    def process_batch(self, table: pa.Table) -> None:
+        pass
+
+
+class Idle(FixedKeyProcessor[str, int, int]):
+    """Takes records, one call each, and does nothing: `Count`'s stage without its work."""
+
+    def process(self, record: Record[str, int]) -> None:
+        pass
+
+
+class Count(FixedKeyProcessor[str, int, int]):
+    """Running count, one call a record; every update goes out."""
+
+    def init(self, context: ProcessorContext[str, int]) -> None:
+        self.context, self.counts = context, context.store(COUNTS)
+
+    def process(self, record: Record[str, int]) -> None:
+        total = (self.counts.get(record.key) or 0) + 1
+        self.counts.put(record.key, total)
+        self.context.forward(record.with_value(total))
+
+
+class Tick(FixedKeyProcessor[str, int, int]):
+    """Is due at every trigger, and does nothing."""
+
+    def init(self, context: ProcessorContext[str, int]) -> None:
+        every = timedelta(milliseconds=1)
+        context.schedule(every, PunctuationType.WALL_CLOCK_TIME, lambda now: None)
+
+    def process(self, record: Record[str, int]) -> None:
+        pass
+
+
+def nothing() -> Topology:
+    builder = TopologyBuilder("nothing")
+    source = builder.add_source("in", Topic("in", BYTES, BYTES))
+    builder.add_processor("nothing", Nothing, source)
+    return builder.build()
+
+
+def idling() -> Topology:
+    builder = TopologyBuilder("idle")
+    source = builder.add_source("in", Topic("in", TEXT, INT64))
+    builder.add_processor("idle", Idle, source)
+    return builder.build()
+
+
+def counting(sink: bool) -> Topology:
+    builder = TopologyBuilder("count-and-write" if sink else "count")
+    source = builder.add_source("in", Topic("in", TEXT, INT64))
+    counts = builder.add_processor("count", Count, source, stores=[COUNTS])
+    if sink:
+        builder.add_sink("out", Topic("out", TEXT, INT64), counts)
+    return builder.build()
+
+
+def ticking() -> Topology:
+    builder = TopologyBuilder("tick")
+    source = builder.add_source("in", Topic("in", TEXT, INT64))
+    builder.add_processor("tick", Tick, source)
+    return builder.build()
+
+
+def fill(connection: Embedded, records: int) -> None:
+    """Write records of zipf-distributed keys, 5 ms apart."""
+    log, random = connection.log(), np.random.default_rng(7)
+    log.ensure("in", PARTITIONS)
+    for number, start in enumerate(range(0, records, SEGMENT * PARTITIONS)):
+        count = min(SEGMENT * PARTITIONS, records - start)
+        keys = pa.array([f"key-{k % KEYS}" for k in random.zipf(1.3, count).tolist()])
+        times = pa.array(np.arange(start, start + count, dtype=np.int64) * 5 + 1)
+        values = INT64.serialize_many(list(range(start, start + count)))
+        binary = keys.view(pa.binary())
+        targets = partitions_of(binary, PARTITIONS)
+        table = pa.table({"timestamp": times, "key": binary, "value": values})
+        for partition in range(PARTITIONS):
+            part = table.filter(pa.array(targets == partition))
+            if part.num_rows:
+                log.append("in", partition, part, producer="fill", batch=number)
+
+
+class Memory:
+    """Peak resident memory of every Python worker below this process, by polling /proc."""
+
+    def __init__(self) -> None:
+        self.peaks: dict[int, int] = {}
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._poll, daemon=True)
+
+    def __enter__(self) -> Memory:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _poll(self) -> None:
+        while not self._done.wait(0.25):
+            for pid in _workers():
+                try:
+                    status = Path(f"/proc/{pid}/status").read_text()
+                except OSError:
+                    continue
+                high = [line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")]
+                if high:
+                    self.peaks[pid] = max(self.peaks.get(pid, 0), int(high[0]) * 1024)
+
+
+def _workers() -> Iterator[int]:
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            command = (entry / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if b"pyspark.daemon" in command:
+            yield int(entry.name)
+
+
+def drain(
+    topology: Topology,
+    connection: Embedded,
+    home: Path,
+    *,
+    state: StateBackend | None = None,
+    max_records: int = 250_000,
+) -> list[tuple[float, BatchReport]]:
+    """Run to the end; return each batch's report and when it was committed (seconds)."""
+    batches: list[tuple[float, BatchReport]] = []
+    app = App(
+        topology,
+        connection,
+        state=state,
+        checkpoint=home / f"checkpoint-{topology.name}-{time.monotonic_ns()}",
+        max_records_per_batch=max_records,
+        trigger=timedelta(0),
+        on_batch=lambda report: batches.append((time.perf_counter(), report)),
+    )
+    app.run(until="end")
+    return [(when, report) for when, report in batches if report.source_records]
+
+
+def rate(batches: list[tuple[float, BatchReport]]) -> float:
+    """Return records/s from the first batch's commit to the last's."""
+    records = sum(report.source_records for _, report in batches[1:])
+    return records / (batches[-1][0] - batches[0][0])
+
+
+def empty_batches(connection: Embedded, home: Path, seconds: float) -> list[float]:
+    """Return the seconds between the commits of micro-batches without a record."""
+    times: list[float] = []
+    app = App(
+        ticking(),
+        connection,
+        checkpoint=home / f"checkpoint-tick-{time.monotonic_ns()}",
+        trigger=timedelta(0),
+        max_records_per_batch=10_000_000,
+        on_batch=lambda report: times.append(time.perf_counter()),
+    )
+    app.start()
+    time.sleep(seconds)
+    app.close()
+    return sorted(later - earlier for earlier, later in pairwise(times[3:]))
+
+
+def main() -> None:
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser.add_argument("--records", type=int, default=2_000_000)
+    parser.add_argument("--backlog", action="store_true", help="20 M records, memory of workers")
+    parser.add_argument("--json", type=Path, help="where to put the figures")
+    options = parser.parse_args()
+    home = Path(tempfile.mkdtemp(prefix="kstreams-bench-"))
+    connection = Embedded(home / "topics", durable=False)
+    figures: dict[str, object] = {
+        "machine": platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "load before": round(os.getloadavg()[0], 1),
+    }
+    records = 20_000_000 if options.backlog else options.records
+    fill(connection, records)
+    figures["records"] = records
+    if options.backlog:
+        backlog(connection, home, figures)
+    else:
+        throughput(connection, home, figures)
+    for name, value in figures.items():
+        print(f"{name:45} {value:,.2f}" if isinstance(value, float) else f"{name:45} {value}")
+    if options.json:
+        options.json.write_text(json.dumps(figures, indent=1))
+
+
+def throughput(connection: Embedded, home: Path, figures: dict[str, object]) -> None:
+    runs = {
+        "stage doing nothing, by table, records/s": (nothing(), None),
+        "stage doing nothing, per record, records/s": (idling(), None),
+        "count per record, RocksDB, records/s": (counting(sink=False), RocksDB()),
+        "count per record to a sink, RocksDB, records/s": (counting(sink=True), RocksDB()),
+    }
+    for name, (topology, state) in runs.items():
+        figures[name] = rate(drain(topology, connection, home, state=state))
+    gaps = empty_batches(Embedded(connection.root, durable=False), home, 25)
+    figures["empty micro-batch, 4 tasks, median s"] = gaps[len(gaps) // 2]
+
+
+def backlog(connection: Embedded, home: Path, figures: dict[str, object]) -> None:
+    with Memory() as memory:
+        batches = drain(counting(sink=False), connection, home, state=RocksDB())
+    figures["records read"] = sum(report.source_records for _, report in batches)
+    figures["count per record, RocksDB, records/s"] = rate(batches)
+    figures["peak memory of a Python worker, MB"] = max(memory.peaks.values()) / 1e6
+
+
+if __name__ == "__main__":
+    main()
