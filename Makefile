@@ -76,6 +76,11 @@ test-engine: setup ## tests on Spark and on a Kafka broker (ARGS='-m kafka' choo
 	@$(RUN_PYTHON) -m tests.servers.fetch
 	@$(PYTEST) -n $(JOBS) -v --dist worksteal -m 'spark or kafka' $(ARGS)
 
+.PHONY: explore
+explore: setup ## the fast tests in another order and with other examples, until interrupted or red
+	@while $(PYTEST) -n $(JOBS) -m 'not (spark or kafka or slow or kill)' \
+	    --hypothesis-profile=explore --randomly-seed=$$RANDOM $(ARGS); do :; done
+
 .PHONY: demo
 demo: setup ## count words on embedded topics
 	@$(RUN_PYTHON) examples/word_count.py

@@ -1,325 +1,63 @@
-"""What one task does in one process, without Spark: records a second, and its commits.
+"""What the engine does: records a second of one task, of a stage on Spark, and their commits.
 
-    python -m benchmarks.engine                      # a table, best of five rounds
+    python -m benchmarks.engine                      # all but the backlog
     python -m benchmarks.engine --smoke              # a few records, to see that it runs
+    python -m benchmarks.engine count-rocksdb-zipf spark    # some cases
+    python -m benchmarks.engine backlog              # 20 M records, peak memory of workers
     python -m benchmarks.engine --json engine.json   # the figures as JSON too
     python -m benchmarks.engine --profile count-rocksdb-uniform   # where the time goes
 
-Keys are text, values int64. A batch has 50,000 records and its own task, overlay and
-checkout, as on Spark; everything from decoding the batch's columns to the durable delta
-on disk is inside the time. All keys are stored before the clock starts. Beside the wall
-clock stands CPU time of the whole process, which other load on the machine disturbs less.
+Keys are text, values int64.
 """
 
 from __future__ import annotations
 
 import argparse
-import cProfile
-import gc
 import json
-import pstats
-import shutil
 import tempfile
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
+from benchmarks import engine_spark, engine_task
 from benchmarks.machine import machine
-from kstreams import (
-    INT64,
-    TEXT,
-    FixedKeyBatchProcessor,
-    FixedKeyProcessor,
-    Processor,
-    ProcessorContext,
-    Record,
-    Topic,
-    Topology,
-    TopologyBuilder,
-)
-from kstreams.processors.filter import filter_
-from kstreams.processors.map_values import map_values
-from kstreams.state.directory import DirectoryObjectStore
-from kstreams.state.durable import Attempt
-from kstreams.state.key_value import key_value_store
-from kstreams.state.memory import Memory
-from kstreams.state.overlay import Overlay
-from kstreams.state.pointer import Pointer
-from kstreams.state.row_cache import RowCache
-from kstreams.state.task_key import TaskKey, new_attempt
-from kstreams.state.versions import TaskVersions
-from kstreams.state.working import StateBackend
-from kstreams.task.meta import TaskMeta
-from kstreams.task.outputs import TaskOutput
-from kstreams.task.queues import QUEUE_SCHEMA, Queue
-from kstreams.task.task import Task
-from kstreams_rocksdb import RocksDB
 
-KEYS = 100_000
-IN = Topic("in", TEXT, INT64)
-OUT = Topic("out", TEXT, INT64)
-COUNTS = key_value_store("counts", key=TEXT, value=INT64)
-
-
-class AddOne(FixedKeyProcessor[str, int, int]):
-    """The class form of `map_values`."""
-
-    def process(self, record: Record[str, int]) -> None:
-        self.context.forward(record.with_value(record.value + 1))
-
-
-class KeepMost(FixedKeyProcessor[str, int, int]):
-    """The class form of `filter_`."""
-
-    def process(self, record: Record[str, int]) -> None:
-        if record.value % 10:
-            self.context.forward(record)
-
-
-class Count(FixedKeyProcessor[str, int, int]):
-    """Running count of each key, forwarded for each record."""
-
-    def init(self, context: ProcessorContext[str, int]) -> None:
-        super().init(context)
-        self.counts = context.store(COUNTS)
-
-    def process(self, record: Record[str, int]) -> None:
-        total = (self.counts.get(record.key) or 0) + 1
-        self.counts.put(record.key, total)
-        self.context.forward(record.with_value(total))
-
-
-class CountTables(FixedKeyBatchProcessor[str, int, int]):
-    """Count of each key, forwarded once a batch and key."""
-
-    def init(self, context: Any) -> None:
-        super().init(context)
-        self.counts = context.store(COUNTS)
-
-    def process_batch(self, table: pa.Table) -> None:
-        encoded = table.column("key").combine_chunks().dictionary_encode()
-        keys = encoded.dictionary.to_numpy(zero_copy_only=False).tolist()
-        groups = encoded.indices.to_numpy()
-        found = self.counts.get_many(keys)
-        before = np.array([count or 0 for count in found], np.int64)
-        totals = before + np.bincount(groups, minlength=len(keys))
-        self.counts.put_many(keys, totals.tolist())
-        times = np.zeros(len(keys), np.int64)
-        np.maximum.at(times, groups, table.column("timestamp").to_numpy())
-        made = {"key": encoded.dictionary, "value": totals, "timestamp": times}
-        self.context.forward(pa.table(made))
-
-
-def add_one(value: int) -> int:
-    return value + 1
-
-
-def keep_most(_: str, value: int) -> bool:
-    return bool(value % 10)
-
-
-def chain(*suppliers: Callable[[], Processor[Any, Any, Any, Any]]) -> Topology:
-    """Build in -> three nodes -> out."""
-    builder = TopologyBuilder("chain")
-    node: Any = builder.add_source("in", IN)
-    for number, supplier in enumerate(suppliers):
-        node = builder.add_processor(f"node-{number}", supplier, node)
-    builder.add_sink("out", OUT, node)
-    return builder.build()
-
-
-def blocks() -> Topology:
-    """Build in -> map_values -> filter_ -> map_values -> out."""
-    builder = TopologyBuilder("blocks")
-    node = builder.add_source("in", IN)
-    node = builder.add_processor("first", map_values(add_one), node)
-    node = builder.add_processor("second", filter_(keep_most), node)
-    node = builder.add_processor("third", map_values(add_one), node)
-    builder.add_sink("out", OUT, node)
-    return builder.build()
-
-
-def counting(node: Any) -> Topology:
-    """Build in -> count -> out."""
-    builder = TopologyBuilder("counting")
-    source = builder.add_source("in", IN)
-    builder.add_sink("out", OUT, builder.add_processor("count", node, source, stores=[COUNTS]))
-    return builder.build()
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """How much is measured."""
-
-    batch: int = 50_000
-    batches: int = 6
-    rounds: int = 5
-
-
-@dataclass(frozen=True)
-class Figures:
-    """Of one case, the best round."""
-
-    case: str
-    records_per_s: int
-    records_per_cpu_s: int
-    commit_ms: float
-    commit_share: float
-
-
-class Bench:
-    """One topology on one backend, fed with batches of given keys."""
-
-    def __init__(self, topology: Topology, backend: StateBackend | None, home: Path) -> None:
-        self.group = topology.groups[0]
-        self.backend = backend
-        self.home = home
-        self.pointer = Pointer.empty()
-        self.meta = TaskMeta()
-        self.rows = RowCache(64 << 20)
-        self.commit_s = 0.0
-
-    def run(self, queue: Queue) -> TaskOutput:
-        """Run and commit one micro-batch."""
-        if self.backend is None:
-            return self._run(queue, Overlay(Memory().open(self.home / "none", [])))
-        stores = [spec.name for spec in self.group.stores]
-        log = DirectoryObjectStore(self.home / "log")
-        key = TaskKey("bench", self.group.name, 0)
-        versions = TaskVersions(self.backend, self.home / "local", log, key, stores)
-        with versions.checkout(self.pointer, Attempt(new_attempt(), 0)) as checkout:
-            overlay = Overlay(checkout.store, self.rows.take(key, self.pointer.lineage))
-            output = self._run(queue, overlay)
-            begin = time.perf_counter()
-            self.pointer = checkout.commit(overlay.changes(), self.meta.to_json())
-            self.rows.keep(key, self.pointer.lineage, overlay)
-            self.commit_s += time.perf_counter() - begin
-        return output
-
-    def _run(self, queue: Queue, overlay: Overlay) -> TaskOutput:
-        task = Task(self.group, 0, overlay, self.meta)
-        output = task.run([queue], wall_ms=0)
-        task.close()
-        return output
-
-
-def queues(keys: Sequence[np.ndarray[Any, Any]], start: int = 0) -> list[Queue]:
-    """Make a queue of each array of key numbers."""
-    made = []
-    for numbers in keys:
-        count = len(numbers)
-        places = np.arange(start, start + count)
-        names = [f"key-{number:06d}" for number in numbers.tolist()]
-        columns = [
-            pa.array(places),
-            pa.array(places),
-            TEXT.serialize_many(names),
-            INT64.serialize_many(places.tolist()),
-            pa.nulls(count, QUEUE_SCHEMA.field("headers").type),
-        ]
-        made.append(Queue("in", "in", 0, pa.Table.from_arrays(columns, schema=QUEUE_SCHEMA)))
-        start += count
-    return made
-
-
-def drawn(kind: str, sizes: Sizes) -> list[np.ndarray[Any, Any]]:
-    """Draw key numbers: all alike likely, or a few much likelier (Zipf, 1.2)."""
-    random = np.random.default_rng(1)
-    shape = (sizes.batches, sizes.batch)
-    numbers = random.integers(0, KEYS, shape) if kind == "uniform" else random.zipf(1.2, shape)
-    return list(numbers % KEYS)
-
-
-CASES: dict[str, tuple[Callable[[], Topology], StateBackend | None, str]] = {
-    "chain-classes": (partial(chain, AddOne, KeepMost, AddOne), None, "uniform"),
-    "chain-blocks": (blocks, None, "uniform"),
-    **{
-        f"{name}-{backend.name}-{keys}": (partial(counting, node), backend, keys)
-        for name, node in (("count", Count), ("count-tables", CountTables))
-        for backend in (Memory(), RocksDB())
-        for keys in ("uniform", "zipf")
-    },
-}
-
-
-def measured(case: str, sizes: Sizes, home: Path, profile: cProfile.Profile | None) -> Figures:
-    """Run a case some rounds; return the best one's figures."""
-    make, backend, keys = CASES[case]
-    topology = make()
-    every = np.array_split(np.arange(KEYS), 2)
-    first = queues(every)
-    batches = queues(drawn(keys, sizes), KEYS)
-    best: Figures | None = None
-    for number in range(sizes.rounds):
-        bench = Bench(topology, backend, home / f"{case}-{number}")
-        for queue in first if backend is not None else ():
-            bench.run(queue)
-        bench.commit_s = 0.0
-        gc.collect()
-        if profile is not None:
-            profile.enable()
-        wall, cpu = time.perf_counter(), time.process_time()
-        for queue in batches:
-            bench.run(queue)
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        if profile is not None:
-            profile.disable()
-        found = _figures(case, sizes, wall, cpu, bench.commit_s)
-        best = found if best is None or found.records_per_s > best.records_per_s else best
-        shutil.rmtree(bench.home, ignore_errors=True)
-    if best is None:
-        raise SystemExit("--rounds must be 1 or more")
-    return best
-
-
-def _figures(case: str, sizes: Sizes, wall: float, cpu: float, commit: float) -> Figures:
-    records = sizes.batch * sizes.batches
-    return Figures(
-        case,
-        round(records / wall),
-        round(records / cpu),
-        round(1000 * commit / sizes.batches, 1),
-        round(commit / wall, 2),
-    )
+BACKLOG = 20_000_000
 
 
 def main() -> None:
+    known = [*engine_task.CASES, "spark", "backlog"]
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("cases", nargs="*", help=f"some of: {' '.join(CASES)}")
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"some of: {' '.join(known)}")
     parser.add_argument("--smoke", action="store_true", help="a few records, one round")
     parser.add_argument("--json", type=Path, help="where to put the figures")
     parser.add_argument("--home", type=Path, help="where state and log go; a temporary directory")
-    parser.add_argument("--rounds", type=int, default=Sizes.rounds)
+    parser.add_argument("--rounds", type=int, default=engine_task.Sizes.rounds)
+    parser.add_argument("--records", type=int, default=2_000_000, help="of a stage on Spark")
     parser.add_argument("--profile", action="store_true", help="print where the time goes")
     options = parser.parse_args()
-    sizes = Sizes(1_000, 2, 1) if options.smoke else Sizes(rounds=options.rounds)
+    if unknown := sorted(set(options.cases) - set(known)):
+        parser.error(f"no such case: {' '.join(unknown)}; there are: {' '.join(known)}")
+    smoke: bool = options.smoke
+    chosen = options.cases or known[:-1]
+    sizes = engine_task.Sizes(rounds=options.rounds)
+    if smoke:
+        sizes = engine_task.Sizes(batch=1_000, batches=2, rounds=1)
     about = machine()
     print(f"{about['cpu']}, {about['cores']} cores, Python {about['python']}, load {about['load']}")
-    print(f"{sizes.batches} batches of {sizes.batch:,} records, best of {sizes.rounds} rounds\n")
-    print(f"{'':30}{'records/s':>12}{'per CPU s':>12}{'commit ms':>12}{'commit':>9}")
-    figures = []
-    with tempfile.TemporaryDirectory(prefix="kstreams-bench-", dir=options.home) as home:
-        for case in options.cases or CASES:
-            profile = cProfile.Profile(time.process_time) if options.profile else None
-            found = measured(case, sizes, Path(home), profile)
-            figures.append(asdict(found))
-            print(
-                f"{case:30}{found.records_per_s:12,}{found.records_per_cpu_s:12,}"
-                f"{found.commit_ms:12.1f}{found.commit_share:9.0%}",
-                flush=True,
-            )
-            if profile is not None:
-                pstats.Stats(profile).sort_stats("tottime").print_stats(20)
+    figures: dict[str, Any] = {"machine": about}
+    with tempfile.TemporaryDirectory(prefix="kstreams-bench-", dir=options.home) as directory:
+        home = Path(directory)
+        if in_process := [case for case in chosen if case in engine_task.CASES]:
+            figures["task"] = engine_task.run(in_process, sizes, home, profile=options.profile)
+        if "spark" in chosen:
+            records, seconds = (20_000, 8) if smoke else (options.records, 25)
+            figures["spark"] = engine_spark.stages(home, records, seconds)
+        if "backlog" in chosen:
+            figures["backlog"] = engine_spark.backlog(home, 100_000 if smoke else BACKLOG)
     if options.json is not None:
-        options.json.write_text(json.dumps({"machine": about, "figures": figures}, indent=1))
+        options.json.write_text(json.dumps(figures, indent=1))
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchmarks.engine import Bench
+from benchmarks.engine_task import Bench
 from benchmarks.machine import machine
 from kstreams import DOUBLE, INT64, TEXT, Topic, Topology, TopologyBuilder
 from kstreams.aggregators import count, last, max_, mean, sum_, together, variance

@@ -109,16 +109,15 @@ def decode(data: bytes, name: str = "") -> tuple[DeltaHeader, dict[str, list[Any
 def _encode_store(
     store: str, pairs: Sequence[tuple[bytes, bytes | None]]
 ) -> tuple[tuple[int, int, int], tuple[bytes, ...]]:
-    keys = [key for key, _ in pairs]
+    keys, given = zip(*pairs, strict=True) if pairs else ((), ())
     if not all(map(lt, keys, keys[1:])):
         raise ValueError(f"store {store!r}: the keys of a batch's changes must rise, each once")
-    values = [value for _, value in pairs]
-    all_keys = b"".join(keys)
-    all_values = b"".join([value for value in values if value is not None])
+    deleted = [at for at, value in enumerate(given) if value is None] if None in given else []
+    values = [value or b"" for value in given] if deleted else given
+    all_keys, all_values = b"".join(keys), b"".join(values)
     key_lengths = np.fromiter(map(len, keys), _LENGTH, len(keys))
-    value_lengths = np.fromiter(
-        [_DELETED if value is None else len(value) for value in values], _LENGTH, len(values)
-    )
+    value_lengths = np.fromiter(map(len, values), _LENGTH, len(values))
+    value_lengths[deleted] = _DELETED
     sizes = (len(keys), len(all_keys), len(all_values))
     return sizes, (key_lengths.tobytes(), value_lengths.tobytes(), all_keys, all_values)
 

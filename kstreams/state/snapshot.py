@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
 from zlib import crc32
 
 from kstreams.state.durable import Attempt, DurableLog
@@ -16,6 +17,8 @@ CHUNK_BYTES = 16 * 1024 * 1024
 """Size of a chunk's keys and values before compression, about."""
 
 _CUT_MASK = 63
+_BLOCK_PAIRS = 1024
+_PAIR_BYTES = 8
 _PARALLEL_WRITES = 4
 _UNSIGNED = Attempt("", 0)
 
@@ -63,12 +66,19 @@ def _chunks(store: WorkingStore, names: Sequence[str], chunk_bytes: int) -> Iter
     size = 0
     for name in names:
         pairs: list[tuple[bytes, bytes | None]] = []
-        for key, value in store.scan(name, None, None):
-            pairs.append((key, value))
-            size += len(key) + len(value) + 8
-            if size >= chunk_bytes and (size >= 2 * chunk_bytes or not crc32(key) & _CUT_MASK):
-                yield {**chunk, name: pairs}
-                chunk, pairs, size = {}, [], 0
+        scan = store.scan(name, None, None)
+        while block := list(islice(scan, _BLOCK_PAIRS)):
+            block_size = sum(map(len, chain.from_iterable(block))) + _PAIR_BYTES * len(block)
+            if size + block_size < chunk_bytes:
+                pairs += block
+                size += block_size
+                continue
+            for key, value in block:
+                pairs.append((key, value))
+                size += len(key) + len(value) + _PAIR_BYTES
+                if size >= chunk_bytes and (size >= 2 * chunk_bytes or not crc32(key) & _CUT_MASK):
+                    yield {**chunk, name: pairs}
+                    chunk, pairs, size = {}, [], 0
         if pairs:
             chunk[name] = pairs
     if chunk:

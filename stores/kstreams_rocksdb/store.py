@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import starmap
+from operator import itemgetter
 from pathlib import Path
 from weakref import WeakSet
 
@@ -141,9 +144,11 @@ class RocksStore:
 
 
 def _fill(batch: rocksdict.WriteBatch, pairs: Sequence[tuple[bytes, bytes | None]]) -> None:
-    put, delete = batch.put, batch.delete
+    if None not in map(itemgetter(1), pairs):
+        deque(starmap(batch.put, pairs), maxlen=0)  # half the time of a loop
+        return
     for key, value in pairs:
         if value is None:
-            delete(key)
+            batch.delete(key)
         else:
-            put(key, value)
+            batch.put(key, value)

@@ -1,19 +1,10 @@
 """What a stage costs on Spark: throughput, an empty micro-batch, memory over a backlog.
 
-    python -m benchmarks.spark_engine                 # throughput and micro-batches
-    python -m benchmarks.spark_engine --backlog       # 20 M records, peak memory of workers
-    python -m benchmarks.spark_engine --records 100000
-
 Topics are embedded, local[*], 4 partitions; start-up and the first batch are left out.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import platform
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -222,54 +213,43 @@ def empty_batches(connection: Embedded, home: Path, seconds: float) -> list[floa
     return sorted(later - earlier for earlier, later in pairwise(times[3:]))
 
 
-def main() -> None:
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("--records", type=int, default=2_000_000)
-    parser.add_argument("--backlog", action="store_true", help="20 M records, memory of workers")
-    parser.add_argument("--json", type=Path, help="where to put the figures")
-    options = parser.parse_args()
-    home = Path(tempfile.mkdtemp(prefix="kstreams-bench-"))
+def stages(home: Path, records: int, seconds: float) -> dict[str, float]:
+    """Measure stages on some records, and empty micro-batches for some seconds."""
     connection = Embedded(home / "topics", durable=False)
-    figures: dict[str, object] = {
-        "machine": platform.processor() or platform.machine(),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "load before": round(os.getloadavg()[0], 1),
-    }
-    records = 20_000_000 if options.backlog else options.records
     fill(connection, records)
-    figures["records"] = records
-    if options.backlog:
-        backlog(connection, home, figures)
-    else:
-        throughput(connection, home, figures)
-    for name, value in figures.items():
-        print(f"{name:45} {value:,.2f}" if isinstance(value, float) else f"{name:45} {value}")
-    if options.json:
-        options.json.write_text(json.dumps(figures, indent=1))
-
-
-def throughput(connection: Embedded, home: Path, figures: dict[str, object]) -> None:
     runs = {
-        "stage doing nothing, by table, records/s": (nothing(), None),
-        "stage doing nothing, per record, records/s": (idling(), None),
+        "nothing, by table, records/s": (nothing(), None),
+        "nothing, per record, records/s": (idling(), None),
         "count per record, RocksDB, records/s": (counting(sink=False), RocksDB()),
         "count per record to a sink, RocksDB, records/s": (counting(sink=True), RocksDB()),
     }
+    print(f"\na stage on Spark: {records:,} records of embedded topics, 4 partitions\n")
+    figures = {}
     for name, (topology, state) in runs.items():
         figures[name] = rate(drain(topology, connection, home, state=state))
-    gaps = empty_batches(Embedded(connection.root, durable=False), home, 25)
-    figures["empty micro-batch, 4 tasks, median s"] = gaps[len(gaps) // 2]
+        show(name, figures[name])
+    gaps = empty_batches(connection, home, seconds)
+    figures["empty micro-batch, 4 tasks, median ms"] = 1000 * gaps[len(gaps) // 2]
+    show(*list(figures.items())[-1])
+    return figures
 
 
-def backlog(connection: Embedded, home: Path, figures: dict[str, object]) -> None:
+def backlog(home: Path, records: int) -> dict[str, float]:
+    """Run through a backlog while the memory of workers is watched."""
+    connection = Embedded(home / "backlog", durable=False)
+    fill(connection, records)
+    print(f"\na backlog of {records:,} records on Spark\n")
     with Memory() as memory:
         batches = drain(counting(sink=False), connection, home, state=RocksDB())
-    figures["records read"] = sum(report.source_records for _, report in batches)
-    figures["count per record, RocksDB, records/s"] = rate(batches)
-    figures["peak memory of a Python worker, MB"] = max(memory.peaks.values()) / 1e6
+    figures = {
+        "records read": sum(report.source_records for _, report in batches),
+        "count per record, RocksDB, records/s": rate(batches),
+        "peak memory of a Python worker, MB": max(memory.peaks.values()) / 1e6,
+    }
+    for name, value in figures.items():
+        show(name, value)
+    return figures
 
 
-if __name__ == "__main__":
-    main()
+def show(name: str, value: float) -> None:
+    print(f"{name:50}{value:14,.0f}", flush=True)
