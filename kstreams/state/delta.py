@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from itertools import accumulate
-from operator import lt
+from operator import itemgetter, lt
 from typing import Any
 
 import numpy as np
@@ -109,7 +109,7 @@ def decode(data: bytes, name: str = "") -> tuple[DeltaHeader, dict[str, list[Any
 def _encode_store(
     store: str, pairs: Sequence[tuple[bytes, bytes | None]]
 ) -> tuple[tuple[int, int, int], tuple[bytes, ...]]:
-    keys, given = zip(*pairs, strict=True) if pairs else ((), ())
+    keys, given = list(map(itemgetter(0), pairs)), list(map(itemgetter(1), pairs))
     if not all(map(lt, keys, keys[1:])):
         raise ValueError(f"store {store!r}: the keys of a batch's changes must rise, each once")
     deleted = [at for at, value in enumerate(given) if value is None] if None in given else []
