@@ -94,11 +94,14 @@ class Packer:
 
 
 def _queue_table(batch: pa.RecordBatch) -> pa.Table:
-    """Return a batch's columns as a queue has them."""
+    """Return a batch's columns as a queue has them; headers that are all empty are null."""
     names = batch.schema.names
+    given = {name: batch.column(name) for name in names}
+    if "headers" in given and not len(given["headers"].flatten()):
+        del given["headers"]
     columns = [
-        batch.column(field.name).cast(field.type)
-        if field.name in names
+        given[field.name].cast(field.type)
+        if field.name in given
         else pa.nulls(batch.num_rows, field.type)
         for field in QUEUE_SCHEMA
     ]
