@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kstreams.errors import PartitionCountError, Where
 from kstreams.spark.envelope import Envelope
@@ -94,11 +95,12 @@ class Packer:
 
 
 def _queue_table(batch: pa.RecordBatch) -> pa.Table:
-    """Return a batch's columns as a queue has them; headers that are all empty are null."""
-    names = batch.schema.names
-    given = {name: batch.column(name) for name in names}
-    if "headers" in given and not len(given["headers"].flatten()):
-        del given["headers"]
+    """Return a batch's columns as a queue has them: no headers are null."""
+    given = {name: batch.column(name) for name in batch.schema.names}
+    headers = given.pop("headers", None)
+    if headers is not None and len(headers.flatten()):
+        none = pc.equal(pc.list_value_length(headers), 0)
+        given["headers"] = pc.if_else(none, pa.scalar(None, headers.type), headers)
     columns = [
         given[field.name].cast(field.type)
         if field.name in given
