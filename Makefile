@@ -11,6 +11,9 @@ PYTEST := $(RUN_PYTHON) -m pytest
 # Spark binds to the address of the host's name otherwise, which need not be reachable.
 export SPARK_LOCAL_IP ?= 127.0.0.1
 
+# Hundreds of Python processes are started: what they compile is worth keeping.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Two processes: what a small machine has. JOBS=0 runs the tests in one.
 JOBS ?= 2
 
