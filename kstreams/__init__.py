@@ -23,6 +23,7 @@ from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.processors.aggregate import aggregate, reduce
 from kstreams.processors.call_external import call_external
 from kstreams.processors.context import BatchContext, Cancellable, ProcessorContext, PunctuationType
+from kstreams.processors.deduplicate import by_header, by_key, deduplicate
 from kstreams.processors.filter import filter_, filter_not
 from kstreams.processors.flat_map import flat_map
 from kstreams.processors.flat_map_values import flat_map_values
@@ -118,7 +119,10 @@ __all__ = (
     "View",
     "WindowStore",
     "aggregate",
+    "by_header",
+    "by_key",
     "call_external",
+    "deduplicate",
     "filter_",
     "filter_not",
     "flat_map",

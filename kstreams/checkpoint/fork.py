@@ -144,6 +144,7 @@ class _Copier:
         for task, pointer in commit.pointers().items():
             copied = self._copied(pointer, made.task_key(query, task))
             meta = dict(pointer.meta)
+            meta.pop("logs", None)  # the changelogs of the original are not the copy's
             if not offsets:
                 meta.pop("next", None)
             tasks[task] = copied.with_meta(meta).to_json()

@@ -7,27 +7,24 @@ import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 
 from kstreams.checkpoint.changes import Orders, StoreChange, UpgradePlan, plan_upgrade
 from kstreams.checkpoint.checkpoint import Checkpoint, queries_of
+from kstreams.checkpoint.generations import copy_store, next_generation, rewritten
 from kstreams.checkpoint.migration import migrate_store
 from kstreams.checkpoint.positions import positions_after
 from kstreams.errors import CheckpointMismatchError
 from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.state.commits import SEED, Commit
-from kstreams.state.durable import Attempt, DurableLog
+from kstreams.state.durable import DurableLog
 from kstreams.state.objects import ObjectStore
 from kstreams.state.pointer import Pointer
-from kstreams.state.snapshot import write_snapshot
-from kstreams.state.task_key import new_attempt
-from kstreams.state.working import StateBackend, WorkingStore
+from kstreams.state.working import StateBackend
 
 __all__ = ("Upgrade", "upgrade")
 
 _LOG = logging.getLogger("kstreams")
-_ROWS_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True)
@@ -106,7 +103,10 @@ class _Upgrader:
         queries = queries_of(topology)
         moved = [query for query in queries if not self._goes_on(query, queries[query])]
         generations = {q: n for q, n in self._old.generations.items() if q in queries or n}
-        generations |= {q: self._next_generation(q) for q in moved if self._is_used(q)}
+        objects = self._wanted.objects
+        generations |= {
+            q: next_generation(self._old, q, objects) for q in moved if self._is_used(q)
+        }
         made = replace(
             self._old,
             shape=topology.shape(),
@@ -147,17 +147,6 @@ class _Upgrader:
 
     def _is_used(self, query: str) -> bool:
         return query in self._old.queries or query in self._old.generations
-
-    def _next_generation(self, query: str) -> int:
-        """Return a number that no attempt at an upgrade has used, were it killed half-way."""
-        number = self._old.generations.get(query, 0) + 1
-        while (
-            replace(self._old, generations={query: number})
-            .commits(query, self._wanted.objects)
-            .batches()
-        ):
-            number += 1
-        return number
 
     def _seed(self, made: Checkpoint, query: str, groups: Sequence[PartitionGroup]) -> None:
         commits = made.commits(query, self._wanted.objects)
@@ -227,10 +216,14 @@ class _Upgrader:
             log.restore(pointer, source)
             for spec in group.stores:
                 if changes[spec.name].action == "keep" and spec.name in pointer.stores:
-                    _copy(source, target, spec.name)
+                    copy_store(source, target, spec.name)
                 elif changes[spec.name].action == "migrate":
                     migrate_store(self._wanted.orders.migrate[spec.name], spec, source, target)
-            return self._rewritten(log, pointer, target, tuple(sorted(names)))
+            made = rewritten(log, pointer, target, tuple(sorted(names)))
+            logs = pointer.meta.get("logs", {})
+            return made.with_meta(
+                {**made.meta, "logs": {name: logs[name] for name in logs if name in kept}}
+            )
         finally:
             for store in (source, target):
                 if store is not None:
@@ -238,29 +231,3 @@ class _Upgrader:
             for part in ("old", "new"):
                 self._wanted.backend.remove(home / part)
             shutil.rmtree(home, ignore_errors=True)
-
-    def _rewritten(
-        self, log: DurableLog, pointer: Pointer, store: WorkingStore, names: tuple[str, ...]
-    ) -> Pointer:
-        attempt = Attempt(new_attempt(), SEED)
-        digest = sha256(attempt.name.encode()).digest()
-        version = replace(
-            pointer,
-            version=pointer.version + 1,
-            lineage=sha256(bytes.fromhex(pointer.lineage) + digest).hexdigest(),
-            snapshot=(),
-            deltas=(),
-            stores=names,
-        )
-        return write_snapshot(log, version, store, attempt)
-
-
-def _copy(source: WorkingStore, target: WorkingStore, store: str) -> None:
-    rows: list[tuple[bytes, bytes | None]] = []
-    for pair in source.scan(store, None, None):
-        rows.append(pair)
-        if len(rows) >= _ROWS_AT_ONCE:
-            target.write({store: rows})
-            rows = []
-    if rows:
-        target.write({store: rows})

@@ -18,6 +18,7 @@ from kstreams.cli.run import run
 from kstreams.cli.savepoints import fork, savepoint
 from kstreams.cli.state import get, list_stores, scan
 from kstreams.cli.state_export import export
+from kstreams.cli.state_restore import restore
 from kstreams.cli.state_verify import verify
 from kstreams.cli.tail import tail
 from kstreams.cli.topics import create, delete, describe_topic, list_topics
@@ -87,4 +88,5 @@ add_command(_STATE, "export", export)
 add_command(_STATE, "verify", verify)
 add_command(_STATE, "savepoint", savepoint)
 add_command(_STATE, "fork", fork)
+add_command(_STATE, "restore", restore)
 PROGRAM.add_typer(_STATE, name="state")

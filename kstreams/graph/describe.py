@@ -56,7 +56,8 @@ def _group(topology: Topology, group: PartitionGroup) -> Iterator[str]:
         if node.parents:
             yield f"  <-- {_names(node.parents)}"
     for spec in group.stores:
-        yield f"Store: {_name(spec.name)} ({spec.kind}, {_serdes(spec.key, spec.value)})"
+        log = "" if spec.changelog is None else f", changelog: {_name(spec.changelog)}"
+        yield f"Store: {_name(spec.name)} ({spec.kind}, {_serdes(spec.key, spec.value)}{log})"
 
 
 def _children(group: PartitionGroup, node: AnyNode) -> Iterator[str]:

@@ -84,7 +84,12 @@ def draw(topology: Topology) -> Drawing:
         for node in group.processors
         for spec in node.stores
     ]
-    arrows = (*before, *inner, *links, *after)
+    logs = [
+        Arrow(stores[spec.name], topics[spec.changelog], directed=True)
+        for spec in topology.stores
+        if spec.changelog is not None
+    ]
+    arrows = (*before, *inner, *links, *after, *logs)
     return Drawing(topology.name, groups, tuple(outside), arrows)
 
 
@@ -98,7 +103,8 @@ def printable(text: str) -> str:
 def _topics(topology: Topology) -> dict[str, None]:
     read = [node.topic.name for node in topology.sources]
     written = [node.target.name for node in topology.sinks if isinstance(node.target, Topic)]
-    return dict.fromkeys([*read, *written])
+    logs = [spec.changelog for spec in topology.stores if spec.changelog is not None]
+    return dict.fromkeys([*read, *written, *logs])
 
 
 def _boxes(group: PartitionGroup, ids: dict[str, str], stores: dict[str, str]) -> Iterator[Box]:

@@ -21,6 +21,7 @@ from kstreams.graph.nodes import (
 from kstreams.graph.tokens import accepts, show
 from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.serde.base import Serde
+from kstreams.state.changelog.forms import changelog_form
 from kstreams.topic import Topic, TopicChoice
 
 __all__ = ("validated",)
@@ -39,6 +40,7 @@ def validated(name: str, nodes: Mapping[str, AnyNode], problems: tuple[str, ...]
     if cyclic:
         raise _error(name, [f"these nodes form a cycle: {', '.join(cyclic)}"])
     found.extend([*_sources(ordered), *_stores(ordered), *_ends(ordered)])
+    found.extend(_changelogs(ordered))
     found.extend(_types(ordered))
     found.extend(_keys(ordered))
     groups = partition_groups(ordered) if not found else ()
@@ -104,6 +106,31 @@ def _stores(ordered: list[AnyNode]) -> Iterator[str]:
                 )
             if not spec.name or "/" in spec.name or spec.name.startswith("__"):
                 yield f"node {node.name!r}: {spec.name!r} cannot name a store"
+
+
+def _changelogs(ordered: list[AnyNode]) -> Iterator[str]:
+    """Find changelogs that stores cannot have, or that are not theirs alone."""
+    users: dict[str, str] = {}
+    for node in ordered:
+        topic = node.topic if isinstance(node, SourceNode) else getattr(node, "target", None)
+        if isinstance(topic, Topic):
+            users.setdefault(topic.name, f"node {node.name!r}")
+    nodes = [node for node in ordered if isinstance(node, ProcessorNode)]
+    for spec in {spec.name: spec for node in nodes for spec in node.stores}.values():
+        if spec.changelog is None:
+            continue
+        user = users.setdefault(spec.changelog, f"store {spec.name!r}")
+        if user != f"store {spec.name!r}":
+            yield (
+                f"store {spec.name!r} has the changelog {spec.changelog!r}, a topic of {user}: "
+                "give it one of its own"
+            )
+        if not spec.changelog:
+            yield f"store {spec.name!r}: the name of its changelog is empty"
+        try:
+            changelog_form(spec)
+        except TopologyError as exc:
+            yield f"{exc.message}: {exc.hint}"
 
 
 def _ends(ordered: list[AnyNode]) -> Iterator[str]:

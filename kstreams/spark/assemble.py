@@ -24,6 +24,7 @@ from kstreams.graph.nodes import SourceNode
 from kstreams.graph.partitions import group_partitions
 from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.processors.interceptor import Interceptor
+from kstreams.spark.changelogs import open_changelogs
 from kstreams.spark.embedded_feed import EmbeddedFeed
 from kstreams.spark.embedded_io import publish
 from kstreams.spark.feed import Feed
@@ -87,7 +88,11 @@ def assemble(parts: Assembly, report: _Report) -> tuple[Pipeline, ...]:
     if not is_local(session):
         check_shared(session, parts.checkpoint)
         archives = ship(session, parts.packages)
-    built = [_pipeline(parts, checkpoint, groups, counts, archives, report) for groups in pipelines]
+    changelogs = open_changelogs(parts.connection, parts.topology, counts)
+    built = [
+        _pipeline(parts, checkpoint, groups, counts, archives, changelogs, report)
+        for groups in pipelines
+    ]
     try:
         for pipeline in built:
             width = checkpoint.partitions[pipeline.name]
@@ -159,6 +164,7 @@ def _pipeline(
     groups: tuple[PartitionGroup, ...],
     counts: Mapping[str, int],
     archives: tuple[str, ...],
+    changelogs: Mapping[str, tuple[int, ...]],
     report: _Report,
 ) -> Pipeline:
     name = query_name(groups)
@@ -186,6 +192,7 @@ def _pipeline(
             sinks=feed.writer,
             interceptors=parts.interceptors,
             committed=Committed(last.batch, last.tasks) if last else None,
+            changelogs=changelogs,
         )
         for number in range(len(groups))
     )

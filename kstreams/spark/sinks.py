@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from kstreams.graph.topology import PartitionGroup
 from kstreams.partitioner import Murmur2Partitioner, Partitioner
 from kstreams.task.outputs import TaskOutput
+from kstreams.task.own_partition import OwnPartition
 from kstreams.task.queues import Queue
 
 __all__ = ("SinkWriter", "by_partition", "by_topic", "outputs_of")
@@ -45,7 +46,7 @@ class SinkWriter(Protocol):
 def outputs_of(
     output: TaskOutput, group: PartitionGroup
 ) -> Iterator[tuple[str, Partitioner, pa.Table]]:
-    """Yield each sink's and dead-letter topic's name, partitioner and table."""
+    """Yield name, partitioner and table of each sink, dead-letter topic and changelog."""
     partitioners: dict[str, Partitioner] = {
         node.name: found
         for node in group.sinks
@@ -55,6 +56,8 @@ def outputs_of(
         yield name, partitioners[name], table
     for topic, table in output.dead_letters.items():
         yield f"dead-letter:{topic}", Murmur2Partitioner(), table
+    for store, table in output.changelogs.items():
+        yield f"changelog:{store}", OwnPartition(output.partition), table
 
 
 def by_topic(table: pa.Table) -> Iterator[tuple[str, pa.Table]]:

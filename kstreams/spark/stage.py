@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
@@ -89,6 +89,7 @@ class StageSettings:
         interceptors: Around processors.
         archives: Names of the user's packages, as Spark unpacks them.
         committed: See there; None before the first commit.
+        changelogs: By store, where the partitions of its changelog ended at the app's start.
     """
 
     number: int
@@ -103,6 +104,7 @@ class StageSettings:
     sinks: SinkWriter
     interceptors: tuple[Interceptor, ...] = ()
     committed: Committed | None = None
+    changelogs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def group(self) -> PartitionGroup:
@@ -112,6 +114,12 @@ class StageSettings:
     def task_key(self, group: str, partition: int) -> TaskKey:
         """Return the name of a task's state in the durable log."""
         return TaskKey(self.scope, group, partition)
+
+
+    def changelog_ends(self, partition: int) -> dict[str, int]:
+        """Return, by store of the group, where a task's partition of its changelog ended."""
+        names = (spec.name for spec in self.group.stores)
+        return {name: self.changelogs[name][partition] for name in names if name in self.changelogs}
 
 
 class Stage:
@@ -255,12 +263,15 @@ class _StageRun:
                 meta,
                 wall_ms=wall_ms,
                 interceptors=settings.interceptors,
+                changelog_ends=settings.changelog_ends(self._partition),
             )
             output = task.run(queues, wall_ms=wall_ms)
             task.close()
+            changes = overlay.changes()
+            output.changelogs = task.changelogs(changes)
             producer = f"{settings.incarnation}/{self._name}"
             staged = settings.sinks.write(output, group, producer=producer, batch=self._batch)
-            committed = checkout.commit(overlay.changes(), meta.to_json())
+            committed = checkout.commit(changes, meta.to_json())
         rows.keep(key, committed.lineage, overlay)
         text = committed.to_json()
         self._state.update((self._batch, text))

@@ -8,7 +8,7 @@ attempt.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -112,6 +112,14 @@ class Overlay:
         return {
             name: store.changes() for name, store in sorted(self._stores.items()) if store.dirty
         }
+
+    def stored(self, store: str, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return what encoded keys had at the version below the changes."""
+        return self._base.multi_get(store, keys)
+
+    def all_stored(self, store: str) -> Iterator[tuple[bytes, bytes]]:
+        """Yield all encoded pairs of that version, by key."""
+        return self._base.scan(store, None, None)
 
     def committed(self) -> None:
         """Take all changes as stored."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from kstreams.serde.base import Serde
@@ -32,6 +32,10 @@ class StoreSpec(Generic[S]):
 
     Two nodes that are given equal definitions share one store, and so one partition
     group. Made by `key_value_store` and its siblings.
+
+    Attributes:
+        changelog: Topic that gets a record for each key that a batch has changed; None
+            without one.
     """
 
     name: str
@@ -39,6 +43,27 @@ class StoreSpec(Generic[S]):
     key: Serde[Any]
     value: Serde[Any]
     factory: StoreFactory[S]
+    changelog: str | None = None
+
+    def with_changelog(self, topic: str) -> StoreSpec[S]:
+        """Return a definition of the same store that other systems can follow.
+
+        Each batch writes the last value of every key that it has changed, and a null for
+        every key that it has deleted, by the store's own serdes and to the task's own
+        partition. Windows and sessions have Kafka Streams' windowed keys. The app creates
+        the topic, compacted, with one partition a task. A task whose store is not in the
+        topic yet writes all of it with its next batch. Embedded topics get each record
+        once, Kafka at least once.
+
+        Restoring state never needs it; `kstreams state restore` rebuilds a store from it
+        when asked.
+
+        Args:
+            topic: Its name; for this store alone.
+
+        Source: `Materialized#withLoggingEnabled`.
+        """
+        return replace(self, changelog=topic)
 
     def schema(self) -> dict[str, str]:
         """Return what is recorded with the state, to notice a change."""

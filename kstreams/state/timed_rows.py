@@ -11,7 +11,7 @@ from kstreams.serde.base import Serde
 from kstreams.serde.composite import CompositeSerde, read_int64, sortable_int64
 from kstreams.state.overlay import Overlay
 
-__all__ = ("ROW", "WAKE", "TimedRows")
+__all__ = ("ROW", "WAKE", "TimedRows", "row_of")
 
 K = TypeVar("K")
 """Type of the keys."""
@@ -130,6 +130,13 @@ class TimedRows(Generic[K, P]):
     def set_number(self, number: int) -> None:
         """Set the number that is kept beside the rows."""
         self._store.put((), (number,))
+
+
+def row_of(key: bytes, value: bytes | None) -> tuple[bytes, bytes | None] | None:
+    """Return ordered key and payload of an encoded row; None for the other entries."""
+    if key[:1] != ROW:
+        return None
+    return key[1:], None if value is None else value[9:]
 
 
 class _KeySerde(CompositeSerde[Any]):

@@ -12,7 +12,7 @@ from kstreams.serde.composite import CompositeSerde, read_int64, sortable_int64
 from kstreams.state.overlay import Overlay
 from kstreams.state.prefix_free import read_prefix_free, write_prefix_free
 
-__all__ = ("VersionedRows",)
+__all__ = ("VersionedRows", "key_of_version", "latest_row", "read_version")
 
 K = TypeVar("K")
 """Type of the keys."""
@@ -127,6 +127,23 @@ class VersionedRows(Generic[K, V]):
                     self._store.put((key,), None)
             else:
                 self._store.put((key, start), None)
+
+
+def key_of_version(row: bytes) -> bytes | None:
+    """Return the ordered key of a row that holds a version; None for the other entries."""
+    return read_prefix_free(row, 1)[0] if row[:1] in (_LATEST, _OLD) else None
+
+
+def latest_row(key: bytes) -> bytes:
+    """Return the row of the latest version of an ordered key."""
+    return _LATEST + write_prefix_free(key)
+
+
+def read_version(data: bytes) -> tuple[int, bytes | None]:
+    """Return start and encoded value of what such a row holds."""
+    place = 9 if data[:1] == _OLD else 1
+    part = data[place + 8 :]
+    return read_int64(data, place), part[1:] if part else None
 
 
 class _KeySerde(CompositeSerde[Any]):

@@ -16,6 +16,7 @@ from kstreams.state.versioned_rows import VersionedRows
 __all__ = (
     "LATEST",
     "NOT_PUT",
+    "VersionedFactory",
     "VersionedKeyValueStore",
     "VersionedValue",
     "versioned_key_value_store",
@@ -91,6 +92,13 @@ class VersionedKeyValueStore(Generic[K, V]):
         valid_to = self._put(key, value, timestamp_ms)
         self._rows.drop_ended(observed - self._retention_ms, _DROPPED_A_PUT)
         return valid_to
+
+    def rebuild(self, key: K, value: V | None, timestamp_ms: int) -> None:
+        """Set a version as `put` does, however old it is: keys come in any order of time."""
+        observed = self._rows.observed()
+        if observed is None or timestamp_ms > observed:
+            self._rows.set_observed(timestamp_ms)
+        self._put(key, value, timestamp_ms)
 
     def delete(self, key: K, timestamp_ms: int) -> VersionedValue[V] | None:
         """Say that a key has no value from a time on; return what held then."""

@@ -22,17 +22,26 @@ class TaskMeta:
         stream_time: Highest timestamp seen, ms since the epoch; `NO_TIME` before any.
         next_offsets: By `topic/partition`, the first offset not processed yet.
         due: By punctuator, when it fires next (ms), or `CANCELLED`.
+        changelogs: By store, the topic that has all of it, and the offset from which on.
     """
 
     stream_time: int = NO_TIME
     next_offsets: dict[str, int] = field(default_factory=dict)
     due: dict[str, int] = field(default_factory=dict)
+    changelogs: dict[str, tuple[str, int]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data for JSON, a copy."""
-        return {"time": self.stream_time, "next": dict(self.next_offsets), "due": dict(self.due)}
+        found: dict[str, Any] = {
+            "time": self.stream_time,
+            "next": dict(self.next_offsets),
+            "due": dict(self.due),
+        }
+        return {**found, "logs": dict(self.changelogs)} if self.changelogs else found
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> TaskMeta:
         """Read what `to_json` returned; an empty dict is a fresh task."""
-        return cls(data.get("time", NO_TIME), dict(data.get("next", {})), dict(data.get("due", {})))
+        logs = {store: (topic, offset) for store, (topic, offset) in data.get("logs", {}).items()}
+        time = data.get("time", NO_TIME)
+        return cls(time, dict(data.get("next", {})), dict(data.get("due", {})), logs)

@@ -33,6 +33,8 @@ class TaskOutput:
         lines: What `to_stdout` sinks print, and how many lines were left out.
         records_in: How many records entered.
         dropped: Count of dropped records by reason.
+        changelogs: By store, a table of its changelog's records, for the partition.
+        partition: The task's own.
         next_wall_due: When a wall-clock punctuator is due next, ms; None without any.
     """
 
@@ -42,4 +44,6 @@ class TaskOutput:
     lines: list[str] = field(default_factory=list)
     records_in: int = 0
     dropped: dict[str, int] = field(default_factory=dict)
+    changelogs: dict[str, pa.Table] = field(default_factory=dict)
+    partition: int = 0
     next_wall_due: int | None = None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
 
 from kstreams.errors import KStreamsError
 from kstreams.graph.nodes import SourceNode
@@ -10,7 +12,9 @@ from kstreams.graph.topology import PartitionGroup
 from kstreams.processors.context import TaskId
 from kstreams.processors.interceptor import Interceptor
 from kstreams.state.overlay import Overlay
+from kstreams.state.working import Changes
 from kstreams.task.buffer import BatchBuffer
+from kstreams.task.changelogs import Changelogs
 from kstreams.task.contexts import TaskServices
 from kstreams.task.cursor import Cursor
 from kstreams.task.decoding import Entry, without_nulls
@@ -49,6 +53,8 @@ class Task:
         meta: Stream time, positions and schedules; changed in place.
         wall_ms: Recorded wall time of the first batch, ms since the epoch.
         interceptors: Wrapped around every record processor's `process`.
+        changelog_ends: By store, where the task's partition of its changelog ended when the
+            app was started; 0 by default.
 
     Raises:
         ProcessingError: A supplier or an `init` raised; names the node.
@@ -63,6 +69,7 @@ class Task:
         *,
         wall_ms: int = 0,
         interceptors: Sequence[Interceptor] = (),
+        changelog_ends: Mapping[str, int] | None = None,
     ) -> None:
         self.group = group
         self.id = TaskId(group.name, partition)
@@ -71,6 +78,7 @@ class Task:
         entries: tuple[Entry, ...] = (*group.sources, *group.entries)
         self._entries = {node.name: node for node in entries}
         overlay.times = self._cursor
+        self._changelogs = Changelogs(group.stores, overlay, meta, changelog_ends or {})
         self._policies = Policies(self._entries, self._cursor)
         self._services = TaskServices(self.id, overlay, meta, self._cursor)
         try:
@@ -124,6 +132,20 @@ class Task:
         self._release_held()
         self.meta.stream_time = self._cursor.stream_time
         return self._output(sum(queue.table.num_rows for queue in fresh))
+
+    def changelogs(self, changes: Changes) -> dict[str, pa.Table]:
+        """Return what the last batch adds to changelogs, by store; part of its output.
+
+        Args:
+            changes: What the overlay has changed, processors closed and all.
+
+        Raises:
+            SerdeError: A row is not what its store's serdes write.
+        """
+        try:
+            return self._changelogs.tables(changes, self._cursor.wall_time)
+        except KStreamsError as exc:
+            raise self._here(exc) from exc.__cause__
 
     def close(self) -> None:
         """Close the processors.
@@ -221,5 +243,6 @@ class Task:
             lines=[line for lines in self._wiring.lines.values() for line in lines.drain()],
             records_in=records_in,
             dropped=dict(self._cursor.dropped),
+            partition=self.id.partition,
             next_wall_due=None if due == NEVER else due,
         )

@@ -21,6 +21,7 @@ from kstreams.state.overlay import Overlay
 from kstreams.state.spec import StoreSpec
 from kstreams.state.working import StateBackend, WorkingStore
 from kstreams.task.meta import TaskMeta
+from kstreams.task.own_partition import OwnPartition
 from kstreams.task.queues import Queue
 from kstreams.task.routing import route
 from kstreams.task.task import Task
@@ -95,6 +96,10 @@ class TopologyTestDriver:
             self._home = Path(self._temporary.name)
         counts = {name: self._topics.count(name) for name in self._sources}
         self._counts = group_partitions(topology, counts)
+        for group in topology.groups:
+            for spec in group.stores:
+                if spec.changelog is not None:
+                    self._topics.create(spec.changelog, self._counts[group.name])
         self._tasks = {
             group.name: [self._task(group, number) for number in range(self._counts[group.name])]
             for group in topology.groups
@@ -342,6 +347,8 @@ class TopologyTestDriver:
                 self._topics.append_table(table, node.target.partitioner)
         for table in output.dead_letters.values():
             self._topics.append_table(table, Murmur2Partitioner())
+        for table in output.changelogs.values():
+            self._topics.append_table(table, OwnPartition(task.partition))
 
 
 def _decoded(serde: Any, data: bytes | None) -> Any:  # noqa: ANN401  # erased types

@@ -63,6 +63,7 @@ class DriverTask:
             self._task = self._make(self._overlay, self.meta, wall_ms)
         self.output = self._task.run(queues, wall_ms=wall_ms)
         self._changes = self._overlay.changes()
+        self.output.changelogs = self._task.changelogs(self._changes)
         if close:
             self._close()
 

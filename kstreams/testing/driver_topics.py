@@ -45,6 +45,10 @@ class DriverTopics:
             return self._partitions
         return self._partitions.get(topic, 1)
 
+    def create(self, topic: str, partitions: int) -> None:
+        """Make a topic with so many partitions, whatever is said of others."""
+        self._logs[topic] = [[] for _ in range(partitions)]
+
     def append(
         self, topic: str, row: Row, partitioner: Partitioner, partition: int | None = None
     ) -> None:

@@ -8,11 +8,16 @@ from datetime import timedelta
 from typing_extensions import assert_type
 
 from kstreams import (
+    BYTES,
+    TEXT,
     Node,
     Record,
     Supplier,
     TopologyBuilder,
+    by_header,
+    by_key,
     call_external,
+    deduplicate,
     filter_,
     filter_not,
     flat_map,
@@ -99,3 +104,20 @@ named: Supplier[bytes, str, bytes, int] = map_values(len)
 assert_type(builder.add_processor("named", named, lines), Node[bytes, int])
 unnamed = flat_map(split)
 assert_type(builder.add_processor("unnamed", unnamed, lines), Node[str, None])
+
+day = timedelta(days=1)
+keyed = deduplicate(by_key, id=BYTES, within=day, store="keyed")
+assert_type(builder.add_processor("dd-key", keyed, lines), Node[bytes, str])
+headed = builder.add_processor(
+    "dd-header", deduplicate(by_header("id"), id=BYTES, within=day, store="headed"), lines
+)
+assert_type(headed, Node[bytes, str])
+
+
+def first_word(record: Record[bytes, str]) -> str | None:
+    """Find an id in a value; some have none."""
+    return next(iter(record.value.split()), None)
+
+
+worded = deduplicate(first_word, id=TEXT, within=day, store="worded")
+assert_type(builder.add_processor("dd-word", worded, lines), Node[bytes, str])

@@ -1,0 +1,276 @@
+"""Rebuild stores of a stopped app from their changelog topics."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.generations import copy_store, next_generation, rewritten
+from kstreams.checkpoint.positions import positions_after
+from kstreams.connection import Connection, RawRecord, TopicReader
+from kstreams.errors import CheckpointMismatchError, ExecutionError, SerdeError, StateCorruptError
+from kstreams.graph.topology import Topology
+from kstreams.state.changelog.form import Entry
+from kstreams.state.changelog.forms import changelog_form
+from kstreams.state.commits import SEED, Commit
+from kstreams.state.durable import DurableLog
+from kstreams.state.objects import ObjectStore
+from kstreams.state.overlay import Overlay
+from kstreams.state.pointer import Pointer
+from kstreams.state.spec import StoreSpec
+from kstreams.state.working import StateBackend, WorkingStore
+
+__all__ = ("ChangelogRestore", "Rebuilt")
+
+_ROWS_AT_ONCE = 10_000
+_ID_HEADER = "kstreams-id"
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """How far the rebuilding of one task's part of a store is.
+
+    Attributes:
+        store: Its name.
+        partition: The task's.
+        records: How many were read so far.
+        done: Whether these are all.
+    """
+
+    store: str
+    partition: int
+    records: int
+    done: bool
+
+
+@dataclass(frozen=True)
+class ChangelogRestore:
+    """Rebuilds stores from what their changelogs hold, up to the last committed batch.
+
+    The queries that have the stores begin a new generation, on the offsets, times and
+    other stores of their last commit; nothing is changed before the last step, which is
+    one rename. What a store held, damaged or not, is not looked at; nor are objects of
+    stores beside it, if all of a group are rebuilt. To be run under the app's lock, with
+    what the last commits have left unpublished published.
+
+    Attributes:
+        checkpoint: The app's.
+        topology: Its topology: the definitions of the stores.
+        connection: Where the changelogs are.
+        backend: Kind of the working copies.
+        objects: The app's durable log.
+        run: Id of this run.
+    """
+
+    checkpoint: Checkpoint
+    topology: Topology
+    connection: Connection
+    backend: StateBackend
+    objects: ObjectStore
+    run: str
+
+    def stores(self, names: Collection[str] = ()) -> tuple[StoreSpec[Any], ...]:
+        """Return the definitions of stores that can be rebuilt: those named, or all.
+
+        Raises:
+            CheckpointMismatchError: There is no such store, or it is another one in the
+                checkpoint, or it has no changelog.
+        """
+        known = {spec.name: spec for spec in self.topology.stores}
+        stored = self.checkpoint.stores()
+        wanted = names or sorted(name for name, spec in known.items() if spec.changelog)
+        for name in wanted:
+            if name not in known or name not in stored or known[name].changelog is None:
+                listed = ", ".join(repr(s.name) for s in known.values() if s.changelog) or "none"
+                raise CheckpointMismatchError(
+                    f"app {self.checkpoint.app!r} has no store {name!r} with a changelog; "
+                    f"with one: {listed}",
+                    hint="define it with_changelog(topic), and let the app run first",
+                )
+            if dict(stored[name][1]) != known[name].schema():
+                raise CheckpointMismatchError(
+                    f"store {name!r} is {dict(stored[name][1])}, not {known[name].schema()}",
+                    hint="name the topology that the app ran last",
+                )
+        if not wanted:
+            raise CheckpointMismatchError(
+                f"no store of topology {self.topology.name!r} has a changelog",
+                hint="define it with_changelog(topic), and let the app run first",
+            )
+        return tuple(known[name] for name in wanted)
+
+    def run_all(
+        self, stores: Sequence[StoreSpec[Any]], progress: Callable[[Rebuilt], None]
+    ) -> Checkpoint:
+        """Rebuild stores and make them count; return the new checkpoint.
+
+        Args:
+            stores: As `stores` returned them.
+            progress: Called every few thousand records, and at the end of each task.
+
+        Raises:
+            ExecutionError: A changelog does not hold all of its store, or the app has
+                committed nothing.
+            StateCorruptError: A store beside them cannot be read.
+        """
+        groups: dict[str, list[StoreSpec[Any]]] = {}
+        for spec in stores:
+            groups.setdefault(self.checkpoint.stores()[spec.name][0], []).append(spec)
+        queries = dict.fromkeys(self.checkpoint.query_of_group(group) for group in groups)
+        numbers = {q: next_generation(self.checkpoint, q, self.objects) for q in queries}
+        made = replace(
+            self.checkpoint, generations={**self.checkpoint.generations, **numbers}
+        )
+        with closing(self.connection.reader()) as reader:
+            for query in queries:
+                seed = self._seed(made, query, groups, reader, progress)
+                made.commits(query, self.objects).append(seed)
+        made.save()
+        return made
+
+    def _seed(
+        self,
+        made: Checkpoint,
+        query: str,
+        groups: Mapping[str, Sequence[StoreSpec[Any]]],
+        reader: TopicReader,
+        progress: Callable[[Rebuilt], None],
+    ) -> Commit:
+        last = self.checkpoint.commits(query, self.objects).last()
+        if last is None:
+            raise ExecutionError(
+                f"query {query!r} of app {made.app!r} has committed nothing",
+                hint="without its offsets a store is of no use: run the app from the start",
+            )
+        tasks = dict(last.tasks)
+        for task, pointer in last.pointers().items():
+            group, _, partition = task.rpartition("/")
+            if group in groups:
+                work = _Task(self, query, task, int(partition), pointer, last.batch)
+                tasks[task] = work.rebuilt(groups[group], reader, progress).to_json()
+        return Commit(
+            SEED,
+            self.run,
+            last.wall_ms,
+            tasks,
+            positions=positions_after(last),
+            fingerprint=last.fingerprint,
+        )
+
+
+@dataclass(frozen=True)
+class _Task:
+    """One task's part."""
+
+    job: ChangelogRestore
+    query: str
+    name: str
+    partition: int
+    pointer: Pointer
+    batch: int
+
+    def rebuilt(
+        self,
+        stores: Sequence[StoreSpec[Any]],
+        reader: TopicReader,
+        progress: Callable[[Rebuilt], None],
+    ) -> Pointer:
+        """Return the pointer to the task's state with stores made anew."""
+        starts = {spec.name: self._start(spec) for spec in stores}
+        log = DurableLog(self.job.objects, self.job.checkpoint.task_key(self.query, self.name))
+        names = tuple(sorted({*self.pointer.stores, *starts}))
+        backend = self.job.backend
+        home = Path(tempfile.mkdtemp(prefix="kstreams-restore-"))
+        try:
+            with closing(backend.open(home / "new", names)) as target:
+                self._copy_others(log, target, home / "old", set(starts))
+                for spec in stores:
+                    start = starts[spec.name]
+                    if start is not None:
+                        self._fill(spec, target, reader, start, progress)
+                return rewritten(log, self.pointer, target, names)
+        finally:
+            for part in ("old", "new"):
+                backend.remove(home / part)
+            shutil.rmtree(home, ignore_errors=True)
+
+    def _start(self, spec: StoreSpec[Any]) -> int | None:
+        """Return where a store's records begin; None when it was never written to."""
+        topic, start = self.pointer.meta.get("logs", {}).get(spec.name, (None, 0))
+        if topic == spec.changelog:
+            return int(start)
+        if spec.name not in self.pointer.stores:
+            return None
+        raise ExecutionError(
+            f"changelog {spec.changelog!r} has not all of store {spec.name!r}: partition "
+            f"{self.partition} has not been written whole",
+            hint="a task does that with its first batch with the changelog; nothing was changed",
+        ).at(store=spec.name, partition=self.partition)
+
+    def _copy_others(
+        self, log: DurableLog, target: WorkingStore, home: Path, rebuilt: Collection[str]
+    ) -> None:
+        others = [name for name in self.pointer.stores if name not in rebuilt]
+        if not others:
+            return
+        with closing(self.job.backend.open(home, self.pointer.stores)) as source:
+            try:
+                log.restore(self.pointer, source)
+            except StateCorruptError as exc:
+                listed = ", ".join(map(repr, others))
+                exc.hint = f"stores {listed} of the same task have to be rebuilt too, or reset"
+                raise
+            for name in others:
+                copy_store(source, target, name)
+
+    def _fill(
+        self,
+        spec: StoreSpec[Any],
+        target: WorkingStore,
+        reader: TopicReader,
+        start: int,
+        progress: Callable[[Rebuilt], None],
+    ) -> None:
+        form, overlay = changelog_form(spec), Overlay(target)
+        live = spec.factory(spec, overlay)
+        count = 0
+        for record in self._records(str(spec.changelog), reader, start):
+            try:
+                form.put(live, Entry(record.key or b"", record.value, record.timestamp))
+            except SerdeError as exc:
+                raise exc.at(
+                    store=spec.name,
+                    topic=record.topic,
+                    partition=record.partition,
+                    offset=record.offset,
+                )
+            count += 1
+            if count % _ROWS_AT_ONCE == 0:
+                target.write(overlay.changes())
+                overlay.forget()
+                progress(Rebuilt(spec.name, self.partition, count, done=False))
+        target.write(overlay.changes())
+        progress(Rebuilt(spec.name, self.partition, count, done=True))
+
+    def _records(self, topic: str, reader: TopicReader, start: int) -> Iterator[RawRecord]:
+        with closing(self.job.connection.admin()) as admin:
+            end = admin.end_offsets(topic)[self.partition]
+        life = self.job.checkpoint.life(self.query)
+        for record in reader.read(topic, self.partition, start, end):
+            if not _is_beyond(record, life, self.batch):
+                yield record
+
+
+def _is_beyond(record: RawRecord, life: str, batch: int) -> bool:
+    """Tell whether a batch wrote a record and was not committed: Kafka shows it all the same."""
+    for name, value in record.headers:
+        if name == _ID_HEADER and value is not None:
+            own, *_, number, _ = value.decode().split("/")
+            return own == life and int(number) > batch
+    return False

@@ -1,0 +1,63 @@
+"""A query's next generation: what it begins with when its state was written anew."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from hashlib import sha256
+
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.state.commits import SEED
+from kstreams.state.durable import Attempt, DurableLog
+from kstreams.state.objects import ObjectStore
+from kstreams.state.pointer import Pointer
+from kstreams.state.snapshot import write_snapshot
+from kstreams.state.task_key import new_attempt
+from kstreams.state.working import WorkingStore
+
+__all__ = ("copy_store", "next_generation", "rewritten")
+
+_ROWS_AT_ONCE = 10_000
+
+
+def next_generation(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> int:
+    """Return a number that no attempt at a generation has used, were it killed half-way."""
+    number = checkpoint.generations.get(query, 0) + 1
+    while replace(checkpoint, generations={query: number}).commits(query, objects).batches():
+        number += 1
+    return number
+
+
+def rewritten(
+    log: DurableLog, pointer: Pointer, store: WorkingStore, names: tuple[str, ...]
+) -> Pointer:
+    """Write a task's state anew; return the version behind the pointer's that it is.
+
+    Args:
+        log: The task's durable log.
+        pointer: What the state was; its task data stay.
+        store: What it is.
+        names: The stores that it has, sorted.
+    """
+    attempt = Attempt(new_attempt(), SEED)
+    digest = sha256(attempt.name.encode()).digest()
+    version = replace(
+        pointer,
+        version=pointer.version + 1,
+        lineage=sha256(bytes.fromhex(pointer.lineage) + digest).hexdigest(),
+        snapshot=(),
+        deltas=(),
+        stores=names,
+    )
+    return write_snapshot(log, version, store, attempt)
+
+
+def copy_store(source: WorkingStore, target: WorkingStore, store: str) -> None:
+    """Copy all rows of a store into an empty one."""
+    rows: list[tuple[bytes, bytes | None]] = []
+    for pair in source.scan(store, None, None):
+        rows.append(pair)
+        if len(rows) >= _ROWS_AT_ONCE:
+            target.write({store: rows})
+            rows = []
+    if rows:
+        target.write({store: rows})

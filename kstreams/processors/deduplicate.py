@@ -1,0 +1,147 @@
+"""Forward each record once, however often it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+from kstreams.clock import to_ms
+from kstreams.errors import TopologyError
+from kstreams.processors.bound import Bound
+from kstreams.processors.context import ProcessorContext
+from kstreams.record import Record
+from kstreams.serde.base import Serde
+from kstreams.serde.numbers import INT64
+from kstreams.state.key_value import KeyValueStore, key_value_store
+from kstreams.state.spec import StoreSpec
+
+__all__ = ("Late", "by_header", "by_key", "deduplicate")
+
+K = TypeVar("K")
+"""Type of the keys."""
+V = TypeVar("V")
+"""Type of the values."""
+I = TypeVar("I", bound=Hashable)  # noqa: E741  # an id
+"""Type of the ids."""
+
+Late = Literal["forward", "drop"]
+"""What becomes of a record that is too late for telling whether it came before."""
+
+
+@dataclass(frozen=True)
+class DeduplicateSupplier(Generic[K, V]):
+    """Makes the processors of `deduplicate`, and brings their store."""
+
+    by: Callable[[Record[K, V]], Any]
+    within_ms: int
+    late: Late
+    store: StoreSpec[KeyValueStore[Any, int]]
+
+    def __call__(self) -> Bound[K, V, K, V]:
+        """Return a new processor."""
+        return _Deduplicate(self)
+
+    @property
+    def stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the store: the time of each id that was forwarded."""
+        return (self.store,)
+
+
+def deduplicate(
+    by: Callable[[Record[K, V]], I | None],
+    *,
+    id: Serde[I],  # noqa: A002  # its best name
+    within: timedelta,
+    store: str,
+    late: Late = "forward",
+) -> DeduplicateSupplier[K, V]:
+    """Forward a record unless one of the same id was forwarded whose time is near.
+
+    Near is a time at most `within` before or after, by the records' timestamps. The first
+    that comes is forwarded, whichever is older; a duplicate is counted as dropped, with the
+    reason `duplicate`, and does not make its id be remembered for longer. Ids are forgotten
+    when stream time is twice `within` beyond them.
+
+    A record that is more than `within` behind stream time is late: its id may have been
+    forgotten. It is dropped if it is a duplicate of what is remembered; else `late` decides.
+    A record without an id is forwarded: it is like no other.
+
+    Ids are compared within a task: records of equal ids need equal keys, or to be
+    repartitioned first. Made for the seam of a fork onto another cluster: with it in the
+    original's topology, the fork remembers what the original has had, and may begin to read
+    somewhat too early.
+
+    Args:
+        by: Returns a record's id: `by_key`, `by_header("name")` or a function of one's own.
+        id: Serde of the ids.
+        within: How far apart duplicates may be; the memory needed grows with it.
+        store: Name of the store, unique in the topology.
+        late: What becomes of late records: `forward`, so that nothing is lost; or `drop`,
+            counted as `late`, so that nothing comes twice.
+
+    Raises:
+        TopologyError: The span is negative, or `late` is something else.
+
+    Source: KIP-655 (`KStream#distinct`), with the time of the first record in the middle.
+    """
+    if within < timedelta(0):
+        raise TopologyError(f"deduplicate: within is not negative, but {within}")
+    if late not in ("forward", "drop"):
+        raise TopologyError(f"deduplicate: late is 'forward' or 'drop', not {late!r}")
+    span = 2 * within + timedelta(milliseconds=1)
+    seen = key_value_store(store, key=id, value=INT64, ttl=span)
+    return DeduplicateSupplier(by, to_ms(within), late, seen)
+
+
+def by_key(record: Record[K, object]) -> K:
+    """Return a record's key, for `deduplicate`."""
+    return record.key
+
+
+def by_header(name: str) -> Callable[[Record[object, object]], bytes | None]:
+    """Return what finds a header's value, the last of its name, for `deduplicate`."""
+    return _Header(name)
+
+
+@dataclass(frozen=True)
+class _Header:
+    name: str
+
+    def __call__(self, record: Record[object, object]) -> bytes | None:
+        for name, value in reversed(record.headers):
+            if name == self.name:
+                return value
+        return None
+
+
+class _Deduplicate(Bound[K, V, K, V]):
+    keeps_key: ClassVar[bool] = True
+
+    def __init__(self, settings: DeduplicateSupplier[K, V]) -> None:
+        self._settings = settings
+
+    def bind(self, context: ProcessorContext[K, V]) -> Callable[[Record[K, V]], None]:
+        settings = self._settings
+        seen = context.store(settings.store)
+        by, within, forward = settings.by, settings.within_ms, context.forward
+        drops_late = settings.late == "drop"
+
+        def process(record: Record[K, V]) -> None:
+            own, time = by(record), record.timestamp
+            if own is None:
+                forward(record)
+                return
+            before = seen.get(own)
+            if before is not None and abs(time - before) <= within:
+                context.drop("duplicate")
+                return
+            if drops_late and time < context.stream_time - within:
+                context.drop("late")
+                return
+            if before is None or time > before:
+                seen.put(own, time)
+            forward(record)
+
+        return process

@@ -1,0 +1,99 @@
+"""The records that a batch adds to the changelogs of a task's stores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from kstreams.errors import SerdeError
+from kstreams.state.changelog.form import Entry, Pair
+from kstreams.state.changelog.forms import changelog_form
+from kstreams.state.overlay import Overlay
+from kstreams.state.spec import StoreSpec
+from kstreams.state.working import Changes
+from kstreams.task.meta import TaskMeta
+from kstreams.task.outputs import OUTPUT_SCHEMA
+from kstreams.task.queues import HEADERS_TYPE
+
+__all__ = ("Changelogs",)
+
+
+class Changelogs:
+    """Turns changes of stores into records of their changelogs.
+
+    A store whose topic does not have all of it yet is written whole: when the changelog
+    is new, or another one, or the task's state comes from elsewhere. The task's meta data
+    tells, so that this too counts with the batch and no sooner.
+
+    Args:
+        stores: The task's.
+        overlay: The attempt's, for what was there before.
+        meta: The task's; changed in place.
+        ends: By store, where the task's partition of the topic ended before the attempt;
+            0 where it is not known.
+    """
+
+    def __init__(
+        self,
+        stores: Sequence[StoreSpec[Any]],
+        overlay: Overlay,
+        meta: TaskMeta,
+        ends: Mapping[str, int],
+    ) -> None:
+        self._stores = [spec for spec in stores if spec.changelog is not None]
+        self._forms = {spec.name: changelog_form(spec) for spec in self._stores}
+        self._overlay = overlay
+        self._meta = meta
+        self._ends = ends
+
+    def tables(self, changes: Changes, wall_ms: int) -> dict[str, pa.Table]:
+        """Return the records by store, tables of `OUTPUT_SCHEMA`; only those with rows.
+
+        Args:
+            changes: What the batch changes in all stores.
+            wall_ms: The time of what has none of its own, before there is a stream time.
+
+        Raises:
+            SerdeError: A row is not what the store's serdes write; names the store.
+        """
+        before = self._meta.changelogs
+        self._meta.changelogs = {}
+        time_ms = wall_ms if self._meta.stream_time < 0 else self._meta.stream_time
+        found: dict[str, pa.Table] = {}
+        for spec in self._stores:
+            topic, name = str(spec.changelog), spec.name
+            known = before.get(name, ("", 0))
+            whole = known[0] != topic
+            self._meta.changelogs[name] = (topic, self._ends.get(name, 0)) if whole else known
+            entries = self._entries(name, changes.get(name, ()), time_ms, whole=whole)
+            if entries:
+                found[name] = _table(topic, entries)
+        return found
+
+    def _entries(
+        self, store: str, changes: Sequence[Pair], time_ms: int, *, whole: bool
+    ) -> list[Entry]:
+        form, overlay = self._forms[store], self._overlay
+        try:
+            if not whole:
+                return list(form.entries(changes, lambda keys: overlay.stored(store, keys), time_ms))
+            rows: dict[bytes, bytes | None] = dict(overlay.all_stored(store))
+            rows.update(changes)
+            pairs = [pair for pair in sorted(rows.items()) if pair[1] is not None]
+            return list(form.entries(pairs, lambda keys: [None] * len(keys), time_ms))
+        except SerdeError as exc:
+            raise exc.at(store=store)
+
+
+def _table(topic: str, entries: Sequence[Entry]) -> pa.Table:
+    keys, values, times = zip(*entries, strict=True)
+    columns = [
+        pa.repeat(topic, len(entries)),
+        pa.array(keys, pa.binary()),
+        pa.array(values, pa.binary()),
+        pa.array(times, pa.int64()),
+        pa.nulls(len(entries), HEADERS_TYPE),
+    ]
+    return pa.Table.from_arrays(columns, schema=OUTPUT_SCHEMA)

@@ -1,0 +1,34 @@
+"""The rule that puts a changelog's records into the task's own partition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from kstreams.partitioner import ArrowKeys
+
+__all__ = ("OwnPartition",)
+
+
+@dataclass(frozen=True)
+class OwnPartition:
+    """A partitioner that puts every key into one partition: of the task that owns it.
+
+    What has changed in a task is rebuilt in that task, however its keys are written.
+
+    Args:
+        number: The partition.
+    """
+
+    number: int
+    name: str = "own"
+
+    def partition(self, key: bytes, partitions: int) -> int:
+        """Return the partition."""
+        return self.number
+
+    def partition_batch(self, keys: ArrowKeys, partitions: int) -> npt.NDArray[np.int32]:
+        """Return the partition for each key."""
+        return np.full(len(keys), self.number, np.int32)

@@ -1,0 +1,146 @@
+"""Each record once, within a span of time; and nothing lost for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstreams import (
+    BYTES,
+    TEXT,
+    Record,
+    Serde,
+    Topic,
+    TopologyBuilder,
+    TopologyError,
+    by_header,
+    by_key,
+    deduplicate,
+)
+from kstreams.processors.deduplicate import Late
+from kstreams.testing import TopologyTestDriver
+
+IN = Topic("in", TEXT, TEXT, null_keys="pass")
+OUT = Topic("out", TEXT, TEXT, null_keys="pass")
+WITHIN = 10
+
+
+def driver(by: Any = by_key, id: Serde[Any] = TEXT, late: Late = "forward") -> TopologyTestDriver:  # noqa: A002  # the block's name
+    builder = TopologyBuilder("dedup")
+    source = builder.add_source("in", IN)
+    block = deduplicate(by, id=id, within=timedelta(milliseconds=WITHIN), store="seen", late=late)
+    builder.add_sink("out", OUT, builder.add_processor("once", block, source))
+    return TopologyTestDriver(builder.build(), recreate_processors=True)
+
+
+def times(driver: TopologyTestDriver, *given_times: int, key: str = "a") -> list[int]:
+    """Pipe records of a key, a batch each; return the times of those that came through."""
+    for time in given_times:
+        driver.pipe(IN, key, "v", timestamp=time)
+    return [record.timestamp for record in driver.read(OUT)]
+
+
+def test_a_record_is_forwarded_once_within_the_span() -> None:
+    with driver() as d:
+        assert times(d, 100, 100, 110, 90) == [100]
+        assert d.dropped == {"duplicate": 3}
+        assert times(d, 111, 121, 122) == [111, 122]
+
+
+def test_duplicates_in_one_batch_are_found_too() -> None:
+    with driver() as d:
+        d.pipe_batch(IN, [Record("a", "1", 5), Record("b", "2", 5), Record("a", "3", 6)])
+        assert [record.value for record in d.read(OUT)] == ["1", "2"]
+
+
+def test_a_replay_of_everything_within_the_span_adds_nothing() -> None:
+    records = [Record(f"k{n % 7}", str(n), 100 + n // 7) for n in range(70)]
+    with driver() as d:
+        d.pipe_batch(IN, records)
+        first = d.read(OUT)
+        d.pipe_batch(IN, records)
+        assert (len(first), d.read(OUT)) == (7, [])
+
+
+def test_a_late_record_of_a_forgotten_id_is_forwarded_or_dropped_as_told() -> None:
+    with driver() as d:
+        times(d, 100)
+        assert times(d, 200, key="b") == [200]
+        assert times(d, 100) == [100]
+        assert times(d, 100) == []  # a late one is remembered too
+        assert d.dropped == {"duplicate": 1}
+    with driver(late="drop") as d:
+        times(d, 100)
+        times(d, 200, key="b")
+        assert times(d, 100, 189, 190) == [190]
+        assert d.dropped == {"late": 2}
+
+
+def test_an_old_occurrence_does_not_make_a_newer_one_forgotten() -> None:
+    with driver() as d:
+        assert times(d, 100, 50, 105) == [100, 50]
+
+
+def test_ids_come_from_headers_or_functions_and_null_is_no_id() -> None:
+    with driver(by_header("id"), BYTES) as d:
+        for headers in [(("id", b"1"),), (("id", b"0"), ("id", b"1")), (("id", None),), (), ()]:
+            d.pipe(IN, "a", "v", timestamp=5, headers=headers)
+        assert [r.headers for r in d.read(OUT)] == [(("id", b"1"),), (("id", None),), (), ()]
+    with driver(lambda record: record.value[:1] or None) as d:
+        for value in ("x1", "x2", "y", "", ""):
+            d.pipe(IN, "a", value, timestamp=5)
+        assert [record.value for record in d.read(OUT)] == ["x1", "y", "", ""]
+
+
+def test_records_of_null_key_are_forwarded() -> None:
+    with driver() as d:
+        for _ in range(2):
+            d.write_bytes("in", None, b"v", timestamp=5)
+        d.run()
+        assert [record.key for record in d.read(OUT)] == [None, None]
+        assert d.dropped == {}
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    with driver() as d:
+        for n in range(0, 1000, 5):
+            times(d, n, key=f"k{n}")
+        (store,) = d.topology.stores
+        assert d.store(store).approximate_count() <= 10
+
+
+def test_settings_that_mean_nothing_are_refused() -> None:
+    with pytest.raises(TopologyError, match="within is not negative"):
+        deduplicate(by_key, id=TEXT, within=timedelta(seconds=-1), store="s")
+    wrong: Any = "keep"
+    with pytest.raises(TopologyError, match="late is 'forward' or 'drop', not 'keep'"):
+        deduplicate(by_key, id=TEXT, within=timedelta(seconds=1), store="s", late=wrong)
+
+
+def expected(records: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Forget nothing; what is too late to tell is left out of the comparison."""
+    forwarded: dict[str, list[int]] = {}
+    found = []
+    for key, time in records:
+        own = forwarded.setdefault(key, [])
+        if all(abs(time - before) > WITHIN for before in own):
+            own.append(time)
+            found.append((key, time))
+    return found
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, WITHIN)), max_size=30))
+def test_it_equals_a_model_that_forgets_nothing(steps: list[tuple[str, int]]) -> None:
+    records, now = [], 100
+    for number, (key, back) in enumerate(steps):
+        now += number % 4
+        records.append((key, now - back))
+    with driver() as d:
+        for key, time in records:
+            d.pipe(IN, key, "v", timestamp=time)
+        assert [(r.key, r.timestamp) for r in d.read(OUT)] == expected(records)

@@ -1,0 +1,62 @@
+"""A changelog that begins when its store has contents already gets all of them."""
+
+from __future__ import annotations
+
+from kstreams import INT64, TEXT, key_value_store
+from kstreams.state.memory import MemoryStore
+from kstreams.state.overlay import Overlay
+from kstreams.task.changelogs import Changelogs
+from kstreams.task.meta import TaskMeta
+
+PLAIN = key_value_store("s", key=TEXT, value=INT64)
+
+
+def batch(
+    base: MemoryStore, meta: TaskMeta, topic: str | None, *pairs: tuple[str, int | None]
+) -> list[bytes]:
+    """Commit a batch of puts; return the keys that its changelog gets."""
+    spec = PLAIN if topic is None else PLAIN.with_changelog(topic)
+    overlay = Overlay(base)
+    changelogs = Changelogs([spec], overlay, meta, {"s": 7})
+    for key, value in pairs:
+        spec.factory(spec, overlay).put(key, value)
+    changes = overlay.changes()
+    tables = changelogs.tables(changes, 0)
+    base.write(changes)
+    if not tables:
+        return []
+    assert set(tables["s"].column("topic").to_pylist()) == {topic}
+    return [key for key in tables["s"].column("key").to_pylist()]
+
+
+def test_all_of_a_store_is_written_once_when_its_changelog_begins() -> None:
+    base, meta = MemoryStore(["s"]), TaskMeta()
+    assert batch(base, meta, None, ("a", 1), ("b", 1), ("c", 1)) == []
+    assert batch(base, meta, "log", ("b", 2), ("c", None)) == [b"a", b"b"]
+    assert meta.changelogs == {"s": ("log", 7)}
+    meta = TaskMeta.from_json(meta.to_json())
+    assert batch(base, meta, "log", ("b", 3)) == [b"b"]
+
+
+def test_a_batch_without_changes_begins_it_too() -> None:
+    base, meta = MemoryStore(["s"]), TaskMeta()
+    batch(base, meta, None, ("a", 1))
+    assert batch(base, meta, "log") == [b"a"]
+    assert batch(base, meta, "log") == []
+
+
+def test_another_topic_and_one_that_was_left_for_a_while_begin_anew() -> None:
+    base, meta = MemoryStore(["s"]), TaskMeta()
+    batch(base, meta, "log", ("a", 1))
+    assert batch(base, meta, "other", ("b", 1)) == [b"a", b"b"]
+    assert batch(base, meta, None, ("c", 1)) == []
+    assert meta.changelogs == {}
+    assert batch(base, meta, "other") == [b"a", b"b", b"c"]
+
+
+def test_an_attempt_that_does_not_count_begins_nothing() -> None:
+    base, before = MemoryStore(["s"]), TaskMeta()
+    batch(base, before, None, ("a", 1))
+    text = before.to_json()
+    assert batch(base, TaskMeta.from_json(text), "log") == [b"a"]
+    assert batch(base, TaskMeta.from_json(text), "log") == [b"a"]
