@@ -124,9 +124,7 @@ class ChangelogRestore:
             groups.setdefault(self.checkpoint.stores()[spec.name][0], []).append(spec)
         queries = dict.fromkeys(self.checkpoint.query_of_group(group) for group in groups)
         numbers = {q: next_generation(self.checkpoint, q, self.objects) for q in queries}
-        made = replace(
-            self.checkpoint, generations={**self.checkpoint.generations, **numbers}
-        )
+        made = replace(self.checkpoint, generations={**self.checkpoint.generations, **numbers})
         with closing(self.connection.reader()) as reader:
             for query in queries:
                 seed = self._seed(made, query, groups, reader, progress)
@@ -244,12 +242,9 @@ class _Task:
             try:
                 form.put(live, Entry(record.key or b"", record.value, record.timestamp))
             except SerdeError as exc:
-                raise exc.at(
-                    store=spec.name,
-                    topic=record.topic,
-                    partition=record.partition,
-                    offset=record.offset,
-                )
+                place = {"partition": record.partition, "offset": record.offset}
+                exc.at(store=spec.name, topic=record.topic, **place)
+                raise
             count += 1
             if count % _ROWS_AT_ONCE == 0:
                 target.write(overlay.changes())

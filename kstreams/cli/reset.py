@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from kstreams.cli.consoles import new_table, stderr, stdout
+from kstreams.cli.consoles import counted, new_table, stderr, stdout
 from kstreams.cli.sizes import shown_size
+from kstreams.cli.stores import LogOption, load_log
 from kstreams.spark.reset import Leftover, Survey, survey
 from kstreams.spark.reset import reset as reset_app
 from kstreams.state.memory import Memory
@@ -36,29 +37,38 @@ def reset(
             show_default=False,
         ),
     ] = None,
+    log: LogOption = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """
     Begin an app anew: remove its checkpoint and its local state.
 
     The app's next run reads its input again from each source's start. Output topics stay
-    as they are: delete them first, or results are in them twice. Refuses while the app
-    runs.
+    as they are: delete them first, or results are in them twice; changelog topics too.
+    Objects of a durable log that is not in the checkpoint directory go with --log alone:
+    those of this app, whatever else the log has. Refuses while the app runs.
 
     Example:
         kstreams reset word-count
         kstreams reset word-count --checkpoint /mnt/checkpoints/word-count --yes
+        kstreams reset shop --log shop.app:STATE
     """
-    backend = None if state_dir is None else Memory(directory=str(state_dir.absolute()))
+    backend = None
+    if state_dir is not None or log is not None:
+        backend = Memory(
+            directory=None if state_dir is None else str(state_dir.absolute()),
+            log=None if log is None else load_log(log),
+        )
     found = survey(app_id, checkpoint=checkpoint, state=backend)
     if not yes:
         _show(found)
         typer.confirm(f"Remove this, and begin {app_id} anew?", abort=True, err=True)
     removed = reset_app(app_id, checkpoint=checkpoint, state=backend)
     size = sum(leftover.size_bytes for leftover in removed.leftovers)
+    objects = f" and {counted(removed.objects, 'object')}" if log is not None else ""
     stdout().print(
-        f"Reset [bold]{escape(app_id)}[/]: {shown_size(size)} removed. Output topics are as they "
-        "were; input is read again from each source's start."
+        f"Reset [bold]{escape(app_id)}[/]: {shown_size(size)}{objects} removed. "
+        "Output topics are as they were; input is read again from each source's start."
     )
 
 
@@ -77,6 +87,22 @@ def _show(found: Survey) -> None:
     console = stderr()
     console.print(f"This is removed for app [bold]{escape(found.app_id)}[/]:\n")
     console.print(table)
+    if found.objects:
+        console.print(f"\nAnd {counted(found.objects, 'object')} of its durable log.")
+    elif _log_is_elsewhere(found):
+        console.print(
+            "\n[yellow]Its durable log is not in the checkpoint: --log removes its objects too.[/]"
+        )
+    if found.savepoints:
+        names = escape(", ".join(found.savepoints))
+        console.print(f"\n[yellow]Savepoints go too:[/] {names}")
     console.print(
         "\nInput is read again from each source's start. Output topics stay as they are.\n"
     )
+
+
+def _log_is_elsewhere(found: Survey) -> bool:
+    """Tell whether an app that has committed has no log in its checkpoint directory."""
+    if found.checkpoint is None or not (found.checkpoint.path / "queries").is_dir():
+        return False
+    return not (found.checkpoint.path / "state").is_dir()

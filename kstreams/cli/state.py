@@ -13,7 +13,7 @@ from rich.markup import escape
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.cli.consoles import counted, new_table, stderr, stdout
 from kstreams.cli.formats import find_format, printable
-from kstreams.cli.moments import iso
+from kstreams.cli.moments import iso, parse_moment
 from kstreams.cli.sizes import shown_size
 from kstreams.cli.stores import (
     AppArgument,
@@ -26,11 +26,8 @@ from kstreams.cli.stores import (
     TopologyOption,
     ValueOption,
 )
-from kstreams.cli.usage import WrongUsageError
+from kstreams.cli.usage import WrongUsageError, for_option
 from kstreams.state.commits import SEED
-from kstreams.state.session_store import SessionStore
-from kstreams.state.timestamped_store import TimestampedStore
-from kstreams.state.window_store import WindowStore
 from kstreams.views.view import View
 
 __all__ = ("columns_of", "get", "list_stores", "rows_of", "scan")
@@ -95,14 +92,31 @@ def get(
     key_format: KeyOption = None,
     value_format: ValueOption = None,
     as_of: AsOfOption = None,
+    from_: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="TIME",
+            help="Windows, sessions or versions from this time on.",
+            show_default=False,
+        ),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", metavar="TIME", help="Those before this time.", show_default=False),
+    ] = None,
 ) -> None:
     """
-    Show a key's value, or its windows or sessions, a line each.
+    Show a key's value; or its windows, sessions, versions or list elements, a line each.
 
     Only the partition of the key is read. Ends with exit code 1 when there is nothing.
+    Windows count by their start, sessions and versions by any time they have. Lines are
+    start and value of windows; start, end and value of sessions; start, end (none: the
+    latest) and value of versions; times in ms.
 
     Example:
         kstreams state get word-count counts apple
+        kstreams state get clicks per-minute /home --from 2024-05-01T12:00:00Z
         kstreams state get word-count counts apple --as-of before-upgrade
         kstreams state get shop orders 17 --topology shop.app:topology
     """
@@ -110,7 +124,7 @@ def get(
     with state.view(
         store, topology=topology, key=key_format, value=value_format, as_of=as_of
     ) as view:
-        found = list(_of_key(view, _typed(view, key_format, key)))
+        found = list(_of_key(view, _typed(view, key_format, key), _times(from_, to)))
     for row in found:
         print("\t".join(printable(part) for part in row))
     if not found:
@@ -171,6 +185,7 @@ def columns_of(view: View[Any]) -> tuple[str, ...]:
         "window": ("key", "start_ms", "value"),
         "session": ("key", "start_ms", "end_ms", "value"),
         "timestamped": ("key", "value", "timestamp_ms"),
+        "versioned": ("key", "value", "timestamp_ms"),
     }.get(kind, ("key", "value"))
 
 
@@ -180,19 +195,19 @@ def rows_of(
     """Yield all rows of a store, as flat tuples.
 
     Raises:
-        WrongUsageError: Bounds are given for windows or sessions.
+        WrongUsageError: Bounds are given for windows or sessions; or the store has no rows.
     """
-    factory = view.spec.factory
-    if factory is TimestampedStore or view.spec.kind.startswith("key-value"):
+    kind = view.spec.kind
+    if kind in ("timestamped", "versioned", "list") or kind.startswith("key-value"):
         for key, found in view.range(start, end, reverse=reverse):
-            yield (key, *found) if factory is TimestampedStore else (key, found)
+            yield from _flat(kind, key, found, reverse=reverse)
         return
     if start is not None or end is not None:
         raise WrongUsageError("bounds are for stores of one value a key", "--start / --end")
-    if factory is WindowStore:
+    if kind == "window":
         for (key, begin), value in view.fetch_all(reverse=reverse):
             yield key, begin, value
-    elif factory is SessionStore:
+    elif kind == "session":
         yield from view.fetch_all(reverse=reverse)
     else:
         raise WrongUsageError(
@@ -201,14 +216,55 @@ def rows_of(
         )
 
 
-def _of_key(view: View[Any], key: object) -> Iterator[tuple[Any, ...]]:
-    factory = view.spec.factory
-    if factory in (WindowStore, SessionStore):
-        yield from view.fetch(key)
-        return
-    found = view.get(key)
-    if found is not None:
-        yield found if isinstance(found, tuple) else (found,)
+def _flat(
+    kind: str,
+    key: object,
+    found: Any,  # noqa: ANN401  # erased
+    *,
+    reverse: bool,
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a key: one, or one an element of a list."""
+    match kind:
+        case "timestamped":
+            yield key, *found
+        case "versioned":
+            yield key, found.value, found.timestamp
+        case "list":
+            yield from ((key, item) for item in (reversed(found) if reverse else found))
+        case _:
+            yield key, found
+
+
+_Times = tuple[int | None, int | None]
+
+
+def _times(start: str | None, end: str | None) -> _Times:
+    with for_option("--from"):
+        low = None if start is None else parse_moment(start)
+    with for_option("--to"):
+        return low, None if end is None else parse_moment(end)
+
+
+def _of_key(view: View[Any], key: object, times: _Times) -> Iterator[tuple[Any, ...]]:
+    low, high = times
+    match view.spec.kind:
+        case "window":
+            yield from view.fetch(key, low, high)
+        case "session":
+            for start, end, value in view.fetch(key):
+                if (low is None or end >= low) and (high is None or start < high):
+                    yield start, end, value
+        case "versioned":
+            for found in view.history(key, low, None if high is None else high - 1):
+                yield found.timestamp, found.valid_to, found.value
+        case kind if times != (None, None):
+            raise WrongUsageError(f"a {kind} store has no times to choose", "--from / --to")
+        case "list":
+            yield from ((item,) for item in view.get(key))
+        case _:
+            found = view.get(key)
+            if found is not None:
+                yield found if isinstance(found, tuple) else (found,)
 
 
 def _typed(view: View[Any], given: str | None, text: str) -> object:

@@ -53,7 +53,8 @@ def export(
     Write a store to a Parquet file: all partitions, at one committed version.
 
     Columns are key and value, with start_ms and end_ms for windows and sessions, and
-    timestamp_ms where there is one. Text, numbers and bools keep their types; bytes stay
+    timestamp_ms where there is one; of versioned stores the latest versions, of lists a row
+    an element. Text, numbers and bools keep their types; bytes stay
     bytes; anything else is JSON text. The file is there whole or not at all.
 
     Example:

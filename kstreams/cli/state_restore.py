@@ -38,7 +38,8 @@ def restore(
     stores: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[STORE]...", help="The stores; all with a changelog by default.",
+            metavar="[STORE]...",
+            help="The stores; all with a changelog by default.",
             show_default=False,
         ),
     ] = None,

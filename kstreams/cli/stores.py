@@ -18,10 +18,12 @@ from kstreams.cli.usage import WrongUsageError, for_option
 from kstreams.errors import CheckpointMismatchError
 from kstreams.serde import BYTES, Serde
 from kstreams.state.key_value import key_value_store
+from kstreams.state.list_store import list_store
 from kstreams.state.objects import ObjectStore, ObjectStoreSettings
 from kstreams.state.session_store import session_store
 from kstreams.state.spec import StoreSpec
 from kstreams.state.timestamped_store import timestamped_store
+from kstreams.state.versioned_store import versioned_key_value_store
 from kstreams.state.window_store import window_store
 from kstreams.views.view import View
 
@@ -86,6 +88,7 @@ AsOfOption = Annotated[
 ]
 
 _ANY_SPAN = timedelta(days=1)  # rows know when they expire; nothing is put here
+_ALL_TIME = timedelta(days=365_000)  # all versions that are there
 
 _KINDS: Mapping[str, Callable[..., StoreSpec[Any]]] = {
     "key-value": key_value_store,
@@ -94,6 +97,8 @@ _KINDS: Mapping[str, Callable[..., StoreSpec[Any]]] = {
     "timestamped": timestamped_store,
     "window": window_store,
     "session": session_store,
+    "versioned": partial(versioned_key_value_store, retention=_ALL_TIME),
+    "list": list_store,
 }
 
 

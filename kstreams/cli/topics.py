@@ -76,6 +76,7 @@ def create(
     Example:
         kstreams topics create lines --partitions 4
         kstreams topics create totals -p 4 --config retention.ms=-1 --bootstrap localhost:9092
+        kstreams topics create counts-log -p 4 --config cleanup.policy=compact
     """
     admin = place.connection.admin()
     try:

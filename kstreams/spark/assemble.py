@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from kstreams.checkpoint.app_objects import named_objects, remove_leftovers
 from kstreams.checkpoint.changes import Orders
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
 from kstreams.checkpoint.fork import ForkSource, copy_savepoint
@@ -116,7 +117,7 @@ def _checkpoint(
     objects = (parts.backend.log or found.log).open()
     if found.shape != parts.topology.shape() and isinstance(parts.connection, Embedded):
         _publish_last(found, objects, parts.connection)
-    return upgrade(
+    made = upgrade(
         found,
         Upgrade(
             topology=parts.topology,
@@ -128,6 +129,8 @@ def _checkpoint(
             run=parts.run,
         ),
     )
+    remove_leftovers(made, objects)
+    return made
 
 
 def _publish_last(checkpoint: Checkpoint, objects: ObjectStore, connection: Embedded) -> None:
@@ -212,10 +215,20 @@ def _pipeline(
         plans=plans,
         commits=commits,
         objects=objects,
-        pinned=partial(pinned_objects, checkpoint, objects),
+        pinned=partial(_named_elsewhere, checkpoint, objects),
         clock=parts.clock,
         report=report,
     )
+
+
+def _named_elsewhere(checkpoint: Checkpoint, objects: ObjectStore) -> set[str]:
+    """Return what a query's clean-up has to leave alone, beside what its own commits name.
+
+    A store that has moved to another group keeps the objects that it had there.
+    """
+    if checkpoint.generations:
+        return named_objects(checkpoint, objects)
+    return pinned_objects(checkpoint, objects)
 
 
 def _starting(

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from contextlib import closing
+from typing import Any, Protocol, runtime_checkable
 
 from kstreams.connection import Connection, TopicAdmin
 from kstreams.errors import PartitionCountError, TopicExistsError
 from kstreams.graph.topology import Topology
 from kstreams.state.changelog.forms import changelog_form
+from kstreams.state.spec import StoreSpec
 
 __all__ = ("open_changelogs",)
 
 _LOG = logging.getLogger("kstreams")
+
+
+class _Described(Protocol):
+    @property
+    def config(self) -> Mapping[str, str]: ...
+
+
+@runtime_checkable
+class _DescribesTopics(Protocol):
+    """The administrative side of a cluster, where settings of topics have an effect."""
+
+    def describe(self, topic: str) -> _Described: ...
 
 
 def open_changelogs(
@@ -36,21 +51,12 @@ def open_changelogs(
     ]
     if not logged:
         return {}
-    admin = connection.admin()
-    try:
-        return {
-            spec.name: _opened(
-                admin, str(spec.changelog), count, spec.name, changelog_form(spec).config
-            )
-            for spec, count in logged
-        }
-    finally:
-        admin.close()
+    with closing(connection.admin()) as admin:
+        return {spec.name: _opened(admin, spec, count) for spec, count in logged}
 
 
-def _opened(
-    admin: TopicAdmin, topic: str, count: int, store: str, config: Mapping[str, str]
-) -> tuple[int, ...]:
+def _opened(admin: TopicAdmin, spec: StoreSpec[Any], count: int) -> tuple[int, ...]:
+    topic, store, config = str(spec.changelog), spec.name, changelog_form(spec).config
     try:
         admin.create(topic, count, config=config)
         _LOG.info("created changelog topic %r of store %r", topic, store)
@@ -61,4 +67,19 @@ def _opened(
                 f"changelog topic {topic!r} has {found} partitions, store {store!r} {count} tasks",
                 hint="each task writes to its own partition: let the app create the topic",
             ) from None
+        _warn_unless_compacted(admin, topic)
     return tuple(end for _, end in sorted(admin.end_offsets(topic).items()))
+
+
+def _warn_unless_compacted(admin: TopicAdmin, topic: str) -> None:
+    """Look at a Kafka topic that others have made: what it deletes, no restore brings back."""
+    if not isinstance(admin, _DescribesTopics):
+        return
+    policy = admin.describe(topic).config.get("cleanup.policy", "")
+    if policy != "compact":
+        _LOG.warning(
+            "changelog topic %r has cleanup.policy=%s: it deletes records that a restore needs; "
+            "set it to compact",
+            topic,
+            policy,
+        )

@@ -17,8 +17,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from uuid import uuid4
 
-from kstreams.checkpoint.checkpoint import checkpoint_path
+from kstreams.checkpoint.app_objects import life_objects
+from kstreams.checkpoint.checkpoint import Checkpoint, checkpoint_path
 from kstreams.checkpoint.lock import CheckpointLock
+from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.embedded.files import sync_directory
 from kstreams.errors import CheckpointMismatchError, ExecutionError, NoCheckpointError
 from kstreams.state.local import local_home
@@ -51,12 +53,16 @@ class Survey:
             what an interrupted reset has left is to be removed.
         local: Working copies of its state on this machine.
         interrupted: What resets have left behind that did not come to their end.
+        objects: How many objects of its durable log, if that is not in the checkpoint.
+        savepoints: Names of the savepoints among all this.
     """
 
     app_id: str
     checkpoint: Leftover | None
     local: tuple[Leftover, ...]
     interrupted: tuple[Leftover, ...]
+    objects: int = 0
+    savepoints: tuple[str, ...] = ()
 
     @property
     def leftovers(self) -> tuple[Leftover, ...]:
@@ -74,25 +80,33 @@ def survey(
     Args:
         app_id: The app's id.
         checkpoint: Its directory; `.kstreams/<app_id>` by default, as for `App`.
-        state: The backend that the app was given, if it names a directory of its own.
+        state: The backend that the app was given, if it names a directory or a durable
+            log of its own.
 
     Raises:
         NoCheckpointError: There is nothing to remove.
         CheckpointMismatchError: The directory is another app's, or no checkpoint at all.
         AppLockedError: An app runs on it; stop it first.
+        StoreError: The durable log cannot be reached.
     """
     path = checkpoint_path(app_id, checkpoint)
     leftovers = tuple(_interrupted(path))
-    if not path.exists():
-        if not leftovers:
-            raise _missing(app_id, path)
-        return Survey(app_id, None, _local(app_id, leftovers, state), _measured(leftovers))
-    _check(app_id, path)
-    lock = CheckpointLock(path)
-    lock.acquire()
-    lock.release()
-    local = _local(app_id, (path, *leftovers), state)
-    return Survey(app_id, _measure(path), local, _measured(leftovers))
+    if path.exists():
+        _check(app_id, path)
+        lock = CheckpointLock(path)
+        lock.acquire()
+        lock.release()
+    elif not leftovers:
+        raise _missing(app_id, path)
+    places = (path, *leftovers) if path.exists() else leftovers
+    return Survey(
+        app_id,
+        _measure(path) if path.exists() else None,
+        _local(app_id, places, state),
+        _measured(leftovers),
+        sum(1 for _ in _objects(app_id, places, state)),
+        tuple(_savepoints(places, state)),
+    )
 
 
 def reset(
@@ -104,12 +118,14 @@ def reset(
     The app then begins anew: it reads its input from each source's start. Output topics
     stay as they are. The checkpoint is renamed in one step before anything in it is
     deleted: a reset that is killed leaves either the whole checkpoint or none, and the
-    next one removes the rest. Objects of a state log elsewhere (`log=S3(...)`) stay.
+    next one removes the rest. Objects of a durable log elsewhere go if `state` names the
+    log (`RocksDB(log=S3(...))`): those of this life of the app and no others.
 
     Args:
         app_id: The app's id.
         checkpoint: Its directory; `.kstreams/<app_id>` by default, as for `App`.
-        state: The backend that the app was given, if it names a directory of its own.
+        state: The backend that the app was given, if it names a directory or a durable
+            log of its own.
 
     Returns:
         What was removed.
@@ -119,6 +135,7 @@ def reset(
         CheckpointMismatchError: The directory is another app's, or no checkpoint at all.
         AppLockedError: An app runs on it; stop it first.
         ExecutionError: The disk refuses; call again when it does not.
+        StoreError: So does the durable log.
 
     Source: Kafka's `kafka-streams-application-reset.sh` with `KafkaStreams#cleanUp`;
     there are no internal topics to delete here.
@@ -127,7 +144,7 @@ def reset(
     path = checkpoint_path(app_id, checkpoint)
     try:
         if found.checkpoint is None:
-            _remove(found)
+            _remove(found, state)
             return found
         lock = CheckpointLock(path)
         lock.acquire()
@@ -135,7 +152,7 @@ def reset(
             aside = path.with_name(f".{path.name}.reset-{uuid4().hex[:12]}")
             path.rename(aside)
             sync_directory(path.parent)
-            _remove(found, aside)
+            _remove(found, state, aside)
         finally:
             lock.release()
     except OSError as exc:
@@ -196,11 +213,34 @@ def _local(
     app_id: str, checkpoints: tuple[Path, ...], state: StateBackend | None
 ) -> tuple[Leftover, ...]:
     """Return the working directories of these lives of the checkpoint, on this machine."""
-    lives = [
+    homes = [local_home(state, app_id, life) for life in _lives(checkpoints)]
+    return _measured(tuple(home for home in homes if home.is_dir()))
+
+
+def _lives(checkpoints: tuple[Path, ...]) -> list[str]:
+    return [
         str(found["incarnation"]) for c in checkpoints if "incarnation" in (found := _described(c))
     ]
-    homes = [local_home(state, app_id, life) for life in lives]
-    return _measured(tuple(home for home in homes if home.is_dir()))
+
+
+def _objects(
+    app_id: str, checkpoints: tuple[Path, ...], state: StateBackend | None
+) -> Iterator[str]:
+    """Yield what these lives have in a durable log outside of the checkpoint."""
+    if state is not None and state.log is not None:
+        log = state.log.open()
+        for life in _lives(checkpoints):
+            yield from life_objects(log, app_id, life)
+
+
+def _savepoints(checkpoints: tuple[Path, ...], state: StateBackend | None) -> Iterator[str]:
+    for path in checkpoints:
+        try:
+            found = Checkpoint.load(path)
+        except (NoCheckpointError, CheckpointMismatchError, TypeError, KeyError):
+            continue  # one that was never finished, or of another version: it goes all the same
+        log = None if state is None else state.log
+        yield from Savepoints(found, (log or found.log).open()).names()
 
 
 def _measured(paths: tuple[Path, ...]) -> tuple[Leftover, ...]:
@@ -219,12 +259,15 @@ def _measure(path: Path) -> Leftover:
     return Leftover(path, size, count)
 
 
-def _remove(found: Survey, *renamed: Path) -> None:
-    """Delete local state first: the checkpoint's description tells where it is."""
+def _remove(found: Survey, state: StateBackend | None, *renamed: Path) -> None:
+    """Delete objects and local state first: the checkpoint's description tells where they are."""
+    gone = (*renamed, *(leftover.path for leftover in found.interrupted))
+    if state is not None and state.log is not None:
+        state.log.open().delete(list(_objects(found.app_id, gone, state)))
     for leftover in found.local:
         _delete(leftover.path)
         _remove_if_empty(leftover.path.parent)
-    for path in (*renamed, *(leftover.path for leftover in found.interrupted)):
+    for path in gone:
         for child in path.iterdir():
             if child.name != _DESCRIPTION and child.is_dir():
                 _delete(child)

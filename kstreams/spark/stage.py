@@ -115,7 +115,6 @@ class StageSettings:
         """Return the name of a task's state in the durable log."""
         return TaskKey(self.scope, group, partition)
 
-
     def changelog_ends(self, partition: int) -> dict[str, int]:
         """Return, by store of the group, where a task's partition of its changelog ended."""
         names = (spec.name for spec in self.group.stores)

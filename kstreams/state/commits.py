@@ -7,7 +7,7 @@ one wins. Views, repairs after a crash and clean-up start from it.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -72,15 +72,19 @@ class Commit:
 
 
 class CommitLog:
-    """Commits of one query, below a prefix of an object store."""
+    """Commits of one query, below a prefix of an object store.
+
+    Attributes:
+        prefix: What the names of its objects begin with, slash included.
+    """
 
     def __init__(self, objects: ObjectStore, prefix: str) -> None:
         self._objects = objects
-        self._prefix = prefix.rstrip("/") + "/"
+        self.prefix = prefix.rstrip("/") + "/"
 
     def batches(self) -> list[int]:
         """Return the ids of all batches that are retained, rising."""
-        return [self._batch(name) for name in self._objects.list(self._prefix)]
+        return [self._batch(name) for name in self._objects.list(self.prefix)]
 
     def last(self) -> Commit | None:
         """Return the newest commit, or None before the first.
@@ -88,7 +92,7 @@ class CommitLog:
         Raises:
             StateCorruptError: It cannot be read.
         """
-        names = list(self._objects.list(self._prefix))
+        names = list(self._objects.list(self.prefix))
         return self._read(names[-1]) if names else None
 
     def at(self, batch: int) -> Commit:
@@ -102,8 +106,16 @@ class CommitLog:
 
     def recent(self, count: int) -> tuple[Commit, ...]:
         """Return the newest commits, oldest first."""
-        names = list(self._objects.list(self._prefix))[-count:]
+        names = list(self._objects.list(self.prefix))[-count:]
         return tuple(self._read(name) for name in names)
+
+    def all(self) -> Iterator[Commit]:
+        """Yield all retained commits, oldest first; one that is forgotten meanwhile is not."""
+        for name in list(self._objects.list(self.prefix)):
+            try:
+                yield self._read(name)
+            except ObjectMissingError:
+                continue
 
     def append(self, commit: Commit) -> None:
         """Add a commit, durably.
@@ -124,14 +136,14 @@ class CommitLog:
 
     def forget_before(self, batch: int) -> None:
         """Delete commits of batches before one."""
-        names = list(self._objects.list(self._prefix))
+        names = list(self._objects.list(self.prefix))
         self._objects.delete(name for name in names if self._batch(name) < batch)
 
     def _name(self, batch: int) -> str:
-        return f"{self._prefix}{batch:020d}.json"
+        return f"{self.prefix}{batch:020d}.json"
 
     def _batch(self, name: str) -> int:
-        return int(name[len(self._prefix) :].partition(".")[0])
+        return int(name[len(self.prefix) :].partition(".")[0])
 
     def _read(self, name: str) -> Commit:
         try:

@@ -132,11 +132,13 @@ class ListStore(Generic[K, V]):
         """Remove and return all elements of a key."""
         return self.take_first(key, self.length(key))
 
-    def keys(self, start: K | None = None, end: K | None = None) -> Iterator[tuple[K, int]]:
+    def keys(
+        self, start: K | None = None, end: K | None = None, *, reverse: bool = False
+    ) -> Iterator[tuple[K, int]]:
         """Yield keys with `start <= key < end`, in order, each with its list's length."""
         low = _LIST if start is None else self._keys.serialize((start,))
         high = _ELEMENT if end is None else self._keys.serialize((end,))
-        for (key,), (first, stop) in self._rows.scan(low, high):
+        for (key,), (first, stop) in self._rows.scan(low, high, reverse=reverse):
             yield key, stop - first
 
     def _bounds(self, key: K) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -78,13 +79,15 @@ class Changelogs:
         form, overlay = self._forms[store], self._overlay
         try:
             if not whole:
-                return list(form.entries(changes, lambda keys: overlay.stored(store, keys), time_ms))
+                before = partial(overlay.stored, store)
+                return list(form.entries(changes, before, time_ms))
             rows: dict[bytes, bytes | None] = dict(overlay.all_stored(store))
             rows.update(changes)
             pairs = [pair for pair in sorted(rows.items()) if pair[1] is not None]
             return list(form.entries(pairs, lambda keys: [None] * len(keys), time_ms))
         except SerdeError as exc:
-            raise exc.at(store=store)
+            exc.at(store=store)
+            raise
 
 
 def _table(topic: str, entries: Sequence[Entry]) -> pa.Table:

@@ -37,7 +37,11 @@ class TaskMeta:
             "next": dict(self.next_offsets),
             "due": dict(self.due),
         }
-        return {**found, "logs": dict(self.changelogs)} if self.changelogs else found
+        return (
+            {**found, "logs": {s: list(log) for s, log in self.changelogs.items()}}
+            if self.changelogs
+            else found
+        )
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> TaskMeta:

@@ -49,8 +49,8 @@ class View(Generic[S]):
     backend's costs. Threads may share a view.
 
     Which methods there are follows from the kind of the store: `get`, `has`, `range` and
-    `items` for key-value and timestamped stores, `get`, `fetch` and `fetch_all` for window
-    and session stores.
+    `items` for key-value, timestamped, versioned and list stores, also `history` for
+    versioned ones; `get`, `fetch` and `fetch_all` for window and session stores.
 
     Args:
         source: The app's checkpoint directory, or the app.
@@ -183,10 +183,14 @@ class View(Generic[S]):
         value that held at a time, the latest by default; a list store's its elements.
         """
         times = tuple(time for time in (start_ms, end_ms) if time is not None)
+        lists = self.spec.kind == "list"
 
         def look(stores: Sequence[S]) -> Any:  # noqa: ANN401  # the overloads say it
-            found = (cast("Any", store).get(key, *times) for store in stores)
-            return next((value for value in found if value is not None), None)
+            for store in stores:
+                found = cast("Any", store).get(key, *times)
+                if found is not None and not (lists and found == ()):
+                    return found
+            return () if lists else None
 
         return self._reader.read(self._reader.partitions_of(key), look)
 
@@ -196,9 +200,16 @@ class View(Generic[S]):
     @overload
     def has(self: View[TimestampedStore[K, V]], key: K) -> bool: ...
 
+    @overload
+    def has(self: View[VersionedKeyValueStore[K, V]], key: K) -> bool: ...
+
+    @overload
+    def has(self: View[ListStore[K, V]], key: K) -> bool: ...
+
     def has(self, key: Any) -> bool:
-        """Tell whether a key has a value."""
-        return cast("View[KeyValueStore[Any, Any]]", self).get(key) is not None
+        """Tell whether a key has a value, or a list any elements."""
+        found: Any = cast("View[KeyValueStore[Any, Any]]", self).get(key)
+        return found is not None and not (self.spec.kind == "list" and found == ())
 
     @overload
     def range(
@@ -218,12 +229,36 @@ class View(Generic[S]):
         reverse: bool = False,
     ) -> ViewScan[tuple[K, tuple[V, int]]]: ...
 
+    @overload
+    def range(
+        self: View[VersionedKeyValueStore[K, V]],
+        start: K | None = None,
+        end: K | None = None,
+        *,
+        reverse: bool = False,
+    ) -> ViewScan[tuple[K, VersionedValue[V]]]: ...
+
+    @overload
+    def range(
+        self: View[ListStore[K, V]],
+        start: K | None = None,
+        end: K | None = None,
+        *,
+        reverse: bool = False,
+    ) -> ViewScan[tuple[K, tuple[V, ...]]]: ...
+
     def range(self, start: Any = None, end: Any = None, *, reverse: bool = False) -> Any:
-        """Yield pairs with `start <= key < end` of all partitions, in key order."""
+        """Yield pairs with `start <= key < end` of all partitions, in key order.
+
+        A versioned store's values are the latest versions, a list store's all elements.
+        """
 
         def rows(store: Any) -> Iterator[tuple[Any, Any]]:  # noqa: ANN401  # erased
-            if isinstance(store, TimestampedStore):
+            if isinstance(store, (TimestampedStore, VersionedKeyValueStore)):
                 return store.range(start, end, reverse=reverse)
+            if isinstance(store, ListStore):
+                keys = store.keys(start, end, reverse=reverse)
+                return ((key, store.get(key)) for key, _ in keys)
             found: KeyValueStore[Any, Any] = store
             return found.reverse_range(start, end) if reverse else found.range(start, end)
 
@@ -235,6 +270,14 @@ class View(Generic[S]):
     @overload
     def items(self: View[TimestampedStore[K, V]]) -> ViewScan[tuple[K, tuple[V, int]]]: ...
 
+    @overload
+    def items(
+        self: View[VersionedKeyValueStore[K, V]],
+    ) -> ViewScan[tuple[K, VersionedValue[V]]]: ...
+
+    @overload
+    def items(self: View[ListStore[K, V]]) -> ViewScan[tuple[K, tuple[V, ...]]]: ...
+
     def items(self) -> Any:
         """Yield all pairs, in key order."""
         return cast("View[KeyValueStore[Any, Any]]", self).range()
@@ -242,6 +285,25 @@ class View(Generic[S]):
     def prefix_scan(self: View[KeyValueStore[K, V]], prefix: bytes) -> ViewScan[tuple[K, V]]:
         """Yield pairs whose key's bytes start with a prefix, in key order."""
         return self._merged(lambda store: store.prefix_scan(prefix), lambda row: self._key(row[0]))
+
+    def history(
+        self: View[VersionedKeyValueStore[K, V]],
+        key: K,
+        from_ms: int | None = None,
+        to_ms: int | None = None,
+        *,
+        reverse: bool = False,
+    ) -> ViewScan[VersionedValue[V]]:
+        """Yield a key's versions that were valid at some time with `from <= time <= to`.
+
+        By time (ms), or backward; as far as the store's retention reaches back.
+        """
+        return self._reader.scan(
+            self._reader.partitions_of(key),
+            lambda stores: chain.from_iterable(
+                store.history(key, from_ms, to_ms, reverse=reverse) for store in stores
+            ),
+        )
 
     # ------------------------------------------------------------ windows and sessions
 

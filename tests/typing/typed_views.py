@@ -50,7 +50,10 @@ def reads() -> None:
     prices = View("checkpoint", PRICES)
     assert_type(prices, View[VersionedKeyValueStore[str, int]])
     assert_type(prices.get("a", 5), "VersionedValue[int] | None")
+    assert_type(list(prices.items()), list[tuple[str, VersionedValue[int]]])
+    assert_type(list(prices.history("a", 1, 2)), list[VersionedValue[int]])
     items = View("checkpoint", ITEMS)
+    assert_type(list(items.range("a")), list[tuple[str, tuple[int, ...]]])
     assert_type(items, View[ListStore[str, int]])
     assert_type(items.get("a"), tuple[int, ...])
 

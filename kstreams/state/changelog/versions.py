@@ -68,8 +68,6 @@ class VersionedForm:
         store.rebuild(self._key.deserialize(entry.key), value, entry.timestamp)
 
 
-def _versions(
-    rows: Mapping[bytes, bytes | None], own: Iterable[bytes]
-) -> dict[int, bytes | None]:
+def _versions(rows: Mapping[bytes, bytes | None], own: Iterable[bytes]) -> dict[int, bytes | None]:
     """Return encoded values by start, of the rows that are there."""
     return dict(read_version(data) for row in own if (data := rows[row]) is not None)

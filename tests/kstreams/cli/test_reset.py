@@ -3,8 +3,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
+from kstreams import INT64, TEXT, key_value_store
 from kstreams.checkpoint.lock import CheckpointLock
+from kstreams.state.directory import Directory
 from tests.kstreams.cli.terminal import kstreams, say
+from tests.kstreams.views.committing import Committing
+
+COUNTS = key_value_store("counts", key=TEXT, value=INT64)
 
 
 def checkpoint(path: str = ".kstreams/app") -> Path:
@@ -53,3 +60,27 @@ def test_an_unknown_app_suggests_the_nearest() -> None:
     result = kstreams("reset", "ap", "--yes")
     assert result.exit_code == 1
     assert "did you mean 'app'?" in result.stderr
+
+
+def test_a_log_elsewhere_goes_when_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("where.py").write_text(
+        "from kstreams.state.directory import Directory\nLOG = Directory('log')\n"
+    )
+    monkeypatch.syspath_prepend(".")
+    folder = checkpoint()
+    (folder / "queries").mkdir()
+    log = Directory("log").open()
+    log.put_if_absent("app.x.q/00/g/0/1-x.delta", b"x")
+    log.put_if_absent("app.y.q/00/g/0/1-x.delta", b"x")
+    unnamed = kstreams("reset", "app", given="n\n")
+    assert "--log removes its objects too" in unnamed.stderr
+    named = kstreams("reset", "app", "--log", "where:LOG", given="y\n")
+    assert "And 1 object of its durable log." in named.stderr
+    assert "and 1 object removed" in named.stdout
+    assert list(log.list("")) == ["app.y.q/00/g/0/1-x.delta"]
+
+
+def test_savepoints_that_go_are_named() -> None:
+    Committing(Path(".kstreams/viewed").absolute(), COUNTS).put([("a", 1)])
+    say("state", "savepoint", "viewed", "monday")
+    assert "Savepoints go too: monday" in kstreams("reset", "viewed", given="n\n").stderr

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-from kstreams import INT64, TEXT, key_value_store
+from kstreams import (
+    INT64,
+    TEXT,
+    key_value_store,
+    list_store,
+    session_store,
+    versioned_key_value_store,
+)
 from kstreams.serde import DOUBLE, Serde
 from kstreams.state.window_store import window_store
 from tests.kstreams.cli.terminal import kstreams, say
@@ -52,6 +61,60 @@ def test_get_shows_the_windows_of_a_key() -> None:
     made.commit(lambda store, partition: [store.put("a", start, 7) for start in (0, 10)])
     assert say("state", "get", "viewed", "w", "a", *WHERE) == "0\t7\n10\t7\n"
     assert words(say("state", "scan", "viewed", "w", *WHERE))[0] == ["key", "start_ms", "value"]
+
+
+def test_get_chooses_windows_sessions_and_versions_by_time() -> None:
+    made = Committing(Path("w").absolute(), window_store("w", key=TEXT, value=INT64))
+    made.commit(lambda store, partition: [store.put("a", start, 7) for start in (0, 10, 20)])
+    times = ("--from", "@5", "--to", "@20")
+    assert say("state", "get", "viewed", "w", "a", "--checkpoint", "w", *times) == "10\t7\n"
+
+    made = Committing(Path("s").absolute(), session_store("s", key=TEXT, value=INT64))
+    made.commit(lambda store, partition: [store.put("a", t, t + 4, 7) for t in (0, 10, 20)])
+    text = say("state", "get", "viewed", "s", "a", "--checkpoint", "s", *times)
+    assert text == "10\t14\t7\n"
+
+    spec = versioned_key_value_store("v", key=TEXT, value=INT64, retention=timedelta(seconds=1))
+    made = Committing(Path("v").absolute(), spec)
+    made.commit(lambda store, partition: [store.put("a", t, t) for t in (1, 10, 20)])
+    text = say("state", "get", "viewed", "v", "a", "--checkpoint", "v", *times)
+    assert text == "1\t10\t1\n10\t20\t10\n"
+    assert say("state", "get", "viewed", "v", "a", "--checkpoint", "v", "--from", "@20") == (
+        "20\tnull\t20\n"
+    )
+
+    app()
+    wrong = kstreams("state", "get", "viewed", "counts", "fig", *WHERE, "--from", "@1")
+    assert wrong.exit_code == 2
+    assert "a key-value store has no times to choose" in wrong.stderr
+
+
+def test_versions_and_lists_are_shown_and_exported() -> None:
+    spec = versioned_key_value_store("v", key=TEXT, value=INT64, retention=timedelta(seconds=1))
+    made = Committing(Path("v").absolute(), spec)
+    where = ("--checkpoint", "v")
+    made.commit(lambda store, partition: partition == 0 and [store.put("a", t, t) for t in (1, 9)])
+    rows = words(say("state", "scan", "viewed", "v", *where))
+    assert rows == [["key", "value", "timestamp_ms"], ["a", "9", "9"]]
+    kstreams("state", "export", "viewed", "v", "v.parquet", *where)
+    assert pq.read_table("v.parquet").to_pylist() == [{"key": "a", "value": 9, "timestamp_ms": 9}]
+
+    made = Committing(Path("l").absolute(), list_store("l", key=TEXT, value=INT64))
+    where = ("--checkpoint", "l")
+
+    def fill(store: Any, partition: int) -> None:
+        store.extend(f"k{partition}", range(partition))
+
+    made.commit(fill)
+    assert say("state", "get", "viewed", "l", "k2", *where) == "0\n1\n"
+    assert kstreams("state", "get", "viewed", "l", "k0", *where).exit_code == 1
+    rows = words(say("state", "scan", "viewed", "l", *where, "--reverse"))
+    assert rows[1:] == [["k2", "1"], ["k2", "0"], ["k1", "0"]]
+    kstreams("state", "export", "viewed", "l", "l.parquet", *where)
+    assert pq.read_table("l.parquet").to_pydict() == {
+        "key": ["k1", "k2", "k2"],
+        "value": [0, 0, 1],
+    }
 
 
 def test_scan_shows_rows_in_order_and_says_when_there_are_more() -> None:
@@ -135,7 +198,7 @@ def test_what_is_not_there_is_said() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["list", "get", "scan", "export", "verify", "savepoint", "fork"]
+    "command", ["list", "get", "scan", "export", "verify", "savepoint", "fork", "restore"]
 )
 def test_help_teaches_by_example(command: str) -> None:
     assert f"kstreams state {command}" in say("state", command, "--help")

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from pyspark.sql import SparkSession
 
 from kstreams import (
+    DOUBLE,
     INT64,
     TEXT,
     App,
@@ -44,13 +45,17 @@ V = TypeVar("V")
 WORDS = Topic("words", TEXT, TEXT)
 TOTALS = Topic("totals", TEXT, INT64)
 COUNTS = key_value_store("counts", key=TEXT, value=INT64)
+HALVES = key_value_store("counts", key=TEXT, value=DOUBLE)
+LOGGED = COUNTS.with_changelog("counts-log")
 
 
 class Count(FixedKeyProcessor[str, str, int]):
     """Running count of each key."""
 
+    spec = COUNTS
+
     def init(self, context: ProcessorContext[str, int]) -> None:
-        self.context, self.counts = context, context.store(COUNTS)
+        self.context, self.counts = context, context.store(self.spec)
 
     def process(self, record: Record[str, str]) -> None:
         total = (self.counts.get(record.key) or 0) + 1
@@ -58,12 +63,35 @@ class Count(FixedKeyProcessor[str, str, int]):
         self.context.forward(record.with_value(total))
 
 
-def counting(counter: Callable[[], FixedKeyProcessor[str, str, int]] = Count) -> Topology:
+class LoggedCount(Count):
+    """The same on a store with a changelog."""
+
+    spec = LOGGED
+
+
+class HalfCount(FixedKeyProcessor[str, str, int]):
+    """Counts in halves, on the store's next definition."""
+
+    def init(self, context: ProcessorContext[str, int]) -> None:
+        self.context, self.counts = context, context.store(HALVES)
+
+    def process(self, record: Record[str, str]) -> None:
+        total = (self.counts.get(record.key) or 0.0) + 0.5
+        self.counts.put(record.key, total)
+        self.context.forward(record.with_value(int(2 * total)))
+
+
+def counting(
+    counter: Callable[[], FixedKeyProcessor[str, str, int]] = Count,
+    *,
+    store: StoreSpec[Any] = COUNTS,
+    totals: Topic[str, int] = TOTALS,
+) -> Topology:
     """Build words -> count -> totals."""
     builder = TopologyBuilder("counting")
     words = builder.add_source("words", WORDS)
     builder.add_sink(
-        "totals", TOTALS, builder.add_processor("count", counter, words, stores=[COUNTS])
+        "totals", totals, builder.add_processor("count", counter, words, stores=[store])
     )
     return builder.build()
 

@@ -17,7 +17,9 @@ from kstreams.errors import (
     NoCheckpointError,
 )
 from kstreams.spark.reset import reset, survey
+from kstreams.state.directory import Directory
 from kstreams.state.memory import Memory
+from kstreams.state.objects import ObjectStore
 
 
 @pytest.fixture(autouse=True)
@@ -173,3 +175,48 @@ def test_a_disk_that_refuses_is_a_typed_error(monkeypatch: pytest.MonkeyPatch) -
 def test_resetting_needs_no_pyspark() -> None:
     program = "import sys, kstreams.spark.reset; sys.exit('pyspark' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def life_in(log: ObjectStore, life: str, app: str = "app") -> list[str]:
+    """Give a life of an app objects of every sort in a log; return their names."""
+    scope = f"{app}.{life}"
+    names = [
+        f"{scope}.q/00/g/0/1-x.delta",
+        f"{scope}.q/garbage/5-unnamed",
+        f"commits/{scope}.q/0.json",
+        f"commits/{scope}.q!1/0.json",
+        f"savepoints/{scope}/monday.json",
+    ]
+    for name in names:
+        log.put_if_absent(name, b"x")
+    return names
+
+
+def test_objects_of_a_log_elsewhere_go_and_no_others() -> None:
+    log = Directory("log")
+    checkpoint(Path("here"))
+    own = life_in(log.open(), "life1")
+    others = [
+        *life_in(log.open(), "life2"),
+        *life_in(log.open(), "life11"),
+        *life_in(log.open(), "life1", "app2"),
+    ]
+    assert reset("app", checkpoint="here").objects == 0
+    assert set(own) <= set(log.open().list(""))
+
+    checkpoint(Path("here"))
+    state = Memory(log=log)
+    found = survey("app", checkpoint="here", state=state)
+    assert found.objects == len(own)
+    assert set(log.open().list("")) == {*own, *others}
+    assert reset("app", checkpoint="here", state=state) == found
+    assert set(log.open().list("")) == set(others)
+
+
+def test_a_reset_that_was_killed_before_the_objects_went_is_finished() -> None:
+    log = Directory("log")
+    life_in(log.open(), "life1")
+    checkpoint(Path(".here.reset-0123456789ab"))
+    found = reset("app", checkpoint="here", state=Memory(log=log))
+    assert (found.checkpoint, found.objects) == (None, 5)
+    assert list(log.open().list("")) == []

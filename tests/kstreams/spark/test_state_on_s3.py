@@ -10,11 +10,37 @@ from datetime import timedelta
 
 import pytest
 
+from kstreams import (
+    INT64,
+    TEXT,
+    ForkSource,
+    Memory,
+    Migration,
+    Topic,
+    View,
+)
+from kstreams.checkpoint.changelog_restore import ChangelogRestore
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.clock import SystemClock
 from kstreams.errors import KStreamsError
+from kstreams.spark.reset import reset
 from kstreams.state.traffic import Traffic
 from kstreams_rocksdb import RocksDB
 from kstreams_s3 import BucketMissingError
-from tests.kstreams.spark.apps import TOTALS, WORDS, Bench, counting, expected_totals
+from tests.kstreams.spark.apps import (
+    COUNTS,
+    HALVES,
+    LOGGED,
+    TOTALS,
+    WORDS,
+    Bench,
+    HalfCount,
+    LoggedCount,
+    counting,
+    expected_totals,
+    last_values,
+)
 from tests.servers.s3 import SECRET_KEY, Bucket
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
@@ -74,3 +100,76 @@ def test_a_missing_bucket_stops_an_app_before_it_reads(bench: Bench, bucket: Buc
         bench.run(counting(), state=RocksDB(log=missing.settings("x")))
     assert isinstance(caught.value, BucketMissingError)
     assert bench.reports == []
+
+
+def test_a_running_app_on_s3_is_viewed_forked_upgraded_rebuilt_and_reset(
+    bench: Bench, bucket: Bucket
+) -> None:
+    """One life: of state on S3 alone, beside another app's on the same prefix."""
+    prefix = f"life-{uuid.uuid4().hex[:8]}"
+    log = bucket.settings(prefix)
+    state = RocksDB(directory=str(bench.home / "local"), log=log)
+    logged = counting(LoggedCount, store=LOGGED)
+    bench.create(WORDS, TOTALS)
+    with bench.app(logged, state=state) as app:
+        app.open()
+        bench.emit(WORDS, FIRST)
+        app.drain(timeout=timedelta(seconds=90))
+        with View(app, LOGGED) as view:
+            assert dict(view.items()) == Counter(key for key, _ in FIRST)
+            first = view.version
+            found = Checkpoint.load(bench.checkpoint)
+            Savepoints(found, log.open()).create("first", SystemClock())
+            bench.emit(WORDS, SECOND)
+            app.drain(timeout=timedelta(seconds=90))
+            assert dict(view.items()) == Counter(key for key, _ in [*FIRST, *SECOND])
+    for as_of in (first, "first"):
+        with View(bench.checkpoint, COUNTS, log=log, as_of=as_of) as view:
+            assert dict(view.items()) == Counter(key for key, _ in FIRST)
+
+    # The changelog has each change once, in the order of batches.
+    changes = bench.records(Topic("counts-log", TEXT, INT64))
+    counts = Counter(key for key, _ in FIRST), Counter(key for key, _ in [*FIRST, *SECOND])
+    assert Counter(changes) == Counter(
+        [*counts[0].items(), *((key, counts[1][key]) for key in {k for k, _ in SECOND})]
+    )
+    assert last_values(changes) == counts[1]
+    config = bench.connection.log().topic("counts-log").config
+    assert config == {"cleanup.policy": "compact"}
+
+    # A fork of the savepoint, upgraded on its way: half counts, on the records that follow.
+    bench.run(
+        counting(HalfCount, store=HALVES, totals=Topic("fork-totals", TEXT, INT64)),
+        state=state,
+        app_id="fork",
+        checkpoint=bench.home / "fork",
+        fork=ForkSource(bench.checkpoint, "first", log=log),
+        migrate={"counts": Migration[str, int](COUNTS, lambda key, value: value / 2)},
+    )
+    with View(bench.home / "fork", HALVES, log=log) as forked:
+        assert dict(forked.items()) == {key: n / 2 for key, n in counts[1].items()}
+
+    # All objects of the original's state are lost: its changelog brings the store back.
+    commit = Checkpoint.load(bench.checkpoint).commits("words", log.open()).last()
+    assert commit is not None
+    log.open().delete(ref.name for p in commit.pointers().values() for ref in p.objects())
+    shutil.rmtree(bench.home / "local")
+    job = ChangelogRestore(
+        Checkpoint.load(bench.checkpoint), logged, bench.connection, Memory(), log.open(), "run"
+    )
+    job.run_all(job.stores(), lambda rebuilt: None)
+    bench.emit(WORDS, THIRD)
+    bench.run(logged, state=state)
+    everything = [*FIRST, *SECOND, *THIRD]
+    assert Counter(bench.records(TOTALS)) == expected_totals(everything)
+    with View(bench.checkpoint, COUNTS, log=log) as view:
+        assert dict(view.items()) == Counter(key for key, _ in everything)
+
+    # A reset takes the app's objects, and not those of the fork beside them.
+    forks = [key for key in bucket.keys(f"{prefix}/") if "fork." in key]
+    removed = reset("counting", checkpoint=bench.checkpoint, state=state)
+    assert removed.objects > 0
+    assert removed.savepoints == ("first",)
+    assert bucket.keys(f"{prefix}/") == sorted([f"{prefix}/.kstreams", *forks])
+    with View(bench.home / "fork", HALVES, log=log) as forked:
+        assert forked.get("the") == counts[1]["the"] / 2

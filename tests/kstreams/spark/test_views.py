@@ -8,15 +8,12 @@ from datetime import datetime, timezone
 import pytest
 
 from kstreams import (
-    DOUBLE,
     INT64,
     TEXT,
     Embedded,
-    FixedKeyProcessor,
     ForkSource,
     Memory,
     Migration,
-    ProcessorContext,
     Record,
     Topic,
     Topology,
@@ -30,13 +27,21 @@ from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.clock import SystemClock
 from kstreams.errors import CheckpointMismatchError
 from kstreams_rocksdb import RocksDB
-from tests.kstreams.spark.apps import COUNTS, TOTALS, WORDS, Bench, Count, counting
+from tests.kstreams.spark.apps import (
+    COUNTS,
+    HALVES,
+    TOTALS,
+    WORDS,
+    Bench,
+    Count,
+    HalfCount,
+    counting,
+)
 from tests.kstreams.spark.test_app import LINES
 
 pytestmark = pytest.mark.spark
 
 EXPECTED = Counter(key for key, _ in LINES)
-HALVES = key_value_store("counts", key=TEXT, value=DOUBLE)
 MORE = Topic("more", TEXT, TEXT)
 
 
@@ -97,18 +102,6 @@ def test_a_fork_on_other_topics_begins_at_a_time(bench: Bench) -> None:
     with View(other.checkpoint, COUNTS) as view:
         assert view.get("k0") == EXPECTED["k0"] + 3
         assert view.get("k1") == EXPECTED["k1"]
-
-
-class HalfCount(FixedKeyProcessor[str, str, int]):
-    """Counts in halves, on the store's next definition."""
-
-    def init(self, context: ProcessorContext[str, int]) -> None:
-        self.context, self.counts = context, context.store(HALVES)
-
-    def process(self, record: Record[str, str]) -> None:
-        total = (self.counts.get(record.key) or 0.0) + 0.5
-        self.counts.put(record.key, total)
-        self.context.forward(record.with_value(int(2 * total)))
 
 
 def next_topology() -> Topology:

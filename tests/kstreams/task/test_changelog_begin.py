@@ -26,7 +26,7 @@ def batch(
     if not tables:
         return []
     assert set(tables["s"].column("topic").to_pylist()) == {topic}
-    return [key for key in tables["s"].column("key").to_pylist()]
+    return list(tables["s"].column("key").to_pylist())
 
 
 def test_all_of_a_store_is_written_once_when_its_changelog_begins() -> None:

@@ -13,9 +13,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kstreams import INT64, TEXT, FakeClock, Memory
+from kstreams import (
+    INT64,
+    TEXT,
+    FakeClock,
+    Memory,
+    Record,
+    Topic,
+    TopologyBuilder,
+    list_store,
+)
+from kstreams.aggregators import count
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.durations import milliseconds
 from kstreams.errors import (
     CheckpointMismatchError,
     ExecutionError,
@@ -30,7 +41,9 @@ from kstreams.state.timestamped_store import timestamped_store
 from kstreams.state.versioned_store import VersionedValue, versioned_key_value_store
 from kstreams.state.window_store import window_store
 from kstreams.state.working import StateBackend
+from kstreams.testing import TopologyTestDriver
 from kstreams.views.view import View
+from kstreams.windows import HoppingWindows, windowed_aggregate
 from kstreams_rocksdb import RocksDB
 from tests.kstreams.views.committing import PARTITIONS, Committing, LogInMemory
 
@@ -328,3 +341,53 @@ def test_expired_and_versioned_values_are_as_of_the_commit(tmp_path: Path) -> No
     with View(tmp_path / "p", prices) as priced:
         assert priced.get("a") == VersionedValue(20, 20)
         assert priced.get("a", 15) == VersionedValue(10, 10, 20)
+
+
+def test_versions_and_lists_are_read_from_all_partitions(tmp_path: Path) -> None:
+    prices = versioned_key_value_store("p", key=TEXT, value=INT64, retention=timedelta(seconds=1))
+    app = Committing(tmp_path / "p", prices)
+    app.commit(lambda store, partition: [store.put(f"k{partition}", t, t) for t in (10, 20)])
+    with View(tmp_path / "p", prices) as priced:
+        latest = [(f"k{n}", VersionedValue(20, 20)) for n in range(PARTITIONS)]
+        assert list(priced.items()) == latest
+        assert list(priced.range("k1", reverse=True)) == latest[:0:-1]
+        assert priced.has("x") is False
+    app = Committing(tmp_path / "own", prices, key=DOUBLE)  # keys are looked for everywhere
+    app.commit(lambda store, partition: partition == 2 and [store.put("a", t, t) for t in (10, 20)])
+    with View(tmp_path / "own", prices) as priced:
+        assert list(priced.history("a")) == [VersionedValue(10, 10, 20), VersionedValue(20, 20)]
+        assert list(priced.history("a", 0, 15)) == [VersionedValue(10, 10, 20)]
+
+    items = list_store("l", key=TEXT, value=INT64)
+    app = Committing(tmp_path / "l", items, key=DOUBLE)
+    app.commit(lambda store, partition: store.extend(f"k{partition}", range(partition)))
+    with View(tmp_path / "l", items) as listed:
+        assert (listed.get("k2"), listed.get("k0"), listed.get("x")) == ((0, 1), (), ())
+        assert (listed.has("k2"), listed.has("k0")) == (True, False)
+        assert list(listed.items()) == [("k1", (0,)), ("k2", (0, 1))]
+        assert list(listed.range(reverse=True)) == [("k2", (0, 1)), ("k1", (0,))]
+
+
+def test_a_view_reads_the_windows_that_an_aggregation_writes(tmp_path: Path) -> None:
+    counts = window_store("w", key=TEXT, value=INT64)
+    windows = HoppingWindows(milliseconds(20), advance=milliseconds(10), grace=milliseconds(50))
+    builder = TopologyBuilder("viewed")
+    source = builder.add_source("in", Topic("in", TEXT, INT64))
+    builder.add_processor("count", windowed_aggregate(windows, count(), store=counts), source)
+    times = [("a", 5), ("b", 12), ("a", 15), ("a", 38)]
+    with TopologyTestDriver(builder.build()) as driver:
+        driver.pipe_batch(Topic("in", TEXT, INT64), [Record(key, 1, time) for key, time in times])
+        written = list(driver.store(counts).scan())
+    app = Committing(tmp_path, counts, key=DOUBLE)
+
+    def write(store: Any, partition: int) -> None:
+        for start, key, value, stamp in written if partition == 1 else ():
+            store.put(key, start, value, timestamp_ms=stamp)
+
+    app.commit(write)
+    with View(tmp_path, counts) as view:
+        assert list(view.fetch("a")) == [(0, 2), (10, 1), (20, 1), (30, 1)]
+        assert list(view.fetch("a", 10, 30)) == [(10, 1), (20, 1)]
+        assert list(view.fetch("a", from_ms=20, reverse=True)) == [(30, 1), (20, 1)]
+        assert list(view.fetch_all(0, 10)) == [(("a", 0), 2), (("b", 0), 1)]
+        assert (view.get("b", 10), view.get("b", 20)) == (1, None)

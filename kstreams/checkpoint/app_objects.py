@@ -1,0 +1,83 @@
+"""Which objects of a durable log are an app's, and which of them nobody needs any more."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from urllib.parse import quote
+
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.savepoints import pinned_objects
+from kstreams.state.objects import ObjectStore
+from kstreams.state.task_key import app_prefix, garbage_prefix
+
+__all__ = ("life_objects", "named_objects", "remove_leftovers")
+
+_LOG = logging.getLogger("kstreams")
+
+
+def life_objects(objects: ObjectStore, app: str, incarnation: str) -> Iterator[str]:
+    """Yield the names of all objects of one life of an app: state, commits, savepoints.
+
+    Args:
+        objects: A durable log, which others may share.
+        app: Id of the app.
+        incarnation: Id of the life; no other life, of whatever app, has names like these.
+    """
+    life = f"{app}.{incarnation}"
+    yield from objects.list(app_prefix(f"{life}.").removesuffix("/"))
+    yield from objects.list(f"commits/{quote(f'{life}.', safe='')}")
+    yield from objects.list(f"savepoints/{quote(life, safe='')}/")
+
+
+def named_objects(checkpoint: Checkpoint, objects: ObjectStore) -> set[str]:
+    """Return the names of all objects that retained commits and savepoints of an app name."""
+    named = {
+        ref.name
+        for query in checkpoint.queries
+        for commit in checkpoint.commits(query, objects).all()
+        for pointer in commit.pointers().values()
+        for ref in pointer.objects()
+    }
+    return named | pinned_objects(checkpoint, objects)
+
+
+def remove_leftovers(checkpoint: Checkpoint, objects: ObjectStore) -> int:
+    """Delete what upgrades have left behind; return how many objects these were.
+
+    That is: commits of earlier generations and of queries that are gone, and the state of
+    tasks that are gone, as far as no retained commit and no savepoint names it. To be
+    called under the app's lock, before its queries start; what their tasks have is left to
+    `collect_garbage`.
+
+    Args:
+        checkpoint: The app's, as it is now.
+        objects: Its durable log.
+    """
+    life = f"{checkpoint.app}.{checkpoint.incarnation}."
+    scopes = {query: checkpoint.scope(query) for query in checkpoint.queries}
+    logs = tuple(checkpoint.commits(query, objects).prefix for query in scopes)
+    commits = objects.list(f"commits/{quote(life, safe='')}")
+    # Commits first: a savepoint that finds its commits in the log is seen below.
+    count = _delete(objects, (name for name in commits if not name.startswith(logs)))
+    tasks = {
+        checkpoint.task_key(query, f"{group}/{number}").prefix
+        for query, groups in checkpoint.queries.items()
+        for group in groups
+        for number in range(checkpoint.tasks[group])
+    }
+    present = (*sorted(tasks), *(garbage_prefix(scope) for scope in scopes.values()))
+    state = objects.list(app_prefix(life).removesuffix("/"))
+    strange = [name for name in state if not name.startswith(present)]
+    if strange:
+        named = named_objects(checkpoint, objects)
+        count += _delete(objects, (name for name in strange if name not in named))
+    if count:
+        _LOG.info("app %s: removed %d objects of what is gone", checkpoint.app, count)
+    return count
+
+
+def _delete(objects: ObjectStore, names: Iterator[str]) -> int:
+    found = list(names)
+    objects.delete(found)
+    return len(found)

@@ -1,0 +1,84 @@
+"""The topics of changelogs: made as they have to be, refused where they do not fit."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from kstreams import (
+    INT64,
+    TEXT,
+    Connection,
+    Embedded,
+    Topic,
+    Topology,
+    TopologyBuilder,
+    filter_,
+    key_value_store,
+)
+from kstreams.errors import PartitionCountError
+from kstreams.kafka.options import Kafka
+from kstreams.spark.changelogs import open_changelogs
+from kstreams.spark.kafka_io import KafkaWriter
+from kstreams.task.outputs import TaskOutput
+from tests.kstreams.kafka.samples import output_table, read_all
+from tests.servers.kafka import KafkaBroker
+
+
+def topology(changelog: str) -> Topology:
+    builder = TopologyBuilder("logged")
+    source = builder.add_source("in", Topic("in", TEXT, INT64))
+    store = key_value_store("s", key=TEXT, value=INT64).with_changelog(changelog)
+    builder.add_processor("keep", filter_(lambda k, v: True), source, stores=[store])
+    return builder.build()
+
+
+def opened(connection: Connection, changelog: str, tasks: int = 3) -> dict[str, tuple[int, ...]]:
+    return open_changelogs(connection, topology(changelog), {"in": tasks})
+
+
+def test_a_missing_topic_is_created_and_one_that_is_there_goes_on(tmp_path: Path) -> None:
+    connection = Embedded(tmp_path, durable=False)
+    assert opened(connection, "log") == {"s": (0, 0, 0)}
+    assert connection.log().topic("log").config == {"cleanup.policy": "compact"}
+    connection.writer().write("log", 1, b"k", b"v", 5).result()
+    assert opened(connection, "log") == {"s": (0, 1, 0)}
+
+
+def test_a_topic_of_another_width_is_refused(tmp_path: Path) -> None:
+    connection = Embedded(tmp_path, durable=False)
+    connection.admin().create("log", 2)
+    with pytest.raises(PartitionCountError, match="has 2 partitions, store 's' 3 tasks"):
+        opened(connection, "log")
+
+
+@pytest.mark.kafka
+def test_kafka_compacts_it_and_has_each_task_in_its_own_partition(
+    broker: KafkaBroker, topic_name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    kafka = Kafka(broker.bootstrap)
+    assert opened(kafka, topic_name) == {"s": (0, 0, 0)}
+    assert kafka.admin().describe(topic_name).config["cleanup.policy"] == "compact"
+    assert opened(kafka, topic_name) == {"s": (0, 0, 0)}
+    assert caplog.text == ""
+
+    table = output_table(topic_name, [b"a", b"b"], values=[b"1", None])
+    output = TaskOutput(changelogs={"s": table}, partition=2)
+    (group,) = topology(topic_name).groups
+    KafkaWriter(kafka).write(output, group, producer="life/in/2", batch=7)
+    assert [(r.partition, r.key, r.value, r.headers) for r in read_all(kafka, topic_name)] == [
+        (2, b"a", b"1", (("kstreams-id", b"life/in/2/changelog:s/7/0"),)),
+        (2, b"b", None, (("kstreams-id", b"life/in/2/changelog:s/7/1"),)),
+    ]
+
+
+@pytest.mark.kafka
+def test_a_topic_that_kafka_cuts_off_is_warned_of(
+    broker: KafkaBroker, topic_name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker.create_topic(topic_name, 3)
+    caplog.set_level(logging.WARNING, "kstreams")
+    opened(Kafka(broker.bootstrap), topic_name)
+    assert f"changelog topic '{topic_name}' has cleanup.policy=delete" in caplog.text
