@@ -11,7 +11,7 @@ from kstreams.checkpoint.savepoints import pinned_objects
 from kstreams.state.objects import ObjectStore
 from kstreams.state.task_key import app_prefix, garbage_prefix
 
-__all__ = ("life_objects", "named_objects", "remove_leftovers")
+__all__ = ("life_objects", "named_elsewhere", "remove_leftovers")
 
 _LOG = logging.getLogger("kstreams")
 
@@ -30,7 +30,7 @@ def life_objects(objects: ObjectStore, app: str, incarnation: str) -> Iterator[s
     yield from objects.list(f"savepoints/{quote(life, safe='')}/")
 
 
-def named_objects(checkpoint: Checkpoint, objects: ObjectStore) -> set[str]:
+def _named_objects(checkpoint: Checkpoint, objects: ObjectStore) -> set[str]:
     """Return the names of all objects that retained commits and savepoints of an app name."""
     named = {
         ref.name
@@ -40,6 +40,27 @@ def named_objects(checkpoint: Checkpoint, objects: ObjectStore) -> set[str]:
         for ref in pointer.objects()
     }
     return named | pinned_objects(checkpoint, objects)
+
+
+def named_elsewhere(checkpoint: Checkpoint, objects: ObjectStore, query: str) -> set[str]:
+    """Return what a query's clean-up leaves alone besides what its own commits name.
+
+    That is what savepoints name; and what other queries' commits name of tasks that are not
+    theirs: a store that an upgrade has moved to another group keeps its objects at first.
+    """
+    named = pinned_objects(checkpoint, objects)
+    for other in checkpoint.queries:
+        for commit in checkpoint.commits(other, objects).all() if other != query else ():
+            moved = {
+                ref.name
+                for task, pointer in commit.pointers().items()
+                for ref in pointer.objects()
+                if not ref.name.startswith(checkpoint.task_key(other, task).prefix)
+            }
+            if not moved:  # then no later one has any
+                break
+            named |= moved
+    return named
 
 
 def remove_leftovers(checkpoint: Checkpoint, objects: ObjectStore) -> int:
@@ -70,7 +91,7 @@ def remove_leftovers(checkpoint: Checkpoint, objects: ObjectStore) -> int:
     state = objects.list(app_prefix(life).removesuffix("/"))
     strange = [name for name in state if not name.startswith(present)]
     if strange:
-        named = named_objects(checkpoint, objects)
+        named = _named_objects(checkpoint, objects)
         count += _delete(objects, (name for name in strange if name not in named))
     if count:
         _LOG.info("app %s: removed %d objects of what is gone", checkpoint.app, count)

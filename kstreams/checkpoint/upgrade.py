@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from kstreams.checkpoint.changes import Orders, StoreChange, UpgradePlan, plan_upgrade
 from kstreams.checkpoint.checkpoint import Checkpoint, queries_of
@@ -220,10 +221,7 @@ class _Upgrader:
                 elif changes[spec.name].action == "migrate":
                     migrate_store(self._wanted.orders.migrate[spec.name], spec, source, target)
             made = rewritten(log, pointer, target, tuple(sorted(names)))
-            logs = pointer.meta.get("logs", {})
-            return made.with_meta(
-                {**made.meta, "logs": {name: logs[name] for name in logs if name in kept}}
-            )
+            return made.with_meta(_with_changelogs_of(made.meta, kept))
         finally:
             for store in (source, target):
                 if store is not None:
@@ -231,3 +229,10 @@ class _Upgrader:
             for part in ("old", "new"):
                 self._wanted.backend.remove(home / part)
             shutil.rmtree(home, ignore_errors=True)
+
+
+def _with_changelogs_of(meta: Mapping[str, Any], kept: Collection[str]) -> dict[str, Any]:
+    """Return a task's data for which only the changelogs of kept stores go on."""
+    found = dict(meta)
+    logs = {name: log for name, log in found.pop("logs", {}).items() if name in kept}
+    return {**found, "logs": logs} if logs else found

@@ -247,22 +247,23 @@ def _times(start: str | None, end: str | None) -> _Times:
 
 def _of_key(view: View[Any], key: object, times: _Times) -> Iterator[tuple[Any, ...]]:
     low, high = times
+    typed: Any = view  # by its kind
     match view.spec.kind:
         case "window":
-            yield from view.fetch(key, low, high)
+            yield from typed.fetch(key, low, high)
         case "session":
-            for start, end, value in view.fetch(key):
+            for start, end, value in typed.fetch(key):
                 if (low is None or end >= low) and (high is None or start < high):
                     yield start, end, value
         case "versioned":
-            for found in view.history(key, low, None if high is None else high - 1):
-                yield found.timestamp, found.valid_to, found.value
+            for version in typed.history(key, low, None if high is None else high - 1):
+                yield version.timestamp, version.valid_to, version.value
         case kind if times != (None, None):
             raise WrongUsageError(f"a {kind} store has no times to choose", "--from / --to")
         case "list":
-            yield from ((item,) for item in view.get(key))
+            yield from ((item,) for item in typed.get(key))
         case _:
-            found = view.get(key)
+            found = typed.get(key)
             if found is not None:
                 yield found if isinstance(found, tuple) else (found,)
 

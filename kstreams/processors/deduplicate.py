@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, overload
 
 from kstreams.clock import to_ms
 from kstreams.errors import TopologyError
@@ -17,7 +17,7 @@ from kstreams.serde.numbers import INT64
 from kstreams.state.key_value import KeyValueStore, key_value_store
 from kstreams.state.spec import StoreSpec
 
-__all__ = ("Late", "by_header", "by_key", "deduplicate")
+__all__ = ("HeaderId", "KeyId", "Late", "by_header", "by_key", "deduplicate")
 
 K = TypeVar("K")
 """Type of the keys."""
@@ -49,14 +49,67 @@ class DeduplicateSupplier(Generic[K, V]):
         return (self.store,)
 
 
+class KeySupplier(Protocol[K]):
+    """Makes the processors of `deduplicate` by key, for values of any type."""
+
+    def __call__(self) -> Bound[K, V, K, V]:
+        """Return a new processor."""
+        ...
+
+    @property
+    def stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the store."""
+        ...
+
+
+class HeaderSupplier(Protocol):
+    """Makes the processors of `deduplicate` by header, for keys and values of any type."""
+
+    def __call__(self) -> Bound[K, V, K, V]:
+        """Return a new processor."""
+        ...
+
+    @property
+    def stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the store."""
+        ...
+
+
+@overload
+def deduplicate(
+    by: KeyId,
+    *,
+    id: Serde[K],
+    within: timedelta,
+    store: str,
+    late: Late = ...,
+) -> KeySupplier[K]: ...
+@overload
+def deduplicate(
+    by: HeaderId,
+    *,
+    id: Serde[bytes],
+    within: timedelta,
+    store: str,
+    late: Late = ...,
+) -> HeaderSupplier: ...
+@overload
 def deduplicate(
     by: Callable[[Record[K, V]], I | None],
     *,
-    id: Serde[I],  # noqa: A002  # its best name
+    id: Serde[I],
+    within: timedelta,
+    store: str,
+    late: Late = ...,
+) -> DeduplicateSupplier[K, V]: ...
+def deduplicate(
+    by: KeyId | HeaderId | Callable[[Record[Any, Any]], Any],
+    *,
+    id: Serde[Any],  # noqa: A002  # its best name
     within: timedelta,
     store: str,
     late: Late = "forward",
-) -> DeduplicateSupplier[K, V]:
+) -> Any:
     """Forward a record unless one of the same id was forwarded whose time is near.
 
     Near is a time at most `within` before or after, by the records' timestamps. The first
@@ -74,7 +127,7 @@ def deduplicate(
     somewhat too early.
 
     Args:
-        by: Returns a record's id: `by_key`, `by_header("name")` or a function of one's own.
+        by: Returns a record's id: `by_key()`, `by_header("name")` or a function of one's own.
         id: Serde of the ids.
         within: How far apart duplicates may be; the memory needed grows with it.
         store: Name of the store, unique in the topology.
@@ -92,24 +145,37 @@ def deduplicate(
         raise TopologyError(f"deduplicate: late is 'forward' or 'drop', not {late!r}")
     span = 2 * within + timedelta(milliseconds=1)
     seen = key_value_store(store, key=id, value=INT64, ttl=span)
-    return DeduplicateSupplier(by, to_ms(within), late, seen)
+    find = by if callable(by) else by.of
+    return DeduplicateSupplier(find, to_ms(within), late, seen)
 
 
-def by_key(record: Record[K, object]) -> K:
-    """Return a record's key, for `deduplicate`."""
-    return record.key
-
-
-def by_header(name: str) -> Callable[[Record[object, object]], bytes | None]:
+def by_header(name: str) -> HeaderId:
     """Return what finds a header's value, the last of its name, for `deduplicate`."""
-    return _Header(name)
+    return HeaderId(name)
+
+
+def by_key() -> KeyId:
+    """Return what finds a record's key, for `deduplicate`."""
+    return KeyId()
 
 
 @dataclass(frozen=True)
-class _Header:
+class KeyId:
+    """Finds the key; made by `by_key`."""
+
+    def of(self, record: Record[Any, Any]) -> object:
+        """Return the key, or None."""
+        return record.key
+
+
+@dataclass(frozen=True)
+class HeaderId:
+    """Finds the value of a header; made by `by_header`."""
+
     name: str
 
-    def __call__(self, record: Record[object, object]) -> bytes | None:
+    def of(self, record: Record[Any, Any]) -> bytes | None:
+        """Return the last value of the header's name, or None."""
         for name, value in reversed(record.headers):
             if name == self.name:
                 return value

@@ -10,12 +10,11 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from kstreams.checkpoint.app_objects import named_objects, remove_leftovers
+from kstreams.checkpoint.app_objects import named_elsewhere, remove_leftovers
 from kstreams.checkpoint.changes import Orders
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
 from kstreams.checkpoint.fork import ForkSource, copy_savepoint
 from kstreams.checkpoint.positions import positions_after
-from kstreams.checkpoint.savepoints import pinned_objects
 from kstreams.checkpoint.upgrade import Upgrade, upgrade
 from kstreams.clock import Clock
 from kstreams.connection import Connection
@@ -215,20 +214,10 @@ def _pipeline(
         plans=plans,
         commits=commits,
         objects=objects,
-        pinned=partial(_named_elsewhere, checkpoint, objects),
+        pinned=partial(named_elsewhere, checkpoint, objects, name),
         clock=parts.clock,
         report=report,
     )
-
-
-def _named_elsewhere(checkpoint: Checkpoint, objects: ObjectStore) -> set[str]:
-    """Return what a query's clean-up has to leave alone, beside what its own commits name.
-
-    A store that has moved to another group keeps the objects that it had there.
-    """
-    if checkpoint.generations:
-        return named_objects(checkpoint, objects)
-    return pinned_objects(checkpoint, objects)
 
 
 def _starting(

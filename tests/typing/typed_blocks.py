@@ -106,8 +106,10 @@ unnamed = flat_map(split)
 assert_type(builder.add_processor("unnamed", unnamed, lines), Node[str, None])
 
 day = timedelta(days=1)
-keyed = deduplicate(by_key, id=BYTES, within=day, store="keyed")
-assert_type(builder.add_processor("dd-key", keyed, lines), Node[bytes, str])
+keyed = builder.add_processor(
+    "dd-key", deduplicate(by_key(), id=BYTES, within=day, store="keyed"), lines
+)
+assert_type(keyed, Node[bytes, str])
 headed = builder.add_processor(
     "dd-header", deduplicate(by_header("id"), id=BYTES, within=day, store="headed"), lines
 )

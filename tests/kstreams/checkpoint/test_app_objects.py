@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 from kstreams import FakeClock, Topic
-from kstreams.checkpoint.app_objects import life_objects, named_objects, remove_leftovers
+from kstreams.checkpoint.app_objects import life_objects, named_elsewhere, remove_leftovers
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.state.commits import Commit
+from kstreams.state.garbage import collect_garbage
+from kstreams.state.pointer import Pointer
 from tests.kstreams.checkpoint.test_upgrade import B, Life, filled, kv, topology
 
 A: Topic[str, int] = Topic("a", B.key, B.value)
@@ -37,12 +41,11 @@ def test_the_state_of_a_removed_group_goes(tmp_path: Path) -> None:
 def test_a_store_that_moved_to_another_group_keeps_its_objects(tmp_path: Path) -> None:
     life = filled(tmp_path, kv())
     task = life.last().pointers()["a/0"]
-    life.upgrade(topology(kv(), topics=(B, A)))
+    life.upgrade(topology(kv(), topics=(B,)))
     moved = life.last("b").pointers()["b/0"]
     assert moved.objects() == task.objects()
     remove_leftovers(life.checkpoint, life.objects)
     assert {ref.name for ref in moved.objects()} <= names(life)
-    assert {ref.name for ref in moved.objects()} <= named_objects(life.checkpoint, life.objects)
     later = life.last("b")
     newer = {t: p.with_snapshot(()).to_json() for t, p in later.pointers().items()}
     commits = life.checkpoint.commits("b", life.objects)
@@ -50,6 +53,25 @@ def test_a_store_that_moved_to_another_group_keeps_its_objects(tmp_path: Path) -
     commits.forget_before(0)
     remove_leftovers(life.checkpoint, life.objects)
     assert not {ref.name for p in later.pointers().values() for ref in p.objects()} & names(life)
+
+
+def test_clean_up_of_the_group_it_came_from_leaves_them_alone(tmp_path: Path) -> None:
+    life = filled(tmp_path, kv())
+    life.upgrade(topology(kv(), topics=(B, A)))
+    moved = {ref.name for p in life.last("b").pointers().values() for ref in p.objects()}
+    elsewhere = named_elsewhere(life.checkpoint, life.objects, "a")
+    assert moved == elsewhere
+    # Group a goes on, and by a snapshot names its first delta no more.
+    task = life.checkpoint.task_key("a", "a/0")
+    later = [Pointer(9, "1" * 64), Pointer(10, "2" * 64)]
+    clean_up = partial(
+        collect_garbage, life.objects, {task: later}, clock=FakeClock(), min_age=timedelta(hours=1)
+    )
+    clean_up(pinned=elsewhere)
+    assert moved <= names(life)
+    clean_up()
+    assert not moved <= names(life)
+    assert named_elsewhere(life.checkpoint, life.objects, "b") == set()
 
 
 def test_savepoints_keep_what_they_name(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_versions_and_lists_are_shown_and_exported() -> None:
     kstreams("state", "export", "viewed", "v", "v.parquet", *where)
     assert pq.read_table("v.parquet").to_pylist() == [{"key": "a", "value": 9, "timestamp_ms": 9}]
 
-    made = Committing(Path("l").absolute(), list_store("l", key=TEXT, value=INT64))
+    made = Committing(Path("l").absolute(), list_store("l", key=TEXT, value=INT64), key=DOUBLE)
     where = ("--checkpoint", "l")
 
     def fill(store: Any, partition: int) -> None:

@@ -35,7 +35,7 @@ def test_it_says_what_it_does_and_shows_how_far_it_is(app: Logging) -> None:
     assert refused.exit_code == 1
     assert "Store s of app is emptied and rebuilt from topic s-log in topics." in refused.stderr
     done = kstreams(*COMMAND, "s", given="y\n")
-    assert done.stdout == "Rebuilt 1 store of app from 9 records.\n"
+    assert done.stdout.endswith("Rebuilt 1 store of app from 9 records.\n")
     assert "s, partition 0:" in done.stderr
     assert app.read() == PAIRS
 

@@ -28,9 +28,10 @@ from kstreams.testing import TopologyTestDriver
 IN = Topic("in", TEXT, TEXT, null_keys="pass")
 OUT = Topic("out", TEXT, TEXT, null_keys="pass")
 WITHIN = 10
+BY_KEY = by_key()
 
 
-def driver(by: Any = by_key, id: Serde[Any] = TEXT, late: Late = "forward") -> TopologyTestDriver:  # noqa: A002  # the block's name
+def driver(by: Any = BY_KEY, id: Serde[Any] = TEXT, late: Late = "forward") -> TopologyTestDriver:  # noqa: A002  # the block's name
     builder = TopologyBuilder("dedup")
     source = builder.add_source("in", IN)
     block = deduplicate(by, id=id, within=timedelta(milliseconds=WITHIN), store="seen", late=late)
@@ -116,10 +117,10 @@ def test_what_is_remembered_is_bounded() -> None:
 
 def test_settings_that_mean_nothing_are_refused() -> None:
     with pytest.raises(TopologyError, match="within is not negative"):
-        deduplicate(by_key, id=TEXT, within=timedelta(seconds=-1), store="s")
+        deduplicate(by_key(), id=TEXT, within=timedelta(seconds=-1), store="s")
     wrong: Any = "keep"
     with pytest.raises(TopologyError, match="late is 'forward' or 'drop', not 'keep'"):
-        deduplicate(by_key, id=TEXT, within=timedelta(seconds=1), store="s", late=wrong)
+        deduplicate(by_key(), id=TEXT, within=timedelta(seconds=1), store="s", late=wrong)
 
 
 def expected(records: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
