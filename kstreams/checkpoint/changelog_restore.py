@@ -16,6 +16,7 @@ from kstreams.checkpoint.positions import positions_after
 from kstreams.connection import Connection, RawRecord, TopicReader
 from kstreams.errors import CheckpointMismatchError, ExecutionError, SerdeError, StateCorruptError
 from kstreams.graph.topology import Topology
+from kstreams.kafka.headers import ID_HEADER
 from kstreams.state.changelog.form import Entry
 from kstreams.state.changelog.forms import changelog_form
 from kstreams.state.commits import SEED, Commit
@@ -29,7 +30,6 @@ from kstreams.state.working import StateBackend, WorkingStore
 __all__ = ("ChangelogRestore", "Rebuilt")
 
 _ROWS_AT_ONCE = 10_000
-_ID_HEADER = "kstreams-id"
 
 
 @dataclass(frozen=True)
@@ -265,7 +265,7 @@ class _Task:
 def _is_beyond(record: RawRecord, life: str, batch: int) -> bool:
     """Tell whether a batch wrote a record and was not committed: Kafka shows it all the same."""
     for name, value in record.headers:
-        if name == _ID_HEADER and value is not None:
+        if name == ID_HEADER and value is not None:
             own, *_, number, _ = value.decode().split("/")
             return own == life and int(number) > batch
     return False

@@ -59,7 +59,6 @@ def _opened(admin: TopicAdmin, spec: StoreSpec[Any], count: int) -> tuple[int, .
     topic, store, config = str(spec.changelog), spec.name, changelog_form(spec).config
     try:
         admin.create(topic, count, config=config)
-        _LOG.info("created changelog topic %r of store %r", topic, store)
     except TopicExistsError:
         found = admin.partition_count(topic)
         if found != count:
@@ -68,7 +67,9 @@ def _opened(admin: TopicAdmin, spec: StoreSpec[Any], count: int) -> tuple[int, .
                 hint="each task writes to its own partition: let the app create the topic",
             ) from None
         _warn_unless_compacted(admin, topic)
-    return tuple(end for _, end in sorted(admin.end_offsets(topic).items()))
+        return tuple(end for _, end in sorted(admin.end_offsets(topic).items()))
+    _LOG.info("created changelog topic %r of store %r", topic, store)
+    return (0,) * count
 
 
 def _warn_unless_compacted(admin: TopicAdmin, topic: str) -> None:

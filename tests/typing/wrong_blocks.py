@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from kstreams import (
+    TEXT,
     Record,
     Supplier,
     TopologyBuilder,
+    by_header,
+    by_key,
     call_external,
+    deduplicate,
     filter_,
     filter_not,
     flat_map,
@@ -80,3 +85,7 @@ supplier: Supplier[bytes, int, bytes, int] = map_values(bare)  # red
 b.add_sink("s", TOTALS, b.add_processor("p", map_values(len), lines))  # red
 b.add_sink("s", LINES, b.add_processor("p", map_values(len), lines))  # red
 b.add_sink("s", LINES, b.add_processor("p", rekey(lambda k, v: v), lines))  # red
+
+day = timedelta(days=1)
+b.add_processor("dd", deduplicate(by_key(), id=TEXT, within=day, store="dd"), lines)  # red
+deduplicate(by_header("id"), id=TEXT, within=day, store="dd")  # red
