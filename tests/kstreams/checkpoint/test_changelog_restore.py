@@ -9,9 +9,25 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kstreams import INT64, TEXT, Embedded, Memory, Topic, Topology, TopologyBuilder, View, filter_
+from kstreams import (
+    INT64,
+    TEXT,
+    Embedded,
+    FakeClock,
+    ForkSource,
+    Memory,
+    Topic,
+    Topology,
+    TopologyBuilder,
+    View,
+    filter_,
+)
 from kstreams.checkpoint.changelog_restore import ChangelogRestore, Rebuilt
+from kstreams.checkpoint.changes import Orders
 from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.fork import fork
+from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.checkpoint.upgrade import Upgrade, upgrade
 from kstreams.errors import (
     CheckpointMismatchError,
     DeserializationError,
@@ -213,3 +229,27 @@ def test_what_cannot_be_rebuilt_is_said(tmp_path: Path) -> None:
         app.restore()
     assert (caught.value.where.topic, caught.value.where.partition) == ("s-log", 0)
     assert Checkpoint.load(app.path).generations == {}
+
+
+def test_a_fork_and_a_store_that_was_reset_begin_their_changelog_anew(tmp_path: Path) -> None:
+    app = Logging(tmp_path, LOGGED, OTHER.with_changelog("other-log"))
+    app.commit(PAIRS)
+    Savepoints(app.checkpoint, app.objects).create("now", FakeClock())
+    made = fork(ForkSource(app.path, "now"), tmp_path / "fork", "copy")
+    seed = made.commits("in", made.log.open()).last()
+    assert seed is not None
+    assert [sorted(p.meta) for p in seed.pointers().values()] == [["due", "next", "time"]] * 2
+
+    changed = key_value_store("s", key=TEXT, value=TEXT).with_changelog("s-log")
+    wanted = Upgrade(
+        topology(changed, *app.specs[1:]),
+        {"in": PARTITIONS},
+        {"in": 2},
+        Orders({}, frozenset({"s"})),
+        Memory(),
+        app.objects,
+        "run",
+    )
+    upgraded = upgrade(Checkpoint.load(app.path), wanted).commits("in", app.objects).last()
+    assert upgraded is not None
+    assert [list(p.meta["logs"]) for p in upgraded.pointers().values()] == [["other"]] * 2

@@ -110,7 +110,9 @@ def test_a_running_app_on_s3_is_viewed_forked_upgraded_rebuilt_and_reset(
     log = bucket.settings(prefix)
     state = RocksDB(directory=str(bench.home / "local"), log=log)
     logged = counting(LoggedCount, store=LOGGED)
-    bench.create(WORDS, TOTALS)
+    changelog = Topic("counts-log", TEXT, INT64)
+    bench.create(WORDS, TOTALS, changelog)
+    bench.emit(changelog, [("stale", 9)])  # of an earlier life
     with bench.app(logged, state=state) as app:
         app.open()
         bench.emit(WORDS, FIRST)
@@ -128,14 +130,12 @@ def test_a_running_app_on_s3_is_viewed_forked_upgraded_rebuilt_and_reset(
             assert dict(view.items()) == Counter(key for key, _ in FIRST)
 
     # The changelog has each change once, in the order of batches.
-    changes = bench.records(Topic("counts-log", TEXT, INT64))
+    changes = [change for change in bench.records(changelog) if change != ("stale", 9)]
     counts = Counter(key for key, _ in FIRST), Counter(key for key, _ in [*FIRST, *SECOND])
     assert Counter(changes) == Counter(
         [*counts[0].items(), *((key, counts[1][key]) for key in {k for k, _ in SECOND})]
     )
     assert last_values(changes) == counts[1]
-    config = bench.connection.log().topic("counts-log").config
-    assert config == {"cleanup.policy": "compact"}
 
     # A fork of the savepoint, upgraded on its way: half counts, on the records that follow.
     bench.run(
