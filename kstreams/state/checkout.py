@@ -89,11 +89,7 @@ class Checkout:
         self._ended = True
         try:
             pointer = self._write(changes)
-            with self._place.versions.exclusive():
-                copy = self._copy_to_snapshot(pointer)
-                self._place.versions.publish(
-                    pointer.version, pointer.lineage, self._place.directory
-                )
+            copy = self._publish(pointer)
         except BaseException:
             self._discard()
             raise
@@ -147,6 +143,19 @@ class Checkout:
             self.store.close()
             durable.result()
         return pointer
+
+    def _publish(self, pointer: Pointer) -> VersionCopy | None:
+        """Name the closed working store as a version; return a copy if a snapshot is due."""
+        versions = self._place.versions
+        with versions.exclusive():
+            copy = self._copy_to_snapshot(pointer)
+            try:
+                versions.publish(pointer.version, pointer.lineage, self._place.directory)
+            except BaseException:
+                if copy is not None:
+                    copy.discard()
+                raise
+        return copy
 
     def _background(self) -> BackgroundSnapshots | None:
         """Return what makes snapshots, if the backend can copy a version for it."""

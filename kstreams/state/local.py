@@ -111,11 +111,21 @@ class LocalVersions:
         return directory if directory.is_dir() else None
 
     def publish(self, version: int, lineage: str, attempt: LocalAttempt) -> None:
-        """Name a closed attempt as a version; call within `exclusive`."""
+        """Name a closed attempt as a version; call within `exclusive`.
+
+        Raises:
+            StoreError: The disk is full or cannot be written; the version is not there.
+        """
         link = self._link(version, lineage)
         fresh = link.with_name(f".{attempt.name}")
-        fresh.symlink_to(attempt.name)
-        fresh.replace(link)
+        try:
+            fresh.symlink_to(attempt.name)
+            fresh.replace(link)
+        except OSError as error:
+            raise StoreError(
+                f"cannot name version {version} in {self._home}: {error}",
+                hint="Give the backend a directory that can be written and has room.",
+            ) from error
         self._end(attempt)
 
     def forget(self, version: int, lineage: str) -> None:
@@ -123,8 +133,16 @@ class LocalVersions:
         self._link(version, lineage).unlink(missing_ok=True)
 
     def discard(self, attempt: LocalAttempt) -> None:
-        """Remove an attempt that has been closed."""
-        self._backend.remove(attempt.directory)
+        """Remove an attempt that has been closed.
+
+        Raises:
+            StoreError: It cannot be removed; a later `sweep` tries again.
+        """
+        try:
+            self._backend.remove(attempt.directory)
+        except BaseException:
+            attempt.release()
+            raise
         self._end(attempt)
 
     def sweep(self, oldest: int, newest: int) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from kstreams.errors import StoreError, StoreOpenError
+from kstreams.state.background import BackgroundSnapshots
 from kstreams.state.durable import Attempt
 from kstreams.state.memory import Memory
 from kstreams.state.pointer import Pointer
 from kstreams.state.task_key import TaskKey, new_attempt
+from kstreams.state.upkeep import Upkeep
 from kstreams.state.versions import TaskVersions
 from kstreams.state.working import StateBackend
 from kstreams_rocksdb import RocksDB
@@ -127,6 +130,54 @@ def test_a_failed_commit_can_be_tried_again(worker: _Worker) -> None:
         full.commit(base, (b"k", b"2"))
     assert worker.read(base) == [(b"k", b"1")]
     assert worker.read(worker.commit(base, (b"k", b"3"))) == [(b"k", b"3")]
+
+
+def test_a_version_that_cannot_be_named_leaves_nothing(
+    worker: _Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = worker.commit(Pointer.empty(), (b"k", b"1"))
+    before = worker.left_over()
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    snapshots = BackgroundSnapshots()
+    versions = TaskVersions(
+        worker.backend,
+        worker.home,
+        worker.log,
+        TaskKey("app", "g", 0),
+        ["s"],
+        upkeep=Upkeep(max_deltas=1),
+        background=snapshots,
+    )
+    checkout = versions.checkout(base, Attempt(new_attempt(), 2))
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "symlink_to", full)
+        with pytest.raises(StoreError, match="cannot name version 2") as caught:
+            checkout.commit({"s": [(b"k", b"2")]}, {})
+    assert "room" in caught.value.hint
+    assert set(worker.left_over()) <= set(before)
+    assert snapshots.wants(TaskKey("app", "g", 0))
+    assert worker.read(base) == [(b"k", b"1")]
+
+
+def test_an_attempt_that_cannot_be_removed_is_removed_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = _Worker(RocksDB(), tmp_path)
+    checkout = worker.versions().checkout(Pointer.empty(), Attempt("stuck", 1))
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", _refuse)
+        with pytest.raises(StoreError, match="cannot remove"):
+            checkout.abort()
+    assert "stuck" in worker.left_over()
+    worker.read(Pointer.empty())
+    assert worker.left_over() == []
+
+
+def _refuse(path: object, *_: object, **__: object) -> None:
+    raise OSError(errno.EBUSY, f"Device or resource busy: {path}")
 
 
 def test_changes_out_of_order_are_refused_and_can_be_tried_again(worker: _Worker) -> None:
