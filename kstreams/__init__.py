@@ -50,6 +50,7 @@ from kstreams.state.memory import Memory
 from kstreams.state.session_store import SessionStore, session_store
 from kstreams.state.spec import StoreSpec
 from kstreams.state.timestamped_store import TimestampedStore, timestamped_store
+from kstreams.state.upkeep import Upkeep
 from kstreams.state.versioned_store import (
     VersionedKeyValueStore,
     VersionedValue,
@@ -114,6 +115,7 @@ __all__ = (
     "Topology",
     "TopologyBuilder",
     "TopologyError",
+    "Upkeep",
     "VersionedKeyValueStore",
     "VersionedValue",
     "View",

@@ -32,6 +32,7 @@ from kstreams.spark.pipeline import Pipeline
 from kstreams.spark.report import AppState, BatchReport
 from kstreams.state.memory import Memory
 from kstreams.state.objects import ObjectStoreSettings
+from kstreams.state.upkeep import Upkeep
 from kstreams.state.working import StateBackend
 
 __all__ = ("App",)
@@ -74,6 +75,7 @@ class App:
             `"<checkpoint directory>@<savepoint>"`, or a `ForkSource`.
         retained_batches: How many committed batches of each query stay readable, by
             `View(as_of=...)`; 2 or more.
+        upkeep: How often the durable log gets snapshots, and merges of deltas.
 
     Raises:
         CompileError: A setting is out of range.
@@ -101,6 +103,7 @@ class App:
         reset: Collection[str] = (),
         fork: str | ForkSource | None = None,
         retained_batches: int = 10,
+        upkeep: Upkeep | None = None,
     ) -> None:
         if max_records_per_batch < 1 or trigger < timedelta(0):
             raise CompileError("max_records_per_batch is at least 1, and trigger not negative")
@@ -129,6 +132,7 @@ class App:
             orders=Orders(dict(migrate or {}), frozenset(reset)),
             fork=ForkSource.parse(fork) if isinstance(fork, str) else fork,
             retained=retained_batches,
+            upkeep=upkeep or Upkeep(),
         )
         self._lock = CheckpointLock(self.checkpoint)
         self._on_batch = on_batch

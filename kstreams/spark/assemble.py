@@ -37,6 +37,7 @@ from kstreams.spark.stage import Committed, StageSettings
 from kstreams.spark.task_keys import task_keys
 from kstreams.state.objects import ObjectStore
 from kstreams.state.traffic import CountedObjects
+from kstreams.state.upkeep import Upkeep
 from kstreams.state.working import StateBackend
 
 __all__ = ("Assembly", "assemble")
@@ -65,6 +66,7 @@ class Assembly:
     orders: Orders
     fork: ForkSource | None
     retained: int
+    upkeep: Upkeep
 
 
 def assemble(parts: Assembly, report: _Report) -> tuple[Pipeline, ...]:
@@ -195,6 +197,7 @@ def _pipeline(
             interceptors=parts.interceptors,
             committed=Committed(last.batch, last.tasks) if last else None,
             changelogs=changelogs,
+            upkeep=parts.upkeep,
         )
         for number in range(len(groups))
     )

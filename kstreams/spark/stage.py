@@ -28,6 +28,7 @@ from kstreams.state.pointer import Pointer
 from kstreams.state.row_cache import RowCache
 from kstreams.state.task_key import TaskKey, new_attempt
 from kstreams.state.traffic import CountedObjects
+from kstreams.state.upkeep import Upkeep
 from kstreams.state.versions import TaskVersions
 from kstreams.state.working import StateBackend
 from kstreams.task.meta import TaskMeta
@@ -90,6 +91,7 @@ class StageSettings:
         archives: Names of the user's packages, as Spark unpacks them.
         committed: See there; None before the first commit.
         changelogs: By store, where the partitions of its changelog ended at the app's start.
+        upkeep: When deltas are merged and snapshots made.
     """
 
     number: int
@@ -105,6 +107,7 @@ class StageSettings:
     interceptors: tuple[Interceptor, ...] = ()
     committed: Committed | None = None
     changelogs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    upkeep: Upkeep = field(default_factory=Upkeep)
 
     @property
     def group(self) -> PartitionGroup:
@@ -249,6 +252,7 @@ class _StageRun:
             log,
             key,
             [spec.name for spec in group.stores],
+            upkeep=settings.upkeep,
             background=_SNAPSHOTS,
         )
         pointer, rows = self._pointer(), _row_cache()

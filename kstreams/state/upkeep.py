@@ -36,6 +36,9 @@ class Upkeep:
             were due for a merger that would outweigh the snapshot.
         small_bytes: A state up to this size gets a snapshot where a second merger was due.
         chunk_bytes: Size of a snapshot's chunks, before compression.
+
+    Raises:
+        ValueError: A number is out of range.
     """
 
     merge_count: int = 8
@@ -45,6 +48,15 @@ class Upkeep:
     floor_bytes: int = 4 * _MIB
     small_bytes: int = 4 * _MIB
     chunk_bytes: int = CHUNK_BYTES
+
+    def __post_init__(self) -> None:
+        """Refuse what would merge for ever, or never make a snapshot."""
+        least = {"merge_count": 2, "max_deltas": 1, "chunk_bytes": 1}
+        for field in ("merge_bytes", "snapshot_fraction", "floor_bytes", "small_bytes"):
+            least[field] = 0
+        for field, low in least.items():
+            if getattr(self, field) < low:
+                raise ValueError(f"Upkeep({field}={getattr(self, field)}): at least {low}")
 
     def run(
         self,

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from kstreams.errors import StoreError
 from kstreams.state.durable import Attempt
@@ -106,3 +109,22 @@ def test_a_snapshot_that_fails_does_not_fail_the_batch(tmp_path: Path) -> None:
     )
     task.commit([(b"k", b"1")])
     assert (len(task.pointer.snapshot), len(task.pointer.deltas)) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("field", "low"),
+    [
+        ("merge_count", 2),
+        ("merge_bytes", 0),
+        ("max_deltas", 1),
+        ("snapshot_fraction", 0),
+        ("floor_bytes", 0),
+        ("small_bytes", 0),
+        ("chunk_bytes", 1),
+    ],
+)
+def test_numbers_out_of_range_are_refused(field: str, low: int) -> None:
+    given: dict[str, Any] = {field: low}
+    assert getattr(Upkeep(**given), field) == low
+    with pytest.raises(ValueError, match=rf"Upkeep\({field}=-?\d\): at least {low}"):
+        Upkeep(**{field: low - 1})
