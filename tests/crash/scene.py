@@ -1,0 +1,318 @@
+"""An app at task level: everything of the library's is real, and Spark's part is played here."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from kstreams import Embedded, FakeClock
+from kstreams.checkpoint.changes import Orders
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.spark import assemble, embedded_feed, stage
+from kstreams.spark.embedded_io import publish
+from kstreams.spark.pipeline import Pipeline
+from kstreams.state import memory
+from kstreams.state.background import BackgroundSnapshots
+from kstreams.state.durable import DurableLog
+from kstreams.state.local import LocalVersions
+from kstreams.state.memory import MemoryStore
+from kstreams.state.objects import ObjectStoreSettings
+from kstreams.state.overlay import Overlay
+from kstreams.state.row_cache import RowCache
+from kstreams.state.working import CopiesVersions
+from tests.crash.faults import Faults, FaultyBackend, FaultyLog, FaultyProcess
+from tests.crash.played_spark import PlayedSpark
+from tests.crash.points import Point
+from tests.crash.workload import (
+    COUNTS,
+    LAST,
+    MARKS,
+    OUT,
+    PARTITIONS,
+    State,
+    batch_of,
+    emit,
+    expected,
+    marking,
+    told,
+)
+
+__all__ = ("RECOVERIES", "Recovery", "Scene")
+
+Recovery = Literal["retry", "restart", "empty machine"]
+"""What comes after a death: the same process tries again; another one finds the same disk;
+another one finds nothing but the durable log."""
+
+RECOVERIES: tuple[Recovery, ...] = ("retry", "restart", "empty machine")
+_MOST_STEPS = 10
+
+
+class Scene:
+    """One app with a point at which it dies, on a machine that can be lost.
+
+    Args:
+        home: Directory of topics, checkpoint and the machine's disk.
+        backend: The real backend; its directory is `home / "local"`.
+        log: The real durable log.
+        point: Where it is to die.
+        recovery: How it goes on.
+        patch: Puts faults where no part of an app can be exchanged.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        backend: CopiesVersions,
+        log: ObjectStoreSettings,
+        point: Point,
+        recovery: Recovery,
+        patch: pytest.MonkeyPatch,
+    ) -> None:
+        self.home = home
+        self.point = point
+        self.recovery = recovery
+        self.log = log
+        self.faults = Faults(home / "faults", self._die)
+        self.faulty_log = FaultyLog(log, self.faults)
+        self.backend = FaultyBackend(backend, self.faults, self.faulty_log)
+        self.clock = FakeClock(1_000)
+        self.connection = Embedded(home / "topics", default_partitions=PARTITIONS, durable=False)
+        self.input: list[tuple[str, str]] = []
+        self.spark = PlayedSpark(self)
+        self._recovered = False
+        self._patch = patch
+        self._patch_once()
+        self._new_process()
+        emit(self.connection, (), 0)
+
+    # ------------------------------------------------------------ what a test does
+
+    def batch(self) -> None:
+        """Emit a batch of records, and run until it is committed."""
+        number = len(self.input)
+        records = batch_of(number)
+        self.input += records
+        emit(self.connection, records, number)
+        for _ in range(_MOST_STEPS):
+            if not self.behind():
+                return
+            self.guarded(self._step)
+        raise AssertionError("the batch never ends")
+
+    def guarded(self, work: Callable[[], object]) -> None:
+        """Do something that may die, and recover then."""
+        try:
+            work()
+        except Exception:
+            if not self.has_died():
+                raise
+            self.recover(driver=True)
+
+    def has_died(self) -> bool:
+        """Tell whether an error is the fault's; only one is."""
+        if self._recovered or not self.faults.struck or self.point.dies == "nobody":
+            return False
+        self._recovered = True
+        return True
+
+    def arm(self) -> None:
+        self.faults.arm(self.point.event, self.point.nth, self.point.after)
+
+    def end_process(self) -> None:
+        """Lose what has not died by itself: the process, or the machine."""
+        if self.recovery != "retry" and not self.faults.dead:
+            stage._SNAPSHOTS.drain()
+            self._die()
+        self.recover(driver=True)
+
+    def recover(self, *, driver: bool) -> None:
+        """Go on after a death."""
+        if self.recovery != "retry":
+            self._new_process()
+        if driver:
+            self.start_driver()
+
+    def lose_local_state(self) -> None:
+        """Lose the disk and the memory of the machine, between batches."""
+        shutil.rmtree(self.local, ignore_errors=True)
+        self._new_process()
+
+    def start_driver(self) -> None:
+        """Make the app's pipeline, as an app does at its start."""
+        topology = marking()
+        tasks = {topology.groups[0].name: PARTITIONS}
+        parts = assemble.Assembly(
+            topology=topology,
+            connection=self.connection,
+            backend=self.backend,
+            app="crash",
+            checkpoint=self.home / "checkpoint",
+            run=f"run-{self.spark.starts}",
+            trigger=timedelta(0),
+            max_records=10_000,
+            interceptors=(FaultyProcess(self.faults),),
+            packages=[],
+            parallelism=PARTITIONS,
+            session=None,
+            config={},
+            clock=self.clock,
+            orders=Orders({}, frozenset()),
+            fork=None,
+            retained=2,
+            upkeep=self.point.upkeep,
+        )
+        self.checkpoint = Checkpoint.open(
+            parts.checkpoint, parts.app, topology, tasks=tasks, partitions=tasks
+        )
+        self.pipeline = assemble._pipeline(
+            parts, self.checkpoint, topology.groups, tasks, (), self._reported
+        )
+        self.pipeline.start(self.spark)  # type: ignore[arg-type]  # plays the session
+
+    # ------------------------------------------------------------ what is checked
+
+    def check(self) -> None:
+        """Compare topics and stores with what a run without faults gives, and look for litter."""
+        numbers, state = told(self._published())
+        assert numbers == expected(self.input)
+        assert self.state() == state
+        self._check_disk()
+        self._check_log()
+
+    def state(self, path: Path | None = None, log: ObjectStoreSettings | None = None) -> State:
+        """Return the marks of all keys, as three stores of a checkpoint tell alike."""
+        checkpoint = Checkpoint.load(path or self.home / "checkpoint")
+        objects = (log or self.log).open()
+        (query,) = checkpoint.queries
+        last = checkpoint.commits(query, objects).last()
+        found: State = {}
+        for task, pointer in last.pointers().items() if last is not None else ():
+            store = MemoryStore([spec.name for spec in (LAST, COUNTS, MARKS)])
+            DurableLog(objects, checkpoint.task_key(query, task)).restore(pointer, store)
+            overlay = Overlay(store)
+            counts, last_marks = COUNTS.factory(COUNTS, overlay), LAST.factory(LAST, overlay)
+            marks = MARKS.factory(MARKS, overlay)
+            own = {key: marks.get(key) for key, _ in marks.keys()}  # noqa: SIM118  # no dict
+            assert dict(last_marks.range()) == {key: found[-1] for key, found in own.items()}
+            assert dict(counts.range()) == {key: len(found) for key, found in own.items()}
+            found.update(own)
+        return found
+
+    def _published(self) -> Iterable[Any]:
+        reader = self.connection.reader()
+        for partition, end in sorted(self.connection.admin().end_offsets(OUT.name).items()):
+            yield from reader.read(OUT.name, partition, 0, end)
+
+    def _check_disk(self) -> None:
+        """A version or two and nothing else is left of each task on the machine."""
+        assert list(self.local.rglob("locks/*")) == []
+        for attempts in self.local.rglob("attempts"):
+            links = list((attempts.parent / "versions").iterdir())
+            assert {path.name for path in attempts.iterdir()} <= {
+                link.readlink().name for link in links
+            }
+            assert len(links) <= 4  # of three versions, and of one twice after a retry
+
+    def _check_log(self) -> None:
+        """Clean-up leaves what the kept commits are made of, and nothing else."""
+        for _ in range(3):
+            self.clock.advance(timedelta(hours=2))
+            self.pipeline._sweep()
+        objects = self.log.open()
+        commits = self.checkpoint.commits(self.pipeline.name, objects)
+        kept = commits.recent(100)
+        assert len(kept) == 2
+        named = {r.name for c in kept for p in c.pointers().values() for r in p.objects()}
+        found = {
+            name
+            for name in objects.list("")
+            if not name.startswith(("commits/", "savepoints/")) and "/garbage/" not in name
+        }
+        newest = max(p.version for p in kept[-1].pointers().values())
+        assert {name for name in found if _version(name) <= newest} == named
+
+    # ------------------------------------------------------------ how it runs
+
+    @property
+    def local(self) -> Path:
+        return self.home / "local"
+
+    def behind(self) -> bool:
+        """Tell whether something is not committed by Spark yet."""
+        end = self.pipeline.end()
+        return self.spark.is_replaying() or not self.pipeline.reached(end, 0)
+
+    def _step(self) -> None:
+        if not self.spark.is_replaying():
+            self.pipeline.tick()
+        self.spark.run_batch()
+
+    def _reported(self, *_: object) -> None:
+        self.faults.reach("reported")
+
+    def _die(self) -> None:
+        """Be dead from here on, and keep the disk as it is at this moment."""
+        if self.recovery == "retry":
+            return
+        self.faults.dead = True
+        shutil.rmtree(self._frozen, ignore_errors=True)
+        if self.recovery == "restart" and self.local.exists():
+            shutil.copytree(self.local, self._frozen, symlinks=True, copy_function=_copied)
+
+    @property
+    def _frozen(self) -> Path:
+        return self.home / "frozen"
+
+    def _new_process(self) -> None:
+        """Be another process, on the disk that the last one has left."""
+        memory._CLOSED.clear()
+        if self.faults.dead:
+            shutil.rmtree(self.local, ignore_errors=True)
+            if self._frozen.exists():
+                self._frozen.rename(self.local)
+            self.faults.dead = False
+        rows = RowCache(1 << 20)
+        self._patch.setattr(stage, "_SNAPSHOTS", BackgroundSnapshots(clock=self.clock))
+        self._patch.setattr(stage, "_row_cache", lambda: rows)
+        self._opened: dict[int, Any] = {}
+
+    def _patch_once(self) -> None:
+        reach, real_publish = self.faults.reach, LocalVersions.publish
+
+        def named(versions: LocalVersions, *arguments: Any) -> None:
+            real_publish(versions, *arguments)
+            reach("version named")
+
+        def published(log: Any, outputs: Any, batch: int) -> None:
+            for output in outputs:
+                publish(log, [output], batch)
+                reach("published one")
+
+        self._patch.setattr(LocalVersions, "publish", named)
+        self._patch.setattr(embedded_feed, "publish", published)
+        self._patch.setattr(stage, "TaskContext", self.spark)
+        self._patch.setattr(stage, "_opened", self._open)
+        self._patch.setattr(
+            Pipeline, "_frame", lambda pipeline, spark: spark.begin(pipeline._settings)
+        )
+
+    def _open(self, log: Any) -> Any:
+        if id(log) not in self._opened:
+            self._opened[id(log)] = log.open()
+        return self._opened[id(log)]
+
+
+def _copied(source: str, target: str) -> str:
+    try:
+        return shutil.copy2(source, target)
+    except FileNotFoundError:  # a thread of the dead process has removed it
+        return target
+
+
+def _version(name: str) -> int:
+    return int(name.rpartition("/")[2].partition("-")[0])

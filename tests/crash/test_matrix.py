@@ -1,0 +1,170 @@
+"""Death at every named moment, on every backend, and every way to go on: one truth remains."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kstreams import Memory
+from kstreams.checkpoint.fork import ForkSource, fork
+from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.spark import pipeline
+from kstreams.state.directory import Directory
+from kstreams.state.objects import ObjectStoreSettings
+from kstreams_rocksdb import RocksDB
+from kstreams_s3 import S3
+from kstreams_s3.store import S3ObjectStore
+from tests.crash.faults import FaultyLog
+from tests.crash.points import POINTS, Point
+from tests.crash.scene import RECOVERIES, Recovery, Scene
+from tests.servers.s3 import Bucket
+
+Logs = Callable[[str], ObjectStoreSettings]
+BEFORE, AFTER = 2, 2
+_MOST_BATCHES = 5
+
+
+@dataclass(frozen=True)
+class SharedS3:
+    """A prefix of a bucket; all prefixes have one client, which takes long to make."""
+
+    settings: S3
+    client: S3ObjectStore
+
+    def open(self) -> S3ObjectStore:
+        opened = self.settings.open()
+        opened._made = self.client._made
+        opened._proved = self.client._proved
+        return opened
+
+
+@pytest.fixture(scope="module")
+def client(bucket: Bucket) -> S3ObjectStore:
+    opened = bucket.settings("crash").open()
+    opened.put_if_absent(f"first-{uuid.uuid4().hex}", b"")
+    return opened
+
+
+def cells(backend: str, points: Iterable[Point]) -> list[Any]:
+    """Return each of some points with each recovery, on a backend."""
+    marks = () if backend == "memory" else pytest.mark.slow
+    return [
+        pytest.param(backend, point, way, id=f"{point.name}, {backend}, {way}", marks=marks)
+        for point, way in product(points, RECOVERIES)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("backend", "point", "recovery"),
+    [*cells("memory", (p for p in POINTS if p.in_memory)), *cells("rocksdb", POINTS)],
+)
+def test_on_disk(
+    backend: str,
+    point: Point,
+    recovery: Recovery,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def logs(name: str) -> ObjectStoreSettings:
+        return Directory(str(tmp_path / name))
+
+    cell(backend, logs, point, recovery, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("backend", "point", "recovery"), cells("rocksdb", (p for p in POINTS if p.on_s3))
+)
+def test_on_s3(
+    backend: str,
+    bucket: Bucket,
+    client: S3ObjectStore,
+    point: Point,
+    recovery: Recovery,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    prefix = f"crash/{uuid.uuid4().hex}"
+
+    def logs(name: str) -> ObjectStoreSettings:
+        return SharedS3(bucket.settings(f"{prefix}/{name}"), client)
+
+    cell(backend, logs, point, recovery, tmp_path, monkeypatch)
+
+
+def cell(
+    backend: str,
+    logs: Logs,
+    point: Point,
+    recovery: Recovery,
+    home: Path,
+    patch: pytest.MonkeyPatch,
+) -> None:
+    """Run some batches, die at the point, recover, run some more, and compare."""
+    kind = Memory if backend == "memory" else RocksDB
+    if "delete" in point.event:
+        patch.setattr(pipeline, "_SWEEP_EVERY", 1)
+    scene = Scene(home, kind(directory=str(home / "local")), logs("log"), point, recovery, patch)
+    scene.start_driver()
+    for _ in range(BEFORE):
+        scene.batch()
+    if point.cold:
+        scene.lose_local_state()
+    PLAYS[point.does](scene, logs)
+    assert scene.faults.struck
+    for _ in range(AFTER):
+        scene.batch()
+    scene.check()
+
+
+def batch(scene: Scene, _logs: Logs) -> None:
+    """Die in a batch."""
+    scene.arm()
+    for _ in range(_MOST_BATCHES):
+        if not scene.faults.struck:
+            scene.batch()
+    if scene.point.dies == "nobody":
+        scene.end_process()
+
+
+def savepoint(scene: Scene, _logs: Logs) -> None:
+    """Die while a savepoint is made: it is there and whole, or it is not."""
+    state = scene.state()
+    savepoints = Savepoints(scene.checkpoint, scene.faulty_log.open())
+    scene.arm()
+    scene.guarded(partial(savepoints.create, "kept", scene.clock))
+    savepoints = Savepoints(scene.checkpoint, scene.log.open())
+    if "kept" not in savepoints.names():
+        savepoints.create("kept", scene.clock)
+    for _ in range(2 * BEFORE):
+        scene.batch()
+    source = ForkSource(scene.checkpoint.path, "kept", log=scene.log)
+    log = Directory(str(scene.home / "fork-log"))
+    fork(source, scene.home / "fork", "forked", log=log)
+    assert scene.state(scene.home / "fork", log) == state
+    savepoints.delete("kept")
+
+
+def fork_it(scene: Scene, logs: Logs) -> None:
+    """Die while a fork copies: again, and it is whole; the original goes on."""
+    savepoints = Savepoints(scene.checkpoint, scene.log.open())
+    savepoints.create("kept", scene.clock)
+    state = scene.state()
+    source = ForkSource(scene.checkpoint.path, "kept", log=scene.log)
+    target, log = scene.home / "fork", logs("fork-log")
+    scene.arm()
+    faulty = FaultyLog(log, scene.faults)
+    scene.guarded(lambda: fork(source, target, "forked", log=faulty))
+    assert not (target / "app.json").exists()
+    fork(source, target, "forked", log=log)
+    assert scene.state(target, log) == state
+    savepoints.delete("kept")
+
+
+PLAYS = {"batch": batch, "savepoint": savepoint, "fork": fork_it}

@@ -1,0 +1,121 @@
+"""What is run: a topology whose state and output show any record lost or counted twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from uuid import uuid4
+
+import pyarrow as pa
+
+from kstreams import (
+    INT64,
+    TEXT,
+    Embedded,
+    FixedKeyProcessor,
+    ProcessorContext,
+    Record,
+    Topic,
+    Topology,
+    TopologyBuilder,
+    key_value_store,
+    list_store,
+)
+from kstreams.connection import RawRecord
+from kstreams.partitioner import partition_of
+
+__all__ = ("DROP", "LAST", "MARKS", "PARTITIONS", "State", "batch_of", "emit", "expected", "told")
+
+PARTITIONS = 2
+KEYS = tuple(f"key-{number}" for number in range(16))
+DROP = "drop"
+"""The value that makes a key be forgotten."""
+
+IN = Topic("words", TEXT, TEXT)
+OUT = Topic("marks", TEXT, TEXT)
+LAST = key_value_store("last", key=TEXT, value=TEXT)
+COUNTS = key_value_store("counts", key=TEXT, value=INT64)
+MARKS = list_store("marks", key=TEXT, value=TEXT)
+
+State = dict[str, tuple[str, ...]]
+"""All marks of each key, in order."""
+
+
+class Mark(FixedKeyProcessor[str, str, str]):
+    """Gives each record its number and a mark that no other attempt would give it."""
+
+    def init(self, context: ProcessorContext[str, str]) -> None:
+        super().init(context)
+        self.last, self.marks = context.store(LAST), context.store(MARKS)
+        self.counts = context.store(COUNTS)
+
+    def process(self, record: Record[str, str]) -> None:
+        key = record.key
+        if record.value == DROP:
+            self.marks.take(key)
+            self.last.delete(key)
+            self.counts.delete(key)
+            self.context.forward(record.with_value(DROP))
+            return
+        count = (self.counts.get(key) or 0) + 1
+        mark = f"{count}:{uuid4().hex[:8]}"
+        self.counts.put(key, count)
+        self.last.put(key, mark)
+        self.marks.append(key, mark)
+        self.context.forward(record.with_value(mark))
+
+
+def marking() -> Topology:
+    """Build words -> mark -> marks."""
+    builder = TopologyBuilder("marking")
+    node = builder.add_processor(
+        "mark", Mark, builder.add_source("words", IN), stores=[LAST, COUNTS, MARKS]
+    )
+    builder.add_sink("marks", OUT, node)
+    return builder.build()
+
+
+def batch_of(number: int) -> list[tuple[str, str]]:
+    """Return the records of a batch: every key once, a few of them twice, some dropped."""
+    records = [(key, "count") for key in KEYS]
+    records += [(key, DROP) for n, key in enumerate(KEYS) if (n + number) % 5 == 0]
+    records += [(key, "count") for n, key in enumerate(KEYS) if (n + number) % 3 == 0]
+    return records
+
+
+def emit(connection: Embedded, records: Sequence[tuple[str, str]], number: int) -> None:
+    """Append a batch of records, each to its key's partition."""
+    log = connection.log()
+    log.ensure(IN.name, PARTITIONS)
+    parts: dict[int, list[tuple[str, str]]] = {}
+    for key, value in records:
+        parts.setdefault(partition_of(key.encode(), PARTITIONS), []).append((key, value))
+    for partition, rows in parts.items():
+        table = pa.table(
+            {
+                "timestamp": pa.array([1000 * number] * len(rows), pa.int64()),
+                "key": pa.array([key.encode() for key, _ in rows], pa.binary()),
+                "value": pa.array([value.encode() for _, value in rows], pa.binary()),
+            }
+        )
+        log.append(IN.name, partition, table, producer="test", batch=number)
+
+
+def expected(records: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return, by key, the numbers that a run without faults gives out, in order."""
+    found: dict[str, list[str]] = {}
+    counts: dict[str, int] = {}
+    for key, value in records:
+        counts[key] = 0 if value == DROP else counts.get(key, 0) + 1
+        found.setdefault(key, []).append(DROP if value == DROP else str(counts[key]))
+    return found
+
+
+def told(records: Iterable[RawRecord]) -> tuple[dict[str, list[str]], State]:
+    """Return what published records say: numbers by key, and the state they come from."""
+    numbers: dict[str, list[str]] = {}
+    state: State = {}
+    for record in records:
+        key, mark = (record.key or b"").decode(), (record.value or b"").decode()
+        numbers.setdefault(key, []).append(mark.partition(":")[0])
+        state[key] = () if mark == DROP else (*state.get(key, ()), mark)
+    return numbers, {key: marks for key, marks in state.items() if marks}

@@ -1,0 +1,172 @@
+"""The crash matrix's points on Spark: workers end by themselves, the driver by an exception."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from kstreams import App, Embedded, SystemClock, View
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.fork import ForkSource, fork
+from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.errors import KStreamsError
+from kstreams.spark import embedded_feed, pipeline
+from kstreams.spark.embedded_io import publish
+from kstreams.state.directory import Directory
+from kstreams.state.upkeep import Upkeep
+from kstreams_rocksdb import RocksDB
+from tests.crash.faults import Faults, FaultyBackend, FaultyLog, FaultyProcess, Killed
+from tests.crash.points import POINTS, Point
+from tests.crash.workload import (
+    KEYS,
+    MARKS,
+    OUT,
+    PARTITIONS,
+    State,
+    batch_of,
+    emit,
+    expected,
+    marking,
+    told,
+)
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+
+_MOST_BATCHES = 6
+_WITHIN = timedelta(seconds=120)
+_ON_SPARK = {"version named": "version named soon"}
+"""Events that only the worker's own process sees; the others are those of the matrix."""
+
+_PLAYED = {"pointer told"}
+"""Spark's own part, which the one before comes close to."""
+
+
+class Running:
+    """An app that goes on from point to point, and is begun again when its driver dies."""
+
+    def __init__(self, home: Path, spark: SparkSession, upkeep: Upkeep) -> None:
+        self.home = home
+        self.spark = spark
+        self.upkeep = upkeep
+        self.faults = Faults(home / "faults")
+        self.log = Directory(str(home / "log"))
+        self.connection = Embedded(home / "topics", default_partitions=PARTITIONS, durable=False)
+        self.input: list[tuple[str, str]] = []
+        emit(self.connection, (), 0)
+        self.begin()
+
+    def begin(self) -> None:
+        """Start the app, again on what it left."""
+        backend = RocksDB(directory=str(self.home / "local"))
+        self.app = App(
+            marking(),
+            self.connection,
+            state=FaultyBackend(backend, self.faults, FaultyLog(self.log, self.faults)),
+            checkpoint=self.home / "checkpoint",
+            spark=self.spark,
+            trigger=timedelta(0),
+            interceptors=[FaultyProcess(self.faults)],
+            parallelism=PARTITIONS,
+            on_batch=lambda _: self.faults.reach("reported"),
+            retained_batches=2,
+            upkeep=self.upkeep,
+        )
+        self.app.open()
+
+    def batch(self) -> None:
+        """Emit a batch and run to the end, with another driver if one dies on the way."""
+        records = batch_of(len(self.input))
+        emit(self.connection, records, len(self.input))
+        self.input += records
+        try:
+            self.app.drain(timeout=_WITHIN)
+        except KStreamsError:
+            if not self.faults.struck:
+                raise
+            self.begin()
+            self.app.drain(timeout=_WITHIN)
+
+    def check(self) -> None:
+        """Compare topic and store with what a run without faults gives."""
+        reader, ends = self.connection.reader(), self.connection.admin().end_offsets(OUT.name)
+        records = [r for p, end in sorted(ends.items()) for r in reader.read(OUT.name, p, 0, end)]
+        numbers, state = told(records)
+        assert numbers == expected(self.input)
+        assert self.state(self.home / "checkpoint", self.log) == state
+
+    def state(self, checkpoint: Path, log: Directory) -> State:
+        with View(checkpoint, MARKS, log=log) as view:
+            return {key: found for key in KEYS if (found := view.get(key))}
+
+    def look_on(self, point: Point) -> None:
+        """Make a savepoint or a fork while the app is open, and die in it."""
+        name = point.name
+        path, faulty = self.home / "checkpoint", FaultyLog(self.log, self.faults)
+        state = self.state(path, self.log)
+        source, target = ForkSource(path, name, log=self.log), self.home / name
+        target_log = Directory(str(self.home / f"{name}-log"))
+        own = faulty if point.does == "savepoint" else self.log
+        savepoints = Savepoints(Checkpoint.load(path), own.open())
+        with suppress(Killed):
+            savepoints.create(name, SystemClock())
+            fork(source, target, name, log=FaultyLog(target_log, self.faults))
+        assert savepoints.names() == [name]
+        assert not (target / "app.json").exists()
+        fork(source, target, name, log=target_log)
+        assert self.state(target, target_log) == state
+        savepoints.delete(name)
+
+
+@pytest.fixture(scope="module")
+def apps(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[Upkeep, Running]]:
+    """The apps of all points, one for each upkeep."""
+    made: dict[Upkeep, Running] = {}
+    for upkeep in sorted({point.upkeep for point in POINTS}, key=repr):
+        made[upkeep] = Running(tmp_path_factory.mktemp("crash"), spark, upkeep)
+    yield made
+    for running in made.values():
+        running.batch()
+        running.check()
+        running.app.close()
+
+
+@pytest.fixture(autouse=True)
+def driver_faults(apps: dict[Upkeep, Running], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clean up after each batch, and let publishing be an event."""
+
+    def published(log: object, outputs: object, batch: int) -> None:
+        for output in outputs:  # type: ignore[attr-defined]  # a sequence
+            publish(log, [output], batch)  # type: ignore[arg-type]  # the app's
+            for running in apps.values():
+                running.faults.reach("published one")
+
+    monkeypatch.setattr(embedded_feed, "publish", published)
+    monkeypatch.setattr(pipeline, "_SWEEP_EVERY", 1)
+
+
+@pytest.mark.parametrize(
+    "point", [point for point in POINTS if point.event not in _PLAYED], ids=lambda p: p.name
+)
+def test_one_truth_remains(point: Point, apps: dict[Upkeep, Running]) -> None:
+    running = apps[point.upkeep]
+    if not running.input:
+        running.batch()
+    if point.cold:
+        shutil.rmtree(running.home / "local")
+    running.faults.arm(_ON_SPARK.get(point.event, point.event), point.nth, point.after)
+    if point.does != "batch":
+        running.look_on(point)
+    for _ in range(_MOST_BATCHES):
+        if running.faults.struck:
+            break
+        running.batch()
+    assert running.faults.struck
+    running.check()
