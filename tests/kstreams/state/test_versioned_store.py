@@ -11,59 +11,15 @@ from hypothesis import strategies as st
 from kstreams.serde import BYTES, INT64, TEXT
 from kstreams.state.key_value import key_value_store
 from kstreams.state.memory import Memory
-from kstreams.state.versioned_store import (
-    LATEST,
-    NOT_PUT,
-    VersionedValue,
-    versioned_key_value_store,
-)
+from kstreams.state.versioned_store import VersionedValue, versioned_key_value_store
 from kstreams.state.working import StateBackend
 from tests.kstreams.state.backends import BACKENDS, held
+from tests.kstreams.state.models import RETENTION, VersionedPuts
 
-RETENTION = 10
 SPEC = versioned_key_value_store(
     "v", key=BYTES, value=INT64, retention=timedelta(milliseconds=RETENTION)
 )
 KEYS = (b"a", b"a\x00", b"a\x00\xff", b"")
-
-
-class Model:
-    """All puts that counted, by key and time."""
-
-    def __init__(self) -> None:
-        self.puts: dict[bytes, dict[int, int | None]] = {key: {} for key in KEYS}
-        self.observed: int | None = None
-
-    @property
-    def horizon(self) -> int:
-        return NOT_PUT if self.observed is None else self.observed - RETENTION
-
-    def put(self, key: bytes, value: int | None, time: int) -> int:
-        if time < self.horizon:
-            return NOT_PUT
-        self.observed = max(time, time if self.observed is None else self.observed)
-        self.puts[key][time] = value
-        return min((t for t in self.puts[key] if t > time), default=LATEST)
-
-    def get(self, key: bytes, as_of: int | None) -> VersionedValue[int] | None:
-        times = self.puts[key]
-        if not times or (as_of is not None and max(times) > as_of and as_of < self.horizon):
-            return None
-        start = max((t for t in times if as_of is None or t <= as_of), default=None)
-        value = None if start is None else times[start]
-        if start is None or value is None:
-            return None
-        return VersionedValue(value, start, min((t for t in times if t > start), default=None))
-
-    def history(self, key: bytes, low: int, high: int) -> list[VersionedValue[int]]:
-        times = sorted(self.puts[key])
-        found = []
-        for start, end in zip(times, (*times[1:], None), strict=False):
-            value = self.puts[key][start]
-            after = end is None or end > max(low, self.horizon)
-            if value is not None and start <= high and after:
-                found.append(VersionedValue(value, start, end))
-        return found
 
 
 PUTS = st.lists(
@@ -83,7 +39,7 @@ PUTS = st.lists(
 def test_every_time_of_the_retention_is_answered(
     backend: StateBackend, puts: list[tuple[bytes, int | None, int, bool]]
 ) -> None:
-    model = Model()
+    model = VersionedPuts(KEYS)
     with held(SPEC, backend) as store:
         for key, value, time, commit in puts:
             assert store.live.put(key, value, time) == model.put(key, value, time)

@@ -1,0 +1,301 @@
+"""Plain models of the store kinds: each drives a live store and its model side by side.
+
+`MODELS` has one of each kind. A step is an action's number, a key and two small numbers;
+what a call returns is compared at once, what the store holds by `check`.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from datetime import timedelta
+from typing import Any, Protocol
+
+from kstreams.serde import BYTES, INT64, TEXT
+from kstreams.state.key_value import key_value_store
+from kstreams.state.list_store import list_store
+from kstreams.state.session_store import session_store
+from kstreams.state.spec import StoreSpec
+from kstreams.state.times import Times
+from kstreams.state.timestamped_store import timestamped_store
+from kstreams.state.versioned_store import (
+    LATEST,
+    NOT_PUT,
+    VersionedValue,
+    versioned_key_value_store,
+)
+from kstreams.state.window_store import window_store
+
+__all__ = ("KEYS", "RETENTION", "TTL", "Model", "VersionedPuts", "copied", "models")
+
+KEYS = ("", "a", "a\x00", "ab", "b", "\xff")
+TTL = 10
+RETENTION = 10
+
+
+class Model(Protocol):
+    """One store's contents, as plain as can be."""
+
+    spec: StoreSpec[Any]
+
+    def step(self, live: Any, action: int, key: str, a: int, b: int, times: Times) -> None:
+        """Do one thing to the live store and to the model."""
+        ...
+
+    def check(self, live: Any, times: Times) -> None:
+        """Compare everything that can be read."""
+        ...
+
+
+def models() -> list[Model]:
+    """Return empty models of all kinds."""
+    return [
+        KeyValues(),
+        Expiring("stream"),
+        Expiring("wall"),
+        Timestamped(),
+        Windows(),
+        Sessions(),
+        Versions(),
+        Lists(),
+    ]
+
+
+class KeyValues:
+    spec = key_value_store("key-value", key=TEXT, value=INT64)
+
+    def __init__(self) -> None:
+        self.rows: dict[str, int] = {}
+
+    def step(self, live: Any, action: int, key: str, a: int, b: int, times: Times) -> None:
+        match action % 5:
+            case 0 | 1:
+                live.put(key, a)
+                self.rows[key] = a
+            case 2:
+                assert live.delete(key) == self.rows.pop(key, None)
+            case 3:
+                assert live.put_if_absent(key, a) == self.rows.get(key)
+                self.rows.setdefault(key, a)
+            case _:
+                live.put_many([key, "ab"], [a, None])
+                self.rows[key] = a
+                self.rows.pop("ab", None)
+
+    def check(self, live: Any, times: Times) -> None:
+        pairs = sorted(self.rows.items())
+        assert list(live.range()) == pairs
+        assert list(live.range("a", "b")) == [p for p in pairs if "a" <= p[0] < "b"]
+        assert list(live.reverse_range("a")) == [p for p in pairs[::-1] if p[0] >= "a"]
+        assert list(live.prefix_scan(b"a")) == [p for p in pairs if p[0].startswith("a")]
+        assert live.get_many(KEYS) == [self.rows.get(key) for key in KEYS]
+
+
+class Expiring:
+    def __init__(self, clock: Any) -> None:
+        ttl = timedelta(milliseconds=TTL)
+        self.spec = key_value_store(f"{clock}-ttl", key=TEXT, value=INT64, ttl=ttl, ttl_clock=clock)
+        self.by_stream = clock == "stream"
+        self.rows: dict[str, tuple[int, int]] = {}
+
+    def step(self, live: Any, action: int, key: str, a: int, b: int, times: Times) -> None:
+        alive = self._living(times)
+        match action % 4:
+            case 0 | 1:
+                live.put(key, a)
+                self.rows[key] = (a, self._now(times))
+            case 2:
+                assert live.delete(key) == alive.get(key)
+                self.rows.pop(key, None)
+            case _:
+                assert live.put_if_absent(key, a) == alive.get(key)
+                if key not in alive:
+                    self.rows[key] = (a, self._now(times))
+
+    def check(self, live: Any, times: Times) -> None:
+        alive = self._living(times)
+        assert list(live.range()) == list(alive.items())
+        assert list(live.reverse_range()) == list(alive.items())[::-1]
+        assert [live.get(key) for key in KEYS] == [alive.get(key) for key in KEYS]
+
+    def _living(self, times: Times) -> dict[str, int]:
+        now = self._now(times)
+        return {key: value for key, (value, at) in sorted(self.rows.items()) if now < at + TTL}
+
+    def _now(self, times: Times) -> int:
+        return times.stream_time if self.by_stream else times.wall_time
+
+
+class Timestamped:
+    spec = timestamped_store("timestamped", key=TEXT, value=INT64)
+
+    def __init__(self) -> None:
+        self.rows: dict[str, tuple[int, int]] = {}
+
+    def step(self, live: Any, action: int, key: str, a: int, b: int, times: Times) -> None:
+        if action % 3:
+            live.put(key, a, b)
+            self.rows[key] = (a, b)
+        else:
+            live.put(key, None, b)
+            self.rows.pop(key, None)
+
+    def check(self, live: Any, times: Times) -> None:
+        pairs = sorted(self.rows.items())
+        assert list(live.range()) == pairs
+        assert list(live.range("a", "b", reverse=True)) == [
+            pair for pair in pairs[::-1] if "a" <= pair[0] < "b"
+        ]
+        assert [live.get(key) for key in KEYS] == [self.rows.get(key) for key in KEYS]
+
+
+class Windows:
+    spec = window_store("window", key=TEXT, value=INT64)
+
+    def __init__(self) -> None:
+        self.rows: dict[tuple[int, str], int] = {}
+
+    def step(self, live: Any, action: int, key: str, a: int, b: int, times: Times) -> None:
+        match action % 4:
+            case 0 | 1:
+                live.put(key, b, a)
+                self.rows[b, key] = a
+            case 2:
+                live.put(key, b, None)
+                self.rows.pop((b, key), None)
+            case _:
+                gone = [handle for handle in self.rows if handle[0] < b]
+                assert live.drop_before(b) == len(gone)
+                for handle in gone:
+                    del self.rows[handle]
+
+    def check(self, live: Any, times: Times) -> None:
+        rows = sorted(self.rows.items())
+        assert list(live.fetch_all()) == [((key, start), v) for (start, key), v in rows]
+        for key in KEYS:
+            own = [(start, value) for (start, k), value in rows if k == key]
+            assert list(live.fetch(key)) == own
+            assert list(live.fetch(key, 5, 15, reverse=True)) == [
+                row for row in own[::-1] if 5 <= row[0] < 15
+            ]
+
+
+class Sessions:
+    spec = session_store("session", key=TEXT, value=INT64)
+
+    def __init__(self) -> None:
+        self.rows: dict[tuple[str, int, int], int] = {}
+
+    def step(self, live: Any, action: int, key: str, a: int, b: int, times: Times) -> None:
+        handle = (key, b, b + a % 4)
+        match action % 4:
+            case 0 | 1:
+                live.put(*handle, a)
+                self.rows[handle] = a
+            case 2:
+                live.remove(*handle)
+                self.rows.pop(handle, None)
+            case _:
+                ended = {h: v for h, v in self.rows.items() if h[2] <= b}
+                assert {(k, s, e): v for k, s, e, v in live.take_ended(b)} == ended
+                self.rows = {h: v for h, v in self.rows.items() if h not in ended}
+
+    def check(self, live: Any, times: Times) -> None:
+        rows = [(*handle, value) for handle, value in sorted(self.rows.items())]
+        assert list(live.fetch_all()) == rows
+        for key in KEYS:
+            own = [(start, end, value) for k, start, end, value in rows if k == key]
+            assert list(live.fetch(key)) == own
+            assert live.find_sessions(key, 5, 12) == [s for s in own if s[1] >= 5 and s[0] <= 12]
+
+
+class VersionedPuts:
+    """All puts that counted, by key and time, and what follows from them."""
+
+    def __init__(self, keys: tuple[Any, ...]) -> None:
+        self.puts: dict[Any, dict[int, int | None]] = {key: {} for key in keys}
+        self.observed: int | None = None
+
+    @property
+    def horizon(self) -> int:
+        return NOT_PUT if self.observed is None else self.observed - RETENTION
+
+    def put(self, key: Any, value: int | None, time: int) -> int:
+        if time < self.horizon:
+            return NOT_PUT
+        self.observed = max(time, time if self.observed is None else self.observed)
+        self.puts[key][time] = value
+        return min((t for t in self.puts[key] if t > time), default=LATEST)
+
+    def get(self, key: Any, as_of: int | None) -> VersionedValue[int] | None:
+        times = self.puts[key]
+        if not times or (as_of is not None and max(times) > as_of and as_of < self.horizon):
+            return None
+        start = max((t for t in times if as_of is None or t <= as_of), default=None)
+        value = None if start is None else times[start]
+        if start is None or value is None:
+            return None
+        return VersionedValue(value, start, min((t for t in times if t > start), default=None))
+
+    def history(self, key: Any, low: int, high: int) -> list[VersionedValue[int]]:
+        times = sorted(self.puts[key])
+        found = []
+        for start, end in zip(times, (*times[1:], None), strict=False):
+            value = self.puts[key][start]
+            after = end is None or end > max(low, self.horizon)
+            if value is not None and start <= high and after:
+                found.append(VersionedValue(value, start, end))
+        return found
+
+
+class Versions:
+    spec = versioned_key_value_store(
+        "versioned", key=TEXT, value=INT64, retention=timedelta(milliseconds=RETENTION)
+    )
+
+    def __init__(self) -> None:
+        self.model = VersionedPuts(KEYS)
+
+    def step(self, live: Any, action: int, key: str, a: int, b: int, times: Times) -> None:
+        value = a if action % 4 else None
+        assert live.put(key, value, b) == self.model.put(key, value, b)
+
+    def check(self, live: Any, times: Times) -> None:
+        get = self.model.get
+        assert list(live.range()) == [(key, v) for key in sorted(KEYS) if (v := get(key, None))]
+        for key in KEYS:
+            assert [live.get(key, t) for t in range(0, 22, 3)] == [
+                get(key, t) for t in range(0, 22, 3)
+            ]
+            assert list(live.history(key, 0, 30)) == self.model.history(key, 0, 30)
+
+
+class Lists:
+    spec = list_store("list", key=BYTES, value=INT64)
+
+    def __init__(self) -> None:
+        self.rows: dict[bytes, list[int]] = {}
+
+    def step(self, live: Any, action: int, key: str, a: int, b: int, times: Times) -> None:
+        name = key.encode()
+        own = self.rows.setdefault(name, [])
+        match action % 4:
+            case 0 | 1:
+                own += [a] * (b % 3)
+                assert live.extend(name, [a] * (b % 3)) == len(own)
+            case 2:
+                assert live.take_first(name, b % 3) == tuple(own[: b % 3])
+                del own[: b % 3]
+            case _:
+                assert live.take(name) == tuple(own)
+                own.clear()
+
+    def check(self, live: Any, times: Times) -> None:
+        full = sorted((key, own) for key, own in self.rows.items() if own)
+        assert list(live.keys()) == [(key, len(own)) for key, own in full]
+        for key in KEYS:
+            assert list(live.get(key.encode())) == self.rows.get(key.encode(), [])
+
+
+def copied(found: list[Model]) -> list[Model]:
+    """Return models of the same contents."""
+    return deepcopy(found)
