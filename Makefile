@@ -84,6 +84,10 @@ explore: setup ## the fast tests in another order and with other examples, until
 	@while $(PYTEST) -n $(JOBS) -m 'not (spark or kafka or slow or kill)' \
 	    --hypothesis-profile=explore --randomly-seed=$$RANDOM $(ARGS); do :; done
 
+.PHONY: soak
+soak: setup ## kill an app at random for half an hour (ARGS='--minutes 2'), and look at what is left
+	@$(RUN_PYTHON) -m tests.kill.soak $(ARGS)
+
 .PHONY: demo
 demo: setup ## count words on embedded topics
 	@$(RUN_PYTHON) examples/word_count.py

@@ -65,7 +65,12 @@ class Victim:
     Args:
         folder: An empty one; its name is part of the topics' names.
         bootstrap: Of a Kafka broker; None for embedded topics.
+
+    Attributes:
+        module: What is run; it is given the folder, and the address of the broker.
     """
+
+    module = "tests.kill.app"
 
     def __init__(self, folder: Path, bootstrap: str | None = None) -> None:
         self.folder = folder
@@ -108,7 +113,7 @@ class Victim:
         paths = (ROOT, ROOT / "stores", ROOT / "serdes")
         with (self.folder / "output").open("a") as output:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.kill.app", str(self.folder)]
+                [sys.executable, "-m", self.module, str(self.folder)]
                 + ([] if self.bootstrap is None else [self.bootstrap]),
                 cwd=self.folder,
                 env={
@@ -196,18 +201,17 @@ class Victim:
         """Return the newest batch begun and ended by Spark's logs, and committed by ours."""
         queries = self.folder / "checkpoint" / "queries"
         spark = [f for part in ("offsets", "commits") for f in queries.glob(f"*/spark/{part}/*")]
-        commits = (self.folder / "log" / "commits").glob("*/*.json")
         newest = {"offsets": -1, "commits": -1}
         for file in spark:
             if file.name.isdigit():
                 kind = file.parent.name
                 newest[kind] = max(newest[kind], int(file.name))
-        committed = max((int(file.stem) for file in commits), default=-1)
-        return newest["offsets"], newest["commits"], committed
+        return newest["offsets"], newest["commits"], self.committed()
 
     def committed(self) -> int:
         """Return the newest committed batch, -1 before any."""
-        return self._logs()[2]
+        commits = (self.folder / "log" / "commits").glob("*/*.json")
+        return max((int(file.stem) for file in commits), default=-1)
 
     # ------------------------------------------------------------ what it came to
 

@@ -1,0 +1,228 @@
+"""
+Kill after kill at random moments, for long; then everything must be as if there was none.
+
+    python -m tests.kill.soak                 # 30 minutes
+    python -m tests.kill.soak --minutes 2
+
+An app on a local cluster counts words, with RocksDB on its disk and its durable log on a
+real S3 server. Driver, JVM, executors and Python workers are killed with SIGKILL, the
+local state of a stopped app is lost now and then. A line a kill says how it goes. In the
+end topics and store hold each record once, and disk and objects are within bounds that do
+not depend on how long it took.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from kstreams import View
+from kstreams_s3 import S3
+from kstreams_s3.store import S3ObjectStore
+from tests.cluster.processes import command, end_session, kill, session
+from tests.kill.app import COUNTS
+from tests.kill.soaked_app import RETAINED, durable_log
+from tests.kill.victim import PARTITIONS, Victim, by_word
+from tests.servers.s3 import ACCESS_KEY, SECRET_KEY, Bucket, S3Server
+
+_BETWEEN_SWEEPS = 50 + RETAINED
+_TARGETS = ("driver", "jvm", "executor", "executor", "worker", "worker", "machine")
+_COMMANDS = {
+    "jvm": "deploy.SparkSubmit",
+    "executor": "CoarseGrainedExecutorBackend",
+    "worker": "pyspark.daemon",
+}
+
+
+@dataclass(frozen=True)
+class Left:
+    """What there is of an app beside its topics.
+
+    Attributes:
+        objects: Objects of the durable log.
+        local_bytes: Local state of all tasks.
+        checkpoint_bytes: The checkpoint directory, with Spark's own.
+    """
+
+    objects: int
+    local_bytes: int
+    checkpoint_bytes: int
+
+    def __str__(self) -> str:
+        local, checkpoint = self.local_bytes / 1e6, self.checkpoint_bytes / 1e6
+        return f"{self.objects} objects, {local:.1f} MB local, {checkpoint:.1f} MB checkpoint"
+
+    def largest(self, other: Left) -> Left:
+        """Return the larger of each figure."""
+        return Left(
+            max(self.objects, other.objects),
+            max(self.local_bytes, other.local_bytes),
+            max(self.checkpoint_bytes, other.checkpoint_bytes),
+        )
+
+
+BOUND = Left(
+    # Of each task a delta and, rarely, a merger a batch; of each batch a commit; and what
+    # killed attempts have left within two hours of the app's, which are two minutes.
+    objects=round((1.3 * PARTITIONS + 1) * _BETWEEN_SWEEPS) + 150,
+    local_bytes=32 << 20,
+    checkpoint_bytes=32 << 20,
+)
+
+
+class SoakedVictim(Victim):
+    """The app of the soak."""
+
+    module = "tests.kill.soaked_app"
+
+    def __init__(self, folder: Path, log: dict[str, str]) -> None:
+        (folder / "s3.json").write_text(json.dumps(log))
+        self._log: S3ObjectStore = S3(**log).open()  # type: ignore[arg-type]  # texts all
+        super().__init__(folder)
+
+    def committed(self) -> int:
+        """Return the newest committed batch, -1 before any."""
+        return max((int(Path(name).stem) for name in self._log.list("commits/")), default=-1)
+
+    def left(self) -> Left:
+        """Return what there is now."""
+        return Left(
+            sum(1 for _ in self._log.list("")),
+            _size(self.folder / "local"),
+            _size(self.folder / "checkpoint"),
+        )
+
+    def lose(self, target: str, random: Random) -> None:
+        """Kill a process of a kind, as it happens to run; start again what must be."""
+        if target in ("driver", "jvm", "machine"):
+            kill(self.driver if target != "jvm" else random.choice(self._pids("jvm")))
+            self.wait(lambda: not self._driver_runs(), "the driver's end", running=False)
+            end_session(self.driver)
+            if target == "machine":
+                shutil.rmtree(self.folder / "local", ignore_errors=True)
+            self.start()
+        elif found := self._pids(target):
+            with suppress(ProcessLookupError):
+                kill(random.choice(found))
+
+    def _pids(self, target: str) -> list[int]:
+        return [pid for pid in session(self.driver) if _COMMANDS[target] in command(pid)]
+
+    def _driver_runs(self) -> bool:
+        assert self._process is not None
+        return self._process.poll() is None
+
+
+def _size(folder: Path) -> int:
+    """Return the bytes of all files below, files with several names once."""
+    found: dict[int, int] = {}
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):
+            stat = path.lstat()
+            found[stat.st_ino] = stat.st_size
+    return sum(found.values())
+
+
+@dataclass
+class Soak:
+    """One run: kills until the time is over, then the verdict."""
+
+    victim: SoakedVictim
+    random: Random
+    kills: int = 0
+    most: Left = Left(0, 0, 0)
+    began: float = field(default_factory=time.monotonic)
+
+    def run(self, seconds: float) -> bool:
+        """Run it; tell whether all is well."""
+        self.victim.start()
+        self.victim.advance()
+        while time.monotonic() - self.began < seconds:
+            self._kill()
+        self.victim.emit()
+        self.victim.finish()
+        return self._verdict()
+
+    def _kill(self) -> None:
+        victim, target = self.victim, self.random.choice(_TARGETS)
+        victim.emit(self.random.uniform(0.5, 5))
+        time.sleep(self.random.uniform(0, 3))  # the moment of the kill is the test
+        before = victim.committed()
+        victim.lose(target, self.random)
+        self.kills += 1
+        victim.emit(0.5)
+        victim.wait(lambda: victim.committed() > before, "the next commit")
+        self._look(f"{target} killed")
+
+    def _look(self, what: str) -> None:
+        left = self.victim.left()
+        self.most = self.most.largest(left)
+        minutes = (time.monotonic() - self.began) / 60
+        say(
+            f"{minutes:5.1f} min, {self.kills:3} kills, batch {self.victim.committed():4}: "
+            f"{what}; {left}"
+        )
+
+    def _verdict(self) -> bool:
+        victim = self.victim
+        self._look("ended")
+        expected = victim.expected()
+        with View(victim.folder / "checkpoint", COUNTS, log=durable_log(victim.folder)) as view:
+            state = dict(view.items())
+        totals = {word: len(counts) for word, counts in expected.items()}
+        checks = {
+            "the topic lacks or repeats results": by_word(victim.results()) == expected,
+            "the store is not what the records make": state == totals,
+            "more is left than the bounds": self.most.largest(BOUND) == BOUND,
+        }
+        wrong = "; ".join(what for what, well in checks.items() if not well)
+        say(f"after {self.kills} kills, {sum(totals.values())} words: {wrong or 'all is well'}")
+        say(f"at most {self.most}; the bounds are {BOUND}")
+        return not wrong
+
+
+def say(line: str) -> None:
+    """Write a line at once."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--seed", type=int, default=1, help="another one kills otherwise")
+    options = parser.parse_args()
+    home = Path(tempfile.mkdtemp(prefix="soak-"))
+    with S3Server(home / "s3") as server:
+        Bucket(server.url, "soak")
+        folder = home / "app"
+        folder.mkdir()
+        log = {
+            "url": "s3://soak/log",
+            "endpoint_url": server.url,
+            "region": "us-east-1",
+            "access_key": ACCESS_KEY,
+            "secret_key": SECRET_KEY,
+        }
+        victim = SoakedVictim(folder, log)
+        try:
+            well = Soak(victim, Random(options.seed)).run(60 * options.minutes)
+        finally:
+            victim.end()
+    if not well:
+        raise SystemExit(f"what it came to is in {home}")
+    shutil.rmtree(home)
+
+
+if __name__ == "__main__":
+    main()
