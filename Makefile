@@ -96,6 +96,7 @@ demo: setup ## count words on embedded topics
 bench: setup ## run the benchmarks
 	@$(RUN_PYTHON) -m benchmarks.engine
 	@$(RUN_PYTHON) -m benchmarks.windows
+	@$(RUN_PYTHON) -m benchmarks.state
 
 .PHONY: lock
 lock: setup ## write requirements/*.txt anew (UPGRADE=1 takes newer versions)

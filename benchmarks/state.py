@@ -1,0 +1,83 @@
+"""What state costs: access, commits, restores, and what is left after a thousand batches.
+
+    python -m benchmarks.state                      # all but Spark
+    python -m benchmarks.state --smoke              # a little of each, to see that it runs
+    python -m benchmarks.state access commit        # some cases
+    python -m benchmarks.state spark                # beside Spark's own ValueState (needs protobuf)
+    python -m benchmarks.state --json state.json    # the figures as JSON too
+    python -m benchmarks.state access --profile     # where the time goes
+    python -m benchmarks.state --home /dev/shm/x    # state and log on a memory file system
+
+access     put and get of a key-value store, hot and cold
+kinds      put, get and range of every kind of store
+commit     checkout, reads and commit of a task, by number of changed keys
+restore    an empty machine: 1 M keys of 100 bytes from S3 on loopback, and from a directory
+endurance  disk, objects and times over a thousand batches, clean-up included
+
+Beside elapsed time stands processor time of the whole process, in brackets or last.
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import json
+import pstats
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks import state_stores, state_task
+from benchmarks.machine import machine
+
+Case = Callable[[Path, bool], dict[str, Any]]
+
+
+def spark(home: Path, smoke: bool) -> dict[str, Any]:
+    from benchmarks import state_spark  # noqa: PLC0415  # only here Spark is wanted
+
+    return state_spark.side_by_side(home, smoke)
+
+
+CASES: dict[str, Case] = {
+    "access": state_stores.access,
+    "kinds": state_stores.kinds,
+    "commit": state_task.commits,
+    "restore": state_task.restores,
+    "endurance": state_task.endurance,
+    "spark": spark,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"some of: {' '.join(CASES)}")
+    parser.add_argument("--smoke", action="store_true", help="a little of each")
+    parser.add_argument("--json", type=Path, help="where to put the figures")
+    parser.add_argument("--home", type=Path, help="where state and log go; a temporary directory")
+    parser.add_argument("--profile", action="store_true", help="print where the time goes")
+    options = parser.parse_args()
+    if unknown := sorted(set(options.cases) - set(CASES)):
+        parser.error(f"no such case: {' '.join(unknown)}; there are: {' '.join(CASES)}")
+    about = machine()
+    print(f"{about['cpu']}, {about['cores']} cores, Python {about['python']}, load {about['load']}")
+    figures: dict[str, Any] = {"machine": about}
+    for name in options.cases or list(CASES)[:-1]:
+        with tempfile.TemporaryDirectory(prefix="kstreams-bench-", dir=options.home) as directory:
+            profile = cProfile.Profile(time.process_time) if options.profile else None
+            if profile is not None:
+                profile.enable()
+            figures[name] = CASES[name](Path(directory), options.smoke)
+            if profile is not None:
+                profile.disable()
+                pstats.Stats(profile).sort_stats("tottime").print_stats(25)
+    if options.json is not None:
+        options.json.write_text(json.dumps(figures, indent=1))
+
+
+if __name__ == "__main__":
+    main()
