@@ -170,7 +170,7 @@ class Scene:
             parts.checkpoint, parts.app, topology, tasks=tasks, partitions=tasks
         )
         self.pipeline = assemble._pipeline(
-            parts, self.checkpoint, topology.groups, tasks, (), self._reported
+            parts, self.checkpoint, topology.groups, tasks, (), {}, self._reported
         )
         self.pipeline.start(self.spark)  # type: ignore[arg-type]  # plays the session
 
