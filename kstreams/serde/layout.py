@@ -11,11 +11,12 @@ import pyarrow as pa
 
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde.base import Serde
+from kstreams.serde.binary import binary_array
 from kstreams.serde.composite import TupleSerde
 from kstreams.serde.numbers import DOUBLE, INT32, INT64
 from kstreams.serde.stamped import StampedSerde
 
-__all__ = ("Columns", "FixedLayout", "binary_array", "fixed_layout", "span_layout")
+__all__ = ("Columns", "FixedLayout", "fixed_layout", "slice_layout", "span_layout")
 
 Columns = tuple[npt.NDArray[Any], ...]
 """One array a number of a value, all of one length, of the machine's own byte order."""
@@ -48,13 +49,39 @@ class FixedLayout:
         Raises:
             SerializationError: A number is out of its field's range.
         """
-        count = len(columns[0])
-        rows = np.empty(count, self._dtype)
-        for name, held in self._fixed:
-            rows[name] = held
-        for name, column in zip(self._columns, columns, strict=True):
-            rows[name] = _in_range(column, self._dtype[name])
-        return binary_array(rows.view(np.uint8), count, self.width)
+        rows = self._rows(columns)
+        return binary_array(rows.view(np.uint8), len(rows), self.width)
+
+    def joined(self, columns: Columns, counts: npt.NDArray[np.int64]) -> list[bytes]:
+        """Return the values of each of several lists in one piece of bytes.
+
+        Args:
+            columns: The values of all lists, one list behind the other.
+            counts: How many values each list has.
+
+        Raises:
+            SerializationError: A number is out of its field's range.
+        """
+        data = self._rows(columns).tobytes()
+        ends = (np.cumsum(counts) * self.width).tolist()
+        return [data[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+    def divided(self, data: Sequence[bytes]) -> tuple[npt.NDArray[np.int64], Columns]:
+        """Read back what `joined` returned: the list of each value, and the values.
+
+        Raises:
+            DeserializationError: A piece holds no whole number of values, or other lengths.
+        """
+        sizes = np.fromiter(map(len, data), np.int64, len(data))
+        wrong = np.flatnonzero(sizes % self.width)
+        if len(wrong):
+            piece = data[wrong[0]]
+            raise DeserializationError(
+                f"expected values of {self.width} bytes, got {len(piece)}: {piece[:40]!r}"
+            )
+        return np.repeat(np.arange(len(data)), sizes // self.width), self._columns_of(
+            b"".join(data)
+        )
 
     def decode(self, data: Sequence[bytes]) -> Columns:
         """Read values back.
@@ -68,7 +95,18 @@ class FixedLayout:
             raise DeserializationError(
                 f"expected values of {self.width} bytes, got {len(wrong)}: {wrong[:40]!r}"
             )
-        rows = np.frombuffer(joined, self._dtype)
+        return self._columns_of(joined)
+
+    def _rows(self, columns: Columns) -> npt.NDArray[Any]:
+        rows = np.empty(len(columns[0]), self._dtype)
+        for name, held in self._fixed:
+            rows[name] = held
+        for name, column in zip(self._columns, columns, strict=True):
+            rows[name] = _in_range(column, self._dtype[name])
+        return rows
+
+    def _columns_of(self, data: bytes) -> Columns:
+        rows = np.frombuffer(data, self._dtype)
         for name, held in self._fixed:
             if np.any(rows[name] != held):
                 raise DeserializationError(f"expected a length of {held} bytes in each value")
@@ -86,18 +124,20 @@ def fixed_layout(serde: Serde[Any]) -> FixedLayout | None:
 
 def span_layout(serde: Serde[Any]) -> FixedLayout | None:
     """Return the layout of one span of a `SpansSerde` of such values: start, end, value."""
+    return _timed_layout(serde, 2)
+
+
+def slice_layout(serde: Serde[Any]) -> FixedLayout | None:
+    """Return the layout of one slice of a `SlicesSerde` of such values: time, value."""
+    return _timed_layout(serde, 1)
+
+
+def _timed_layout(serde: Serde[Any], times: int) -> FixedLayout | None:
     layout = fixed_layout(serde)
     if layout is None:
         return None
-    bounds: list[tuple[str, int | None]] = [(_LENGTH, 16 + layout.width), (">i8", None)]
-    return FixedLayout([*bounds, (">i8", None), *_fields(serde)])
-
-
-def binary_array(data: npt.NDArray[np.uint8], count: int, width: int) -> pa.Array:
-    """Return `count` pieces of `width` bytes that lie one behind the other."""
-    offsets = np.arange(0, (count + 1) * width, width, dtype=np.int32)
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
-    return pa.Array.from_buffers(pa.binary(), count, buffers, 0)
+    head: list[tuple[str, int | None]] = [(_LENGTH, 8 * times + layout.width)]
+    return FixedLayout([*head, *[(">i8", None)] * times, *_fields(serde)])
 
 
 def _fields(serde: Serde[Any]) -> Iterator[tuple[str, int | None]]:

@@ -12,12 +12,16 @@ from kstreams.state.session_columns import SessionColumns
 from kstreams.state.spec import StoreSpec
 from kstreams.state.timed_rows import TimedRows
 
-__all__ = ("SessionStore", "session_store")
+__all__ = ("SessionRow", "SessionStore", "session_store")
 
 K = TypeVar("K")
 """Type of the keys."""
 V = TypeVar("V")
 """Type of the values."""
+
+
+SessionRow = tuple[int, tuple[tuple[int, int, V], ...]]
+"""A time (ms) before which no session ends, and sessions by start."""
 
 
 class SessionStore(Generic[K, V]):
@@ -109,6 +113,19 @@ class SessionStore(Generic[K, V]):
         kept.append((start_ms, end_ms, value))
         kept.sort(key=_bounds)
         self._rows.put(key, min(wake, end_ms), tuple(kept))
+
+    def row(self, key: K) -> SessionRow[V] | None:
+        """Return a time before which no session of a key ends, and the sessions, or None."""
+        return self._rows.get(key)
+
+    def put_row(
+        self, key: K, before: SessionRow[V] | None, sessions: tuple[tuple[int, int, V], ...]
+    ) -> None:
+        """Set a key's sessions, one or more, by start, where `row` has just returned `before`."""
+        wake = sessions[0][1]
+        if before is not None and before[0] < wake:
+            wake = before[0]
+        self._rows.replace(key, before, wake, sessions)
 
     def take_ended(self, until_ms: int) -> list[tuple[K, int, int, V]]:
         """Remove all sessions with `end <= until`; return them by end, start, then key."""

@@ -11,6 +11,7 @@ from kstreams.serde.base import Serde
 from kstreams.serde.composite import CompositeSerde
 from kstreams.serde.sequences import divided, joined
 from kstreams.state.overlay import Overlay
+from kstreams.state.sliding_columns import SlidingColumns
 from kstreams.state.spec import StoreSpec
 from kstreams.state.timed_rows import TimedRows
 
@@ -63,6 +64,7 @@ class SlidingStore(Generic[K, V]):
     """
 
     def __init__(self, spec: StoreSpec[SlidingStore[K, V]], overlay: Overlay) -> None:
+        self._value = spec.value
         self._rows: TimedRows[K, tuple[int, tuple[tuple[int, V], ...]]] = TimedRows(
             spec.name, spec.key, SlicesSerde(spec.value), overlay
         )
@@ -104,6 +106,10 @@ class SlidingStore(Generic[K, V]):
             self._rows.put(key, wake_ms, (done_ms, slices))
         else:
             self._rows.delete(key)
+
+    def columns(self) -> SlidingColumns:
+        """Return the same slices as columns; only for values of fixed width."""
+        return SlidingColumns(self._rows.overlay, self._value)
 
     def due(self, until_ms: int) -> list[K]:
         """Return the keys that wake at `until_ms` or before, by time, then by key."""

@@ -129,6 +129,27 @@ class StoreOverlay:
         others = (pair for pair in stored if pair[0] not in known)
         return merge(mine, others, key=itemgetter(0), reverse=reverse)
 
+    def reader(self, bound: Any) -> Callable[[Any], Any]:  # noqa: ANN401  # a handle
+        """Return what `get` does, asking the backend only for keys below a bound.
+
+        Args:
+            bound: What is no smaller than any handle that the backend has a value of; None
+                when it has none at all.
+        """
+        dirty, clean, get = self.dirty.get, self.clean.get, self.get
+        if not (self._by_object and self._objects):
+            return get
+
+        def read(key: Any) -> Any:  # noqa: ANN401  # the store's own types, erased here
+            found = dirty(key, _MISSING)
+            if found is _MISSING:
+                if bound is not None and key < bound:
+                    return get(key)
+                found = clean(key)
+            return found
+
+        return read
+
     def _plain_get(self) -> Callable[[Any], Any]:
         dirty, clean, load = self.dirty.get, self.clean.get, self._load
 

@@ -51,7 +51,10 @@ class TimedRows(Generic[K, P]):
 
     def put(self, key: K, wake_ms: int, payload: P) -> None:
         """Set a row, and when it wants to be looked at."""
-        found = self._store.get((key,))
+        self.replace(key, self._store.get((key,)), wake_ms, payload)
+
+    def replace(self, key: K, found: tuple[int, P] | None, wake_ms: int, payload: P) -> None:
+        """Do as `put`, where `get` has just returned `found`."""
         if found is None or found[0] != wake_ms:
             if found is not None:
                 self._store.put((found[0], key), None)

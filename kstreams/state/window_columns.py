@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kstreams.serde.base import Serde
+from kstreams.serde.binary import sortable_column
 from kstreams.serde.composite import read_int64, sortable_int64
-from kstreams.serde.layout import Columns, binary_array
+from kstreams.serde.layout import Columns
 from kstreams.serde.objects import objects_of
 from kstreams.state.entry_columns import EntryColumns
 from kstreams.state.store_overlay import StoreOverlay
@@ -48,8 +49,7 @@ class WindowColumns(EntryColumns):
             starts: Their starts, ms.
             keys: Their keys, as the store keeps them.
         """
-        heads = (starts.astype(np.uint64) ^ _SIGN).astype(">u8").view(np.uint8)
-        joined = pc.binary_join_element_wise(binary_array(heads, len(starts), 8), keys, b"")
+        joined = pc.binary_join_element_wise(sortable_column(starts), keys, b"")
         found: list[bytes] = objects_of(joined)
         return found
 

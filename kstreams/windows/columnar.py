@@ -11,6 +11,8 @@ from kstreams.serde.layout import fixed_layout
 from kstreams.windows.assignment import assigner
 from kstreams.windows.session import SessionWindows
 from kstreams.windows.session_columns import SessionWindowColumns
+from kstreams.windows.sliding import SlidingWindows
+from kstreams.windows.sliding_columns import SlidingWindowColumns
 from kstreams.windows.supplier import Plan
 from kstreams.windows.time_columns import TimeColumns
 
@@ -28,6 +30,8 @@ def columnar(plan: Plan, source: ColumnSource) -> ColumnarProcessor | str:
         return "a punctuator below it could come before final results, or behind them"
     if isinstance(plan.windows, SessionWindows):
         return SessionWindowColumns(plan, source, form)
+    if isinstance(plan.windows, SlidingWindows):
+        return SlidingWindowColumns(plan, source, form)
     assigns = assigner(plan.windows)
     if assigns is None:
         return f"{type(plan.windows).__name__} have no columnar form"

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde.base import Serde
+from kstreams.serde.binary import binary_array, has_all, int64_column
 from kstreams.serde.composite import CompositeSerde
-from kstreams.serde.layout import binary_array
 from kstreams.windows.calendar import CalendarWindows
 from kstreams.windows.kinds import TimeWindows
 from kstreams.windows.session import SessionWindows
@@ -24,6 +26,8 @@ __all__ = ("SpanWindowedSerde", "TimeWindowedSerde", "windowed")
 
 K = TypeVar("K")
 """Type of the keys."""
+
+Ints = npt.NDArray[np.int64]
 
 _ONE = struct.Struct(">q")
 _TWO = struct.Struct(">qq")
@@ -74,6 +78,19 @@ class TimeWindowedSerde(CompositeSerde["Windowed[K]"]):
             raise SerializationError(f"{value} is no window of {self._windows}")
         return self._key.serialize(value.key) + _packed(_ONE, start)
 
+    def serialize_many(self, values: Sequence[Windowed[K] | None]) -> pa.Array:
+        """Convert in one step; falls back to single steps to name what fails."""
+        bounds = {(v.start_ms, v.end_ms) for v in values if v is not None}
+        if any(end != self._end(start) for start, end in bounds):
+            return super().serialize_many(values)
+        starts = int64_column([0 if v is None else v.start_ms for v in values])
+        if starts is None:
+            return super().serialize_many(values)
+        keys = self._key.serialize_many([None if v is None else v.key for v in values])
+        if not has_all(keys, values):
+            return super().serialize_many(values)
+        return _appended(keys, starts)
+
     def deserialize(self, data: bytes) -> Windowed[K]:
         """Convert back; fewer than 8 bytes are a `DeserializationError`."""
         (start,) = _unpacked(_ONE, data)
@@ -84,7 +101,7 @@ class TimeWindowedSerde(CompositeSerde["Windowed[K]"]):
         if not isinstance(column.type, WindowedType):
             return super().from_arrow(column)
         key, start, _ = column.storage.flatten()
-        return _appended(self._key.from_arrow(key), start)
+        return _appended(self._key.from_arrow(key), start.to_numpy())
 
     def _end(self, start_ms: int) -> int:
         windows = self._windows
@@ -129,6 +146,17 @@ class SpanWindowedSerde(CompositeSerde["Windowed[K]"]):
             bounds = bounds[::-1]
         return self._key.serialize(value.key) + _packed(_TWO, *bounds)
 
+    def serialize_many(self, values: Sequence[Windowed[K] | None]) -> pa.Array:
+        """Convert in one step; falls back to single steps to name what fails."""
+        starts = int64_column([0 if v is None else v.start_ms for v in values])
+        ends = int64_column([0 if v is None else v.end_ms for v in values])
+        if starts is None or ends is None:
+            return super().serialize_many(values)
+        keys = self._key.serialize_many([None if v is None else v.key for v in values])
+        if not has_all(keys, values):
+            return super().serialize_many(values)
+        return _appended(keys, *self._in_order(starts, ends))
+
     def deserialize(self, data: bytes) -> Windowed[K]:
         """Convert back; fewer than 16 bytes are a `DeserializationError`."""
         start, end = _unpacked(_TWO, data)
@@ -140,10 +168,12 @@ class SpanWindowedSerde(CompositeSerde["Windowed[K]"]):
         """Convert a column of windowed keys; others by their objects."""
         if not isinstance(column.type, WindowedType):
             return super().from_arrow(column)
-        key, *bounds = column.storage.flatten()
-        if self._kind == "session":
-            bounds.reverse()
+        key, start, end = column.storage.flatten()
+        bounds = self._in_order(start.to_numpy(), end.to_numpy())
         return _appended(self._key.from_arrow(key), *bounds)
+
+    def _in_order(self, starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
+        return (ends, starts) if self._kind == "session" else (starts, ends)
 
     def __eq__(self, other: object) -> bool:
         """Compare key serde and kind."""
@@ -174,11 +204,11 @@ def _unpacked(form: struct.Struct, data: bytes) -> tuple[int, ...]:
         ) from exc
 
 
-def _appended(keys: pa.Array, *numbers: pa.Array) -> pa.Array:
+def _appended(keys: pa.Array, *numbers: Ints) -> pa.Array:
     """Put numbers, 8 bytes each, big-endian, behind encoded keys."""
     count, width = len(keys), 8 * len(numbers)
     rows = np.empty((count, len(numbers)), ">i8")
     for place, column in enumerate(numbers):
-        rows[:, place] = column.to_numpy()
+        rows[:, place] = column
     tails = binary_array(rows.reshape(-1).view(np.uint8), count, width)
     return pc.binary_join_element_wise(keys, tails, pa.scalar(b"", pa.binary()))

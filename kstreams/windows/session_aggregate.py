@@ -6,14 +6,16 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any, TypeVar
 
+from kstreams.aggregators.aggregator import Aggregator
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.state.session_store import SessionStore
+from kstreams.windows.last_states import Change
 from kstreams.windows.late import LateCall
 from kstreams.windows.supplier import Plan, WindowedProcessor
 from kstreams.windows.windowed import Windowed
 
-__all__ = ("SessionAggregate", "joining")
+__all__ = ("SessionAggregate", "Tell", "joining", "told")
 
 K = TypeVar("K")
 """Type of the keys."""
@@ -21,6 +23,12 @@ V = TypeVar("V", contravariant=True)
 """Type of the values that come in."""
 A = TypeVar("A", covariant=True)
 """Type of the results."""
+
+
+Tell = Callable[[Record[Any, Any], int, int, Any], None]
+"""Takes a record, and start, end (ms) and state of a session that it changed; None if gone."""
+
+_Session = tuple[int, int, Any]
 
 
 class SessionAggregate(WindowedProcessor[K, V, A]):
@@ -34,11 +42,13 @@ class SessionAggregate(WindowedProcessor[K, V, A]):
     def bind(self, context: ProcessorContext[Windowed[K], A]) -> Callable[[Record[K, V]], None]:
         """Return what processes a record."""
         store: SessionStore[Any, Any] = context.store(self.plan.store)
-        forward, late = self.outputs(context)
+        forward, hold, late = self.outputs(
+            context, lambda handle: Windowed(handle[1], handle[0], handle[2])
+        )
         drop = context.drop
         closer = _Closer(store, self._final(forward) if self.plan.finals else None)
         self.at_close(context, closer.close)
-        join = joining(self.plan, store, None if self.plan.finals else forward, late)
+        join = joining(self.plan, store, self._teller(forward, hold), late)
 
         def process(record: Record[K, V]) -> None:
             if record.key is None:
@@ -46,9 +56,25 @@ class SessionAggregate(WindowedProcessor[K, V, A]):
             elif record.timestamp < 0:
                 drop("no-window")
             else:
-                closer.next_end = min(closer.next_end, join(record, context.stream_time))
+                end = join(record, context.stream_time)
+                if end < closer.next_end:
+                    closer.next_end = end
 
         return process
+
+    def _teller(
+        self,
+        forward: Callable[[Record[Windowed[K], A]], None],
+        hold: Callable[[Change], None] | None,
+    ) -> Tell | None:
+        """Return what takes changes of sessions, if anybody wants them."""
+        if self.plan.finals:
+            return None
+        if hold is None:
+            return told(self.plan.aggregator, forward)
+        return lambda record, start, end, state: hold(
+            ((start, record.key, end), None if state is None else (state, end))
+        )
 
     def _final(
         self, forward: Callable[[Record[Windowed[K], A]], None]
@@ -61,54 +87,77 @@ class SessionAggregate(WindowedProcessor[K, V, A]):
         return final
 
 
+def told(
+    aggregator: Aggregator[Any, Any, Any, Any], forward: Callable[[Record[Any, Any]], None]
+) -> Tell:
+    """Return what forwards each change of a session at once."""
+    result = aggregator.result
+
+    def tell(record: Record[Any, Any], start: int, end: int, state: Any) -> None:  # noqa: ANN401
+        value = None if state is None else result(state)
+        forward(Record(Windowed(record.key, start, end), value, end, record.headers))
+
+    return tell
+
+
 def joining(
-    plan: Plan,
-    store: SessionStore[Any, Any],
-    forward: Callable[[Record[Any, Any]], None] | None,
-    late: LateCall,
+    plan: Plan, store: SessionStore[Any, Any], tell: Tell | None, late: LateCall
 ) -> Callable[[Record[Any, Any], int], float]:
     """Return what lets a record join sessions, and returns the end of the one it is in.
 
     Args:
         plan: The aggregation.
         store: Where sessions are.
-        forward: Takes updates; None for nobody.
+        tell: Takes changes; None for nobody.
         late: Takes what is refused.
     """
     windows, aggregator = plan.windows, plan.aggregator
     gap, lag = windows.gap_ms, windows.lag_ms
+    row_of, put_row = store.row, store.put_row
+    init, add, merge = aggregator.init, aggregator.add, aggregator.merge
 
     def join(record: Record[Any, Any], stream_time: int) -> float:
         key, time = record.key, record.timestamp
         closed = stream_time - lag
-        found = store.find_sessions(key, max(time - gap, closed + 1), time + gap)
-        if not found and time <= closed:
-            late(record, time, time)
-            return float("inf")
-        start = min(time, found[0][0]) if found else time
-        end = max(time, found[-1][1]) if found else time
-        swallowed = [(old_start, old_end) for old_start, old_end, _ in found]
-        state = _merged(aggregator, found, record)
-        store.merge(key, swallowed, start, end, state)
-        if forward is None:
+        row = row_of(key)
+        near, far = ([], []) if row is None else _divided(row[1], time, gap, closed)
+        if not near:
+            if time <= closed:
+                late(record, time, time)
+                return float("inf")
+            start = end = time
+            state = init(record)
+        else:
+            start, end = min(time, near[0][0]), max(time, near[-1][1])
+            state = near[0][2] if len(near) == 1 else reduce(merge, [s for _, _, s in near])
+            state = add(state, record)
+        session = (start, end, state)
+        put_row(key, row, tuple(sorted([*far, session], key=_start)) if far else (session,))
+        if tell is None:
             return end
         if (start, end) != (time, time):
-            for old_start, old_end in swallowed:
-                gone: Any = None
-                old = Windowed(key, old_start, old_end)
-                forward(Record(old, gone, old_end, record.headers))
-        window = Windowed(key, start, end)
-        forward(Record(window, aggregator.result(state), end, record.headers))
+            for old_start, old_end, _ in near:
+                tell(record, old_start, old_end, None)
+        tell(record, start, end, state)
         return end
 
     return join
 
 
-def _merged(aggregator: Any, found: list[tuple[int, int, Any]], record: Any) -> Any:  # noqa: ANN401
-    """Return the state of sessions and a record."""
-    if not found:
-        return aggregator.init(record)
-    return aggregator.add(reduce(aggregator.merge, [state for _, _, state in found]), record)
+def _divided(
+    sessions: tuple[_Session, ...], time: int, gap: int, closed: int
+) -> tuple[list[_Session], list[_Session]]:
+    """Return the open sessions that a time is no more than a gap away from, and the others."""
+    near: list[_Session] = []
+    far: list[_Session] = []
+    for session in sessions:
+        joins = session[1] >= time - gap and session[0] <= time + gap and session[1] > closed
+        (near if joins else far).append(session)
+    return near, far
+
+
+def _start(session: _Session) -> int:
+    return session[0]
 
 
 class _Closer:

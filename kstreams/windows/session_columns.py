@@ -19,8 +19,9 @@ from kstreams.serde.objects import objects_of
 from kstreams.state.session_columns import SessionColumns, Sessions
 from kstreams.windows.assignment import Assigned
 from kstreams.windows.results import Results, joined, order_by
-from kstreams.windows.session_records import SessionRecords
+from kstreams.windows.session_aggregate import joining, told
 from kstreams.windows.session_runs import Joined, SessionRuns, joined_sessions, session_runs
+from kstreams.windows.single_records import SingleRecords
 from kstreams.windows.supplier import Plan
 from kstreams.windows.windowed_columns import WindowedColumns
 
@@ -60,7 +61,15 @@ class SessionWindowColumns(WindowedColumns):
         super().init(context)
         sessions = context.store(self.plan.store)
         self._store: SessionColumns = sessions.columns()
-        self._records = SessionRecords(self.plan, sessions, self.source, self._form)
+        final = self.plan.finals
+        self._records = SingleRecords(
+            self.plan,
+            self.source,
+            self._form,
+            lambda plan, forward, late: joining(
+                plan, sessions, None if final else told(plan.aggregator, forward), late
+            ),
+        )
 
     def process_batch(self, table: pa.Table) -> None:
         """Aggregate a table."""
@@ -212,12 +221,16 @@ class SessionWindowColumns(WindowedColumns):
         return of_session[np.flatnonzero(found.changed)]
 
     def _one_by_one(self, batch: _Batch, rows: Ints) -> tuple[Ints, Results]:
-        """Let records join sessions in turn; return where each result stands, and results."""
-        late, events = self._records.join(batch.table.take(pa.array(rows)), rows)
+        """Let records join sessions in turn; return where each result stands, and results.
+
+        That is twice the place of its record, plus one unless it is a deletion.
+        """
+        late, places, results = self._records.aggregate(batch.table.take(pa.array(rows)), rows)
         if len(late):
             times = batch.times[late]
             self.refuse(batch.table, Assigned(late, times, times, 1), batch.stream)
-        return events
+        gone = results.values.is_null().to_numpy(zero_copy_only=False)
+        return 2 * places + ~gone, results
 
     def _forward_updates(self, batch: _Batch, parts: list[tuple[Ints, Results]]) -> None:
         places = np.concatenate([place for place, _ in parts])

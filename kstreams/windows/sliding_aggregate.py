@@ -8,12 +8,13 @@ from typing import Any, TypeVar
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.state.sliding_store import SlidingStore
+from kstreams.windows.last_states import Change
 from kstreams.windows.slices import Slices
 from kstreams.windows.sliding import SlidingWindows
-from kstreams.windows.supplier import WindowedProcessor
+from kstreams.windows.supplier import Plan, WindowedProcessor
 from kstreams.windows.windowed import Windowed
 
-__all__ = ("SlidingAggregate",)
+__all__ = ("Slicer", "SlidingAggregate")
 
 K = TypeVar("K")
 """Type of the keys."""
@@ -36,88 +37,132 @@ class SlidingAggregate(WindowedProcessor[K, V, A]):
     def bind(self, context: ProcessorContext[Windowed[K], A]) -> Callable[[Record[K, V]], None]:
         """Return what processes a record."""
         windows: SlidingWindows = self.plan.windows
-        store: SlidingStore[Any, Any] = context.store(self.plan.store)
-        forward, late = self.outputs(context)
-        aggregator, drop = self.plan.aggregator, context.drop
-        span, lag, finals = windows.difference_ms, windows.lag_ms, self.plan.finals
-        closer = _Closer(store, windows, aggregator, forward if finals else None)
-        self.at_close(context, closer.close)
+        span, lag, drop = windows.difference_ms, windows.lag_ms, context.drop
+        forward, hold, late = self.outputs(
+            context, lambda handle: Windowed(handle[1], handle[0], handle[0] + span)
+        )
+        slicer = Slicer(self.plan, context.store(self.plan.store), forward, hold)
+        self.at_close(context, slicer.close)
 
         def process(record: Record[K, V]) -> None:
             key, time = record.key, record.timestamp
             if key is None or record.value is None:
                 drop("null-key" if key is None else "null-value")
-                return
-            if time < 0:
+            elif time < 0:
                 drop("no-window")
-                return
-            opened = context.stream_time - lag + 1  # windows that end before it are closed
-            if time + span < opened:
+            elif time + span < context.stream_time - lag + 1:
                 late(record, max(0, time - span), max(time, span))
-                return
-            slices, wake = closer.open_slices(key, opened)
-            is_new = slices.add(time, record)
-            # No window that the record makes or changes ends before the record's time.
-            closer.keep(key, slices, opened, None if wake is None else min(wake, time))
-            if finals:
-                return
-            for start, state, latest in slices.changed(time, opened, is_new=is_new):
-                window = Windowed(key, start, start + span)
-                forward(Record(window, aggregator.result(state), latest, record.headers))
+            else:
+                slicer.close_ahead(context.stream_time - lag)
+                slicer.add(record, context.stream_time)
 
         return process
 
 
-class _Closer:
-    """Forwards windows that have closed, if asked to, and drops slices nobody needs.
+class Slicer:
+    """Adds records to slices, forwards windows, and drops slices nobody needs.
 
     `next_wake` is only a hint that spares looks at the store: no row wakes before it.
+
+    Args:
+        plan: The aggregation.
+        store: Where slices are.
+        forward: Takes results.
+        hold: Notes changes in its place, if it is there.
     """
 
     def __init__(
         self,
+        plan: Plan,
         store: SlidingStore[Any, Any],
-        windows: SlidingWindows,
-        aggregator: Any,  # noqa: ANN401  # erased
-        forward: Callable[[Record[Any, Any]], None] | None,
+        forward: Callable[[Record[Any, Any]], None],
+        hold: Callable[[Change], None] | None = None,
     ) -> None:
         self._store = store
-        self._span = windows.difference_ms
-        self._aggregator = aggregator
+        self._span = plan.windows.difference_ms
+        self._lag = plan.windows.lag_ms
+        self._aggregator = plan.aggregator
+        self._finals = plan.finals
         self._forward = forward
+        self._hold = hold
+        self._place = plan.store.key.ordered.serialize
         self._next_wake = -1
+
+    def add(self, record: Record[Any, Any], stream_time: int) -> None:
+        """Add a record that is not late; forward the windows that it changes or makes."""
+        key, time = record.key, record.timestamp
+        opened = stream_time - self._lag + 1  # windows that end before it are closed
+        slices, wake, ended = self._open(key, opened)
+        for final in ended:
+            self._forward(final)
+        is_new = slices.add(time, record)
+        # No window that the record makes or changes ends before the record's time.
+        self._keep(key, slices, opened, None if wake is None else min(wake, time))
+        if self._finals:
+            return
+        result, span, hold = self._aggregator.result, self._span, self._hold
+        for start, state, latest in slices.changed(time, opened, is_new=is_new):
+            if hold is not None:
+                hold(((start, key), (state, latest)))
+                continue
+            window = Windowed(key, start, start + span)
+            self._forward(Record(window, result(state), latest, record.headers))
 
     def close(self, closed: int) -> None:
         """Deal with all windows that have ended at `closed` or before."""
         if closed < self._next_wake:
             return
-        for key in self._store.due(closed):
-            slices, wake = self.open_slices(key, closed + 1)
-            self.keep(key, slices, closed + 1, wake)
+        self._close_due(closed)
         following = self._store.next_wake()
         self._next_wake = _FAR if following is None else following
 
-    def open_slices(self, key: Any, opened: int) -> tuple[Slices, int | None]:  # noqa: ANN401
-        """Forward a key's windows that end before `opened`.
+    def close_ahead(self, closed: int) -> None:
+        """Forward final results before a record that may be undone: the hint stays.
+
+        All that ends with one record is so forwarded in one order, whatever its key.
+        """
+        if self._finals and closed >= self._next_wake:
+            self._close_due(closed)
+
+    def _close_due(self, closed: int) -> None:
+        finals: list[Record[Any, Any]] = []
+        for key in self._store.due(closed):
+            slices, wake, ended = self._open(key, closed + 1)
+            finals += ended
+            self._keep(key, slices, closed + 1, wake)
+        place = self._place
+        finals.sort(key=lambda record: (record.key.start_ms, place(record.key.key)))
+        for record in finals:
+            self._forward(record)
+
+    def _open(
+        self,
+        key: Any,  # noqa: ANN401  # erased
+        opened: int,
+    ) -> tuple[Slices, int | None, list[Record[Any, Any]]]:
+        """Take out a key's slices that no open window needs.
 
         Returns:
-            The slices that are still needed, and a time before which none of their windows
-            ends; None when windows are not forwarded on closing.
+            The slices that are left; a time before which none of their windows ends, None
+            when windows are not forwarded on closing; and the results of those that end
+            before `opened`.
         """
         wake, done, pairs = self._store.row(key) or (_FAR, 0, ())
         slices = Slices(pairs, self._span, self._aggregator)
-        if self._forward is None:
-            return slices.since(opened - self._span - 1), None
+        if not self._finals:
+            return slices.since(opened - self._span - 1), None, []
         if wake >= opened:
-            return slices, wake
-        for start, state, latest in slices.ending(done, opened):
-            window = Windowed(key, start, start + self._span)
-            self._forward(Record(window, self._aggregator.result(state), latest))
+            return slices, wake, []
+        result = self._aggregator.result
+        ended = [
+            Record(Windowed(key, start, start + self._span), result(state), latest)
+            for start, state, latest in slices.ending(done, opened)
+        ]
         slices = slices.since(opened - self._span - 1)
         following = slices.next_end(opened)
-        return slices, _FAR if following is None else following
+        return slices, _FAR if following is None else following, ended
 
-    def keep(self, key: Any, slices: Slices, opened: int, wake: int | None) -> None:  # noqa: ANN401
+    def _keep(self, key: Any, slices: Slices, opened: int, wake: int | None) -> None:  # noqa: ANN401
         """Store a key's slices; windows that end before `opened` are done with.
 
         With no window to wake for, the row wakes when its last slice can be dropped.

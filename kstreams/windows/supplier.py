@@ -16,7 +16,7 @@ from kstreams.processors.emission import Emission, OncePerBatch, OnClose
 from kstreams.record import Record
 from kstreams.state.spec import StoreSpec
 from kstreams.windows.kinds import Closing
-from kstreams.windows.last_of_each import last_of_each
+from kstreams.windows.last_states import Change, last_states
 from kstreams.windows.late import LateCall, Routes, late_call
 from kstreams.windows.windowed import Windowed
 
@@ -98,17 +98,29 @@ class WindowedProcessor(Bound[K, V, Windowed[K], A]):
         self.plan = plan
 
     def outputs(
-        self, context: ProcessorContext[Windowed[K], A]
-    ) -> tuple[Callable[[Record[Windowed[K], A]], None], LateCall]:
-        """Return what takes results, and what takes late records."""
-        routes, lag = self.plan.routes, self.plan.windows.lag_ms
-        late = late_call(context, lag, routes)
+        self,
+        context: ProcessorContext[Windowed[K], A],
+        window_of: Callable[[tuple[Any, ...]], Windowed[K]],
+    ) -> tuple[Callable[[Record[Windowed[K], A]], None], Callable[[Change], None] | None, LateCall]:
+        """Return what takes results, what notes changes in its place, and what takes late records.
+
+        Changes are noted, rather than results forwarded, where a batch's end tells the last
+        one of each window; None elsewhere.
+
+        Args:
+            context: The node's.
+            window_of: Makes a window of what a change begins with.
+        """
+        routes = self.plan.routes
+        late = late_call(context, self.plan.windows.lag_ms, routes)
         forward: Callable[[Record[Windowed[K], A]], None] = (
             context.forward if routes is None else partial(context.forward_to, routes.results)
         )
-        if isinstance(self.plan.emit, OncePerBatch):
-            forward = context.hold(last_of_each(self.plan.store.key, forward))
-        return forward, late
+        if not isinstance(self.plan.emit, OncePerBatch):
+            return forward, None, late
+        result = self.plan.aggregator.result
+        release = last_states(self.plan.store.key, window_of, result, forward)
+        return forward, context.hold(release), late
 
     def at_close(
         self, context: ProcessorContext[Windowed[K], A], call: Callable[[int], None]

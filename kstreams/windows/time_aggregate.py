@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.state.window_store import WindowStore
+from kstreams.windows.bounds import bounds_of
 from kstreams.windows.kinds import TimeWindows
 from kstreams.windows.supplier import WindowedProcessor
 from kstreams.windows.windowed import Windowed
@@ -32,13 +33,14 @@ class TimeAggregate(WindowedProcessor[K, V, A]):
         """Return what processes a record."""
         windows: TimeWindows = self.plan.windows
         store: WindowStore[Any, Any] = context.store(self.plan.store)
-        forward, late = self.outputs(context)
-        aggregator = self.plan.aggregator
-        init, add, result = aggregator.init, aggregator.add, aggregator.result
-        get, put, drop = store.get_stamped, store.put, context.drop
-        starts, end_of, lag = windows.starts, windows.end, windows.lag_ms
-        each = not self.plan.finals
-        closer = _Closer(store, end_of, None if each else self._final(forward))
+        aggregator, lag = self.plan.aggregator, windows.lag_ms
+        init, add, drop = aggregator.init, aggregator.add, context.drop
+        get, put, held = store.reader(), store.writer(), bounds_of(windows)
+        end_of, result, each = windows.end, aggregator.result, not self.plan.finals
+        forward, hold, late = self.outputs(
+            context, lambda handle: Windowed(handle[1], handle[0], end_of(handle[0]))
+        )
+        closer = _Closer(store, end_of, self._final(forward) if self.plan.finals else None)
         self.at_close(context, closer.close)
 
         def process(record: Record[K, V]) -> None:
@@ -46,28 +48,32 @@ class TimeAggregate(WindowedProcessor[K, V, A]):
             if key is None:
                 drop("null-key")
                 return
-            found = starts(timestamp)
+            found = held(timestamp)
             if not found:
                 drop("no-window")
                 return
             closed = context.stream_time - lag
-            for start in found:
-                end = end_of(start)
+            for start, end in found:
                 if end <= closed:
                     late(record, start, end)
                     continue
-                before = get(key, start)
+                handle = (start, key)
+                before = get(handle)
                 if before is None:
-                    state, latest = init(record), timestamp
-                    closer.next_end = min(closer.next_end, end)
+                    made = (init(record), timestamp)
+                    if end < closer.next_end:
+                        closer.next_end = end
                 else:
-                    state = add(before[0], record)
-                    latest = max(before[1], timestamp)
-                put(key, start, state, timestamp_ms=latest)
-                if each:
-                    forward(
-                        Record(Windowed(key, start, end), result(state), latest, record.headers)
-                    )
+                    state, latest = before
+                    if timestamp > latest:
+                        latest = timestamp
+                    made = (add(state, record), latest)
+                put(handle, made)
+                if hold is not None:
+                    hold((handle, made))
+                elif each:
+                    window = Windowed(key, start, end)
+                    forward(Record(window, result(made[0]), made[1], record.headers))
 
         return process
 

@@ -5,42 +5,43 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+import tempfile
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
 
 from kstreams.plugins import load_plugin
 from kstreams.state.working import StateBackend
 from tests.conformance.case import Case, read_cases
+from tests.conformance.durable_state import DurableState
 from tests.conformance.engine import Answer, run_on_driver
 from tests.conformance.judge import problem
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
-    missing = _not_yet(options)
-    if missing:
-        sys.stderr.write(f"{missing}\n")
-        return 2
-    state = None if options.store == "memory" else backend(options.store)
-    out: IO[str] | None = options.out.open("w") if options.out else None
-    passed = failed = skipped = 0
-    try:
-        for case in read_cases(options.files):
-            if case.is_join:
-                skipped += 1
-                continue
-            wrong = _run(case, options, state, out)
-            if wrong is None:
-                passed += 1
-            else:
+    every = list(read_cases(options.files))
+    cases = [case for case in every if not case.is_join]
+    skipped = len(every) - len(cases)
+    failed = 0
+    with ExitStack() as stack:
+        out: IO[str] | None = None
+        if options.out:
+            out = stack.enter_context(options.out.open("w"))
+        for case, answer in _answers(cases, options, stack):
+            wrong = answer if isinstance(answer, str) else problem(case, answer, cut=options.cut)
+            if wrong is not None:
                 failed += 1
                 say(f"FAILED {case.name}: {wrong}")
-    finally:
-        if out is not None:
-            out.close()
+            if out is not None and isinstance(answer, Answer):
+                lists = by_input(case, answer, options.cut)
+                line = {"name": case.name, "out": lists, "dropped": answer.dropped}
+                out.write(json.dumps(line) + "\n")
     if skipped:
         say(f"{skipped} join cases skipped: there are no joins yet")
+    passed = len(cases) - failed
     say(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     return 1 if failed else 0
 
@@ -57,18 +58,57 @@ def backend(name: str) -> StateBackend:
     return found
 
 
-def _run(
-    case: Case, options: argparse.Namespace, state: StateBackend | None, out: IO[str] | None
-) -> str | None:
-    cut: str = options.cut
-    try:
-        answer = run_on_driver(case, cut=cut, state=state, path=options.path)
-    except Exception as exc:
-        return f"{type(exc).__name__}: {exc}"
-    if out is not None:
-        line = {"name": case.name, "out": by_input(case, answer, cut), "dropped": answer.dropped}
-        out.write(json.dumps(line) + "\n")
-    return problem(case, answer, cut=cut)
+def _answers(
+    cases: Sequence[Case], options: argparse.Namespace, stack: ExitStack
+) -> Iterator[tuple[Case, Answer | str]]:
+    """Yield each case's answer, or why it has none."""
+    state = _state(options, stack)
+    if options.engine == "spark":
+        yield from _on_spark(cases, options, state, stack)
+        return
+    for case in cases:
+        try:
+            yield case, run_on_driver(case, cut=options.cut, state=state, path=options.path)
+        except Exception as exc:
+            yield case, f"{type(exc).__name__}: {exc}"
+
+
+def _on_spark(
+    cases: Sequence[Case],
+    options: argparse.Namespace,
+    state: StateBackend | None,
+    stack: ExitStack,
+) -> Iterator[tuple[Case, Answer | str]]:
+    from kstreams.spark.session import app_session
+    from tests.conformance.spark_engine import AT_ONCE, Run, run_on_spark
+
+    session = app_session("conformance", config={"spark.master": "local[2]"})
+    stack.callback(session.stop)
+    for begin in range(0, len(cases), AT_ONCE):
+        some = cases[begin : begin + AT_ONCE]
+        runs = [Run(case, options.path) for case in some]
+        try:
+            answers = run_on_spark(runs, session, cut=options.cut, state=state)
+        except Exception as exc:
+            for case in some:
+                yield case, f"{type(exc).__name__}: {exc} (of one case of {len(some)})"
+        else:
+            yield from zip(some, answers, strict=True)
+
+
+def _state(options: argparse.Namespace, stack: ExitStack) -> StateBackend | None:
+    """Return the backend; None is the engine's own memory."""
+    if options.store == "memory":
+        return None
+    if options.store == "rocksdb":
+        return backend("rocksdb")
+    from kstreams_rocksdb import RocksDB
+    from tests.servers.s3 import Bucket, S3Server
+
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kstreams-s3-")))
+    server = stack.enter_context(S3Server(folder))
+    log = Bucket(server.url, f"conformance-{uuid.uuid4().hex[:8]}").settings()
+    return RocksDB(log=log) if options.engine == "spark" else DurableState(log)
 
 
 def by_input(case: Case, answer: Answer, cut: str) -> list[list[list[Any]]]:
@@ -79,18 +119,16 @@ def by_input(case: Case, answer: Answer, cut: str) -> list[list[list[Any]]]:
     return lists
 
 
-def _not_yet(options: argparse.Namespace) -> str | None:
-    for name, value in (("engine", "spark"), ("store", "s3")):
-        if getattr(options, name) == value:
-            return f"--{name} {value}: not yet"
-    return None
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
     parser.add_argument("--engine", choices=("driver", "spark"), default="driver")
-    parser.add_argument("--store", choices=("memory", "rocksdb", "s3"), default="memory")
+    parser.add_argument(
+        "--store",
+        choices=("memory", "rocksdb", "s3"),
+        default="memory",
+        help="s3: a server of its own; each batch begins by restoring what the log holds",
+    )
     parser.add_argument(
         "--path",
         choices=("record", "vector"),

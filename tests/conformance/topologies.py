@@ -19,6 +19,7 @@ from kstreams.windows import (
     SlidingWindows,
     TumblingWindows,
     Windowed,
+    WindowedSupplier,
     each_update,
     milliseconds,
     on_close,
@@ -46,33 +47,62 @@ CONCATENATION: Aggregator[str, str | None, str, str] = fold(TEXT, str, concatena
 
 
 def build(case: Case, path: Path = "record") -> Built:
-    """Build a case's topology.
+    """Build a case's topology."""
+    windows, value = windows_of(case), value_serde(path)
+    source = source_topic("in", drops_nulls(case), path)
+    sink: Topic[Windowed[str], Any] = Topic("out", windowed(TEXT, windows), value, nulls="pass")
+    builder = TopologyBuilder("conformance")
+    records: Any = builder.add_source("in", source)
+    results: Any = builder.add_processor("windows", aggregation(case, path, "state"), records)
+    builder.add_sink("out", sink, suppressed(builder, case, path, results, ""))
+    return Built(builder.build(), source, sink)
+
+
+def value_serde(path: Path) -> Any:
+    """Return the serde of values and results.
 
     Columns have no texts to concatenate: on them a record's value is a power of two of its
     own, and a sum says which records are in it once each.
     """
-    windows = _windows(case)
-    value: Any = INT64 if path == "vector" else TEXT
+    return INT64 if path == "vector" else TEXT
+
+
+def drops_nulls(case: Case) -> bool:
+    """Tell whether null values are left out before the windows look at the time.
+
+    As Kafka Streams does for sliding windows.
+    """
+    return case.op == "sliding"
+
+
+def source_topic(name: str, drops: bool, path: Path) -> Topic[str, Any]:
+    nulls: Any = "drop" if drops else "pass"
+    return Topic(name, TEXT, value_serde(path), nulls=nulls)
+
+
+def aggregation(case: Case, path: Path, store: str) -> WindowedSupplier[str, Any, Any]:
+    """Return the supplier of a case's windows."""
     aggregator: Any = sum_(INT64) if path == "vector" else CONCATENATION
-    store = _store(case, value)
-    # Kafka Streams leaves out a null value before its sliding windows look at the time.
-    nulls: Any = "drop" if case.op == "sliding" else "pass"
-    source: Topic[str, Any] = Topic("in", TEXT, value, nulls=nulls)
-    sink: Topic[Windowed[str], Any] = Topic("out", windowed(TEXT, windows), value, nulls="pass")
-    builder = TopologyBuilder("conformance")
     emit: Any = on_close() if case.emit == "close" else each_update()
-    supplier: Any = windowed_aggregate(windows, aggregator, store=store, emit=emit, path=path)
-    records: Any = builder.add_source("in", source)
-    results: Any = builder.add_processor("windows", supplier, records)
-    if case.emit == "suppress":
-        buffer = buffer_store("held", key=windowed(TEXT, windows), value=value)
-        finals: Any = suppress(until_window_closes(windows), store=buffer)
-        results = builder.add_processor("finals", finals, results)
-    builder.add_sink("out", sink, results)
-    return Built(builder.build(), source, sink)
+    own = _store(case, store, value_serde(path))
+    supplier: Any = windowed_aggregate(
+        windows_of(case), aggregator, store=own, emit=emit, path=path
+    )
+    found: WindowedSupplier[str, Any, Any] = supplier
+    return found
 
 
-def _windows(case: Case) -> Any:
+def suppressed(builder: TopologyBuilder, case: Case, path: Path, results: Any, suffix: str) -> Any:
+    """Return results, suppressed until their windows close if the case says so."""
+    if case.emit != "suppress":
+        return results
+    windows = windows_of(case)
+    buffer = buffer_store(f"held{suffix}", key=windowed(TEXT, windows), value=value_serde(path))
+    finals: Any = suppress(until_window_closes(windows), store=buffer)
+    return builder.add_processor(f"finals{suffix}", finals, results)
+
+
+def windows_of(case: Case) -> Any:
     options = case.options
     grace = milliseconds(options.get("grace", 0))
     match case.op:
@@ -89,11 +119,11 @@ def _windows(case: Case) -> Any:
             raise ValueError(f"case {case.name}: unknown operation {case.op!r}")
 
 
-def _store(case: Case, value: Any) -> Any:
+def _store(case: Case, name: str, value: Any) -> Any:
     match case.op:
         case "session":
-            return session_store("state", key=TEXT, value=value)
+            return session_store(name, key=TEXT, value=value)
         case "sliding":
-            return sliding_store("state", key=TEXT, value=value)
+            return sliding_store(name, key=TEXT, value=value)
         case _:
-            return window_store("state", key=TEXT, value=value)
+            return window_store(name, key=TEXT, value=value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import timedelta
-from itertools import chain
+from itertools import chain, cycle
 from typing import Any
 
 import pytest
@@ -108,7 +108,9 @@ rows_of = scattered | walks() | walks()
 @st.composite
 def kinds(draw: st.DrawFn) -> Any:
     size, grace = draw(spans), draw(graces)
-    match draw(st.sampled_from(["tumbling", "hopping", "session", "calendar", "unlimited"])):
+    match draw(
+        st.sampled_from(["tumbling", "hopping", "session", "sliding", "calendar", "unlimited"])
+    ):
         case "tumbling":
             return TumblingWindows(milliseconds(size), grace=grace)
         case "hopping":
@@ -116,6 +118,8 @@ def kinds(draw: st.DrawFn) -> Any:
             return HoppingWindows(milliseconds(size), advance, grace=grace)
         case "session":
             return SessionWindows(milliseconds(size), grace=grace)
+        case "sliding":
+            return SlidingWindows(milliseconds(size), grace=grace)
         case "calendar":
             return CalendarWindows("day", tz="Europe/Berlin", grace=grace)
         case _:
@@ -193,7 +197,7 @@ def test_finals_do_not_depend_on_the_cut(
 
 
 @settings(max_examples=40)
-@given(kinds().filter(lambda kind: not isinstance(kind, SessionWindows)), rows_of)
+@given(kinds().filter(lambda kind: hasattr(kind, "starts")), rows_of)
 def test_each_pair_is_aggregated_or_dropped(windows: Any, rows: list[Row]) -> None:
     rows = scaled(windows, rows)
     assigned = sum(len(windows.starts(time)) for _, _, time in rows)
@@ -216,13 +220,65 @@ def test_a_batch_forwards_the_last_of_each_key_and_window(windows: Any, path: An
     assert found == [expected, [("a", last, 4, 21)]]
 
 
+class ByTurns:
+    """A supplier whose node runs on the one path and on the other, batch by batch."""
+
+    def __init__(self, supplier: Any, paths: tuple[str, ...]) -> None:
+        self._supplier = supplier
+        self._paths = cycle(paths)
+
+    def __call__(self) -> Any:
+        return self._supplier()
+
+    @property
+    def path(self) -> str:
+        return next(self._paths)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._supplier, name)
+
+
+def by_turns(windows: Any, emit: Any, batches: list[list[Row]], paths: tuple[str, ...]) -> Any:
+    store = store_for(windows, INT64)
+    supplier: Any = windowed_aggregate(windows, sum_(INT64), store=store, emit=emit)
+    sink: Any = Topic("out", windowed(TEXT, windows), INT64, nulls="pass")
+    builder = TopologyBuilder("turns")
+    records: Any = builder.add_source("in", SOURCE)
+    node: Any = builder.add_processor("w", ByTurns(supplier, paths), records)
+    builder.add_sink("out", sink, node)
+    found = []
+    with TopologyTestDriver(builder.build(), recreate_processors=True) as driver:
+        for batch in batches:
+            driver.pipe_batch(SOURCE, [Record(k, v, t) for k, v, t in batch])
+            found.append(driver.read(sink))
+        return found, driver.dropped
+
+
+@settings(max_examples=80)
+@given(kinds(), st.sampled_from(EMISSIONS), rows_of, st.data())
+def test_either_path_goes_on_from_what_the_other_stored(
+    windows: Any, emit: Any, rows: list[Row], data: st.DataObject
+) -> None:
+    rows = [*scaled(windows, rows), ("end", 0, 10**12)]
+    cuts = cuts_of(data, len(rows))
+    batches = [rows[a:b] for a, b in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
+    singly = by_turns(windows, emit, batches, ("record",))
+    assert by_turns(windows, emit, batches, ("record", "vector")) == singly
+    assert by_turns(windows, emit, batches, ("vector", "record")) == singly
+
+
 @pytest.mark.parametrize("emit", EMISSIONS)
 @pytest.mark.parametrize(
-    "windows", [TumblingWindows(milliseconds(9)), SessionWindows(milliseconds(9))]
+    "windows",
+    [
+        TumblingWindows(milliseconds(9)),
+        SessionWindows(milliseconds(9)),
+        SlidingWindows(milliseconds(9)),
+    ],
 )
 @pytest.mark.parametrize("path", ["record", "vector"])
 def test_a_sum_beyond_int64_is_the_same_error(windows: Any, emit: Any, path: Any) -> None:
-    rows = [("k", (1 << 63) - 1, 1), ("k", 1, 2)]
+    rows = [("k", (1 << 63) - 1, 1), ("k", 1, 1)]
     for cuts in ([], [1]):
         with pytest.raises(SerializationError, match="int64"):
             run(windows, emit, rows, cuts, sum_(INT64), path)
@@ -374,13 +430,25 @@ def test_a_count_never_decodes_its_values() -> None:
         assert [r.value for r in driver.read(sink)] == [2]
 
 
+class Shifts:
+    """Windows of one's own."""
+
+    lag_ms, grid_ms = 0, 1
+
+    def starts(self, timestamp_ms: int) -> list[int]:
+        return [timestamp_ms // 9 * 9]
+
+    def end(self, start_ms: int) -> int:
+        return start_ms + 9
+
+
 @pytest.mark.parametrize(
     ("aggregator", "windows"),
     [
         (collect(INT64), WINDOWS),
         (over(abs, sum_(INT64)), WINDOWS),
         (last(TEXT), WINDOWS),
-        (count(), SlidingWindows(milliseconds(3))),
+        (count(), Shifts()),
     ],
 )
 def test_what_cannot_run_on_columns_says_so(aggregator: Any, windows: Any) -> None:

@@ -1,8 +1,9 @@
-"""The records of a table that join sessions one by one."""
+"""The records of a table that are aggregated one by one."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,25 +17,36 @@ from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.serde.layout import fixed_layout
 from kstreams.serde.objects import objects_of
-from kstreams.state.session_store import SessionStore
+from kstreams.windows.late import LateCall
 from kstreams.windows.results import Results
-from kstreams.windows.session_aggregate import joining
 from kstreams.windows.supplier import Plan
 
-__all__ = ("SessionRecords",)
+__all__ = ("SingleRecords",)
 
 Ints = npt.NDArray[np.int64]
 
 
-class SessionRecords:
-    """Runs the record path on some rows of a table, and makes columns of what it forwards."""
+Forward = Callable[[Record[Any, Any]], None]
+"""Takes a record."""
+
+
+class SingleRecords:
+    """Runs the record path on some rows of a table, and makes columns of what it forwards.
+
+    Args:
+        plan: The aggregation.
+        source: What the records come from.
+        form: Makes results of states.
+        bind: Returns what aggregates a record at a stream time (ms), of a plan, what takes
+            results, and what takes records that came too late.
+    """
 
     def __init__(
         self,
         plan: Plan,
-        store: SessionStore[Any, Any],
         source: ColumnSource,
         form: ColumnForm,
+        bind: Callable[[Plan, Forward, LateCall], Callable[[Record[Any, Any], int], object]],
     ) -> None:
         self._source = source
         self._form = form
@@ -45,20 +57,19 @@ class SessionRecords:
         self._events: list[tuple[int, Record[Any, Any]]] = []
         self._late: list[int] = []
         self._row = 0
-        encoded = Plan(plan.windows, _Encoded(plan.aggregator), plan.store, plan.emit)
-        forward = None if plan.finals else self._forward
-        self._join = joining(encoded, store, forward, self._refuse)
+        encoded = replace(plan, aggregator=_Encoded(plan.aggregator))
+        self._call = bind(encoded, self._forward, self._refuse)
 
-    def join(self, table: pa.Table, rows: Ints) -> tuple[Ints, tuple[Ints, Results]]:
-        """Let records join sessions, in order.
+    def aggregate(self, table: pa.Table, rows: Ints) -> tuple[Ints, Ints, Results]:
+        """Aggregate records, in order.
 
         Args:
             table: The records.
             rows: Their places in the batch.
 
         Returns:
-            The places of those that came too late; and twice the place of each result's
-            record, plus one unless it is a deletion, with the results.
+            The places of those that came too late; then results, null if deleted, behind
+            the place of the record that each comes of.
         """
         self._events, self._late = [], []
         encoded = table.column("key").combine_chunks()
@@ -67,8 +78,9 @@ class SessionRecords:
         stream = objects_of(table.column(STREAM_TIME))
         columns = (rows.tolist(), keys, self._values(table), times, stream)
         for self._row, key, value, time, now in zip(*columns, strict=True):
-            self._join(Record(key, value, time), now)
-        return np.array(self._late, np.int64), self._results()
+            self._call(Record(key, value, time), now)
+        places = np.array([row for row, _ in self._events], np.int64)
+        return np.array(self._late, np.int64), places, self._results()
 
     def _values(self, table: pa.Table) -> list[Any]:
         column = table.column("value").combine_chunks()
@@ -83,23 +95,20 @@ class SessionRecords:
     def _refuse(self, record: Record[Any, Any], start: int, end: int) -> None:
         self._late.append(self._row)
 
-    def _results(self) -> tuple[Ints, Results]:
+    def _results(self) -> Results:
         records = [record for _, record in self._events]
         data = [record.value for record in records]
         state = self._layout.decode([item for item in data if item is not None])
         count = iter(range(len(data)))
         places = pa.array([None if item is None else next(count) for item in data], pa.int64())
         serde = self._source.key
-        results = Results(
+        return Results(
             serde.to_arrow(serde.serialize_many([record.key.key for record in records])),
             np.array([record.key.start_ms for record in records], np.int64),
             np.array([record.key.end_ms for record in records], np.int64),
             self._form.result(state).take(places),
             np.array([record.timestamp for record in records], np.int64),
         )
-        rows = np.array([row for row, _ in self._events], np.int64)
-        good = np.array([item is not None for item in data], np.int64)
-        return 2 * rows + good, results
 
 
 @dataclass(frozen=True)

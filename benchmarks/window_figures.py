@@ -1,0 +1,78 @@
+"""What a run of a case gave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.window_cases import Case
+
+__all__ = ("Figures", "figures_of", "state_bytes")
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Of one run, or of the best of several.
+
+    Attributes:
+        case: What was run.
+        records_per_s: By the wall clock.
+        records_per_cpu_s: By this process's CPU time; None where others do the work.
+        batch_ms: How long each batch took, by the wall clock.
+        batch_cpu_ms: The same by CPU time; empty where others do the work.
+        results: How many were written.
+        dropped: How many records, or pairs of record and window, came too late.
+        state_bytes_per_key: RocksDB's files by the number of different keys.
+    """
+
+    case: Case
+    records_per_s: int
+    records_per_cpu_s: int | None
+    batch_ms: tuple[float, ...]
+    batch_cpu_ms: tuple[float, ...]
+    results: int
+    dropped: int
+    state_bytes_per_key: float
+
+    def percentile(self, share: int) -> float:
+        """Return the time (ms) that so many of a hundred batches stay below."""
+        return round(float(np.percentile(self.batch_ms, share)), 1)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        rest = {name: value for name, value in asdict(self).items() if name != "case"}
+        percentiles = {"p50_batch_ms": self.percentile(50), "p99_batch_ms": self.percentile(99)}
+        return {**asdict(self.case), **rest, **percentiles}
+
+
+def figures_of(
+    case: Case,
+    *,
+    measured: int,
+    wall_s: float,
+    batches_s: Sequence[float],
+    cpus_s: Sequence[float] = (),
+    **rest: Any,
+) -> Figures:
+    """Return figures of so many records in so much time."""
+    cpu = sum(cpus_s)
+    return Figures(
+        case,
+        round(measured / wall_s),
+        round(measured / cpu) if cpu else None,
+        tuple(round(1000 * seconds, 2) for seconds in batches_s),
+        tuple(round(1000 * seconds, 2) for seconds in cpus_s),
+        **rest,
+    )
+
+
+def state_bytes(local: Path) -> int:
+    """Return the size of all RocksDB files below a directory, hard links counted once."""
+    found = {
+        (stat.st_dev, stat.st_ino): stat.st_size for stat in map(Path.stat, local.rglob("*.sst"))
+    }
+    return sum(found.values())

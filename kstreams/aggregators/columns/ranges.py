@@ -1,0 +1,53 @@
+"""The states of ranges of rows that may overlap."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kstreams.aggregators.columns.running import Merging, replaced
+from kstreams.serde.layout import Columns
+
+__all__ = ("merged_ranges",)
+
+Ints = npt.NDArray[np.int64]
+
+
+def merged_ranges(form: Merging, state: Columns, lows: Ints, highs: Ints) -> Columns:
+    """Merge the states of each range of rows `low <= row < high`; none is empty.
+
+    A range is made of blocks whose sizes are the binary digits of its length, the smallest
+    first: so it takes as many steps as the longest range has digits, however many overlap.
+    """
+    lengths, places = highs - lows, lows.copy()
+    found = tuple(column[lows] for column in state)
+    blocks, size = state, 1
+    longest = int(lengths.max(initial=0))
+    while size <= longest:
+        own = lengths & size != 0
+        begun = own & (places > lows)
+        rows = np.flatnonzero(own & ~begun)
+        found = _replaced(found, rows, _taken(blocks, places[rows]))
+        rows = np.flatnonzero(begun)
+        merged = form.merge(_taken(found, rows), _taken(blocks, places[rows]))
+        found = _replaced(found, rows, merged)
+        places[own] += size
+        size *= 2
+        if size <= longest:
+            half = size // 2
+            last = len(blocks[0]) - half
+            blocks = form.merge(
+                tuple(column[:last] for column in blocks), tuple(column[half:] for column in blocks)
+            )
+    return found
+
+
+def _taken(state: Columns, rows: Ints) -> Columns:
+    return tuple(column[rows] for column in state)
+
+
+def _replaced(state: Columns, rows: Ints, new: Columns) -> Columns:
+    pairs: Any = zip(state, new, strict=True)
+    return tuple(replaced(column, rows, part) for column, part in pairs)

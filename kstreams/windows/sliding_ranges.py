@@ -1,0 +1,87 @@
+"""The sliding windows of whole columns: each a range of its key's slices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kstreams.state.sliding_columns import SliceRows
+
+__all__ = ("SlidingRanges", "first_slices", "sliding_ranges")
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class SlidingRanges:
+    """Windows that hold slices, each once.
+
+    Attributes:
+        owners: The slice that each is there for: its last one, or the one right before it.
+        starts: Their starts, ms.
+        lows: The first slice of each.
+        highs: The slice behind the last one of each.
+    """
+
+    owners: Ints
+    starts: Ints
+    lows: Ints
+    highs: Ints
+
+    def take(self, places: npt.NDArray[Any]) -> SlidingRanges:
+        """Return some of them."""
+        return SlidingRanges(
+            self.owners[places], self.starts[places], self.lows[places], self.highs[places]
+        )
+
+
+def sliding_ranges(slices: SliceRows, span: int) -> SlidingRanges:
+    """Return the windows of slices: those that end with one, and those right behind one.
+
+    Args:
+        slices: Sorted by row, then by time.
+        span: From a window's start to its end, both inclusive, ms.
+    """
+    times, places = slices.times, _Places(slices)
+    left = np.maximum(times, span) - span
+    lows, highs = places.first_from(left), places.behind(left + span)
+    # Slices before `span` share the window at 0, which the first of them stands for.
+    own = (left > 0) | (lows == np.arange(len(times)))
+    right = times + 1
+    low, high = places.first_from(right), places.behind(right + span)
+    # A window that ends with a slice is that slice's.
+    more = (low < high) & (times[high - 1] < right + span)
+    numbers = np.arange(len(times))
+    return SlidingRanges(
+        np.concatenate((numbers[own], numbers[more])),
+        np.concatenate((left[own], right[more])),
+        np.concatenate((lows[own], low[more])),
+        np.concatenate((highs[own], high[more])),
+    )
+
+
+def first_slices(slices: SliceRows, span: int) -> Ints:
+    """Return, for each slice, the first slice of the window that ends with it."""
+    return _Places(slices).first_from(np.maximum(slices.times, span) - span)
+
+
+class _Places:
+    """Finds slices of a row by time, for one time a slice."""
+
+    def __init__(self, slices: SliceRows) -> None:
+        self._each = np.unique(slices.times)
+        self._bases = slices.rows * (len(self._each) + 1)
+        self._places = self._bases + np.searchsorted(self._each, slices.times)
+
+    def first_from(self, times: Ints) -> Ints:
+        """Return the first slice from a time on."""
+        ranks = np.searchsorted(self._each, times)
+        return np.searchsorted(self._places, self._bases + ranks)
+
+    def behind(self, times: Ints) -> Ints:
+        """Return the slice behind the last one up to a time."""
+        ranks = np.searchsorted(self._each, times, "right")
+        return np.searchsorted(self._places, self._bases + ranks)

@@ -1,0 +1,3 @@
+"""The benchmarks run."""
+
+from __future__ import annotations

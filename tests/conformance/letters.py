@@ -1,0 +1,53 @@
+"""A case's values as columns can add them up."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from kstreams import INT64
+from kstreams.processors.columnar import Path
+from tests.conformance.case import Case, Input
+
+_MOST = 62
+
+
+class Letters:
+    """Values by key: each record of a key has a power of two of its own.
+
+    Args:
+        case: The case.
+        path: Texts stay what they are record by record.
+        drops_nulls: Whether null values are no values, rather than shown.
+
+    Raises:
+        ValueError: A key has more records than int64 has digits.
+    """
+
+    def __init__(self, case: Case, path: Path, *, drops_nulls: bool) -> None:
+        self._texts = path != "vector"
+        self._drops = drops_nulls
+        self._values: dict[str | None, list[str]] = defaultdict(list)
+        self._data: list[bytes | None] = [self._encoded(row) for row in case.inputs]
+        if not self._texts and max(map(len, self._values.values()), default=0) > _MOST:
+            raise ValueError(f"case {case.name}: a key has more than {_MOST} records")
+
+    def encoded(self, place: int) -> bytes | None:
+        """Return the value of an input."""
+        return self._data[place]
+
+    def text(self, key: str, value: Any) -> str | None:
+        """Return the letters that a result stands for."""
+        if not isinstance(value, int):
+            found: str | None = value
+            return found
+        return "".join(text for digit, text in enumerate(self._values[key]) if value >> digit & 1)
+
+    def _encoded(self, row: Input) -> bytes | None:
+        if row.value is None and (self._texts or self._drops):
+            return None
+        if self._texts:
+            return (row.value or "").encode()
+        own = self._values[row.key]
+        own.append("null" if row.value is None else row.value)
+        return INT64.serialize(1 << (len(own) - 1)) if len(own) <= _MOST else None
