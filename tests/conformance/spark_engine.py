@@ -157,11 +157,10 @@ class _AppRun:
                 if not window:
                     self._late[place] += 1
                     continue
-                key, start, end = window
-                text = self._letters[place].text(key, value)
+                text = self._letters[place].text(window[0], value)
                 batches = self._batches[place]
                 batches += [[] for _ in range(number + 1 - len(batches))]
-                batches[number].append((str(Windowed(key, start, end)), text, row.timestamp))
+                batches[number].append((str(Windowed(*window)), text, row.timestamp))
             self._read[topic] = end
 
     def _answer(self, place: tuple[str, int], count: int) -> Answer:

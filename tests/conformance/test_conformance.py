@@ -5,20 +5,25 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import pytest
 
+from kstreams.processors.columnar import Path as NodePath
 from tests.conformance.__main__ import backend, by_input, main
 from tests.conformance.case import Case, Input, parse, read_cases
+from tests.conformance.durable_state import DurableState
 from tests.conformance.engine import Answer, run_on_driver
 from tests.conformance.judge import problem
+from tests.servers.s3 import Bucket
 
 DATA = Path(__file__).parent / "data"
 FILES = sorted(DATA.glob("*.jsonl"))
 CASES = [case for case in read_cases(FILES) if not case.is_join]
 KINDS = sorted({(case.op, case.emit) for case in CASES})
 CUTS = ("1", "3", "all")
+PATHS: tuple[NodePath, ...] = ("record", "vector")
 
 
 def of_kind(op: str, emit: str) -> list[Case]:
@@ -53,20 +58,23 @@ def test_cases_pass_on_whole_columns(op: str, emit: str, cut: str) -> None:
     assert wrong == {}
 
 
-def test_a_case_that_cannot_run_on_columns_fails(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(FILES[0]), "--path", "vector"]) == 1
-    lines = capsys.readouterr().out.splitlines()
-    failed = [line for line in lines if line.startswith("FAILED")]
-    assert failed
-    assert all(line.startswith("FAILED sliding-") for line in failed)
-
-
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize(("op", "emit"), KINDS)
 def test_a_sample_passes_on_rocksdb(op: str, emit: str, cut: str) -> None:
     state = backend("rocksdb")
     for case in of_kind(op, emit)[::12]:
         assert problem(case, run_on_driver(case, cut=cut, state=state), cut=cut) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", PATHS)
+def test_a_sample_passes_when_each_batch_restores_from_s3(bucket: Bucket, path: NodePath) -> None:
+    state = DurableState(bucket.settings(f"conformance-{path}"))
+    for kind in KINDS:
+        for case in of_kind(*kind)[7::24]:
+            found = run_on_driver(case, cut="3", state=state, path=path)
+            assert problem(case, found, cut="3") is None
+    assert bucket.keys(f"conformance-{path}/")
 
 
 @pytest.mark.slow
@@ -109,6 +117,7 @@ def test_null_keys_are_dropped_and_change_nothing(op: str, emit: str) -> None:
         assert nulls.dropped == plain.dropped + len(case.inputs)
 
 
+@pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(
     ("op", "options", "expected"),
     [
@@ -119,11 +128,11 @@ def test_null_keys_are_dropped_and_change_nothing(op: str, emit: str) -> None:
     ],
 )
 def test_null_values_reach_the_aggregator_but_for_sliding_windows(
-    op: str, options: dict[str, int], expected: list[Any]
+    op: str, options: dict[str, int], expected: list[Any], path: NodePath
 ) -> None:
     inputs = [["in", "k", "a", 0], ["in", "k", None, 1]]
     case = parse({"name": "n", "op": op, "emit": "update", "in": inputs, **options})
-    answer = run_on_driver(case, cut="all")
+    answer = run_on_driver(case, cut="all", path=path)
     assert list(answer.batches[0]) == expected
     assert answer.dropped == (1 if op == "sliding" else 0)
 
@@ -163,9 +172,22 @@ def test_results_of_a_batch_stand_at_its_last_input() -> None:
     assert [bool(results) for results in lists[:6]] == [False, False, True] * 2
 
 
-@pytest.mark.parametrize("option", [("--engine", "spark"), ("--store", "s3")])
-def test_what_is_not_there_yet_says_so(
-    option: tuple[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([str(FILES[0]), *option]) == 2
-    assert "not yet" in capsys.readouterr().err
+def test_the_command_runs_on_columns_and_s3(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(FILES[0]), "--path", "vector", "--store", "s3", "--cut", "all"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "22 passed, 0 failed, 1 skipped"
+
+
+def test_a_case_that_cannot_run_so_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    """Not silently record by record: a key has more records than a sum has digits."""
+    inputs = [["in", "k", "a", 0]] * 63
+    case = {"name": "long", "op": "tumbling", "emit": "update", "size": 10, "in": inputs}
+    assert run_one(case, "vector") == 1
+    assert "FAILED long: ValueError: case long: a key has more than 62" in capsys.readouterr().out
+    assert run_one(case, "record") == 0
+
+
+def run_one(case: dict[str, Any], path: str) -> int:
+    with NamedTemporaryFile("w", suffix=".jsonl") as file:
+        file.write(json.dumps(case))
+        file.flush()
+        return main([file.name, "--path", path])

@@ -109,3 +109,41 @@ def test_definitions_compare_and_pickle() -> None:
     text: Any = WindowKeySerde(TEXT)
     assert text == WindowKeySerde(TEXT)
     assert text != WindowKeySerde(BYTES)
+
+
+class Watched(MemoryStore):
+    """Notes what is asked of it."""
+
+    def __init__(self) -> None:
+        super().__init__(["w"])
+        self.asked: list[bytes] = []
+
+    def get(self, store: str, key: bytes) -> bytes | None:
+        self.asked.append(key)
+        return super().get(store, key)
+
+
+@given(steps)
+def test_a_reader_gives_what_is_stored(changes: list[Any]) -> None:
+    store, model = filled(changes)
+    read, write = store.reader(), store.writer()
+    for (key, start), value in model.items():
+        assert read((start, key)) == (value, start)
+    assert read((50, b"k")) is None
+    write((50, b"k"), (1, 2))
+    assert read((50, b"k")) == store.get_stamped(b"k", 50) == (1, 2)
+    write((50, b"k"), None)
+    assert read((50, b"k")) is None
+
+
+def test_a_reader_does_not_look_for_windows_newer_than_any() -> None:
+    base = Watched()
+    overlay = Overlay(base)
+    WindowStore(SPEC, overlay).put(b"k", 10, 1)
+    base.write(overlay.changes())
+    read = WindowStore(SPEC, Overlay(base)).reader()
+    assert read((11, b"a")) is None
+    assert base.asked == []
+    assert read((10, b"a")) is None
+    assert read((10, b"k")) == (1, 10)
+    assert len(base.asked) == 2

@@ -1,0 +1,34 @@
+"""Kafka Streams' own answers on Spark: a case of each operation and emission, on both paths."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import tests.conformance
+from kstreams.processors.columnar import Path as NodePath
+from tests.conformance.case import read_cases
+from tests.conformance.judge import problem
+from tests.conformance.spark_engine import Run, run_on_spark
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+
+PATHS: tuple[NodePath, ...] = ("record", "vector")
+DATA = Path(tests.conformance.__path__[0]) / "data"
+
+
+def test_a_sample_gives_the_same_on_spark(spark: SparkSession) -> None:
+    cases = [case for case in read_cases(sorted(DATA.glob("*.jsonl"))) if not case.is_join]
+    kinds = {(case.op, case.emit): case for case in cases if len(case.inputs) > 6}
+    assert len(kinds) == 12
+    runs = [Run(case, path) for case in kinds.values() for path in PATHS]
+    answers = run_on_spark(runs, spark, cut="3")
+    wrong = {
+        (run.case.name, run.path): found
+        for run, answer in zip(runs, answers, strict=True)
+        if (found := problem(run.case, answer, cut="3"))
+    }
+    assert wrong == {}
+    assert any(answer.dropped for answer in answers)

@@ -1,0 +1,38 @@
+"""Bounds of windows are those that the windows themselves give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstreams.windows import CalendarWindows, HoppingWindows, TumblingWindows, milliseconds
+from kstreams.windows.bounds import bounds_of
+
+KINDS = (
+    TumblingWindows(milliseconds(7)),
+    HoppingWindows(milliseconds(10), milliseconds(4)),
+    HoppingWindows(milliseconds(9), milliseconds(3)),
+    CalendarWindows("day", tz="Europe/Berlin"),
+)
+
+
+@pytest.mark.parametrize("windows", KINDS, ids=lambda windows: type(windows).__name__)
+@given(times=st.lists(st.integers(-20, 10**9) | st.integers(-5, 60), max_size=30))
+def test_bounds_are_those_of_the_windows(windows: Any, times: list[int]) -> None:
+    bounds = bounds_of(windows)
+    for time in [*times, *times]:
+        expected = [(start, windows.end(start)) for start in windows.starts(time)]
+        assert list(bounds(time)) == expected
+
+
+def test_what_it_remembers_is_bounded() -> None:
+    windows = TumblingWindows(milliseconds(1))
+    bounds = bounds_of(windows)
+    remembered: Any = bounds.__closure__
+    known = next(cell.cell_contents for cell in remembered if isinstance(cell.cell_contents, dict))
+    for time in range(5000):
+        assert list(bounds(time)) == [(time, time + 1)]
+        assert len(known) <= 1024
