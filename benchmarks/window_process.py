@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.engine import Bench
+from benchmarks.engine_task import Bench
 from benchmarks.window_cases import Case, drawn, topology
 from benchmarks.window_figures import Figures, figures_of, state_bytes
 from kstreams.task.queues import QUEUE_SCHEMA, Queue

@@ -59,7 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             Progress(console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True)
         )
         bar = progress.add_task("cases", total=len(cases) + len(past))
-        found, trends = [], []
+        found: list[Figures] = []
+        trends: list[Figures] = []
         for place, case in enumerate([*cases, *past]):
             progress.update(bar, description=case.name, completed=place)
             figures = runner(case)

@@ -102,8 +102,8 @@ def windowed_aggregate(
         emit: When results are forwarded: `once_per_batch()` (the default), `each_update()`
             or `on_close()`.
         path: `auto` aggregates whole columns where the results are the same: built-in
-            aggregators of numbers, right below sources, by tumbling, hopping, calendar,
-            unlimited and session windows. `record` never does; with `vector` it is an
+            aggregators of numbers, right below sources, by tumbling, hopping, sliding,
+            calendar, unlimited and session windows. `record` never does; with `vector` it is an
             error at the start if it cannot.
 
     Raises:

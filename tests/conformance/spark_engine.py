@@ -1,7 +1,8 @@
 """Run cases on Spark: many in one app, each in a partition, that is a task, of its own.
 
 Every task has the nodes of all cases of its lane, and only those of its own case go on to
-the sinks. A lane is a query: cases whose source leaves out null values, or passes them.
+the sinks. A lane is a query: cases of one path whose source leaves out null values, or passes
+them, and whose results are suppressed, or not.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ class Run:
 
     @property
     def lane(self) -> str:
-        return f"{self.path}-{'dropping' if drops_nulls(self.case) else 'passing'}"
+        nulls = "dropping" if drops_nulls(self.case) else "passing"
+        # A punctuator, which suppression has, keeps final results of its task off columns.
+        return f"{self.path}-{nulls}{'-suppressed' * (self.case.emit == 'suppress')}"
 
 
 def run_on_spark(
