@@ -86,9 +86,14 @@ def _chosen(options: argparse.Namespace) -> tuple[list[Case], list[Case]]:
     if options.engine is not None:
         cases = [case for case in cases if case.engine == options.engine]
     if options.smoke:
-        cases = [replace(case, records=2_000, batch=500) for case in cases]
-        past = [replace(case, records=2_000, batch=200) for case in past]
+        cases = [_small(case, 500) for case in cases]
+        past = [_small(case, 200) for case in past]
     return cases, past
+
+
+def _small(case: Case, batch: int) -> Case:
+    """Return a case of few records that reach over as many windows."""
+    return replace(case, records=2_000, batch=batch, gap_us=50 * case.gap_us)
 
 
 def _runner(options: argparse.Namespace, home: Path, stack: ExitStack) -> Runner:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, Generic, TypeVar
 
 from kstreams.serde.base import Serde
@@ -32,6 +32,9 @@ class SessionStore(Generic[K, V]):
     ended, and need not be written while a session grows. The store never drops anything
     by itself: retention is its owner's, by stream time.
 
+    Attributes:
+        row: Returns a time before which no session of a key ends, and the sessions, or None.
+
     Source: `org.apache.kafka.streams.state.SessionStore`, without segments.
     """
 
@@ -41,6 +44,7 @@ class SessionStore(Generic[K, V]):
         self._rows: TimedRows[K, tuple[tuple[int, int, V], ...]] = TimedRows(
             spec.name, spec.key, SpansSerde(spec.value), overlay
         )
+        self.row: Callable[[K], SessionRow[V] | None] = self._rows.get
 
     def get(self, key: K, start_ms: int, end_ms: int) -> V | None:
         """Return the value of the session with exactly these bounds, or None."""
@@ -113,10 +117,6 @@ class SessionStore(Generic[K, V]):
         kept.append((start_ms, end_ms, value))
         kept.sort(key=_bounds)
         self._rows.put(key, min(wake, end_ms), tuple(kept))
-
-    def row(self, key: K) -> SessionRow[V] | None:
-        """Return a time before which no session of a key ends, and the sessions, or None."""
-        return self._rows.get(key)
 
     def put_row(
         self, key: K, before: SessionRow[V] | None, sessions: tuple[tuple[int, int, V], ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, TypeVar
 
@@ -25,10 +25,11 @@ A = TypeVar("A", covariant=True)
 """Type of the results."""
 
 
-Tell = Callable[[Record[Any, Any], int, int, Any], None]
-"""Takes a record, and start, end (ms) and state of a session that it changed; None if gone."""
-
 _Session = tuple[int, int, Any]
+"""Start and end (ms), and state."""
+
+Tell = Callable[[Record[Any, Any], Sequence[_Session], _Session], None]
+"""Takes a record, the sessions that are gone by it, and the one that it is in."""
 
 
 class SessionAggregate(WindowedProcessor[K, V, A]):
@@ -72,9 +73,15 @@ class SessionAggregate(WindowedProcessor[K, V, A]):
             return None
         if hold is None:
             return told(self.plan.aggregator, forward)
-        return lambda record, start, end, state: hold(
-            ((start, record.key, end), None if state is None else (state, end))
-        )
+
+        def tell(record: Record[Any, Any], gone: Sequence[_Session], session: _Session) -> None:
+            key = record.key
+            for start, end, _ in gone:
+                hold(((start, key, end), None))
+            start, end, state = session
+            hold(((start, key, end), (state, end)))
+
+        return tell
 
     def _final(
         self, forward: Callable[[Record[Windowed[K], A]], None]
@@ -93,9 +100,13 @@ def told(
     """Return what forwards each change of a session at once."""
     result = aggregator.result
 
-    def tell(record: Record[Any, Any], start: int, end: int, state: Any) -> None:  # noqa: ANN401
-        value = None if state is None else result(state)
-        forward(Record(Windowed(record.key, start, end), value, end, record.headers))
+    def tell(record: Record[Any, Any], gone: Sequence[_Session], session: _Session) -> None:
+        key, headers = record.key, record.headers
+        for start, end, _ in gone:
+            nothing: Any = None
+            forward(Record(Windowed(key, start, end), nothing, end, headers))
+        start, end, state = session
+        forward(Record(Windowed(key, start, end), result(state), end, headers))
 
     return tell
 
@@ -120,7 +131,7 @@ def joining(
         key, time = record.key, record.timestamp
         closed = stream_time - lag
         row = row_of(key)
-        near, far = ([], []) if row is None else _divided(row[1], time, gap, closed)
+        near, far = ((), ()) if row is None else _divided(row[1], time, gap, closed)
         if not near:
             if time <= closed:
                 late(record, time, time)
@@ -133,12 +144,8 @@ def joining(
             state = add(state, record)
         session = (start, end, state)
         put_row(key, row, tuple(sorted([*far, session], key=_start)) if far else (session,))
-        if tell is None:
-            return end
-        if (start, end) != (time, time):
-            for old_start, old_end, _ in near:
-                tell(record, old_start, old_end, None)
-        tell(record, start, end, state)
+        if tell is not None:
+            tell(record, near if (start, end) != (time, time) else (), session)
         return end
 
     return join
@@ -146,14 +153,14 @@ def joining(
 
 def _divided(
     sessions: tuple[_Session, ...], time: int, gap: int, closed: int
-) -> tuple[list[_Session], list[_Session]]:
+) -> tuple[Sequence[_Session], Sequence[_Session]]:
     """Return the open sessions that a time is no more than a gap away from, and the others."""
-    near: list[_Session] = []
-    far: list[_Session] = []
-    for session in sessions:
-        joins = session[1] >= time - gap and session[0] <= time + gap and session[1] > closed
-        (near if joins else far).append(session)
-    return near, far
+    earliest, latest = max(time - gap, closed + 1), time + gap
+    if len(sessions) == 1:
+        start, end, _ = sessions[0]
+        return (sessions, ()) if end >= earliest and start <= latest else ((), sessions)
+    near = [each for each in sessions if each[1] >= earliest and each[0] <= latest]
+    return near, [each for each in sessions if not (each[1] >= earliest and each[0] <= latest)]
 
 
 def _start(session: _Session) -> int:

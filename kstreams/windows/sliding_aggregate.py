@@ -168,6 +168,6 @@ class Slicer:
         With no window to wake for, the row wakes when its last slice can be dropped.
         """
         unneeded = slices.last + self._span + 1
-        wake = unneeded if wake is None or wake == _FAR else max(wake, opened)
-        self._store.put(key, slices.pairs, done_ms=opened, wake_ms=wake)
-        self._next_wake = min(self._next_wake, wake)
+        wakes = unneeded if wake is None or wake == _FAR else max(wake, opened)
+        self._store.put(key, slices.pairs, done_ms=opened, wake_ms=wakes)
+        self._next_wake = min(self._next_wake, wakes)
