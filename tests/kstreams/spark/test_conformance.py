@@ -1,4 +1,4 @@
-"""Kafka Streams' own answers on Spark: a case of each operation and emission, on both paths."""
+"""Kafka Streams' own answers on Spark: a case of each operation and emission, on either path."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.conformance.spark_engine import Run, run_on_spark
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
-PATHS: tuple[NodePath, ...] = ("record", "vector")
+PATHS: tuple[NodePath, NodePath] = ("record", "vector")
 DATA = Path(tests.conformance.__path__[0]) / "data"
 
 
@@ -23,7 +23,8 @@ def test_a_sample_gives_the_same_on_spark(spark: SparkSession) -> None:
     cases = [case for case in read_cases(sorted(DATA.glob("*.jsonl"))) if not case.is_join]
     kinds = {(case.op, case.emit): case for case in cases if len(case.inputs) > 6}
     assert len(kinds) == 12
-    runs = [Run(case, path) for case in kinds.values() for path in PATHS]
+    runs = [Run(case, PATHS[(ord(op[0]) + ord(emit[0])) % 2]) for (op, emit), case in kinds.items()]
+    assert {run.path for run in runs} == set(PATHS)
     answers = run_on_spark(runs, spark, cut="3")
     wrong = {
         (run.case.name, run.path): found
