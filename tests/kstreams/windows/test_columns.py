@@ -420,6 +420,47 @@ def test_json_is_decoded_as_far_as_a_field() -> None:
             assert [r.value for r in driver.read(sink)] == [(3, 7.5)]
 
 
+@pytest.mark.parametrize("path", ["record", "vector"])
+@pytest.mark.parametrize("aggregator", [count(), sum_(INT64)])
+def test_sliding_windows_drop_null_values(aggregator: Any, path: Any) -> None:
+    windows = SlidingWindows(milliseconds(5))
+    source: Any = Topic("in", TEXT, INT64, nulls="pass")
+    sink: Any = Topic("out", windowed(TEXT, windows), INT64)
+    builder = TopologyBuilder("nulls")
+    store = store_for(windows, INT64)
+    supplier: Any = windowed_aggregate(windows, aggregator, store=store, path=path)
+    node: Any = builder.add_processor("w", supplier, builder.add_source("in", source))
+    builder.add_sink("out", sink, node)
+    with TopologyTestDriver(builder.build()) as driver:
+        records: list[Any] = [Record("k", 1, 7), Record("k", None, 8), Record("k", 1, 9)]
+        driver.pipe_batch(source, records)
+        found = [(str(r.key), r.value, r.timestamp) for r in driver.read(sink)]
+        assert found == [("k@2/7", 1, 7), ("k@4/9", 2, 9), ("k@8/13", 1, 9)]
+        assert driver.dropped == {"null-value": 1}
+
+
+def test_updates_of_many_windows_are_forwarded_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    windows, rows = SlidingWindows(milliseconds(9)), [("k", 1, time) for time in range(40)]
+    rows += [("a", 1, time) for time in (38, 41, 40)]
+    singly = run(windows, each_update(), rows, [30], sum_(INT64), "record")
+    monkeypatch.setattr("kstreams.windows.sliding_columns._PAIRS_AT_ONCE", 7)
+    whole = run(windows, each_update(), rows, [30], sum_(INT64), "vector")
+    assert whole[:2] == singly[:2]
+
+
+def test_a_time_whose_windows_end_beyond_int64_is_an_error() -> None:
+    for path in ("record", "vector"):
+        with pytest.raises(SerializationError, match="int64"):
+            run(
+                SlidingWindows(milliseconds(9)),
+                once_per_batch(),
+                [("k", 1, (1 << 63) - 3)],
+                (),
+                sum_(INT64),
+                path,
+            )
+
+
 def test_a_count_never_decodes_its_values() -> None:
     source: Topic[str, int] = Topic("in", TEXT, INT64)
     driver, sink = aggregation(source, count(), "vector")
