@@ -45,6 +45,7 @@ def _bars(axis: Axes, title: str, figures: Sequence[Figures]) -> None:
     places = np.arange(len(figures))
     axis.barh(places, [found.records_per_s for found in figures], height=0.7)
     axis.set_yticks(places, [found.case.name for found in figures], fontsize=7)
+    axis.margins(y=0.01)
     axis.invert_yaxis()
     axis.set_xscale("log")
     axis.set_xlabel("records/s by the wall clock")
