@@ -102,8 +102,8 @@ def _runner(options: argparse.Namespace, home: Path, stack: ExitStack) -> Runner
     sessions: list[Runner] = []
 
     def spark() -> Runner:
-        from benchmarks.window_spark import on_spark
-        from kstreams.spark.session import app_session
+        from benchmarks.window_spark import on_spark  # noqa: PLC0415  # Spark, if it is asked for
+        from kstreams.spark.session import app_session  # noqa: PLC0415  # as above
 
         session = app_session("benchmark", config={"spark.master": "local[2]"})
         stack.callback(session.stop)
@@ -131,7 +131,7 @@ def _write(
     about: dict[str, object],
 ) -> None:
     """Write the table, all figures, and a picture of them."""
-    from benchmarks.window_plot import plot
+    from benchmarks.window_plot import plot  # noqa: PLC0415  # matplotlib, if it is asked for
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "windows.txt").write_text("\n".join([*lines, ""]))

@@ -2,7 +2,7 @@
 
 Every task has the nodes of all cases of its lane, and only those of its own case go on to
 the sinks. A lane is a query: cases of one path whose source leaves out null values, or passes
-them, and whose results are suppressed, or not.
+them, and on columns whose results are suppressed, or not.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ class Run:
     def lane(self) -> str:
         nulls = "dropping" if drops_nulls(self.case) else "passing"
         # A punctuator, which suppression has, keeps final results of its task off columns.
-        return f"{self.path}-{nulls}{'-suppressed' * (self.case.emit == 'suppress')}"
+        apart = self.path == "vector" and self.case.emit == "suppress"
+        return f"{self.path}-{nulls}{'-suppressed' * apart}"
 
 
 def run_on_spark(
