@@ -110,15 +110,7 @@ class SlidingWindowColumns(WindowedColumns):
         stream = table.column(STREAM_TIME).to_numpy()
         closed = int(stream[-1]) - self._lag
         batch = self._batch(table)
-        finals = [] if batch is None else self._aggregate(batch, closed)
-        due = self._store.due(closed)
-        if due:
-            keys = self.source.key.ordered.to_arrow(pa.array(due, pa.binary()))
-            wakes, dones, stored = self._store.read(due)
-            finals.append(self._settle(stored, keys, dones, closed))
-            self._write(due, wakes, stored, closed)
-        if self.plan.finals:
-            self._close(finals, stream)
+        self._close([] if batch is None else self._aggregate(batch, closed), stream, closed)
 
     def _batch(self, table: pa.Table) -> _Batch | None:
         """Return a table without what is dropped."""
@@ -354,8 +346,18 @@ class SlidingWindowColumns(WindowedColumns):
         )
         return merged.places[row], results
 
-    def _close(self, finals: list[Results], stream: Ints) -> None:
-        """Forward the windows that have closed, in the order of starts, then of keys."""
+    def _close(self, finals: list[Results], stream: Ints, closed: int) -> None:
+        """Remove what no open window needs; forward what has closed, if results are final.
+
+        In the order of starts, then of keys.
+        """
+        due = self._store.due(closed)
+        if due:
+            wakes, dones, stored = self._store.read(due)
+            if self.plan.finals:
+                keys = self.source.key.ordered.to_arrow(pa.array(due, pa.binary()))
+                finals.append(self._settle(stored, keys, dones, closed))
+            self._write(due, wakes, stored, closed)
         results = joined(finals) if finals else None
         if results is None or not len(results):
             return
