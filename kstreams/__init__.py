@@ -24,6 +24,7 @@ from kstreams.processors.aggregate import aggregate, reduce
 from kstreams.processors.call_external import call_external
 from kstreams.processors.context import BatchContext, Cancellable, ProcessorContext, PunctuationType
 from kstreams.processors.deduplicate import by_header, by_key, deduplicate
+from kstreams.processors.event_time import wall_clock
 from kstreams.processors.filter import filter_, filter_not
 from kstreams.processors.flat_map import flat_map
 from kstreams.processors.flat_map_values import flat_map_values
@@ -144,6 +145,7 @@ __all__ = (
     "transform",
     "transform_values",
     "versioned_key_value_store",
+    "wall_clock",
     "window_store",
 )
 

@@ -15,12 +15,15 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from kstreams._murmur2 import ArrowKeys, murmur2_of, murmur2_of_column
 
 __all__ = (
     "ArrowKeys",
     "FunctionPartitioner",
+    "InnerKeyPartitioner",
     "Murmur2Partitioner",
     "Partitioner",
     "murmur2",
@@ -165,6 +168,29 @@ class Murmur2Partitioner:
     def partition_batch(self, keys: ArrowKeys, partitions: int) -> npt.NDArray[np.int32]:
         """Return the partition of each key; see `partitions_of`."""
         return partitions_of(keys, partitions)
+
+
+@dataclass(frozen=True, slots=True)
+class InnerKeyPartitioner:
+    """
+    Murmur2 of a key's bytes without its last ones: those that tell a window.
+
+    So all windows of a key are in the partition of the key.
+
+    Source: `org.apache.kafka.streams.kstream.internals.WindowedStreamPartitioner`.
+    """
+
+    tail_bytes: int
+    name: str = field(default="murmur2-of-inner-key", init=False)
+
+    def partition(self, key: bytes, partitions: int) -> int:
+        """Return the partition of one key; see `partition_of`."""
+        return partition_of(key[: -self.tail_bytes], partitions)
+
+    def partition_batch(self, keys: ArrowKeys, partitions: int) -> npt.NDArray[np.int32]:
+        """Return the partition of each key; see `partitions_of`."""
+        inner = pc.binary_slice(keys.cast(pa.binary()), 0, -self.tail_bytes)
+        return partitions_of(inner, partitions)
 
 
 @dataclass(frozen=True, slots=True)

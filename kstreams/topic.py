@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar, overload
 
-from kstreams.partitioner import Murmur2Partitioner, Partitioner
+from kstreams.partitioner import InnerKeyPartitioner, Murmur2Partitioner, Partitioner
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 
-__all__ = ("Nulls", "Topic", "TopicChoice", "topic_by")
+__all__ = ("Nulls", "Topic", "TopicChoice", "default_partitioner", "topic_by")
 
 Nulls = Literal["drop", "pass"]
 """What a source does with a null: drop the record and count it, or pass None on."""
@@ -27,6 +27,12 @@ V0 = TypeVar("V0")
 _MURMUR2 = Murmur2Partitioner()
 
 
+def default_partitioner(key: Serde[Any]) -> Partitioner:
+    """Return which partition keys of a serde belong to, unless somebody says otherwise."""
+    tail: int = getattr(key, "tail_bytes", 0)  # what is no serde is reported by `build`
+    return InnerKeyPartitioner(tail) if tail else _MURMUR2
+
+
 class Topic(Generic[K, V]):
     """A topic as a topology reads and writes it. Immutable; compares by value.
 
@@ -38,8 +44,9 @@ class Topic(Generic[K, V]):
             source `Node[K, V | None]`.
         null_keys: What a source does with a null key. `"pass"` types the source
             `Node[K | None, V]`. No matter when the key serde is `NONE`.
-        partitioner: Which partition a key belongs to, for whoever writes the topic;
-            Kafka's murmur2 by default.
+        partitioner: Which partition a key belongs to, for whoever writes the topic. None
+            is Kafka's murmur2; for windowed keys that of the key without its window, as
+            Kafka Streams has it.
     """
 
     __slots__ = ("key", "name", "null_keys", "nulls", "partitioner", "value")
@@ -53,7 +60,7 @@ class Topic(Generic[K, V]):
         *,
         nulls: Literal["drop"] = ...,
         null_keys: Literal["drop"] = ...,
-        partitioner: Partitioner = ...,
+        partitioner: Partitioner | None = ...,
     ) -> None: ...
     @overload
     def __init__(
@@ -64,7 +71,7 @@ class Topic(Generic[K, V]):
         *,
         nulls: Literal["pass"],
         null_keys: Literal["drop"] = ...,
-        partitioner: Partitioner = ...,
+        partitioner: Partitioner | None = ...,
     ) -> None: ...
     @overload
     def __init__(
@@ -75,7 +82,7 @@ class Topic(Generic[K, V]):
         *,
         nulls: Literal["drop"] = ...,
         null_keys: Literal["pass"],
-        partitioner: Partitioner = ...,
+        partitioner: Partitioner | None = ...,
     ) -> None: ...
     @overload
     def __init__(
@@ -86,7 +93,7 @@ class Topic(Generic[K, V]):
         *,
         nulls: Literal["pass"],
         null_keys: Literal["pass"],
-        partitioner: Partitioner = ...,
+        partitioner: Partitioner | None = ...,
     ) -> None: ...
     def __init__(
         self,
@@ -96,7 +103,7 @@ class Topic(Generic[K, V]):
         *,
         nulls: Nulls = "drop",
         null_keys: Nulls = "drop",
-        partitioner: Partitioner = _MURMUR2,
+        partitioner: Partitioner | None = None,
     ) -> None:
         """Define a topic; see the class."""
         self.name = name
@@ -104,7 +111,7 @@ class Topic(Generic[K, V]):
         self.value = value
         self.nulls: Nulls = nulls
         self.null_keys: Nulls = null_keys
-        self.partitioner = partitioner
+        self.partitioner = partitioner or default_partitioner(key)
 
     def _parts(self) -> tuple[object, ...]:
         return (self.name, self.key, self.value, self.nulls, self.null_keys, self.partitioner)
@@ -140,7 +147,7 @@ def topic_by(
     *,
     key: Serde[K],
     value: Serde[V],
-    partitioner: Partitioner = ...,
+    partitioner: Partitioner | None = ...,
     label: str = ...,
 ) -> TopicChoice[K, V]: ...
 @overload
@@ -150,7 +157,7 @@ def topic_by(
     key: Serde[K],
     value: Serde[V],
     nulls: Literal["pass"],
-    partitioner: Partitioner = ...,
+    partitioner: Partitioner | None = ...,
     label: str = ...,
 ) -> TopicChoice[K, V | None]: ...
 def topic_by(
@@ -159,7 +166,7 @@ def topic_by(
     key: Serde[Any],
     value: Serde[Any],
     nulls: Nulls = "drop",
-    partitioner: Partitioner = _MURMUR2,
+    partitioner: Partitioner | None = None,
     label: str = "chosen per record",
 ) -> TopicChoice[Any, Any]:
     """Let a sink choose the topic of each record.
@@ -169,7 +176,7 @@ def topic_by(
         key: Serde of the keys, for all topics chosen.
         value: Serde of the values, for all topics chosen.
         nulls: `"pass"` types the sink for `V | None`; None is written as a tombstone.
-        partitioner: Which partition a key belongs to.
+        partitioner: Which partition a key belongs to; None as for a `Topic`.
         label: What diagrams show in place of a name.
     """
-    return TopicChoice(choose, key, value, partitioner, label, nulls)
+    return TopicChoice(choose, key, value, partitioner or default_partitioner(key), label, nulls)

@@ -1,10 +1,14 @@
 """Aggregators: what `windowed_aggregate` and `aggregate` make of records.
 
 Read `Aggregator` first. Depends on records and serdes; not on windows, stores or the
-graph. Names that Python has taken end in `_`.
+graph. Names that Python has taken end in `_`. What needs an extra is loaded when it is
+first named.
 """
 
 from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.aggregators.collect import collect
@@ -24,8 +28,12 @@ from kstreams.aggregators.together import together
 from kstreams.aggregators.top_n import top_n
 from kstreams.aggregators.variance import variance
 
+if TYPE_CHECKING:
+    from kstreams.aggregators.hyperloglog import approx_count_distinct
+
 __all__ = (
     "Aggregator",
+    "approx_count_distinct",
     "collect",
     "count",
     "count_distinct",
@@ -43,3 +51,12 @@ __all__ = (
     "top_n",
     "variance",
 )
+
+
+def __getattr__(name: str) -> object:
+    """Load what needs datasketches when it is first named."""
+    if name != "approx_count_distinct":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: object = import_module("kstreams.aggregators.hyperloglog").approx_count_distinct
+    globals()[name] = found
+    return found

@@ -24,7 +24,7 @@ from kstreams.cli.pairs import pairs_of
 from kstreams.cli.place import Place
 from kstreams.cli.progress import Progress, shown_live
 from kstreams.cli.quiet import quiet_spark
-from kstreams.cli.usage import for_option
+from kstreams.cli.usage import WrongUsageError, for_option
 
 if TYPE_CHECKING:
     from kstreams.spark.app import App
@@ -78,6 +78,14 @@ def run(
             show_default=False,
         ),
     ] = None,
+    close_windows: Annotated[
+        bool,
+        typer.Option(
+            "--close-windows",
+            help="With --until end: close the windows that are open then, and release what is "
+            "held back.",
+        ),
+    ] = False,
     trigger: Annotated[
         str, typer.Option(metavar="SPAN", help="Least time between the starts of two batches.")
     ] = "100ms",
@@ -121,6 +129,9 @@ def run(
         pause = parse_span(trigger)
     with for_option("--timeout"):
         patience = None if timeout is None else parse_span(timeout)
+    with for_option("--close-windows"):
+        if close_windows and until is None:
+            raise WrongUsageError("it is for runs that end: add --until end")
     backend = state_backend(state)
     settings = pairs_of(spark_config or (), "--spark-config")
     with for_option("MODULE:NAME"):
@@ -145,7 +156,14 @@ def run(
             config=config,
             on_batch=progress.note,
         )
-        _run(app, progress, console, until="end" if until else None, timeout=patience)
+        _run(
+            app,
+            progress,
+            console,
+            until="end" if until else None,
+            timeout=patience,
+            close_windows=close_windows,
+        )
 
 
 def _run(
@@ -155,6 +173,7 @@ def _run(
     *,
     until: Literal["end"] | None,
     timeout: timedelta | None,
+    close_windows: bool,
 ) -> None:
     def changed(_: AppState, new: AppState) -> None:
         progress.status = "starting Spark" if new.value == "starting" else new.value
@@ -166,7 +185,7 @@ def _run(
     app.on_state_change(changed)
     try:
         with shown_live(progress, console, escape(app.app_id)):
-            app.run(until=until, timeout=timeout)
+            app.run(until=until, timeout=timeout, close_windows=close_windows)
     finally:
         _summarize(app, progress, console)
 

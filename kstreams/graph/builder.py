@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar, cast, overload
+from datetime import timedelta
+from typing import Any, TypeVar, cast, get_args, overload
 
+from kstreams.durations import positive_ms
 from kstreams.errors import TopologyError
 from kstreams.graph.nodes import (
     AnyNode,
@@ -22,15 +24,16 @@ from kstreams.graph.nodes import (
 from kstreams.graph.tokens import type_arguments
 from kstreams.graph.topology import Topology
 from kstreams.graph.validate import validated
-from kstreams.partitioner import Murmur2Partitioner, Partitioner
+from kstreams.partitioner import Partitioner
 from kstreams.processors.branch import Branch, Through
+from kstreams.processors.event_time import EventTime, InvalidTime, TimeExtractor, WallClock
 from kstreams.processors.on_error import OnError
 from kstreams.processors.processor import BaseProcessor, BatchProcessor, Processor
 from kstreams.processors.store_supplier import stores_of
 from kstreams.processors.validate import Invalid, Validate
 from kstreams.serde.base import Serde
 from kstreams.state.spec import StoreSpec
-from kstreams.topic import Topic, TopicChoice
+from kstreams.topic import Topic, TopicChoice, default_partitioner
 
 __all__ = ("TopologyBuilder",)
 
@@ -43,8 +46,6 @@ K2 = TypeVar("K2")
 V2 = TypeVar("V2")
 """Type of the values that a processor forwards."""
 
-_MURMUR2 = Murmur2Partitioner()
-
 
 class TopologyBuilder:
     """Collects nodes and checks them all at `build()`.
@@ -53,11 +54,22 @@ class TopologyBuilder:
         name: The topology's name; the default of the app's id.
         on_error: What becomes of a record that does not decode or whose processing
             fails, for sources and repartition edges that do not say it themselves.
+        idle_timeout: Once a task has had no records for so long by the wall clock, its
+            stream time goes on as the wall clock does, so that its last windows close
+            and stream-time punctuators fire; time in which the app does not run is left
+            out. Costs a batch each time-out while it is quiet. A record that comes
+            after a silence may be late then. None: stream time moves by records alone.
+
+    Raises:
+        TopologyError: The name has other characters than it may.
+        ValueError: `idle_timeout` is not positive.
 
     Source: `org.apache.kafka.streams.Topology`, with types carried by the handles.
     """
 
-    def __init__(self, name: str, *, on_error: OnError = "fail") -> None:
+    def __init__(
+        self, name: str, *, on_error: OnError = "fail", idle_timeout: timedelta | None = None
+    ) -> None:
         if not name or not name.replace("-", "").replace("_", "").replace(".", "").isalnum():
             raise TopologyError(
                 f"a topology's name consists of letters, digits, '.', '_' and '-', not {name!r}",
@@ -65,6 +77,7 @@ class TopologyBuilder:
             )
         self.name = name
         self._on_error: OnError = on_error
+        self._idle_ms = None if idle_timeout is None else positive_ms("idle_timeout", idle_timeout)
         self._nodes: dict[str, AnyNode] = {}
         self._problems: list[str] = []
 
@@ -75,6 +88,8 @@ class TopologyBuilder:
         *,
         start: Start = "earliest",
         on_error: OnError | None = None,
+        event_time: TimeExtractor[K, V] | WallClock | None = None,
+        invalid_time: InvalidTime = "fail",
     ) -> Node[K, V]:
         """Read a topic.
 
@@ -85,9 +100,29 @@ class TopologyBuilder:
                 `datetime` (the first record not before it).
             on_error: What becomes of records that do not decode or fail; the builder's
                 policy by default.
+            event_time: Returns the time of a record: an aware `datetime` or ms since the
+                epoch. Everything behind the source has it as the record's timestamp, and
+                topics of a group are merged by it. Runs once a record, on the executor,
+                and decodes it for that. `wall_clock()` takes the time of processing.
+                None: the record's timestamp.
+            invalid_time: What becomes of a record for which `event_time` returns None or
+                a negative time: `fail` leaves it to `on_error`, `skip` drops and counts
+                it as `no-event-time`, `partition-time` gives it the highest time that
+                its partition has had (and fails before there is one).
+
+        Raises:
+            TopologyError: `invalid_time` is none of these.
+
+        Source: `org.apache.kafka.streams.processor.TimestampExtractor`.
         """
+        if invalid_time not in get_args(InvalidTime):
+            raise TopologyError(
+                f"source {name!r}: invalid_time is {invalid_time!r}",
+                hint=f"one of {', '.join(map(repr, get_args(InvalidTime)))}",
+            )
         policy = self._on_error if on_error is None else on_error
-        return self._add(SourceNode(name, topic, start, policy))
+        times = None if event_time is None else EventTime(event_time, invalid_time)
+        return self._add(SourceNode(name, topic, start, policy, times))
 
     def add_processor(
         self,
@@ -132,7 +167,7 @@ class TopologyBuilder:
         key: Serde[K],
         value: Serde[V],
         partitions: int | None = None,
-        partitioner: Partitioner = _MURMUR2,
+        partitioner: Partitioner | None = None,
     ) -> Node[K, V]:
         """Move records to the tasks that own their keys, inside one micro-batch.
 
@@ -145,12 +180,13 @@ class TopologyBuilder:
             value: Serde of the values.
             partitions: How many tasks the group below has. None: as many as its source
                 topics have, else as many as the group above.
-            partitioner: Which partition a key belongs to.
+            partitioner: Which partition a key belongs to; None as for a `Topic`.
         """
         if partitions is not None and partitions < 1:
             raise TopologyError(f"repartition {name!r}: partitions must be 1 or more")
+        rule = partitioner or default_partitioner(key)
         node = RepartitionNode(
-            name, self._names(name, parents), key, value, partitions, partitioner, self._on_error
+            name, self._names(name, parents), key, value, partitions, rule, self._on_error
         )
         return self._add(node)
 
@@ -228,7 +264,7 @@ class TopologyBuilder:
         Raises:
             TopologyError: With all problems found, sorted.
         """
-        return validated(self.name, dict(self._nodes), tuple(self._problems))
+        return validated(self.name, dict(self._nodes), tuple(self._problems), self._idle_ms)
 
     def _through(self, name: str, *parents: Node[K, V]) -> Node[K, V]:
         return self.add_processor(name, Through[K, V], *parents)

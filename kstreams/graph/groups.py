@@ -52,7 +52,9 @@ class _Sets:
         self._parent[self.find(other)] = self.find(one)
 
 
-def partition_groups(ordered: list[AnyNode]) -> tuple[PartitionGroup, ...]:
+def partition_groups(
+    ordered: list[AnyNode], idle_timeout_ms: int | None = None
+) -> tuple[PartitionGroup, ...]:
     """Divide topologically ordered nodes into groups, in topological order of the groups."""
     edges = {node.name: node for node in ordered if isinstance(node, RepartitionNode)}
     sets = _Sets(node.name for node in ordered)
@@ -70,14 +72,17 @@ def partition_groups(ordered: list[AnyNode]) -> tuple[PartitionGroup, ...]:
     members: dict[str, list[AnyNode]] = {}
     for node in ordered:
         members.setdefault(sets.find(node.name), []).append(node)
-    groups = [_group(nodes, edges) for nodes in members.values()]
+    groups = [_group(nodes, edges, idle_timeout_ms) for nodes in members.values()]
     return tuple(_ordered(groups))
 
 
-def _group(nodes: list[AnyNode], edges: Mapping[str, RepartitionNode]) -> PartitionGroup:
+def _group(
+    nodes: list[AnyNode], edges: Mapping[str, RepartitionNode], idle_timeout_ms: int | None
+) -> PartitionGroup:
     entries = dict.fromkeys(p for node in nodes for p in node.parents if p in edges)
     heads = [node.name for node in nodes if isinstance(node, SourceNode)] + list(entries)
-    return PartitionGroup(heads[0], tuple(nodes), tuple(edges[name] for name in entries))
+    own = tuple(edges[name] for name in entries)
+    return PartitionGroup(heads[0], tuple(nodes), own, idle_timeout_ms)
 
 
 def _ordered(groups: list[PartitionGroup]) -> list[PartitionGroup]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar
 
 from kstreams.partitioner import Partitioner
+from kstreams.processors.event_time import EventTime
 from kstreams.processors.on_error import OnError
 from kstreams.processors.processor import BatchProcessor, Processor
 from kstreams.serde.base import Serde
@@ -56,6 +57,7 @@ class SourceNode:
     topic: Topic[Any, Any]
     start: Start
     on_error: OnError
+    event_time: EventTime | None = None
     parents: tuple[str, ...] = ()
 
 

@@ -29,12 +29,14 @@ class PartitionGroup:
 
     One task runs a group at one partition. `nodes` are in topological order and include
     the repartition nodes that leave the group (`exits`); those that enter it are
-    `entries`. The name is its first source's or entry's.
+    `entries`. The name is its first source's or entry's. After `idle_timeout_ms` without
+    records (None: never) a task's stream time goes on by the wall clock.
     """
 
     name: str
     nodes: tuple[AnyNode, ...]
     entries: tuple[RepartitionNode, ...]
+    idle_timeout_ms: int | None = None
 
     @property
     def sources(self) -> tuple[SourceNode, ...]:

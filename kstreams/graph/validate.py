@@ -29,7 +29,12 @@ __all__ = ("validated",)
 _Types = tuple[object, object]
 
 
-def validated(name: str, nodes: Mapping[str, AnyNode], problems: tuple[str, ...]) -> Topology:
+def validated(
+    name: str,
+    nodes: Mapping[str, AnyNode],
+    problems: tuple[str, ...],
+    idle_timeout_ms: int | None = None,
+) -> Topology:
     """Return the topology, or raise one `TopologyError` with every problem, sorted."""
     found = [*problems, *_parents(nodes)]
     if not any(isinstance(node, SourceNode) for node in nodes.values()):
@@ -43,7 +48,7 @@ def validated(name: str, nodes: Mapping[str, AnyNode], problems: tuple[str, ...]
     found.extend(_changelogs(ordered))
     found.extend(_types(ordered))
     found.extend(_keys(ordered))
-    groups = partition_groups(ordered) if not found else ()
+    groups = partition_groups(ordered, idle_timeout_ms) if not found else ()
     found.extend(_loops(groups))
     if found:
         raise _error(name, found)

@@ -65,6 +65,12 @@ class ColumnarProcessor(BatchProcessor[Any, Any, Any, Any]):
         """Keep the context."""
         self.context = context
 
+    def advance(self, stream_time_ms: int) -> None:
+        """Do what stream time has made due, be it by records that went elsewhere or by none.
+
+        Called once a batch, behind the records; it may be a time that a table had already.
+        """
+
 
 class ColumnarSupplier(Protocol):
     """A supplier of record processors that have a columnar form."""

@@ -117,6 +117,29 @@ class _Common(Protocol):
         """
         ...
 
+    def when_closing(self, close: Callable[[], None]) -> None:
+        """Have `close` called when a run to the end closes what is open. Only in `init`.
+
+        That is behind all records of its last batch; parents before children. The run
+        says so by `close_windows`; an app may go on from there later.
+
+        Raises:
+            TopologyError: Called outside `init`.
+        """
+        ...
+
+    @property
+    def closed_as_of(self) -> int:
+        """What `close_as_of` was called with, ms; -1 before any call."""
+        ...
+
+    def close_as_of(self, time_ms: int) -> None:
+        """Remember that this node has closed early what stream time `time_ms` would close.
+
+        Task state: it survives batches and restarts. An earlier time is passed over.
+        """
+        ...
+
     def drop(self, reason: str, count: int = 1) -> None:
         """Count the present record, or several of a table, as dropped: such as `late`."""
         ...

@@ -47,7 +47,7 @@ class Every:
 
 @dataclass(frozen=True)
 class AtMostEvery:
-    """Each change, but a window not again within an interval; made by `at_most_every(...)`."""
+    """Each change, but a key not again within an interval; made by `at_most_every(...)`."""
 
     interval: timedelta
     interval_ms: int
@@ -84,10 +84,41 @@ def once_per_batch() -> OncePerBatch:
 
 
 def every(interval: timedelta) -> Every:
-    """Forward what has changed at each interval of stream time, on its grid from 0."""
+    """Forward what has changed each time that stream time has come an interval further.
+
+    Stream time passes the multiples of the interval (counted from the epoch). Behind the
+    record by which it reaches one, the windows that changed before that record are
+    forwarded, each once and with its last result: deleted sessions first, then by window
+    and key, and without headers. So results depend neither on batches nor on the speed of
+    the input. The last result of a window always comes, be it after the window has closed.
+
+    Args:
+        interval: 1 ms or more, in stream time.
+
+    Raises:
+        ValueError: The interval is not positive.
+
+    Source: Flink's `ContinuousEventTimeTrigger`, which forwards windows that have not
+    changed too.
+    """
     return Every(interval, positive_ms("interval", interval))
 
 
 def at_most_every(interval: timedelta) -> AtMostEvery:
-    """Forward a window's changes no closer together than an interval, the last one always."""
+    """Forward a key's changes at once, but no closer together than an interval.
+
+    A change that comes too early waits, with what else changes of that key, until stream
+    time allows it; then the last result of each of the key's changed windows is forwarded:
+    deleted sessions first, then by window, and without headers. The last result of a
+    window always comes. Results do not depend on batches.
+
+    Args:
+        interval: 1 ms or more, in stream time.
+
+    Raises:
+        ValueError: The interval is not positive.
+
+    Source: none in Kafka Streams, whose `Suppressed#untilTimeLimit` delays the first
+    change too.
+    """
     return AtMostEvery(interval, positive_ms("interval", interval))

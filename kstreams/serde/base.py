@@ -44,6 +44,10 @@ class Serde(ABC, Generic[T]):
     hashes_by_bytes: bool = False
     """True when objects are hashable, and equal exactly when their bytes are equal."""
 
+    tail_bytes: int = 0
+    """How many bytes behind a key say no more about it: those of windows. All keys that
+    differ in them alone belong to one partition."""
+
     arrow_type: pa.DataType = pa.binary()
     """Type of the column that `process_batch` sees; `binary` means undecoded bytes."""
 

@@ -162,7 +162,13 @@ class App:
         """Call `listener(old, new)` at each change of state, in the thread that changes it."""
         self._listeners.append(listener)
 
-    def run(self, *, until: Literal["end"] | None = None, timeout: timedelta | None = None) -> None:
+    def run(
+        self,
+        *,
+        until: Literal["end"] | None = None,
+        timeout: timedelta | None = None,
+        close_windows: bool = False,
+    ) -> None:
         """Run in this thread: to the present end, or until stopped.
 
         To the end means: what the sources hold when it begins, and all that follows from
@@ -174,17 +180,25 @@ class App:
         Args:
             until: `"end"`, or None to run on.
             timeout: Stop after this time. To the end it is an error not to get there.
+            close_windows: With `until="end"`: at the end, close every open window and
+                release all results that are held back, as if stream time had come that
+                far; see `drain`.
 
         Raises:
+            CompileError: `close_windows` without `until="end"`.
             KStreamsError: The app failed; nothing of the failed batch was kept.
             ExecutionError: The timeout has passed before the end was reached.
         """
+        if close_windows and until != "end":
+            raise CompileError(
+                "close_windows is for runs that end", hint="add until='end', or leave it out"
+            )
         restore = _on_signals(self._stop)
         try:
             self.open()
             _on_signals(self._stop)  # again: a Spark context puts its own handler in place
             if until == "end":
-                self.drain(timeout=timeout)
+                self.drain(timeout=timeout, close_windows=close_windows)
             else:
                 self._run_on(timeout)
         finally:
@@ -226,11 +240,18 @@ class App:
             self._pipelines = assemble(self._assembly, self._reported)
         self._enter(AppState.RUNNING)
 
-    def drain(self, *, timeout: timedelta | None = None) -> None:
+    def drain(self, *, timeout: timedelta | None = None, close_windows: bool = False) -> None:
         """Process all that is there now, and what follows from it; then return, still open.
 
         Wall-clock work that is due when it begins is done too. Returns early when the app
         is asked to stop.
+
+        Args:
+            timeout: How long it may take.
+            close_windows: Then close what is open, query by query, in one batch each. The
+                windows of a node are closed up to the end of its last one that holds
+                records: a record that comes for them later is late. Stream time does not
+                move. `UnlimitedWindows` stay open.
 
         Raises:
             KStreamsError: A query failed.
@@ -244,6 +265,9 @@ class App:
         deadline = _Deadline(self._assembly.clock, timeout)
         with self._failing():
             self._drain(deadline)
+            for pipeline in self._pipelines if close_windows else ():
+                pipeline.close_windows()
+                self._drain(deadline)
 
     def _drain(self, deadline: _Deadline) -> None:
         wall = self._assembly.clock.now_ms()

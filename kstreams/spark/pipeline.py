@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -118,8 +118,11 @@ class Pipeline:
         self._due: dict[tuple[int, int], int] = {}
         self._called: set[tuple[int, int]] = set()
         self._planned_at = float("-inf")
+        self._since = clock.now_ms()
+        self._close_windows = False
         self._call_all = self._last is None or any(
-            Pointer.from_json(text).meta.get("due") for text in self._tasks.values()
+            meta.get("due") or "heard" in meta
+            for meta in (Pointer.from_json(text).meta for text in self._tasks.values())
         )
 
     @property
@@ -193,10 +196,11 @@ class Pipeline:
 
     def _with_calls(self, plan: Plan | None, now: int) -> Plan | None:
         """Add calls of tasks whose wall-clock work is due."""
+        closing, self._close_windows = self._close_windows, False
         with self._mutex:
             called = {t for t, due in self._due.items() if due <= now and t not in self._called}
             self._called |= called
-        if self._call_all:
+        if self._call_all or closing:
             self._call_all = False
             counts = self._settings.stages[0].counts
             called |= {(s, t) for s, count in enumerate(counts) for t in range(count)}
@@ -204,8 +208,18 @@ class Pipeline:
             return None
         tasks = dict.fromkeys(sorted(called), ())
         if plan is None:
-            return Plan(tasks, self._feed.positions(), now)
-        return Plan({**tasks, **plan.tasks}, plan.positions, now)
+            plan = Plan({}, self._feed.positions())
+        return replace(
+            plan,
+            tasks={**tasks, **plan.tasks},
+            wall_ms=now,
+            since_ms=self._since,
+            close_windows=closing,
+        )
+
+    def close_windows(self) -> None:
+        """Let the next batch close what is open in all tasks."""
+        self._close_windows = True
 
     def end(self) -> dict[str, int]:
         """Return the present end of the pipeline's sources."""
@@ -220,7 +234,7 @@ class Pipeline:
         """
         self.check()
         with self._mutex:
-            if self._planned > self._done or self._call_all:
+            if self._planned > self._done or self._call_all or self._close_windows:
                 return False
             if any(due <= wall_ms for due in self._due.values()):
                 return False

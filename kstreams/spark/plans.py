@@ -64,11 +64,15 @@ class Plan:
         tasks: Slices to read, by stage number and task; empty for a mere call.
         positions: By `topic/partition`, where the next plan begins.
         wall_ms: Recorded wall time of the batch; None leaves it to Spark's.
+        since_ms: Wall time at which this run of the app began: no idleness before counts.
+        close_windows: Whether the tasks close what is open.
     """
 
     tasks: Mapping[tuple[int, int], Sequence[Slice]]
     positions: Mapping[str, int] = field(default_factory=dict)
     wall_ms: int | None = None
+    since_ms: int = 0
+    close_windows: bool = False
 
     @property
     def record_count(self) -> int:
@@ -88,6 +92,8 @@ class Plan:
                 "plan": number,
                 "slices": [s.to_json() for s in slices],
                 "wall": self.wall_ms,
+                "since": self.since_ms,
+                "close": self.close_windows,
             }
             payload = Envelope("plan", stage, task, header).pack()
             key = keys[0][task] if stage == 0 else keys[0][task % len(keys[0])]

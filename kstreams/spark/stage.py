@@ -223,7 +223,7 @@ class _StageRun:
         walls = [e.header["wall"] for e in envelopes if e.header.get("wall") is not None]
         wall_ms = max(walls) if walls else int(self._state.getCurrentProcessingTimeMs())
         try:
-            return self._run_task(self._queues(envelopes), wall_ms, plan)
+            return self._run_task(envelopes, wall_ms, plan)
         except KStreamsError as exc:
             exc.hint = exc.hint or "mend the cause and restart: nothing of this batch was kept"
             exc.at(group=self._settings.group.name, partition=self._partition)
@@ -242,8 +242,11 @@ class _StageRun:
                 parts.setdefault((queue.entry, queue.topic, queue.partition), []).append(queue)
         return [_joined(queues) for queues in parts.values()]
 
-    def _run_task(self, queues: Sequence[Queue], wall_ms: int, plan: int | None) -> list[Envelope]:
+    def _run_task(
+        self, envelopes: Sequence[Envelope], wall_ms: int, plan: int | None
+    ) -> list[Envelope]:
         settings, group = self._settings, self._settings.group
+        queues = self._queues(envelopes)
         key = settings.task_key(group.name, self._partition)
         log = CountedObjects(_opened(cast("Hashable", settings.log)))
         versions = TaskVersions(
@@ -268,7 +271,12 @@ class _StageRun:
                 interceptors=settings.interceptors,
                 changelog_ends=settings.changelog_ends(self._partition),
             )
-            output = task.run(queues, wall_ms=wall_ms)
+            output = task.run(
+                queues,
+                wall_ms=wall_ms,
+                idle_since_ms=max(e.header.get("since", 0) for e in envelopes),
+                close_windows=any(e.header.get("close") for e in envelopes),
+            )
             task.close()
             changes = overlay.changes()
             output.changelogs = task.changelogs(changes)

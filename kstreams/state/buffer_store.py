@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar, overload
 
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.record import Headers, Record
@@ -123,13 +123,28 @@ class BufferStore(Generic[K, V]):
         return Record(key, value, timestamp, headers)
 
 
-def buffer_store(name: str, *, key: Serde[K], value: Serde[V]) -> StoreSpec[BufferStore[K, V]]:
+@overload
+def buffer_store(
+    name: str, *, key: Serde[K], value: Serde[V], nullable: Literal[False] = ...
+) -> StoreSpec[BufferStore[K, V]]: ...
+@overload
+def buffer_store(
+    name: str, *, key: Serde[K], value: Serde[V], nullable: Literal[True]
+) -> StoreSpec[BufferStore[K, V | None]]: ...
+def buffer_store(
+    name: str,
+    *,
+    key: Serde[Any],
+    value: Serde[Any],
+    nullable: bool = False,  # for the type alone: what is kept is the same
+) -> StoreSpec[Any]:
     """Define the store of `suppress`.
 
     Args:
         name: Unique in the topology; recorded with the state.
         key: Serde of the keys; see `windowed` for windowed ones.
         value: Serde of the values.
+        nullable: Types the store for values that may be None: tombstones.
     """
     factory: Any = BufferStore
     return StoreSpec(name, "buffer", key, value, factory)

@@ -17,7 +17,7 @@ from kstreams.state.overlay import Overlay
 from kstreams.state.spec import S, StoreSpec
 from kstreams.task.cursor import Cursor
 from kstreams.task.held import Held
-from kstreams.task.meta import TaskMeta
+from kstreams.task.meta import NO_TIME, TaskMeta
 from kstreams.task.punctuation import Punctuators, Schedule
 from kstreams.task.rows import RecordCall
 
@@ -37,6 +37,7 @@ class TaskServices:
         self.stream = Punctuators()
         self.wall = Punctuators()
         self.held: list[Held] = []
+        self.closing: list[tuple[str, Callable[[], None]]] = []
         self.stores: dict[str, Any] = {}
 
     def store(self, spec: StoreSpec[S]) -> S:
@@ -89,6 +90,21 @@ class _TaskContext:
         held = Held(self.node, release)
         self._services.held.append(held)
         return held.take
+
+    def when_closing(self, close: Callable[[], None]) -> None:
+        if not self._open:
+            raise TopologyError(
+                f"node {self.node!r} calls when_closing outside init",
+                hint="processors live for a batch: call it in init",
+            )
+        self._services.closing.append((self.node, close))
+
+    @property
+    def closed_as_of(self) -> int:
+        return self._services.meta.closed.get(self.node, NO_TIME)
+
+    def close_as_of(self, time_ms: int) -> None:
+        self._services.meta.closed[self.node] = max(time_ms, self.closed_as_of)
 
     def store(self, spec: StoreSpec[S]) -> S:
         if spec not in self._node.stores:

@@ -23,29 +23,46 @@ class TaskMeta:
         next_offsets: By `topic/partition`, the first offset not processed yet.
         due: By punctuator, when it fires next (ms), or `CANCELLED`.
         changelogs: By store, the topic that has all of it, and the offset from which on.
+        heard: Wall time (ms) of the last batch with records, or since when idleness has
+            been made up for; None where nobody asks.
+        closed: By node, as of which stream time (ms) it has closed windows early.
+        partition_times: By `topic/partition`, the highest event time that was extracted,
+            for sources that fall back on it.
     """
 
     stream_time: int = NO_TIME
     next_offsets: dict[str, int] = field(default_factory=dict)
     due: dict[str, int] = field(default_factory=dict)
     changelogs: dict[str, tuple[str, int]] = field(default_factory=dict)
+    heard: int | None = None
+    closed: dict[str, int] = field(default_factory=dict)
+    partition_times: dict[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data for JSON, a copy."""
-        found: dict[str, Any] = {
+        """Return plain data for JSON, a copy; without what is seldom there."""
+        seldom = {
+            "logs": {store: list(log) for store, log in self.changelogs.items()} or None,
+            "heard": self.heard,
+            "closed": dict(self.closed) or None,
+            "times": dict(self.partition_times) or None,
+        }
+        return {
             "time": self.stream_time,
             "next": dict(self.next_offsets),
             "due": dict(self.due),
+            **{name: found for name, found in seldom.items() if found is not None},
         }
-        return (
-            {**found, "logs": {s: list(log) for s, log in self.changelogs.items()}}
-            if self.changelogs
-            else found
-        )
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> TaskMeta:
         """Read what `to_json` returned; an empty dict is a fresh task."""
         logs = {store: (topic, offset) for store, (topic, offset) in data.get("logs", {}).items()}
-        time = data.get("time", NO_TIME)
-        return cls(time, dict(data.get("next", {})), dict(data.get("due", {})), logs)
+        return cls(
+            data.get("time", NO_TIME),
+            dict(data.get("next", {})),
+            dict(data.get("due", {})),
+            logs,
+            data.get("heard"),
+            dict(data.get("closed", {})),
+            dict(data.get("times", {})),
+        )

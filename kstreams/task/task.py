@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import pyarrow as pa
 
@@ -18,7 +19,9 @@ from kstreams.task.changelogs import Changelogs
 from kstreams.task.contexts import TaskServices
 from kstreams.task.cursor import Cursor
 from kstreams.task.decoding import Entry, without_nulls
+from kstreams.task.event_times import EventTimes
 from kstreams.task.failures import located
+from kstreams.task.idleness import Idleness
 from kstreams.task.meta import TaskMeta
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.passes import BatchWork, RecordPass, TablePass
@@ -79,6 +82,8 @@ class Task:
         self._entries = {node.name: node for node in entries}
         overlay.times = self._cursor
         self._changelogs = Changelogs(group.stores, overlay, meta, changelog_ends or {})
+        self._times = EventTimes(self._entries, meta, self._cursor, self._record_failed)
+        self._idleness = Idleness(group.idle_timeout_ms, meta, self._cursor)
         self._policies = Policies(self._entries, self._cursor)
         self._services = TaskServices(self.id, overlay, meta, self._cursor)
         try:
@@ -101,13 +106,22 @@ class Task:
             failed=self._record_failed,
         )
 
-    def run(self, queues: Sequence[Queue], *, wall_ms: int) -> TaskOutput:
+    def run(
+        self,
+        queues: Sequence[Queue],
+        *,
+        wall_ms: int,
+        idle_since_ms: int = 0,
+        close_windows: bool = False,
+    ) -> TaskOutput:
         """Process one micro-batch.
 
         Args:
             queues: Its records; an entry may have several queues or none.
             wall_ms: The batch's recorded wall time; wall-clock punctuators that are due
                 by it fire after the records.
+            idle_since_ms: No idleness before this wall time counts.
+            close_windows: Close what is open, behind all else.
 
         Raises:
             DeserializationError: A record does not decode and its source says `fail`.
@@ -119,17 +133,22 @@ class Task:
         self._cursor.dropped = {}
         try:
             with rare_collections():
-                return self._run(queues, wall_ms)
+                return self._run(queues, wall_ms, idle_since_ms, close_windows=close_windows)
         except Exception as exc:  # noqa: BLE001  # user code
             error = located(exc, self._wiring.places, hint=_HINT)
             raise self._here(error) from error.__cause__
 
-    def _run(self, queues: Sequence[Queue], wall_ms: int) -> TaskOutput:
+    def _run(
+        self, queues: Sequence[Queue], wall_ms: int, idle_since_ms: int, *, close_windows: bool
+    ) -> TaskOutput:
         fresh = self._fresh(queues)
         self._process(fresh)
         self._flush_buffers()
+        if self._idleness.advance(wall_ms, since_ms=idle_since_ms, heard=bool(fresh)):
+            self._fire_stream_time()
+        self._advance_columns()
         self._services.wall.fire_due(wall_ms, self._punctuate)
-        self._release_held()
+        self._finish_nodes(close_windows=close_windows)
         self.meta.stream_time = self._cursor.stream_time
         return self._output(sum(queue.table.num_rows for queue in fresh))
 
@@ -179,7 +198,8 @@ class Task:
         """Run the batch's records through the graph."""
         drop = self._cursor.drop
         whole = [without_nulls(self._entries[queue.entry], queue, drop) for queue in queues]
-        rows = [queue for queue in whole if queue.table.num_rows]
+        timed = [self._times.timed(queue) for queue in whole]
+        rows = [queue for queue in timed if queue.table.num_rows]
         if not rows:
             return
         takers = [taker for queue in rows for taker in self._wiring.takers(queue.entry)]
@@ -194,23 +214,37 @@ class Task:
         self._services.stream.fire_due(self._cursor.stream_time, self._punctuate)
 
     def _punctuate(self, schedule: Schedule, now: int) -> None:
+        self._call(schedule.node, partial(schedule.fire, now))
+
+    def _advance_columns(self) -> None:
+        """Tell columnar processors of a stream time that none of their records had."""
+        now = self._cursor.stream_time
+        for node, processor in self._wiring.columnar:
+            self._call(node, partial(processor.advance, now))
+
+    def _finish_nodes(self, *, close_windows: bool) -> None:
+        """Let each node close what is open, if so asked, and release what it holds.
+
+        Parents come before their children, which may hold what comes of it.
+        """
+        for node in self.group.processors:
+            if close_windows:
+                for name, close in self._services.closing:
+                    if name == node.name:
+                        self._call(name, close)
+            for held in self._services.held:
+                if held.node == node.name:
+                    self._call(held.node, held.release)
+
+    def _call(self, node: str, call: Callable[[], None]) -> None:
+        """Call what a node has asked for, then flush buffers."""
         self._cursor.rows = None
         try:
-            schedule.fire(now)
+            call()
         except Exception as exc:  # noqa: BLE001  # user code
-            error = located(exc, self._wiring.places, hint=_HINT).at(node=schedule.node)
+            error = located(exc, self._wiring.places, hint=_HINT).at(node=node)
             raise error from error.__cause__
         self._flush_buffers()
-
-    def _release_held(self) -> None:
-        """Let parents release before their children, which may hold what comes of it."""
-        for held in reversed(self._services.held):
-            try:
-                held.release()
-            except Exception as exc:  # noqa: BLE001  # user code
-                error = located(exc, self._wiring.places, hint=_HINT).at(node=held.node)
-                raise error from error.__cause__
-            self._flush_buffers()
 
     def _flush_buffers(self) -> None:
         self._cursor.rows = None
@@ -231,8 +265,14 @@ class Task:
         )
         self._policies.apply(queue, row, error)
 
+    def _idle_due(self) -> int:
+        """Return when idleness may move stream time, ms of wall time, or `NEVER`."""
+        due = self._idleness.next_due()
+        follows = self._services.stream.schedules or self._wiring.columnar
+        return NEVER if due is None or not follows else due
+
     def _output(self, records_in: int) -> TaskOutput:
-        due = self._services.wall.next_due()
+        due = min(self._services.wall.next_due(), self._idle_due())
         drained = {name: c.drain() for name, c in self._wiring.collectors.items()}
         tables = {name: table for name, table in drained.items() if table is not None}
         edges = {edge.name for edge in self.group.exits}

@@ -47,6 +47,7 @@ class Wiring:
         buffers: Of batch processors, in topological order.
         collectors: By sink and edge node.
         lines: By `to_stdout` sink node.
+        columnar: Columnar processors with their nodes, in topological order.
         places: Which node runs what.
 
     Raises:
@@ -73,6 +74,7 @@ class Wiring:
         self._table_calls: dict[str, _TableCall] = {}
         self._processors: list[tuple[str, AnyProcessor]] = []
         self._buffers: dict[str, BatchBuffer] = {}
+        self.columnar: list[tuple[str, ColumnarProcessor]] = []
         for node in reversed(group.nodes):
             try:
                 self._wire(node)
@@ -185,6 +187,7 @@ class Wiring:
             bind: Any = interceptor
             call = bind.bind_columns(node.name, self._services.task, call)
         self._buffer(node, ColumnBuffer(node, processor, call))
+        self.columnar.insert(0, (node.name, processor))
 
     def _buffer(self, node: ProcessorNode, buffer: BatchBuffer) -> None:
         self._buffers[node.name] = buffer

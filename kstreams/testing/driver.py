@@ -212,6 +212,12 @@ class TopologyTestDriver:
             self._run_pipeline(groups, always=True)
         self.run()
 
+    def close_windows(self) -> None:
+        """Close what is open, as `App.drain(close_windows=True)` does."""
+        for groups in self.topology.pipelines():
+            self._run_pipeline(groups, always=True, close_windows=True)
+            self.run()
+
     def read(self, topic: Topic[K, V]) -> list[Record[K, V]]:
         """Return the decoded records of a topic that were not read before.
 
@@ -290,7 +296,13 @@ class TopologyTestDriver:
             raise TopologyError(f"no store {spec.name!r}; stores: {known}") from None
         return self._tasks[group.name]
 
-    def _run_pipeline(self, groups: tuple[PartitionGroup, ...], *, always: bool = False) -> bool:
+    def _run_pipeline(
+        self,
+        groups: tuple[PartitionGroup, ...],
+        *,
+        always: bool = False,
+        close_windows: bool = False,
+    ) -> bool:
         """Run one batch of chained groups; commit all, or nothing."""
         queues = {group.name: self._source_queues(group) for group in groups}
         if not always and not any(any(by_task) for by_task in queues.values()):
@@ -299,7 +311,12 @@ class TopologyTestDriver:
         try:
             for task in tasks:
                 own = queues[task.group.name][task.partition]
-                task.run(own, wall_ms=self.clock.now_ms(), close=self._recreate)
+                task.run(
+                    own,
+                    wall_ms=self.clock.now_ms(),
+                    close=self._recreate,
+                    close_windows=close_windows,
+                )
                 self._route(task, groups, queues)
         except BaseException:
             for task in tasks:

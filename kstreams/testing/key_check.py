@@ -85,8 +85,7 @@ class _Check:
 
     def key(self, key: Any, partition: int) -> None:  # noqa: ANN401  # erased types
         """Check one key; a windowed key stays where its key belongs."""
-        while isinstance(key, Windowed):
-            key = key.key
+        key = _without_windows(key, self._serde)
         if key is None:
             return
         try:
@@ -122,6 +121,16 @@ class _Check:
             f"but it {why}",
             hint="a processor above changes the key: put builder.repartition(...) below it",
         ).at(node=self._node, partition=partition, key=key)
+
+
+def _without_windows(key: Any, serde: Serde[Any]) -> Any:  # noqa: ANN401  # erased types
+    """Take the windows off a key that its entry's keys did not have."""
+    given = key
+    while serde.tail_bytes and isinstance(given, Windowed):
+        given, serde = given.key, serde.parts[0]  # type: ignore[attr-defined]  # a composite
+    while isinstance(given, Windowed):
+        key, given = key.key, given.key
+    return key
 
 
 def _checks(group: PartitionGroup, partitions: int) -> dict[str, _Check]:

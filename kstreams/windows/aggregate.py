@@ -7,7 +7,15 @@ from typing import Any, TypeVar, overload
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.errors import TopologyError
 from kstreams.processors.columnar import Path
-from kstreams.processors.emission import Emission, OncePerBatch, OnClose, OnUpdate, once_per_batch
+from kstreams.processors.emission import (
+    AtMostEvery,
+    Emission,
+    Every,
+    OncePerBatch,
+    OnClose,
+    OnUpdate,
+    once_per_batch,
+)
 from kstreams.state.session_store import SessionStore
 from kstreams.state.sliding_store import SlidingStore
 from kstreams.state.spec import StoreSpec
@@ -68,7 +76,7 @@ def windowed_aggregate(
     aggregator: Aggregator[K, V, S, A],
     *,
     store: StoreSpec[SessionStore[K, S]],
-    emit: OnUpdate | OncePerBatch = ...,
+    emit: OnUpdate | OncePerBatch | Every | AtMostEvery = ...,
     path: Path = ...,
 ) -> WindowedSupplier[K, V, A | None]: ...
 def windowed_aggregate(
@@ -99,16 +107,18 @@ def windowed_aggregate(
             a `session_store`.
         aggregator: What becomes of the records of a window.
         store: Definition of the store; its `value` is the aggregator's `state`.
-        emit: When results are forwarded: `once_per_batch()` (the default), `each_update()`
-            or `on_close()`.
+        emit: When results are forwarded: `once_per_batch()` (the default), `each_update()`,
+            `on_close()`, `every(interval)` or `at_most_every(interval)`. The last two keep
+            what waits in a store of their own, `<store>-waiting`.
         path: `auto` aggregates whole columns where the results are the same: built-in
             aggregators of numbers, right below sources, by tumbling, hopping, sliding,
-            calendar, unlimited and session windows. `record` never does; with `vector` it is an
-            error at the start if it cannot.
+            calendar, unlimited and session windows, but not with `at_most_every`, nor
+            sessions and sliding windows with `every`. `record` never does; with `vector`
+            it is an error at the start if it cannot, which says why.
 
     Raises:
         TopologyError: The store is of another kind than the windows need, or its value
-            serde is not the aggregator's; or this emission is not to be had yet.
+            serde is not the aggregator's.
 
     Example:
         >>> from kstreams.aggregators import count
@@ -137,11 +147,6 @@ def windowed_aggregate(
             f"store {store.name!r} holds values of {store.value.name}, but the aggregator's "
             f"state is {aggregator.state.name}",
             hint="give the store value=aggregator.state",
-        )
-    if not isinstance(emit, (OnUpdate, OnClose, OncePerBatch)):
-        raise TopologyError(
-            f"emission {emit!r} is not to be had yet",
-            hint="use once_per_batch(), each_update() or on_close()",
         )
     return WindowedSupplier(Plan(windows, aggregator, store, emit, path), kind, columnar)
 

@@ -6,7 +6,7 @@ from kstreams.aggregators.columns.form import column_form
 from kstreams.aggregators.columns.keys import has_key_codes
 from kstreams.aggregators.columns.stamped import StampedForm
 from kstreams.processors.columnar import ColumnarProcessor, ColumnSource
-from kstreams.processors.emission import OnClose
+from kstreams.processors.emission import AtMostEvery, Every, OnClose
 from kstreams.serde.layout import fixed_layout
 from kstreams.windows.assignment import assigner
 from kstreams.windows.session import SessionWindows
@@ -26,8 +26,12 @@ def columnar(plan: Plan, source: ColumnSource) -> ColumnarProcessor | str:
         return "the aggregator has no columnar form for such values"
     if source.key != plan.store.key or not has_key_codes(source.key):
         return f"keys of {source.key.name} are not told apart by their bytes"
-    if source.punctuated and isinstance(plan.emit, OnClose):
-        return "a punctuator below it could come before final results, or behind them"
+    if isinstance(plan.emit, AtMostEvery):
+        return "at_most_every() looks at each record by itself"
+    if source.punctuated and isinstance(plan.emit, (OnClose, Every)):
+        return "a punctuator below it could come before its results, or behind them"
+    if isinstance(plan.emit, Every) and isinstance(plan.windows, (SessionWindows, SlidingWindows)):
+        return f"every() of {type(plan.windows).__name__} has no columnar form"
     if isinstance(plan.windows, SessionWindows):
         return SessionWindowColumns(plan, source, form)
     if isinstance(plan.windows, SlidingWindows):

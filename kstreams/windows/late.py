@@ -37,8 +37,9 @@ class Late(Generic[V]):
         value: The value.
         start_ms: Start of the window, ms since the epoch.
         end_ms: End of the window.
-        stream_time_ms: Stream time when the record came.
-        lateness_ms: How long ago, by stream time, the window closed.
+        stream_time_ms: Stream time when the record came, or as of which windows had been
+            closed early, if that is later.
+        lateness_ms: How long ago, by that time, the window closed.
     """
 
     value: V

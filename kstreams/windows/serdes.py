@@ -68,6 +68,7 @@ class TimeWindowedSerde(CompositeSerde["Windowed[K]"]):
 
     def __init__(self, key: Serde[K], windows: TimeWindows | SlidingWindows) -> None:
         super().__init__("time-windowed", key)
+        self.tail_bytes = _ONE.size + key.tail_bytes
         self._key = key
         self._windows = windows
 
@@ -136,6 +137,7 @@ class SpanWindowedSerde(CompositeSerde["Windowed[K]"]):
 
     def __init__(self, key: Serde[K], kind: str) -> None:
         super().__init__(f"{kind}-windowed", key)
+        self.tail_bytes = _TWO.size + key.tail_bytes
         self._key = key
         self._kind = kind
 

@@ -48,7 +48,7 @@ class SessionAggregate(WindowedProcessor[K, V, A]):
         )
         drop = context.drop
         closer = _Closer(store, self._final(forward) if self.plan.finals else None)
-        self.at_close(context, closer.close)
+        self.at_close(context, closer.close, closer.last_end)
         join = joining(self.plan, store, self._teller(forward, hold), late)
 
         def process(record: Record[K, V]) -> None:
@@ -123,7 +123,7 @@ def joining(
         late: Takes what is refused.
     """
     windows, aggregator = plan.windows, plan.aggregator
-    gap, lag = windows.gap_ms, windows.lag_ms
+    gap, lag, tells_all = windows.gap_ms, windows.lag_ms, plan.tells_all
     row_of, put_row = store.row, store.put_row
     init, add, merge = aggregator.init, aggregator.add, aggregator.merge
 
@@ -145,7 +145,8 @@ def joining(
         session = (start, end, state)
         put_row(key, row, tuple(sorted([*far, session], key=_start)) if far else (session,))
         if tell is not None:
-            tell(record, near if (start, end) != (time, time) else (), session)
+            gone = near if tells_all or (start, end) != (time, time) else ()
+            tell(record, gone, session)
         return end
 
     return join
@@ -191,3 +192,7 @@ class _Closer:
                 self._final(key, start, end, state)
         following = self._store.next_wake()
         self.next_end = float("inf") if following is None else following
+
+    def last_end(self) -> int | None:
+        """Return the last end of a session, or None without any."""
+        return max((end for _, _, end, _ in self._store.fetch_all()), default=None)

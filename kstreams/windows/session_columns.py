@@ -18,6 +18,7 @@ from kstreams.processors.emission import OnClose, OnUpdate
 from kstreams.serde.objects import objects_of
 from kstreams.state.session_columns import SessionColumns, Sessions
 from kstreams.windows.assignment import Assigned
+from kstreams.windows.closed_early import NEVER_ENDS
 from kstreams.windows.results import Results, joined, order_by
 from kstreams.windows.session_aggregate import joining, told
 from kstreams.windows.session_runs import Joined, SessionRuns, joined_sessions, session_runs
@@ -38,6 +39,7 @@ class _Batch:
     keys: KeyCodes
     times: Ints
     stream: Ints
+    judged: Ints
 
 
 class SessionWindowColumns(WindowedColumns):
@@ -74,7 +76,8 @@ class SessionWindowColumns(WindowedColumns):
     def process_batch(self, table: pa.Table) -> None:
         """Aggregate a table."""
         stream = table.column(STREAM_TIME).to_numpy()
-        closed = int(stream[-1]) - self._lag
+        self.seen = int(stream[-1])
+        closed = int(self.judged(stream)[-1]) - self._lag
         batch = self._batch(table)
         ended = None if batch is None else self._aggregate(batch, closed)
         self._close(ended, stream, closed)
@@ -90,14 +93,24 @@ class SessionWindowColumns(WindowedColumns):
         if not table.num_rows:
             return None
         keys = KeyCodes(table.column("key").combine_chunks(), self.source.key)
-        return _Batch(table, keys, times, table.column(STREAM_TIME).to_numpy())
+        stream = table.column(STREAM_TIME).to_numpy()
+        return _Batch(table, keys, times, stream, self.judged(stream))
+
+    def close_until(self, closed_ms: int) -> None:
+        """Close sessions without a table."""
+        self._close(None, np.array([self.context.stream_time]), closed_ms)
+
+    def last_end(self) -> int | None:
+        """Return the last end of a session, or None without any."""
+        ends = self._store.read(self._store.due(NEVER_ENDS - 1))[1].ends
+        return int(ends.max()) if len(ends) else None
 
     def _aggregate(self, batch: _Batch, closed: int) -> Results | None:
         """Aggregate records, and return the sessions that have ended and are not stored."""
         keys, codes = batch.keys, batch.keys.codes
         handles: list[bytes] = objects_of(keys.stored)
         wakes, stored = self._store.read(handles)
-        opened = stored.ends > int(batch.stream[0]) - self._lag
+        opened = stored.ends > int(batch.judged[0]) - self._lag
         singly = self._singly(batch, stored.take(opened))
         rows = np.flatnonzero(~singly[codes])
         parts: list[tuple[Ints, Results]] = []
@@ -127,7 +140,7 @@ class SessionWindowColumns(WindowedColumns):
         codes, times = batch.keys.codes, batch.times
         found = np.zeros(len(batch.keys), bool)
         grace = self._lag - self._gap - 1
-        found[codes[batch.stream - times > grace]] = True
+        found[codes[batch.judged - times > grace]] = True
         if self._each:
             order = np.argsort(codes, kind="stable")
             same = codes[order][1:] == codes[order][:-1]
@@ -225,7 +238,8 @@ class SessionWindowColumns(WindowedColumns):
 
         That is twice the place of its record, plus one unless it is a deletion.
         """
-        late, places, results = self._records.aggregate(batch.table.take(pa.array(rows)), rows)
+        table = batch.table.take(pa.array(rows))
+        late, places, results = self._records.aggregate(table, rows, batch.judged[rows])
         if len(late):
             times = batch.times[late]
             self.refuse(batch.table, Assigned(late, times, times, 1), batch.stream)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.aggregators.columns.form import ColumnForm
-from kstreams.processors.columnar import STREAM_TIME, ColumnSource
+from kstreams.processors.columnar import ColumnSource
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.serde.layout import fixed_layout
@@ -60,12 +60,13 @@ class SingleRecords:
         encoded = replace(plan, aggregator=_Encoded(plan.aggregator))
         self._call = bind(encoded, self._forward, self._refuse)
 
-    def aggregate(self, table: pa.Table, rows: Ints) -> tuple[Ints, Ints, Results]:
+    def aggregate(self, table: pa.Table, rows: Ints, judged: Ints) -> tuple[Ints, Ints, Results]:
         """Aggregate records, in order.
 
         Args:
             table: The records.
             rows: Their places in the batch.
+            judged: The stream times that their lateness is judged by, ms.
 
         Returns:
             The places of those that came too late; then results, null if deleted, behind
@@ -75,8 +76,7 @@ class SingleRecords:
         encoded = table.column("key").combine_chunks()
         keys = self._source.key.deserialize_many(encoded)
         times = objects_of(table.column("timestamp"))
-        stream = objects_of(table.column(STREAM_TIME))
-        columns = (rows.tolist(), keys, self._values(table), times, stream)
+        columns = (rows.tolist(), keys, self._values(table), times, judged.tolist())
         for self._row, key, value, time, now in zip(*columns, strict=True):
             self._call(Record(key, value, time), now)
         places = np.array([row for row, _ in self._events], np.int64)

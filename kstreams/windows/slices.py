@@ -67,6 +67,10 @@ class Slices:
         """Return the first end of a window at `low` or later."""
         return min((end for end in self._ends() if end >= low), default=None)
 
+    def last_end(self) -> int | None:
+        """Return the last end of a window, or None without any."""
+        return max(self._ends(), default=None)
+
     def changed(self, time: int, opened: int, *, is_new: bool) -> Iterator[_Window]:
         """Yield the open windows that a record at `time` has changed or made.
 

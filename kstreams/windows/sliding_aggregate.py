@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from kstreams.processors.context import ProcessorContext
@@ -42,7 +44,7 @@ class SlidingAggregate(WindowedProcessor[K, V, A]):
             context, lambda handle: Windowed(handle[1], handle[0], handle[0] + span)
         )
         slicer = Slicer(self.plan, context.store(self.plan.store), forward, hold)
-        self.at_close(context, slicer.close)
+        self.at_close(context, slicer.close, slicer.last_end)
 
         def process(record: Record[K, V]) -> None:
             key, time = record.key, record.timestamp
@@ -79,7 +81,7 @@ class Slicer:
         hold: Callable[[Change], None] | None = None,
     ) -> None:
         self._store = store
-        self._span = plan.windows.difference_ms
+        self._span: int = plan.windows.difference_ms
         self._lag = plan.windows.lag_ms
         self._aggregator = plan.aggregator
         self._finals = plan.finals
@@ -115,6 +117,13 @@ class Slicer:
         self._close_due(closed)
         following = self._store.next_wake()
         self._next_wake = _FAR if following is None else following
+
+    def last_end(self) -> int | None:
+        """Return the last end of a window, or None without any."""
+        by_key = groupby(self._store.fetch_all(), key=itemgetter(0))
+        rows = (tuple((time, state) for _, time, state in group) for _, group in by_key)
+        ends = (Slices(row, self._span, self._aggregator).last_end() for row in rows)
+        return max((end for end in ends if end is not None), default=None)
 
     def close_ahead(self, closed: int) -> None:
         """Forward final results before a record that may be undone: the hint stays.

@@ -25,6 +25,7 @@ from kstreams.serde.layout import Columns
 from kstreams.serde.objects import objects_of
 from kstreams.state.sliding_columns import SliceRows, SlidingColumns
 from kstreams.windows.assignment import Assigned
+from kstreams.windows.closed_early import NEVER_ENDS
 from kstreams.windows.results import Results, joined, order_by
 from kstreams.windows.single_records import SingleRecords
 from kstreams.windows.sliding_aggregate import Slicer
@@ -49,6 +50,7 @@ class _Batch:
     keys: KeyCodes
     times: Ints
     stream: Ints
+    judged: Ints
 
 
 @dataclass(frozen=True)
@@ -108,9 +110,20 @@ class SlidingWindowColumns(WindowedColumns):
     def process_batch(self, table: pa.Table) -> None:
         """Aggregate a table."""
         stream = table.column(STREAM_TIME).to_numpy()
-        closed = int(stream[-1]) - self._lag
+        self.seen = int(stream[-1])
+        closed = int(self.judged(stream)[-1]) - self._lag
         batch = self._batch(table)
         self._close([] if batch is None else self._aggregate(batch, closed), stream, closed)
+
+    def close_until(self, closed_ms: int) -> None:
+        """Close windows without a table."""
+        self._close([], np.array([self.context.stream_time]), closed_ms)
+
+    def last_end(self) -> int | None:
+        """Return the last end of a window, or None without any."""
+        slices = self._store.read(self._store.due(NEVER_ENDS - 1))[2]
+        starts = sliding_ranges(slices, self._span).starts
+        return int(starts.max()) + self._span if len(starts) else None
 
     def _batch(self, table: pa.Table) -> _Batch | None:
         """Return a table without what is dropped."""
@@ -127,7 +140,8 @@ class SlidingWindowColumns(WindowedColumns):
             return None
         times = table.column("timestamp").to_numpy()
         keys = KeyCodes(table.column("key").combine_chunks(), self.source.key)
-        return _Batch(table, keys, times, table.column(STREAM_TIME).to_numpy())
+        stream = table.column(STREAM_TIME).to_numpy()
+        return _Batch(table, keys, times, stream, self.judged(stream))
 
     def _without_null_values(self, table: pa.Table) -> pa.Table:
         nulls = table.column("value").null_count if self.source.nulls else 0
@@ -138,7 +152,7 @@ class SlidingWindowColumns(WindowedColumns):
 
     def _without_late(self, table: pa.Table, times: Ints) -> pa.Table:
         stream = table.column(STREAM_TIME).to_numpy()
-        late = times + self._span <= stream - self._lag
+        late = times + self._span <= self.judged(stream) - self._lag
         if not late.any():
             return table
         rows = np.flatnonzero(late)
@@ -166,7 +180,7 @@ class SlidingWindowColumns(WindowedColumns):
         alone: list[tuple[Ints, Results]] = []
         if len(one_by_one):
             table = batch.table.take(pa.array(one_by_one))
-            alone.append(self._records.aggregate(table, one_by_one)[1:])
+            alone.append(self._records.aggregate(table, one_by_one, batch.judged[one_by_one])[1:])
         if self._each:
             self._forward_updates(batch, merged, alone)
         elif self.plan.finals:
@@ -179,7 +193,7 @@ class SlidingWindowColumns(WindowedColumns):
         """Return which keys are to be aggregated record by record."""
         codes, times = batch.keys.codes, batch.times
         found = np.zeros(len(batch.keys), bool)
-        found[codes[batch.stream - times >= self._lag]] = True
+        found[codes[batch.judged - times >= self._lag]] = True
         if self._each:
             order = np.argsort(codes, kind="stable")
             same = codes[order][1:] == codes[order][:-1]

@@ -12,12 +12,25 @@ from kstreams.durations import milliseconds
 from kstreams.processors.bound import Bound
 from kstreams.processors.columnar import ColumnarProcessor, ColumnSource, Path
 from kstreams.processors.context import ProcessorContext, PunctuationType
-from kstreams.processors.emission import Emission, OncePerBatch, OnClose
+from kstreams.processors.emission import (
+    AtMostEvery,
+    Emission,
+    Every,
+    OncePerBatch,
+    OnClose,
+    OnUpdate,
+)
 from kstreams.record import Record
+from kstreams.state.paced_store import paced_store
+from kstreams.state.pending_store import pending_store
 from kstreams.state.spec import StoreSpec
+from kstreams.windows.closed_early import NEVER_ENDS, ClosedEarly
+from kstreams.windows.every_interval import EveryInterval
 from kstreams.windows.kinds import Closing
 from kstreams.windows.last_states import Change, last_states
 from kstreams.windows.late import LateCall, Routes, late_call
+from kstreams.windows.paced import Paced
+from kstreams.windows.states import StatesOf
 from kstreams.windows.windowed import Windowed
 
 __all__ = ("Plan", "WindowedProcessor", "WindowedSupplier")
@@ -49,6 +62,26 @@ class Plan:
         """Whether results are forwarded when windows close, and only then."""
         return isinstance(self.emit, OnClose)
 
+    @property
+    def tells_all(self) -> bool:
+        """Whether a session is deleted whenever it changes, be it to come back the same.
+
+        What holds changes back learns from it which sessions were there before.
+        """
+        return not isinstance(self.emit, (OnUpdate, OnClose))
+
+    @property
+    def waiting(self) -> StoreSpec[Any] | None:
+        """The store of changes that wait beyond a batch's end, if this emission lets any."""
+        name, key, value = f"{self.store.name}-waiting", self.store.key, self.aggregator.state
+        match self.emit:
+            case Every():
+                return pending_store(name, key=key, value=value)
+            case AtMostEvery():
+                return paced_store(name, key=key, value=value)
+            case _:
+                return None
+
 
 @dataclass(frozen=True)
 class WindowedSupplier(Generic[K, V, A]):
@@ -68,8 +101,9 @@ class WindowedSupplier(Generic[K, V, A]):
 
     @property
     def stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the store."""
-        return (self.plan.store,)
+        """Return the store, and that of waiting results if there are any."""
+        waiting = self.plan.waiting
+        return (self.plan.store,) if waiting is None else (self.plan.store, waiting)
 
     @property
     def path(self) -> Path:
@@ -95,7 +129,20 @@ class WindowedProcessor(Bound[K, V, Windowed[K], A]):
     keeps_key: ClassVar[bool] = True  # a windowed key stays in the partition of its key
 
     def __init__(self, plan: Plan) -> None:
+        self._result = plan.aggregator.result
+        self._waiting: Any = plan.waiting
+        self._paced: Paced | None = None
+        if self._waiting is not None:
+            plan = replace(plan, aggregator=StatesOf(plan.aggregator))
         self.plan = plan
+
+    def init(self, context: ProcessorContext[Windowed[K], A]) -> None:
+        """Put the closure in place of `process`."""
+        self._own = context
+        judged: Any = ClosedEarly(context)
+        super().init(context if context.closed_as_of <= context.stream_time else judged)
+        if self._paced is not None:
+            self.process = self._paced.around(self.process)  # type: ignore[method-assign, assignment]
 
     def outputs(
         self,
@@ -105,27 +152,48 @@ class WindowedProcessor(Bound[K, V, Windowed[K], A]):
         """Return what takes results, what notes changes in its place, and what takes late records.
 
         Changes are noted, rather than results forwarded, where a batch's end tells the last
-        one of each window; None elsewhere.
+        one of each window; None elsewhere. Where changes wait beyond the batch, "results" are
+        the aggregator's states.
 
         Args:
             context: The node's.
             window_of: Makes a window of what a change begins with.
         """
-        routes = self.plan.routes
-        late = late_call(context, self.plan.windows.lag_ms, routes)
+        plan, routes = self.plan, self.plan.routes
+        late = late_call(context, plan.windows.lag_ms, routes)
         forward: Callable[[Record[Windowed[K], A]], None] = (
             context.forward if routes is None else partial(context.forward_to, routes.results)
         )
-        if not isinstance(self.plan.emit, OncePerBatch):
-            return forward, None, late
-        result = self.plan.aggregator.result
-        release = last_states(self.plan.store.key, window_of, result, forward)
-        return forward, context.hold(release), late
+        match plan.emit:
+            case OncePerBatch():
+                release = last_states(plan.store.key, window_of, self._result, forward)
+                return forward, context.hold(release), late
+            case Every(interval_ms=interval):
+                store = context.store(self._waiting)
+                gate = EveryInterval(self._own, store, interval, self._result, forward)
+                context.when_closing(partial(gate.release, None))
+                return gate.take, None, late
+            case AtMostEvery(interval_ms=interval):
+                store = context.store(self._waiting)
+                self._paced = Paced(self._own, store, interval, self._result, forward)
+                context.when_closing(self._paced.release_all)
+                return self._paced.take, None, late
+            case _:
+                return forward, None, late
 
     def at_close(
-        self, context: ProcessorContext[Windowed[K], A], call: Callable[[int], None]
+        self,
+        context: ProcessorContext[Windowed[K], A],
+        call: Callable[[int], None],
+        last_end: Callable[[], int | None],
     ) -> None:
-        """Have `call(closed_ms)` called when windows may have closed that ended by then."""
+        """Have `call(closed_ms)` called when windows may have closed that ended by then.
+
+        Args:
+            context: The node's.
+            call: Closes windows.
+            last_end: Returns the last end of an open window, ms, or None without any.
+        """
         windows: Closing = self.plan.windows
         lag, interval = windows.lag_ms, windows.grid_ms
         if not self.plan.finals:
@@ -136,3 +204,11 @@ class WindowedProcessor(Bound[K, V, Windowed[K], A]):
             lambda now: call(now - lag),
             name="close",
         )
+
+        def close_early() -> None:
+            end = last_end()
+            if end is not None and end < NEVER_ENDS:
+                call(end)
+                context.close_as_of(end + lag)
+
+        context.when_closing(close_early)

@@ -62,7 +62,8 @@ def suppress(
 
     Args:
         until: `until_window_closes(windows)` or `until_time_limit(...)`.
-        store: Definition of the store for what is held back: a `buffer_store`.
+        store: Definition of the store for what is held back: a `buffer_store`; one that
+            is `nullable` to hold tombstones back until a time limit, and release them.
 
     Raises:
         TopologyError: The store is of another kind.
@@ -111,6 +112,12 @@ class _Suppress(Bound[K, VIn, K, VOut]):
             following = buffer.next_time()
             self._next = _FAR if following is None else following
 
+        def release_all() -> None:
+            self._next = _FAR
+            for record in buffer.take_until(_FAR):
+                forward(record)
+
+        context.when_closing(release_all)
         interval = milliseconds(interval_ms)
         context.schedule(interval, PunctuationType.STREAM_TIME, release, name="release")
 

@@ -41,7 +41,7 @@ class TimeAggregate(WindowedProcessor[K, V, A]):
             context, lambda handle: Windowed(handle[1], handle[0], end_of(handle[0]))
         )
         closer = _Closer(store, end_of, self._final(forward) if self.plan.finals else None)
-        self.at_close(context, closer.close)
+        self.at_close(context, closer.close, closer.last_end)
 
         def process(record: Record[K, V]) -> None:
             key, timestamp = record.key, record.timestamp
@@ -122,3 +122,8 @@ class _Closer:
             # No window that starts so early can come any more.
             self._first = start
         self.next_end = float("inf")
+
+    def last_end(self) -> int | None:
+        """Return the end of the last window, or None without any."""
+        last = next(self._store.scan(reverse=True), None)
+        return None if last is None else self._end_of(last[0])

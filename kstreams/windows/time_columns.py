@@ -16,10 +16,12 @@ from kstreams.aggregators.columns.stamped import StampedForm
 from kstreams.aggregators.columns.values import ValueColumn
 from kstreams.processors.columnar import STREAM_TIME, ColumnSource
 from kstreams.processors.context import BatchContext
-from kstreams.processors.emission import OnClose, OnUpdate
+from kstreams.processors.emission import Every, OncePerBatch, OnClose, OnUpdate
 from kstreams.serde.layout import Columns
+from kstreams.state.pending_columns import Taken
 from kstreams.state.window_columns import WindowColumns
 from kstreams.windows.assignment import Assigned, Assigner
+from kstreams.windows.interval_columns import Changes, IntervalColumns
 from kstreams.windows.results import Results, joined
 from kstreams.windows.supplier import Plan
 from kstreams.windows.windowed_columns import WindowedColumns
@@ -80,13 +82,26 @@ class TimeColumns(WindowedColumns):
         self._store: WindowColumns = context.store(self.plan.store).columns()
         newest = self._store.newest()
         self._newest = _NONE if newest is None else newest
+        self._intervals: IntervalColumns | None = None
+        if isinstance(self.plan.emit, Every):
+            spec: Any = self.plan.waiting
+            self._intervals = IntervalColumns(
+                context.store(spec),
+                self.plan.emit.interval_ms,
+                context.stream_time,
+                self._forward_pending,
+            )
+            context.when_closing(self._release_all)
 
     def process_batch(self, table: pa.Table) -> None:
         """Aggregate a table."""
         stream = table.column(STREAM_TIME).to_numpy()
-        closed = int(stream[-1]) - self.plan.windows.lag_ms
+        self.seen = int(stream[-1])
+        closed = int(self.judged(stream)[-1]) - self.plan.windows.lag_ms
         batch = self._batch(table)
         if batch is None:
+            if self._intervals is not None:
+                self._intervals.take(stream, None)
             self._close(None, None, stream, closed)
             return
         pairs, keys = batch.pairs, batch.keys
@@ -102,13 +117,32 @@ class TimeColumns(WindowedColumns):
             self._form.reduce(lifted, runs),
         )
         stored, before = self._read(windows, keys)
-        if isinstance(self.plan.emit, OnUpdate):
-            self._forward_updates(batch, self._form.updates(lifted, groups, before, stored))
+        if isinstance(self.plan.emit, (OnUpdate, Every)):
+            updates = self._form.updates(lifted, groups, before, stored)
+            if self._intervals is None:
+                self._forward_updates(batch, updates)
+            else:
+                self._intervals.take(stream, self._changes(batch, updates))
         windows = self._merged(windows, stored, before)
         self._write(windows, keys, closed)
-        if not isinstance(self.plan.emit, (OnUpdate, OnClose)):
+        if isinstance(self.plan.emit, OncePerBatch):
             self.hold(self._results(windows, keys))
         self._close(windows, keys, stream, closed, touched=stored)
+
+    def advance(self, stream_time_ms: int) -> None:
+        """Forward what waited for an interval that is over, and close what has ended."""
+        if self._intervals is not None:
+            self._intervals.release(stream_time_ms)
+        super().advance(stream_time_ms)
+
+    def close_until(self, closed_ms: int) -> None:
+        """Close windows without a table."""
+        self._close(None, None, np.array([self.context.stream_time]), closed_ms)
+
+    def last_end(self) -> int | None:
+        """Return the end of the last window, or None without any."""
+        newest = self._store.newest()
+        return None if newest is None else int(self.plan.windows.end(newest))
 
     def _batch(self, table: pa.Table) -> _Batch | None:
         """Return what is left of a table without null keys and refused pairs."""
@@ -119,7 +153,7 @@ class TimeColumns(WindowedColumns):
         held = np.zeros(len(times), bool)
         held[pairs.rows] = True
         self.drop("no-window", len(times) - int(held.sum()))
-        late = pairs.ends <= stream[pairs.rows] - self.plan.windows.lag_ms
+        late = pairs.ends <= self.judged(stream)[pairs.rows] - self.plan.windows.lag_ms
         if late.any():
             self.refuse(table, _picked(pairs, late), stream)
             pairs = _picked(pairs, ~late)
@@ -221,6 +255,22 @@ class TimeColumns(WindowedColumns):
             results = results.take(_order([*handles, *own]))
         when = np.searchsorted(stream, results.ends + self.plan.windows.lag_ms)
         self.forward(results.table(stream_times=stream[np.minimum(when, len(stream) - 1)]))
+
+    def _changes(self, batch: _Batch, state: Columns) -> Changes:
+        pairs = batch.pairs
+        codes = batch.keys.codes[pairs.rows]
+        now = batch.stream[pairs.rows]
+        return Changes(now, pairs.starts, pairs.ends, codes, batch.keys, state)
+
+    def _forward_pending(self, taken: Taken, seen: Ints) -> None:
+        """Forward what has waited, as of stream times."""
+        starts, ends, keys, state = taken
+        results = Results(keys, starts, ends, self._form.result(state), state[0])
+        self.forward(results.table(stream_times=seen))
+
+    def _release_all(self) -> None:
+        if self._intervals is not None:
+            self._intervals.release(None, self.context.stream_time)
 
     def _stored_results(self, handles: Sequence[bytes], values: Sequence[bytes]) -> Results:
         starts, keys, state = self._store.decoded(list(handles), list(values))

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from kstreams.clock import to_ms
+from kstreams.windows.closed_early import NEVER_ENDS
 
 __all__ = ("UnlimitedWindows",)
-
-_FOREVER = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
@@ -45,4 +44,4 @@ class UnlimitedWindows:
 
     def end(self, start_ms: int) -> int:  # the same for any
         """Return the largest time there is."""
-        return _FOREVER
+        return NEVER_ENDS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 from kstreams.processors.columnar import STREAM_TIME, ColumnarProcessor, ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.windows.assignment import Assigned
+from kstreams.windows.closed_early import NEVER_ENDS
 from kstreams.windows.late_columns import LateType
 from kstreams.windows.results import Results, last_results
 from kstreams.windows.supplier import Plan
@@ -34,6 +36,7 @@ class WindowedColumns(ColumnarProcessor):
         self.plan = plan
         self.source = source
         self._reads_values = reads_values
+        self.seen = -1  # the stream time by which windows were closed last, ms
 
     @property
     def reads_values(self) -> bool:
@@ -44,6 +47,31 @@ class WindowedColumns(ColumnarProcessor):
         """Hold back what is forwarded once a batch."""
         super().init(context)
         self.hold = context.hold(self._release)
+        context.when_closing(self._close_early)
+
+    def judged(self, stream: Ints) -> Ints:
+        """Return the stream times that lateness is judged by: see `ClosedEarly`."""
+        return np.maximum(stream, self.context.closed_as_of)
+
+    def advance(self, stream_time_ms: int) -> None:
+        """Close what has ended by then."""
+        if stream_time_ms > self.seen:
+            self.seen = stream_time_ms
+            self.close_until(stream_time_ms - self.plan.windows.lag_ms)
+
+    @abstractmethod
+    def close_until(self, closed_ms: int) -> None:
+        """Close windows that ended at a time or before, without a table."""
+
+    @abstractmethod
+    def last_end(self) -> int | None:
+        """Return the last end of an open window, ms, or None without any."""
+
+    def _close_early(self) -> None:
+        end = self.last_end()
+        if end is not None and end < NEVER_ENDS:
+            self.close_until(end)
+            self.context.close_as_of(end + self.plan.windows.lag_ms)
 
     def without_null_keys(self, table: pa.Table) -> pa.Table:
         """Drop null keys."""
@@ -66,7 +94,7 @@ class WindowedColumns(ColumnarProcessor):
             return
         rows = table.take(pa.array(pairs.rows))
         values = rows.column("value").combine_chunks()
-        now = stream[pairs.rows]
+        now = self.judged(stream[pairs.rows])
         numbers = (pairs.starts, pairs.ends, now, now - pairs.ends - lag)
         kind = LateType(values.type, self.source.value)
         columns = {
@@ -74,7 +102,7 @@ class WindowedColumns(ColumnarProcessor):
             "value": kind.of(values, *map(pa.array, numbers)),
             "timestamp": rows.column("timestamp"),
             "headers": rows.column("headers"),
-            STREAM_TIME: pa.array(now),
+            STREAM_TIME: pa.array(stream[pairs.rows]),
         }
         self.context.forward_to(routes.late, pa.table(columns))
 

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from kstreams.partitioner import (
     FunctionPartitioner,
+    InnerKeyPartitioner,
     Murmur2Partitioner,
     Partitioner,
     murmur2,
@@ -146,7 +147,9 @@ def test_column_of_numbers_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "partitioner", [Murmur2Partitioner(), partition_by(by_length)], ids=lambda it: it.name
+    "partitioner",
+    [Murmur2Partitioner(), InnerKeyPartitioner(8), partition_by(by_length)],
+    ids=lambda it: it.name,
 )
 def test_partitioner_is_a_value(partitioner: Partitioner) -> None:
     again = pickle.loads(pickle.dumps(partitioner))
@@ -160,10 +163,22 @@ def test_partitioner_gives_one_answer_to_a_key_and_a_column(
     keys: list[bytes | None], partitions: int
 ) -> None:
     column = pa.array(keys, pa.binary())
-    partitioners: list[Partitioner] = [Murmur2Partitioner(), partition_by(by_length)]
+    partitioners: list[Partitioner] = [
+        Murmur2Partitioner(),
+        InnerKeyPartitioner(8),
+        partition_by(by_length),
+    ]
     for partitioner in partitioners:
         one_by_one = [-1 if key is None else partitioner.partition(key, partitions) for key in keys]
         assert one_by_one == partitioner.partition_batch(column, partitions).tolist()
+
+
+def test_the_partition_of_an_inner_key_is_that_of_the_key_without_its_tail() -> None:
+    rule = InnerKeyPartitioner(8)
+    for key in (b"", b"a", b"alice", b"k" * 40):
+        for tail in (bytes(8), b"\xff" * 8):
+            assert rule.partition(key + tail, 12) == partition_of(key, 12)
+    assert rule != InnerKeyPartitioner(16)
 
 
 def test_function_partitioner_takes_the_functions_name() -> None:

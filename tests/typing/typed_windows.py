@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing_extensions import assert_type
 
-from kstreams import INT64, TEXT, Node, Record, Topic, TopologyBuilder
+from kstreams import INT64, TEXT, Node, Record, Topic, TopologyBuilder, wall_clock
 from kstreams.aggregators import (
     collect,
     count,
@@ -34,6 +34,8 @@ from kstreams.windows import (
     TumblingWindows,
     UnlimitedWindows,
     Windowed,
+    at_most_every,
+    every,
     minutes,
     on_close,
     seconds,
@@ -91,6 +93,22 @@ assert_type(closed, Node[Windowed[str], int])
 rows = buffer_store("rows", key=TEXT, value=TEXT)
 slow = b.add_processor("slow", suppress(until_time_limit(minutes(1)), store=rows), words)
 assert_type(slow, Node[str, str])
+updates = b.add_processor("updates", windowed_aggregate(gap, count(), store=SESSIONS), clicks)
+tombstones = buffer_store("tombstones", key=windowed(TEXT, gap), value=INT64, nullable=True)
+late_ones = suppress(until_time_limit(minutes(1)), store=tombstones)
+slowly = b.add_processor("slowly", late_ones, updates)
+assert_type(slowly, Node[Windowed[str], "int | None"])
+for held_back in (every(minutes(1)), at_most_every(minutes(1))):
+    often = windowed_aggregate(gap, count(), store=SESSIONS, emit=held_back)
+    assert_type(b.add_processor("often", often, clicks), Node[Windowed[str], "int | None"])
+timed = b.add_source(
+    "timed",
+    Topic("timed", TEXT, INT64),
+    event_time=lambda record: record.value if record.key else None,
+    invalid_time="skip",
+)
+assert_type(timed, Node[str, int])
+assert_type(b.add_source("now", Topic("t", TEXT, INT64), event_time=wall_clock()), Node[str, int])
 
 letters = over(len, sum_(INT64))
 lengths = b.add_processor("letters", windowed_aggregate(MINUTE, letters, store=COUNTS), words)

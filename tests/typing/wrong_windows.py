@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kstreams import BYTES, INT64, TEXT, Topic, TopologyBuilder
+from kstreams import BYTES, INT64, TEXT, Topic, TopologyBuilder, wall_clock
 from kstreams.aggregators import collect, count, mean, over, sum_
 from kstreams.processors.aggregate import aggregate, reduce
 from kstreams.state.buffer_store import buffer_store
@@ -16,6 +16,7 @@ from kstreams.windows import (
     TumblingWindows,
     minutes,
     suppress,
+    until_time_limit,
     until_window_closes,
     windowed,
     windowed_aggregate,
@@ -26,6 +27,7 @@ clicks = b.add_source("clicks", Topic("clicks", TEXT, INT64))
 words = b.add_source("words", Topic("words", TEXT, TEXT))
 MINUTE = TumblingWindows(minutes(1))
 GAP = SessionWindows(minutes(1))
+GAPS = windowed(TEXT, GAP)
 COUNTS = window_store("counts", key=TEXT, value=INT64)
 TEXTS = window_store("texts", key=TEXT, value=TEXT)
 SLICES = sliding_store("slices", key=TEXT, value=INT64)
@@ -63,6 +65,12 @@ reduce(len, store=TOTALS)  # red
 suppress(until_window_closes(MINUTE), store=PLAIN)  # red
 suppress(until_window_closes(MINUTE), store=COUNTS)  # red
 suppress(until_window_closes(minutes(1)), store=HELD)  # red
+SLOWLY = suppress(until_time_limit(minutes(1)), store=buffer_store("s", key=GAPS, value=INT64))
+b.add_processor("p", SLOWLY, sessions)  # red
+b.add_source("s", Topic("s", TEXT, INT64), event_time=lambda record: record.value.year)  # red
+b.add_source("s", Topic("s", TEXT, INT64), event_time=lambda record: str(record.value))  # red
+b.add_source("s", Topic("s", TEXT, INT64), event_time=wall_clock)  # red
+b.add_source("s", Topic("s", TEXT, INT64), event_time=wall_clock(), invalid_time="no")  # red
 TumblingWindows(60)  # red
 TumblingWindows(minutes(1), minutes(1))  # red
 sum_(TEXT)  # red

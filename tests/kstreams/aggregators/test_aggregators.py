@@ -161,3 +161,12 @@ def test_counting_looks_at_no_value() -> None:
 def test_top_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="expected 1"):
         top_n(0, INT64)
+
+
+@pytest.mark.parametrize(("aggregator", "expected"), [(first(INT64), 1), (last(INT64), 3)])
+def test_of_equal_times_arrival_decides(aggregator: Any, expected: int) -> None:
+    one, two, three = (Record("k", value, 5) for value in (1, 2, 3))
+    state = aggregator.add(aggregator.add(aggregator.init(one), two), three)
+    assert aggregator.result(state) == expected
+    merged = aggregator.merge(aggregator.init(one), aggregator.init(three))
+    assert aggregator.result(merged) == expected

@@ -69,7 +69,12 @@ def test_a_failing_processor_is_a_clear_error() -> None:
 
 
 def test_wrong_settings_are_wrong_usage() -> None:
-    for options in (["--trigger", "soon"], ["--state", "rocksbd"], ["--spark-config", "a"]):
+    for options in (
+        ["--trigger", "soon"],
+        ["--state", "rocksbd"],
+        ["--spark-config", "a"],
+        ["--close-windows"],
+    ):
         result = kstreams("run", "words", *options)
         assert result.exit_code == 2
         assert f"Invalid value for '{options[0]}'" in result.stderr

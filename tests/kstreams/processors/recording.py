@@ -54,6 +54,16 @@ class Recording:
     def hold(self, release: Callable[[Sequence[Any]], None]) -> Callable[[Any], None]:
         raise AssertionError("no test holds anything back")
 
+    def when_closing(self, close: Callable[[], None]) -> None:
+        raise AssertionError("no test closes anything")
+
+    @property
+    def closed_as_of(self) -> int:
+        return -1
+
+    def close_as_of(self, time_ms: int) -> None:
+        raise AssertionError("no test closes anything")
+
     def drop(self, reason: str, count: int = 1) -> None:
         self.dropped += [reason] * count
 

@@ -17,11 +17,20 @@ from kstreams import (
     Topology,
     TopologyBuilder,
 )
+from kstreams.aggregators import count
 from kstreams.errors import TopologyError
 from kstreams.partitioner import partition_of
 from kstreams.processors.rekey import rekey
 from kstreams.state.key_value import key_value_store
+from kstreams.state.window_store import window_store
 from kstreams.testing.driver import TopologyTestDriver
+from kstreams.windows import (
+    TumblingWindows,
+    Windowed,
+    milliseconds,
+    windowed,
+    windowed_aggregate,
+)
 from tests.kstreams.testing.test_driver import COUNTS, WORDS, Count, counting
 
 
@@ -131,3 +140,25 @@ def test_below_a_repartition_edge_its_own_rule_holds() -> None:
     builder.add_processor("count", Quiet, through, stores=[COUNTS])
     with TopologyTestDriver(builder.build(), partitions=2) as driver:
         driver.pipe_batch(WORDS, [Record("a", n) for n in range(20)])
+
+
+@pytest.mark.parametrize("nested", [False, True], ids=["of-keys", "of-windows"])
+def test_windowed_keys_are_in_the_partition_of_their_key(nested: bool) -> None:
+    windows = TumblingWindows(milliseconds(10))
+    key: Any = windowed(TEXT, windows) if nested else TEXT
+    source: Topic[Any, int] = Topic("in", key, INT64)
+    sink: Topic[Any, int] = Topic("out", windowed(key, windows), INT64)
+    builder = TopologyBuilder("t")
+    store = window_store("counts", key=key, value=INT64)
+    counts = windowed_aggregate(windows, count(), store=store, path="record")
+    counted = builder.add_processor("count", counts, builder.add_source("in", source))
+    builder.add_sink("out", sink, counted)
+    with TopologyTestDriver(builder.build(), partitions=4) as driver:
+        for time, start in ((1, 0), (15, 10)):
+            for word in "abcdefgh":
+                own = Windowed(word, start, start + 10) if nested else word
+                driver.pipe(source, own, 1, timestamp=time)
+        found = driver.read_rows("out")
+    assert len(found) == 16
+    for row in found:
+        assert row.partition == partition_of((row.key or b"")[:1], 4)

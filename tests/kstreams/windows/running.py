@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kstreams import INT64, TEXT, Topic, TopologyBuilder
+from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder
 from kstreams.aggregators import Aggregator, collect
 from kstreams.state.session_store import session_store
 from kstreams.state.sliding_store import sliding_store
@@ -37,10 +37,10 @@ def store_for(windows: Any, state: Any) -> Any:
     return window_store("state", key=TEXT, value=state)
 
 
-def driver_of(
+def topology_of(
     windows: Any, emit: Any, aggregator: Any = ALL, path: Any = "auto", result: Any = None
-) -> tuple[TopologyTestDriver, Any]:
-    """Return a driver, and the topic of its results."""
+) -> tuple[Topology, Any]:
+    """Return a topology, and the topic of its results."""
     sink: Topic[Any, Any] = Topic(
         "out", windowed(TEXT, windows), result or aggregator.state, nulls="pass"
     )
@@ -50,7 +50,15 @@ def driver_of(
     supplier: Any = windowed_aggregate(windows, aggregator, store=store, emit=emit, path=path)
     results: Any = builder.add_processor("windows", supplier, records)
     builder.add_sink("out", sink, results)
-    return TopologyTestDriver(builder.build(), recreate_processors=True), sink
+    return builder.build(), sink
+
+
+def driver_of(
+    windows: Any, emit: Any, aggregator: Any = ALL, path: Any = "auto", result: Any = None
+) -> tuple[TopologyTestDriver, Any]:
+    """Return a driver, and the topic of its results."""
+    topology, sink = topology_of(windows, emit, aggregator, path, result)
+    return TopologyTestDriver(topology, recreate_processors=True), sink
 
 
 def run(

@@ -28,9 +28,7 @@ from kstreams.windows import (
     UnlimitedWindows,
     Windowed,
     each_update,
-    every,
     milliseconds,
-    minutes,
     on_close,
     split_late,
     windowed_aggregate,
@@ -79,11 +77,6 @@ def test_a_supplier_with_other_stores_is_refused() -> None:
 def test_a_store_that_does_not_fit_is_refused(windows: Any, store: Any) -> None:
     with pytest.raises(TopologyError, match="store"):
         windowed_aggregate(windows, count(), store=store)
-
-
-def test_an_emission_that_is_not_there_is_refused() -> None:
-    with pytest.raises(TopologyError, match="not to be had yet"):
-        windowed_aggregate(TUMBLING, count(), store=COUNTS, emit=every(minutes(1)))
 
 
 def test_times_outside_of_all_windows_are_counted() -> None:
@@ -261,7 +254,6 @@ def test_aggregation_without_windows_needs_its_own_kind_of_store() -> None:
         lambda: SlidingWindows(milliseconds(-1)),
         lambda: SessionWindows(milliseconds(-1)),
         lambda: UnlimitedWindows(datetime(2020, 1, 1)),
-        lambda: every(milliseconds(0)),
     ],
 )
 def test_spans_that_make_no_sense_are_refused(make: Any) -> None:

@@ -50,6 +50,7 @@ from kstreams.windows import (
     TumblingWindows,
     UnlimitedWindows,
     each_update,
+    every,
     milliseconds,
     on_close,
     once_per_batch,
@@ -350,31 +351,37 @@ def test_late_records_go_the_same_way(
 
 
 class Times(Processor[Any, Any, Any, Any]):
-    """Forwards what comes with the present stream time, and each due time of a punctuator."""
+    """Forwards what comes with the present stream time."""
+
+    def process(self, record: Record[Any, Any]) -> None:
+        self.context.forward(Record(str(record.key), self.context.stream_time, record.timestamp))
+
+
+class PunctuatedTimes(Times):
+    """Forwards each due time of a punctuator too."""
 
     def init(self, context: ProcessorContext[Any, Any]) -> None:
         super().init(context)
         context.schedule(timedelta(milliseconds=50), PunctuationType.STREAM_TIME, self.punctuate)
 
-    def process(self, record: Record[Any, Any]) -> None:
-        self.context.forward(Record(str(record.key), self.context.stream_time, record.timestamp))
-
     def punctuate(self, now: int) -> None:
         self.context.forward(Record("now", now, now))
 
 
-def below(path: Any, windows: Any, emit: Any, rows: list[Row], cuts: list[int]) -> Any:
+def below(
+    path: Any, windows: Any, emit: Any, rows: list[Row], cuts: list[int], supplier_of_times: Any
+) -> Any:
     builder = TopologyBuilder("below")
     sink: Any = Topic("out", TEXT, INT64)
     store = store_for(windows, INT64)
     supplier: Any = windowed_aggregate(windows, count(), store=store, path=path, emit=emit)
     node: Any = builder.add_processor("w", supplier, builder.add_source("in", SOURCE))
-    builder.add_sink("out", sink, builder.add_processor("times", Times, node))
+    builder.add_sink("out", sink, builder.add_processor("times", supplier_of_times, node))
     with TopologyTestDriver(builder.build(), recreate_processors=True) as driver:
         found = []
         for begin, end in zip([0, *cuts], [*cuts, len(rows)], strict=True):
             driver.pipe_batch(SOURCE, [Record(k, v, t) for k, v, t in rows[begin:end]])
-            found.append(driver.read(sink))
+            found.append((driver.read(sink), driver.stream_time("in")))
         return found
 
 
@@ -385,7 +392,58 @@ def test_processors_below_see_the_same_times(
 ) -> None:
     rows = scaled(windows, rows)
     cuts = cuts_of(data, len(rows))
-    assert below("record", windows, emit, rows, cuts) == below("auto", windows, emit, rows, cuts)
+    for path, times in (("auto", PunctuatedTimes), ("vector", Times)):
+        one, other = (below(p, windows, emit, rows, cuts, times) for p in ("record", path))
+        assert one == other
+
+
+@pytest.mark.parametrize("path", ["record", "vector"])
+@pytest.mark.parametrize(
+    ("windows", "emit", "expected"),
+    [
+        (TumblingWindows(milliseconds(10)), each_update(), [1, 12, 12, 31, 33]),
+        (TumblingWindows(milliseconds(10)), once_per_batch(), [33, 33, 33]),
+        (TumblingWindows(milliseconds(10)), on_close(), [12, 31]),
+        (TumblingWindows(milliseconds(10)), every(milliseconds(10)), [12, 31]),
+        (SessionWindows(milliseconds(4)), each_update(), [1, 12, 12, 12, 31, 33, 33]),
+        (SessionWindows(milliseconds(4)), once_per_batch(), [33, 33, 33]),
+        (SessionWindows(milliseconds(4)), on_close(), [12, 31]),
+    ],
+)
+def test_a_processor_below_sees_the_stream_time_of_the_record(
+    windows: Any, emit: Any, expected: list[int], path: Any
+) -> None:
+    rows = [("a", 0, 1), ("a", 0, 12), ("a", 0, 11), ("b", 0, 31), ("b", 0, 33)]
+    ((found, stream_time),) = below(path, windows, emit, rows, [], Times)
+    assert [record.value for record in found] == expected
+    assert stream_time == 33
+
+
+@pytest.mark.parametrize("path", ["record", "vector"])
+@pytest.mark.parametrize(
+    ("windows", "closes"),
+    [(TumblingWindows(milliseconds(10)), 10), (SessionWindows(milliseconds(4)), 6)],
+)
+def test_a_final_is_seen_as_of_the_very_record_that_closed_its_window(
+    windows: Any, closes: int, path: Any
+) -> None:
+    rows = [("a", 0, 1), ("b", 0, closes - 1), ("b", 0, closes), ("b", 0, closes + 1)]
+    ((found, _),) = below(path, windows, on_close(), rows, [], Times)
+    assert [record.value for record in found if "a@" in record.key] == [closes]
+
+
+@pytest.mark.parametrize("path", ["record", "vector"])
+@pytest.mark.parametrize("cuts", [[], [1], [1, 2]], ids=str)
+@pytest.mark.parametrize(
+    "windows", [TumblingWindows(milliseconds(9)), SessionWindows(milliseconds(9))]
+)
+@pytest.mark.parametrize(("aggregator", "expected"), [(last(INT64), 30), (first(INT64), 10)])
+def test_of_records_of_one_time_the_last_comes_last(
+    windows: Any, path: Any, cuts: list[int], aggregator: Any, expected: int
+) -> None:
+    rows = [("k", 10, 5), ("k", 20, 5), ("k", 30, 5)]
+    batches, _, _ = run(windows, once_per_batch(), rows, cuts, aggregator, path, INT64)
+    assert [value for _, value, _ in batches[-1] if value is not None] == [expected]
 
 
 def test_suppression_below_columns() -> None:

@@ -1,0 +1,33 @@
+"""Windows that were closed before stream time would have closed them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kstreams.processors.context import ProcessorContext
+
+__all__ = ("NEVER_ENDS", "ClosedEarly")
+
+NEVER_ENDS: Final = (1 << 63) - 1
+"""The end of a window that is not closed early either."""
+
+
+class ClosedEarly:
+    """A context whose stream time is what windows were closed as of, if that is later.
+
+    Args:
+        context: The node's.
+    """
+
+    def __init__(self, context: ProcessorContext[Any, Any]) -> None:
+        self._context = context
+        self._as_of = context.closed_as_of
+
+    @property
+    def stream_time(self) -> int:
+        """Return the stream time that lateness is judged by, ms."""
+        return max(self._context.stream_time, self._as_of)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever the context has
+        """Return what the context has."""
+        return getattr(self._context, name)

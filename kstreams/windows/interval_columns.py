@@ -1,0 +1,126 @@
+"""Results of whole columns that wait for the end of their interval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kstreams.aggregators.columns.keys import KeyCodes
+from kstreams.serde.layout import Columns
+from kstreams.state.pending_columns import PendingColumns, Taken
+from kstreams.state.pending_store import PendingStore
+from kstreams.windows.every_interval import interval_end
+
+__all__ = ("Changes", "IntervalColumns")
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Changes:
+    """States of windows behind records, in the order of arrival.
+
+    Attributes:
+        now: Stream time as of each record, ms.
+        starts: Starts of the windows, ms.
+        ends: Ends of the windows, ms.
+        codes: Numbers of the keys.
+        keys: The keys by number.
+        state: Times and states.
+    """
+
+    now: Ints
+    starts: Ints
+    ends: Ints
+    codes: Ints
+    keys: KeyCodes
+    state: Columns
+
+    def take(self, rows: npt.NDArray[Any]) -> Changes:
+        """Return some of them."""
+        state = tuple(column[rows] for column in self.state)
+        arrays = (self.now[rows], self.starts[rows], self.ends[rows], self.codes[rows])
+        return Changes(*arrays, self.keys, state)
+
+    def last_of_each(self, interval_ms: int) -> Changes:
+        """Return the last of each interval, window and key, in this order."""
+        dues = interval_end(self.now, interval_ms)
+        order = np.lexsort((self.codes, self.starts, dues))
+        handles = np.stack((dues, self.starts, self.codes))[:, order]
+        differ = (handles[:, 1:] != handles[:, :-1]).any(axis=0)
+        return self.take(order[np.append(differ, True)])
+
+    def taken(self) -> Taken:
+        """Return them as they are forwarded."""
+        return self.starts, self.ends, self.keys.typed.take(pa.array(self.codes)), self.state
+
+
+class IntervalColumns:
+    """What `EveryInterval` does, on columns: only what waits behind a table is stored.
+
+    Args:
+        store: What waits.
+        interval_ms: Length of an interval.
+        now: Stream time, ms.
+        forward: Takes states, and the stream time (ms) as of which each is forwarded.
+    """
+
+    def __init__(
+        self,
+        store: PendingStore[Any, Any],
+        interval_ms: int,
+        now: int,
+        forward: Callable[[Taken, Ints], None],
+    ) -> None:
+        store.bring_forward(interval_end(now, interval_ms))
+        self._store: PendingColumns = store.columns()
+        self._interval = interval_ms
+        self._forward = forward
+
+    def take(self, stream: Ints, changes: Changes | None) -> None:
+        """Forward what is over by the end of a table, and keep the rest.
+
+        Args:
+            stream: Stream time as of each record of the table, ms.
+            changes: What they have changed, if anything.
+        """
+        self.release(int(stream[0]))
+        own = None if changes is None else changes.last_of_each(self._interval)
+        first, now = interval_end(int(stream[0]), self._interval), int(stream[-1])
+        if first <= now and not self._store.is_empty():
+            if own is not None:
+                dues = interval_end(own.now, self._interval)
+                self._put(own.take(dues == first))
+                own = own.take(dues != first)
+            self.release(first, int(stream[np.searchsorted(stream, first)]))
+        if own is None or not len(own.now):
+            return
+        dues = interval_end(own.now, self._interval)
+        over = dues <= now
+        if over.any():
+            self._forward(own.take(over).taken(), stream[np.searchsorted(stream, dues[over])])
+        self._put(own.take(~over))
+
+    def release(self, due_ms: int | None, now: int | None = None) -> None:
+        """Forward what is due at a time (ms) or before; None is all there is.
+
+        Args:
+            due_ms: The time.
+            now: The stream time as of which that is; `due_ms` by default.
+        """
+        found = self._store.take_until(due_ms)
+        if found is not None:
+            seen = due_ms if now is None else now
+            self._forward(found, np.full(len(found[0]), seen or 0, np.int64))
+
+    def _put(self, changes: Changes) -> None:
+        """Let changes wait that are of one interval."""
+        if len(changes.now):
+            due = int(interval_end(changes.now[0], self._interval))
+            keys = changes.keys.stored.take(pa.array(changes.codes))
+            self._store.put(due, changes.starts, changes.ends, keys, changes.state)

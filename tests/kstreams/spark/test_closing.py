@@ -1,0 +1,102 @@
+"""Windows close on Spark without new records: by an idle time-out, and at a run's end."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from kstreams import INT64, TEXT, FakeClock, Record, Topic, Topology, TopologyBuilder, rekey
+from kstreams.aggregators import count, sum_
+from kstreams.errors import CompileError
+from kstreams.state.window_store import window_store
+from kstreams.windows import (
+    TumblingWindows,
+    Windowed,
+    on_close,
+    seconds,
+    windowed,
+    windowed_aggregate,
+)
+from tests.kstreams.spark.apps import Bench
+
+pytestmark = pytest.mark.spark
+
+NUMBERS = Topic("numbers", TEXT, INT64)
+WINDOWS = TumblingWindows(seconds(10))
+FINALS: Any = Topic("finals", windowed(TEXT, WINDOWS), INT64)
+SUMS: Any = Topic("sums", windowed(TEXT, WINDOWS), INT64)
+
+
+def topology() -> Topology:
+    """Count on columns, and sum the finals up record by record below a repartition edge."""
+    builder = TopologyBuilder("closing", idle_timeout=seconds(1))
+    counts = window_store("counts", key=TEXT, value=INT64)
+    counted = builder.add_processor(
+        "counts",
+        windowed_aggregate(WINDOWS, count(), store=counts, emit=on_close(), path="vector"),
+        builder.add_source("numbers", NUMBERS),
+    )
+    builder.add_sink("to-finals", FINALS, counted)
+    everything = builder.add_processor("all", rekey(_all), counted)
+    moved = builder.repartition("edge", everything, key=TEXT, value=INT64)
+    totals = window_store("sums", key=TEXT, value=INT64)
+    summed = builder.add_processor(
+        "sums",
+        windowed_aggregate(WINDOWS, sum_(INT64), store=totals, emit=on_close(), path="record"),
+        moved,
+    )
+    builder.add_sink("to-sums", SUMS, summed)
+    return builder.build()
+
+
+def _all(key: Windowed[str], value: int) -> str:
+    return "all"
+
+
+def results(bench: Bench, topic: Any) -> list[tuple[str, int, int]]:
+    found = bench.records(topic) if topic.name in bench.connection.admin().topics() else []
+    return sorted((window.key, window.start_ms, value) for window, value in found)
+
+
+def test_windows_close_without_new_records(bench: Bench) -> None:
+    bench.create(NUMBERS)
+    clock = FakeClock(1_000_000)
+    with bench.app(topology(), clock=clock) as app:
+        app.open()
+        bench.emit(NUMBERS, [Record(key, 1, 4_000) for key in "aab"])
+        app.drain()
+        clock.advance(timedelta(milliseconds=999))
+        app.drain()
+        assert results(bench, FINALS) == []
+    clock.advance(timedelta(hours=1))
+    with bench.app(topology(), clock=clock) as app:
+        app.open()
+        app.drain()
+        clock.advance(timedelta(milliseconds=999))
+        app.drain()
+        assert results(bench, FINALS) == []
+        clock.advance(timedelta(seconds=6))
+        app.drain()
+        assert results(bench, FINALS) == [("a", 0, 2), ("b", 0, 1)]
+        assert results(bench, SUMS) == []
+        clock.advance(timedelta(seconds=9))
+        app.drain()
+        assert results(bench, SUMS) == [("all", 0, 3)]
+        bench.emit(NUMBERS, [Record("a", 1, 45_000)])
+        app.drain(close_windows=True)
+        assert results(bench, FINALS)[1:] == [("a", 40_000, 1), ("b", 0, 1)]
+        assert results(bench, SUMS) == [("all", 0, 3), ("all", 40_000, 1)]
+    with bench.app(topology(), clock=clock) as app:
+        bench.emit(NUMBERS, [Record("a", 1, 46_000), Record("a", 1, 50_000)])
+        app.run(until="end", close_windows=True)
+    assert ("a", 50_000, 1) in results(bench, FINALS)
+    assert len(results(bench, FINALS)) == 4
+    assert sum(report.dropped.get("late", 0) for report in bench.reports) == 1
+
+
+def test_only_a_run_that_ends_closes_windows(bench: Bench) -> None:
+    bench.create(NUMBERS)
+    with pytest.raises(CompileError, match="close_windows"):
+        bench.app(topology()).run(close_windows=True)

@@ -1,0 +1,189 @@
+"""Stream time goes on by the wall clock while a task has no records."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from kstreams import (
+    INT64,
+    TEXT,
+    Processor,
+    ProcessorContext,
+    PunctuationType,
+    Record,
+    Topic,
+    TopologyBuilder,
+    wall_clock,
+)
+from kstreams.aggregators import count
+from kstreams.state.session_store import session_store
+from kstreams.state.window_store import window_store
+from kstreams.testing.driver import TopologyTestDriver
+from kstreams.windows import (
+    SessionWindows,
+    TumblingWindows,
+    every,
+    milliseconds,
+    on_close,
+    seconds,
+    windowed,
+    windowed_aggregate,
+)
+from tests.kstreams.task.harness import IN, OUT, OneTask, queue_of, values
+
+
+class Ticks(Processor[str, int, str, int]):
+    """Forwards the stream times of a punctuator."""
+
+    def init(self, context: ProcessorContext[str, int]) -> None:
+        super().init(context)
+        context.schedule(timedelta(milliseconds=10), PunctuationType.STREAM_TIME, self.tick)
+
+    def tick(self, now: int) -> None:
+        self.context.forward(Record("tick", now, now))
+
+    def process(self, record: Record[str, int]) -> None:
+        pass
+
+
+def ticking(timeout_ms: int | None) -> OneTask:
+    timeout = None if timeout_ms is None else milliseconds(timeout_ms)
+    builder = TopologyBuilder("t", idle_timeout=timeout)
+    ticks = builder.add_processor("ticks", Ticks, builder.add_source("in", IN))
+    builder.add_sink("out", OUT, ticks)
+    return OneTask(builder.build())
+
+
+def called(task: OneTask, wall_ms: int, since_ms: int = 0) -> list[int]:
+    """Call a task without records; return the punctuations."""
+    output = task.task.run((), wall_ms=wall_ms, idle_since_ms=since_ms)
+    task.base.write(task.overlay.changes())
+    task.overlay.committed()
+    return values(output)
+
+
+def test_stream_time_goes_on_after_the_time_out() -> None:
+    task = ticking(100)
+    task.run(queue_of([("k", 1, 5)]), wall_ms=1000)
+    assert called(task, 1099) == []
+    assert task.meta.stream_time == 5
+    assert called(task, 1100) == [105]
+    assert called(task, 1150) == []
+    assert called(task, 1230) == [235]
+
+
+def test_a_task_asks_to_be_called_after_the_time_out() -> None:
+    task = ticking(100)
+    assert task.task.run((), wall_ms=900).next_wall_due is None  # no stream time to move
+    assert task.run(queue_of([("k", 1, 5)]), wall_ms=1000).next_wall_due == 1100
+    assert task.task.run((), wall_ms=1040).next_wall_due == 1100
+    assert task.task.run((), wall_ms=1130).next_wall_due == 1230
+
+
+def test_records_begin_the_time_out_anew() -> None:
+    task = ticking(100)
+    task.run(queue_of([("k", 1, 5)]), wall_ms=1000)
+    task.run(queue_of([("k", 1, 6)], offsets=[1]), wall_ms=1500)
+    assert task.meta.stream_time == 6
+    assert called(task, 1599) == []
+    assert called(task, 1600) == [106]
+
+
+def test_time_in_which_the_app_does_not_run_is_left_out() -> None:
+    task = ticking(100)
+    task.run(queue_of([("k", 1, 5)]), wall_ms=1000)
+    assert called(task, 9000, since_ms=8950) == []
+    assert task.task.run((), wall_ms=9000, idle_since_ms=8950).next_wall_due == 9050
+    assert called(task, 9060, since_ms=8950) == [115]
+
+
+def test_a_clock_that_is_set_back_begins_the_time_out_anew() -> None:
+    task = ticking(100)
+    task.run(queue_of([("k", 1, 5)]), wall_ms=1000)
+    assert called(task, 500) == []
+    assert called(task, 600) == [105]
+
+
+def test_without_a_time_out_nothing_moves() -> None:
+    task = ticking(None)
+    output = task.run(queue_of([("k", 1, 5)]), wall_ms=1000)
+    assert output.next_wall_due is None
+    assert called(task, 10**9) == []
+    assert "heard" not in task.meta.to_json()
+
+
+def test_the_time_out_survives_a_restart() -> None:
+    task = ticking(100)
+    task.run(queue_of([("k", 1, 5)]), wall_ms=1000)
+    task.renew()
+    assert called(task, 1120) == [125]
+
+
+def test_an_attempt_that_runs_again_does_the_same() -> None:
+    task = ticking(100)
+    task.run(queue_of([("k", 1, 5)]), wall_ms=1000)
+    saved, found = task.saved, []
+    for _ in range(2):
+        task.saved = saved
+        task.renew()
+        found.append((called(task, 1170), task.meta.to_json()))
+    assert found[0] == found[1]
+
+
+def windows_driver(windows: Any, emit: Any, path: Any, **options: Any) -> Any:
+    builder = TopologyBuilder("t", idle_timeout=seconds(1))
+    make: Any = session_store if isinstance(windows, SessionWindows) else window_store
+    store = make("counts", key=TEXT, value=INT64)
+    supplier: Any = windowed_aggregate(windows, count(), store=store, emit=emit, path=path)
+    counted: Any = builder.add_processor("c", supplier, builder.add_source("in", IN, **options))
+    sink: Any = Topic("out", windowed(TEXT, windows), INT64)
+    builder.add_sink("out", sink, counted)
+    return TopologyTestDriver(builder.build(), partitions=2, recreate_processors=True), sink
+
+
+@pytest.mark.parametrize("path", ["record", "vector"])
+@pytest.mark.parametrize("windows", [TumblingWindows(seconds(10)), SessionWindows(seconds(5))])
+def test_the_last_windows_close_on_a_quiet_stream(windows: Any, path: Any) -> None:
+    driver, sink = windows_driver(windows, on_close(), path)
+    with driver:
+        for key in "abcd":
+            driver.pipe(IN, key, 1, timestamp=4000)
+        driver.advance_wall_clock(seconds(3))
+        assert driver.read(sink) == []
+        driver.advance_wall_clock(seconds(4))
+        assert sorted((r.key.key, r.value) for r in driver.read(sink)) == [
+            (key, 1) for key in "abcd"
+        ]
+        driver.advance_wall_clock(seconds(30))
+        assert driver.read(sink) == []
+
+
+@pytest.mark.parametrize("path", ["record", "vector"])
+def test_what_waits_for_an_interval_comes_on_a_quiet_stream(path: Any) -> None:
+    driver, sink = windows_driver(TumblingWindows(seconds(60)), every(seconds(10)), path)
+    with driver:
+        driver.pipe(IN, "a", 1, timestamp=0)
+        driver.pipe(IN, "a", 1, timestamp=4000)
+        driver.advance_wall_clock(seconds(6))
+        assert [r.value for r in driver.read(sink)] == [2]
+
+
+@pytest.mark.parametrize("path", ["record", "vector"])
+def test_windows_of_processing_time_close_by_the_wall_clock(path: Any) -> None:
+    windows = TumblingWindows(seconds(10))
+    driver, sink = windows_driver(windows, on_close(), path, event_time=wall_clock())
+    with driver:
+        driver.pipe(IN, "a", 1, timestamp=77)
+        driver.advance_wall_clock(seconds(9))
+        driver.pipe(IN, "a", 1, timestamp=5)
+        driver.advance_wall_clock(seconds(1))
+        (result,) = driver.read(sink)
+        assert (result.key.start_ms, result.value, result.timestamp) == (0, 2, 9000)
+
+
+def test_a_time_out_is_positive() -> None:
+    with pytest.raises(ValueError, match="idle_timeout"):
+        TopologyBuilder("t", idle_timeout=milliseconds(0))
