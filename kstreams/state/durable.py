@@ -12,6 +12,7 @@ from kstreams.errors import ObjectMissingError, StateCorruptError, StoreError
 from kstreams.state.delta import DIGEST_BYTES, DeltaHeader, decode, encode
 from kstreams.state.objects import ObjectStore
 from kstreams.state.pointer import ObjectRef, Pointer
+from kstreams.state.restore_progress import RestoreProgress
 from kstreams.state.task_key import TaskKey
 from kstreams.state.working import Changes, WorkingStore
 
@@ -91,14 +92,18 @@ class DurableLog:
     def restore(self, pointer: Pointer, store: WorkingStore) -> None:
         """Bring an empty working store, open with all stores of the pointer, to its version.
 
-        Holds a few objects in memory at a time, whatever the size of the state.
+        Holds a few objects in memory at a time, whatever the size of the state, and logs
+        how far it is.
 
         Raises:
             StateCorruptError: An object is missing or damaged; the working store is then
                 of no use.
         """
-        for changes in self.read_all(pointer.objects()):
+        refs = pointer.objects()
+        progress = RestoreProgress(self.task, refs)
+        for ref, changes in zip(refs, self.read_all(refs), strict=True):
             store.write(changes)
+            progress.done(ref)
 
     def ref(
         self, data: bytes, version: int, attempt: Attempt, kind: str, level: int = 0
