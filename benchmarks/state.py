@@ -3,7 +3,7 @@
     python -m benchmarks.state                      # all but Spark
     python -m benchmarks.state --smoke              # a little of each, to see that it runs
     python -m benchmarks.state access commit        # some cases
-    python -m benchmarks.state spark                # beside Spark's own ValueState (needs protobuf)
+    python -m benchmarks.state spark                # beside Spark's own ValueState
     python -m benchmarks.state --json state.json    # the figures as JSON too
     python -m benchmarks.state access --profile     # where the time goes
     python -m benchmarks.state --home /dev/shm/x    # state and log on a memory file system

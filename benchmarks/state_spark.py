@@ -2,7 +2,7 @@
 
 The same session, the same keys and as many records; in each worker a clock stands around
 nothing but the get and the put (or update) of each record's key, in the second of two
-batches. `transformWithState` needs protobuf, which the library does not.
+batches. `transformWithState` needs protobuf, which comes with the group `bench`.
 """
 
 from __future__ import annotations
