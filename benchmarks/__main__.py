@@ -1,0 +1,152 @@
+"""The benchmarks against other systems: `python -m benchmarks --help`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+from benchmarks.machine import machine
+from benchmarks.suite.compare import compared
+from benchmarks.suite.console import Console
+from benchmarks.suite.outcome import Outcome
+from benchmarks.suite.plan import Plan
+from benchmarks.suite.plots import plot
+from benchmarks.suite.registry import UnknownName, all_peers, all_workloads, peer_by, workload_by
+from benchmarks.suite.report import markdown
+from benchmarks.suite.rounds import Rounds
+
+QUICK_RECORDS = 200_000
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    try:
+        status: int = options.call(options)
+    except (UnknownName, ValueError) as exc:
+        print(f"benchmarks: {exc}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("benchmarks: interrupted; what was measured is kept", file=sys.stderr)
+        return 130
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    run = commands.add_parser("run", help="set up, run, check, report")
+    run.add_argument("--workload", action="append", metavar="W", help="a name, or a .py file")
+    run.add_argument("--peer", action="append", metavar="P", help="a name; may be repeated")
+    run.add_argument("--records", type=_count, metavar="N", help="records of every workload")
+    run.add_argument("--rounds", type=_count, help="3; --quick: 1")
+    run.add_argument("--minutes", type=float, help="begin no round after these; 80, --quick: 12")
+    run.add_argument("--quick", action="store_true", help="one round of fewer records")
+    run.add_argument("--no-lag", action="store_true", help="do not measure lag")
+    run.add_argument("--cache", type=Path, default=_cache(), help="peers, topics; %(default)s")
+    run.add_argument("--out", type=Path, help="folder of the report; <cache>/results/<time>")
+    run.set_defaults(call=_run)
+    listing = commands.add_parser("list", help="workloads and peers")
+    listing.set_defaults(call=_list)
+    plots = commands.add_parser("plot", help="draw the figures of a run again")
+    plots.add_argument("file", type=Path, help="figures.json of a run")
+    plots.set_defaults(call=_plot)
+    comparison = commands.add_parser("compare", help="two runs side by side")
+    comparison.add_argument("before", type=Path)
+    comparison.add_argument("after", type=Path)
+    comparison.set_defaults(call=_compare)
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    names: list[str] = options.workload or [each.name for each in all_workloads()]
+    workloads = [workload_by(name) for name in names]
+    peers = [peer_by(name) for name in options.peer] if options.peer else all_peers()
+    quick: bool = options.quick
+    plan = Plan(
+        workloads=workloads,
+        peers=peers,
+        records=options.records or (QUICK_RECORDS if quick else None),
+        rounds=options.rounds or (1 if quick else 3),
+        minutes=options.minutes or (12 if quick else 80),
+        lag=not options.no_lag,
+        files={
+            workload.name: str(Path(name).absolute())
+            for workload, name in zip(workloads, names, strict=True)
+            if name.endswith(".py")
+        },
+    )
+    started = datetime.now(timezone.utc)
+    folder: Path = options.out or options.cache / "results" / f"{started:%Y%m%dT%H%M%S}"
+    outcome = Outcome(
+        machine=machine(),
+        settings={
+            "started": f"{started:%Y-%m-%d %H:%M} UTC",
+            "rounds": plan.rounds,
+            "records": plan.records,
+        },
+        workloads={workload.name: workload.title for workload in workloads},
+        peers={peer.name: peer.title for peer in peers},
+    )
+    with Console() as console:
+        Rounds(
+            plan,
+            outcome,
+            options.cache,
+            console,
+            lambda: outcome.save(folder / "figures.json"),
+        ).run()
+    outcome.machine["load_after"] = machine()["load"]
+    return _report(outcome, folder)
+
+
+def _report(outcome: Outcome, folder: Path) -> int:
+    outcome.save(folder / "figures.json")
+    text = markdown(outcome)
+    (folder / "report.md").write_text(text)
+    made = plot(outcome, folder)
+    print(text)
+    print(f"figures, report and {len(made)} plots are in {folder}")
+    return 1 if any(cell.reason.startswith("round") for cell in outcome.cells) else 0
+
+
+def _list(options: argparse.Namespace) -> int:
+    print("workloads")
+    for workload in all_workloads():
+        print(f"  {workload.name:4} {workload.title}")
+    print("peers")
+    for peer in all_peers():
+        able = [each.name for each in all_workloads() if peer.refusal(each) is None]
+        print(f"  {peer.name:24} {' '.join(able):42} {peer.title}")
+    return 0
+
+
+def _plot(options: argparse.Namespace) -> int:
+    for path in plot(Outcome.load(options.file), options.file.parent):
+        print(path)
+    return 0
+
+
+def _compare(options: argparse.Namespace) -> int:
+    print(compared(Outcome.load(options.before), Outcome.load(options.after)))
+    return 0
+
+
+def _count(text: str) -> int:
+    number = int(text.replace("_", ""))
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
+def _cache() -> Path:
+    named = os.environ.get("KSTREAMS_BENCH_CACHE")
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(named) if named else base / "kstreams-bench"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,3 @@
+"""This library, on Spark and Kafka."""
+
+from __future__ import annotations

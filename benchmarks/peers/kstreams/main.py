@@ -1,0 +1,44 @@
+"""Runs a workload's topology until SIGTERM; after each commit says how far it is."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from benchmarks.suite.registry import workload_by
+from kstreams import App, BatchReport, Kafka
+from kstreams_rocksdb import RocksDB
+
+
+def main() -> None:
+    given = os.environ
+    workload = workload_by(given["BENCH_FILE"] or given["BENCH_WORKLOAD"])
+    if workload.topology is None:
+        raise SystemExit(f"{workload.name} has no topology")
+    path: Any = given["BENCH_PATH"]
+    done = 0
+
+    def on_batch(report: BatchReport) -> None:
+        nonlocal done
+        if report.source_records:
+            done += report.source_records
+            print(f"progress {done}", flush=True)
+
+    app = App(
+        workload.topology(given["BENCH_INPUT"], given["BENCH_OUTPUT"], path),
+        Kafka(given["BENCH_BOOTSTRAP"]),
+        state=RocksDB(),
+        checkpoint=Path(given["BENCH_HOME"]) / "checkpoint",
+        trigger=timedelta(0),
+        max_records_per_batch=int(given["BENCH_BATCH"]),
+        config={"spark.driver.memory": "1g"},
+        on_batch=on_batch,
+    )
+    with app:
+        app.run()
+
+
+if __name__ == "__main__":
+    main()

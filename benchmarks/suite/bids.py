@@ -1,0 +1,61 @@
+"""Bids of an auction house, after the published description of NEXMark.
+
+A bid names an auction, a bidder and a price. As there, half of all bids go to the hot auction
+of the moment, three of four come from the hot bidder, prices are spread over several powers of
+ten, and auctions and bidders grow in number as time goes on. One bid a millisecond; the
+key is the auction.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from benchmarks.suite.dataset import START_MS, Dataset
+
+__all__ = ("BIDS", "bids")
+
+_AUCTIONS_AT_ONCE = 100
+_BIDDERS_AT_ONCE = 1_000
+_BIDS_AN_AUCTION = 15
+_BIDS_A_BIDDER = 46
+_HOT_EVERY = 100
+_FIRST_ID = 1_000
+
+
+def bids(count: int, random: np.random.Generator) -> pa.Table:
+    """Draw bids: key, value, timestamp, and the fields `auction`, `bidder`, `price`."""
+    number = np.arange(count, dtype=np.int64)
+    auction = _ids(number // _BIDS_AN_AUCTION, _AUCTIONS_AT_ONCE, 1 / 2, random)
+    bidder = _ids(number // _BIDS_A_BIDDER, _BIDDERS_AT_ONCE, 3 / 4, random)
+    price = np.round(10 ** (random.random(count) * 6) * 100).astype(np.int64)
+    times = START_MS + number
+    text = [pa.array(column).cast(pa.string()) for column in (auction, bidder, price, times)]
+    values = pc.binary_join_element_wise(
+        '{"auction":', text[0], ',"bidder":', text[1], ',"price":', text[2],
+        ',"channel":"Web","url":"https://auctions.example/item","dateTime":', text[3], "}", "",
+    )  # fmt: skip
+    columns = {"key": text[0].cast(pa.binary()), "value": values.cast(pa.binary())}
+    fields = {"auction": auction, "bidder": bidder, "price": price}
+    return pa.table({**columns, "timestamp": times, **fields})
+
+
+def _ids(
+    newest: np.ndarray[tuple[int], np.dtype[np.int64]],
+    at_once: int,
+    hot: float,
+    random: np.random.Generator,
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Draw ids among the newest; the hot one of the moment with the probability given."""
+    count = len(newest)
+    any_of = np.maximum(newest - random.integers(0, at_once, count), 0)
+    hot_one = newest // _HOT_EVERY * _HOT_EVERY
+    return _FIRST_ID + np.where(random.random(count) < hot, hot_one, any_of)
+
+
+BIDS = Dataset(
+    "bids",
+    bids,
+    filler=b'{"auction":0,"bidder":0,"price":0,"channel":"","url":"","dateTime":0}',
+)

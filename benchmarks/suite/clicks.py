@@ -1,0 +1,43 @@
+"""Clicks: 5 ms apart, users drawn by Zipf 1.3 from 100,000, JSON of about 80 bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from benchmarks.suite.dataset import START_MS, Dataset
+
+__all__ = ("CLICKS", "GAP_MS", "clicks", "zipf")
+
+KEYS = 100_000
+EXPONENT = 1.3
+GAP_MS = 5
+
+
+def zipf(
+    random: np.random.Generator, count: int, keys: int, exponent: float = EXPONENT
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Draw numbers from 1 to `keys`, k with a probability proportional to k^-exponent."""
+    weights = np.arange(1, keys + 1, dtype=np.float64) ** -exponent
+    bounds = np.cumsum(weights)
+    found = np.searchsorted(bounds, random.random(count) * bounds[-1], side="right") + 1
+    return np.minimum(found, keys).astype(np.int64)
+
+
+def clicks(count: int, random: np.random.Generator) -> pa.Table:
+    """Draw clicks: key, value, timestamp, and `amount` as it stands in the value."""
+    users = pa.array(zipf(random, count, KEYS)).cast(pa.string())
+    amounts = pa.array(random.integers(1, 1000, count))
+    pages = pa.array(random.integers(1, 100, count)).cast(pa.string())
+    times = pa.array(START_MS + np.arange(count, dtype=np.int64) * GAP_MS)
+    keys = pc.binary_join_element_wise("user", users, "-")
+    values = pc.binary_join_element_wise(
+        '{"user":"user-', users, '","amount":', amounts.cast(pa.string()),
+        ',"page":"/page/', pages, '","agent":"web","at":', times.cast(pa.string()), "}", "",
+    )  # fmt: skip
+    columns = {"key": keys.cast(pa.binary()), "value": values.cast(pa.binary())}
+    return pa.table({**columns, "timestamp": times, "amount": amounts})
+
+
+CLICKS = Dataset("clicks", clicks, filler=b'{"user":"~end","amount":0,"page":"/","agent":"","at":0}')

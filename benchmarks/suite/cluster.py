@@ -1,0 +1,189 @@
+"""The broker of the suite: topics made, filled, watched and read back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from benchmarks.suite.dataset import PARTITIONS, Dataset
+from benchmarks.suite.formats import Decoder
+from benchmarks.suite.workload import ResultKey
+from kstreams.kafka.options import Kafka
+from tests.servers.kafka import KafkaBroker, create_topic
+from tests.servers.silent import SILENT
+
+__all__ = ("Cluster", "Output")
+
+_CHUNK = 10_000
+
+
+class Cluster:
+    """One broker process, its data in the cache; enter it as a context."""
+
+    def __init__(self, cache: Path) -> None:
+        self._folder = cache / "broker"
+        self._broker = KafkaBroker(self._folder, heap_mb=1024)
+
+    def __enter__(self) -> Cluster:
+        self._broker.start()
+        self._admin = Kafka(self.bootstrap).admin()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._admin.close()
+        self._broker.stop()
+
+    @property
+    def bootstrap(self) -> str:
+        """The broker's address."""
+        return self._broker.bootstrap
+
+    @property
+    def pid(self) -> int:
+        """The broker's process."""
+        return self._broker.pid or 0
+
+    def create(self, topic: str) -> None:
+        """Make an empty topic."""
+        create_topic(self.bootstrap, topic, PARTITIONS, {})
+
+    def delete_all_but(self, kept: Callable[[str], bool]) -> None:
+        """Delete topics: outputs, changelogs and what else a peer has made."""
+        admin = AdminClient({"bootstrap.servers": self.bootstrap}, logger=SILENT)
+        known = admin.list_topics(timeout=30).topics
+        gone = [name for name in known if not kept(name) and name != "__consumer_offsets"]
+        if gone:
+            for future in admin.delete_topics(gone, operation_timeout=30).values():
+                future.result(60)
+
+    def size_of(self, wanted: Callable[[str], bool]) -> int:
+        """Return the bytes on disk of some topics."""
+        folders = [path for path in (self._folder / "data").iterdir() if path.is_dir()]
+        found = (path for path in folders if wanted(path.name.rpartition("-")[0]))
+        return sum(file.stat().st_size for path in found for file in path.glob("*.log"))
+
+    def topics(self) -> tuple[str, ...]:
+        """Return the names of all topics."""
+        return self._admin.topics(internal=True)
+
+    def ends(self, topic: str) -> int:
+        """Return how many records a topic has had."""
+        return sum(self._admin.end_offsets(topic, committed=False).values())
+
+    def fill(self, dataset: Dataset, count: int, done: Callable[[int], None]) -> str:
+        """Write a dataset to its topic unless it is there; return the topic.
+
+        Args:
+            dataset: What to write.
+            count: How many records.
+            done: Told now and then how many are written.
+        """
+        topic = dataset.topic(count)
+        known = topic in self._admin.topics()
+        if known and self.ends(topic) == count + PARTITIONS:
+            return topic
+        if known:
+            self._admin.delete(topic)
+        self.create(topic)
+        rows = dataset.topic_rows(dataset.records(count))
+        producer = Producer(
+            {
+                "bootstrap.servers": self.bootstrap,
+                "queue.buffering.max.messages": 500_000,
+                "linger.ms": 20,
+                "enable.idempotence": True,
+            },
+            logger=SILENT,
+        )
+        for start in range(0, rows.num_rows, _CHUNK):
+            _produce(producer, topic, rows.slice(start, _CHUNK))
+            done(start)
+        if producer.flush(120):
+            raise RuntimeError(f"the broker did not take all records of {topic}")
+        return topic
+
+
+def _produce(producer: Producer, topic: str, rows: pa.Table) -> None:
+    columns = (rows.column(name).to_pylist() for name in ("key", "value", "timestamp", "partition"))
+    for key, value, timestamp, partition in zip(*columns, strict=True):
+        while True:
+            try:
+                producer.produce(topic, value, key, partition=partition, timestamp=timestamp)
+                break
+            except BufferError:
+                producer.poll(0.1)
+    producer.poll(0)
+
+
+class Output:
+    """What has been read of an output topic so far: the last result of each key.
+
+    Args:
+        bootstrap: The broker.
+        topic: Its name.
+        decode: Reads a record.
+        merge: Merges two values of one key; None: the later wins.
+    """
+
+    def __init__(
+        self,
+        bootstrap: str,
+        topic: str,
+        decode: Decoder,
+        merge: Callable[[Any, Any], Any] | None = None,
+    ) -> None:
+        self.results: dict[ResultKey, tuple[Any, int]] = {}
+        self._decode = decode
+        self._merge = merge
+        self._consumer = Consumer(
+            {
+                "bootstrap.servers": bootstrap,
+                "group.id": f"reader-{topic}",
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "isolation.level": "read_committed",
+                "queued.max.messages.kbytes": 65_536,
+            },
+            logger=SILENT,
+        )
+        self._places = [TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)]
+
+    def read(self) -> None:
+        """Read all that has come since the last call."""
+        self._consumer.assign(self._places)
+        open_ones = {place.partition for place in self._places}
+        while open_ones:
+            for message in self._consumer.consume(_CHUNK, 5):
+                if error := message.error():
+                    if error.code() != -191:  # the end of a partition
+                        raise KafkaException(error)
+                    open_ones.discard(message.partition())
+                else:
+                    self._take(message)
+        self._places = self._consumer.position(self._places)
+        for place in self._places:
+            place.offset = max(place.offset, 0)
+
+    def close(self) -> None:
+        """Close the consumer."""
+        self._consumer.close()
+
+    def _take(self, message: Any) -> None:
+        key, value = self._decode(message.key() or b"", message.value())
+        if value is None:
+            self.results.pop(key, None)
+            return
+        if self._merge is not None and key in self.results:
+            value = self._merge(self.results[key][0], value)
+        self.results[key] = (value, message.timestamp()[1])

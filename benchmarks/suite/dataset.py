@@ -1,0 +1,79 @@
+"""A dataset: seeded records, made once and kept in a topic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kstreams.partitioner import partition_of, partitions_of
+
+__all__ = ("CLOSER", "DATA", "DAY_MS", "PARTITIONS", "START_MS", "Dataset", "closers")
+
+PARTITIONS = 4
+START_MS = 1_704_067_200_000  # 2024-01-01T00:00Z: the start of a window of any usual size
+DAY_MS = 86_400_000
+DATA = "bench-data-"
+"""Topics that begin so hold datasets, and are kept."""
+CLOSER = b"~end-"
+"""Keys that begin so are of no workload: see `closers`."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Records of a kind.
+
+    Args:
+        name: Names the topic.
+        make: Draws so many records from a seeded generator: a table of `key` and `value`
+            (binary), `timestamp` (int64, ms) and whatever columns `expected` needs; in the
+            order of event time.
+        filler: The value of a record that only moves time.
+        seed: Seed of the generator.
+    """
+
+    name: str
+    make: Callable[[int, np.random.Generator], pa.Table]
+    filler: bytes
+    seed: int = 7
+
+    def topic(self, records: int) -> str:
+        """Return the topic that holds so many records."""
+        return f"{DATA}{self.name}-{records}-seed{self.seed}"
+
+    def records(self, count: int) -> pa.Table:
+        """Return the records; the same at each call."""
+        table = self.make(count, np.random.default_rng(self.seed))
+        times = table.column("timestamp").to_numpy()
+        if np.any(np.diff(times) < 0):
+            raise ValueError(f"dataset {self.name!r} is not in the order of event time")
+        return table
+
+    def topic_rows(self, table: pa.Table) -> pa.Table:
+        """Return all that a topic holds: key, value, timestamp, partition; closers last."""
+        end = closers(int(pc.max(table.column("timestamp")).as_py()) + DAY_MS, self.filler)
+        rows = pa.concat_tables([table.select(["key", "value", "timestamp"]), end])
+        keys = rows.column("key").combine_chunks()
+        if isinstance(keys, pa.ChunkedArray):
+            keys = pa.concat_arrays(keys.chunks)
+        return rows.append_column("partition", pa.array(partitions_of(keys, PARTITIONS)))
+
+
+def closers(timestamp: int, value: bytes) -> pa.Table:
+    """Return one record a partition that moves time on, so that all windows before close."""
+    found: dict[int, bytes] = {}
+    number = 0
+    while len(found) < PARTITIONS:
+        key = CLOSER + str(number).encode()
+        found.setdefault(partition_of(key, PARTITIONS), key)
+        number += 1
+    keys = [found[partition] for partition in range(PARTITIONS)]
+    columns = {
+        "key": pa.array(keys, pa.binary()),
+        "value": pa.array([value] * PARTITIONS, pa.binary()),
+        "timestamp": pa.array([timestamp] * PARTITIONS, pa.int64()),
+    }
+    return pa.table(columns)

@@ -1,0 +1,71 @@
+"""The figures of one run, and how they follow from what was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ("WARM_UP", "Figures", "Span", "span_of")
+
+WARM_UP = 0.1
+"""The clock starts when this share of the records is done: every peer is warm by then."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """What is timed: from a moment to the last durable result, and the records in between."""
+
+    start: float
+    end: float
+    records: int
+
+    @property
+    def rate(self) -> float:
+        """Records a second."""
+        return self.records / (self.end - self.start)
+
+
+def span_of(points: Sequence[tuple[float, int]], records: int, end: float) -> Span:
+    """Return what is timed of a run.
+
+    Args:
+        points: Moments and how many records were done by then, rising.
+        records: How many there are in all.
+        end: When the last result was there.
+
+    Raises:
+        ValueError: Everything came at once, so that there is nothing to time.
+    """
+    for when, done in points:
+        if done >= WARM_UP * records and done < records and when < end:
+            return Span(when, end, records - done)
+    raise ValueError(
+        "all results came at once: too few records, or too large a batch, to be timed"
+    )
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What one run gave.
+
+    Attributes:
+        records: How many records the run had.
+        rate: Records a second, from the end of the warm-up to the last result.
+        startup_s: From the start of the process to the first result.
+        cpu_s_per_million: Processor seconds of all its processes for a million records.
+        broker_cpu_s_per_million: The broker's, in the same span.
+        peak_bytes: The most memory of all its processes at one moment (PSS).
+        state_bytes: Its state on disk at the end, in files and in topics of its own.
+        results: How many results it wrote, updates included.
+        commits: How many times it reported progress; 0 where it does not.
+    """
+
+    records: int
+    rate: float
+    startup_s: float
+    cpu_s_per_million: float
+    broker_cpu_s_per_million: float
+    peak_bytes: int
+    state_bytes: int
+    results: int
+    commits: int

@@ -1,0 +1,145 @@
+"""One run: a peer works a workload off, its results are checked, then its time counts."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.suite.check import check
+from benchmarks.suite.cluster import Cluster, Output
+from benchmarks.suite.dataset import PARTITIONS
+from benchmarks.suite.figures import Figures, span_of
+from benchmarks.suite.formats import decoder
+from benchmarks.suite.peer import Job, Peer
+from benchmarks.suite.process import PeerProcess
+from benchmarks.suite.processes import Sampler, cpu_between
+from benchmarks.suite.workload import Expected
+
+__all__ = ("RunFailed", "measure")
+
+_EVERY_S = 0.05
+_QUIET_S = 4.0
+
+
+class RunFailed(Exception):
+    """A run gave no figures; the message says why."""
+
+
+def measure(
+    peer: Peer,
+    job: Job,
+    *,
+    cluster: Cluster,
+    cache: Path,
+    expected: Expected,
+    limit_s: float,
+    done: Callable[[int], None],
+) -> Figures:
+    """Run a peer until all its results are there, and return its figures.
+
+    Args:
+        peer: What to run; installed.
+        job: What it is to do.
+        cluster: The broker; the job's input topic is filled, its output topic empty.
+        cache: Where the peer lives.
+        expected: The results.
+        limit_s: How long it may take.
+        done: Told now and then how many records are done.
+
+    Raises:
+        RunFailed: It ended by itself, took too long, or its results are wrong.
+    """
+    shutil.rmtree(job.home, ignore_errors=True)
+    before = set(cluster.topics())
+    broker = Sampler(cluster.pid, alone=True)
+    process = PeerProcess(peer.command(job, cache), job)
+    try:
+        points = _watched(peer, job, process, cluster, expected, limit_s, done)
+    finally:
+        process.stop()
+        broker.stop()
+    return _figures(peer, job, process, broker, points, cluster, before)
+
+
+def _watched(
+    peer: Peer,
+    job: Job,
+    process: PeerProcess,
+    cluster: Cluster,
+    expected: Expected,
+    limit_s: float,
+    done: Callable[[int], None],
+) -> list[tuple[float, int]]:
+    """Wait for all results; return how many were there at which moment."""
+    reading = decoder(peer.format, job.workload.shape)
+    output = Output(job.bootstrap, job.output, reading, job.workload.final)
+    counts: list[tuple[float, int]] = [(process.launched, 0)]
+    looked, problems = 0, "no result came"
+    try:
+        while True:
+            time.sleep(_EVERY_S)
+            now, count = time.monotonic(), cluster.ends(job.output)
+            if count > counts[-1][1]:
+                counts.append((now, count))
+            done(process.progress[-1][1] if process.progress else 0)
+            quiet = now - counts[-1][0] > _QUIET_S
+            ended = process.ended is not None
+            if (quiet or ended) and count and count != looked:
+                looked = count
+                output.read()
+                verdict = check(
+                    expected, output.results, timestamps=peer.timestamps == "event"
+                )
+                if verdict.right:
+                    return counts
+                problems = "; ".join(verdict.problems)
+            if ended:
+                raise RunFailed(
+                    f"it ended with {process.ended}: {problems}\n{process.last_words()}"
+                )
+            if now - process.launched > limit_s:
+                raise RunFailed(f"not done within {limit_s:.0f} s: {problems}")
+    finally:
+        output.close()
+
+
+def _figures(
+    peer: Peer,
+    job: Job,
+    process: PeerProcess,
+    broker: Sampler,
+    counts: list[tuple[float, int]],
+    cluster: Cluster,
+    before: set[str],
+) -> Figures:
+    total = job.records + PARTITIONS
+    end, results = counts[-1]
+    points = [(when, round(count * total / results)) for when, count in counts[1:]]
+    if peer.reports_progress:
+        points = process.progress
+        finished = [when for when, number in points if number >= total]
+        end = max([end, *finished[:1]])
+    try:
+        span = span_of(points, total, end)
+    except ValueError as exc:
+        raise RunFailed(str(exc)) from exc
+    own = {*cluster.topics()} - before
+    files = (path for path in job.home.rglob("*") if path.is_file())
+    return Figures(
+        records=job.records,
+        rate=span.rate,
+        startup_s=counts[1][0] - process.launched,
+        cpu_s_per_million=_per_million(process.sampler, span.start, span.end, span.records),
+        broker_cpu_s_per_million=_per_million(broker, span.start, span.end, span.records),
+        peak_bytes=process.sampler.peak_pss,
+        state_bytes=sum(path.stat().st_size for path in files)
+        + cluster.size_of(lambda topic: topic in own),
+        results=results,
+        commits=len(process.progress),
+    )
+
+
+def _per_million(sampler: Sampler, start: float, end: float, records: int) -> float:
+    return cpu_between(sampler.samples, start, end) / records * 1e6

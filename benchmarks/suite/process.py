@@ -1,0 +1,86 @@
+"""The process of a peer: started in a session of its own, listened to, ended whole."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+from benchmarks.suite.peer import Command, Job
+from benchmarks.suite.processes import Sampler, members
+
+__all__ = ("PeerProcess",)
+
+_STOP_S = 30.0
+_SHOWN_LINES = 15
+
+
+class PeerProcess:
+    """A running peer.
+
+    Attributes:
+        progress: Moments at which it said how many records are done.
+        launched: When it was started.
+    """
+
+    def __init__(self, command: Command, job: Job) -> None:
+        job.home.mkdir(parents=True, exist_ok=True)
+        self.log = job.home.parent / f"{job.home.name}.log"
+        self.progress: list[tuple[float, int]] = []
+        environment = {**os.environ, **job.environment(), **command.environment}
+        with self.log.open("wb") as log:
+            self._process = subprocess.Popen(
+                command.arguments,
+                cwd=job.home,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,
+            )
+        self.launched = time.monotonic()
+        self.sampler = Sampler(self._process.pid)
+        self._reader = threading.Thread(target=self._listen, daemon=True)
+        self._reader.start()
+
+    @property
+    def ended(self) -> int | None:
+        """The exit status, None while it runs."""
+        return self._process.poll()
+
+    def stop(self) -> None:
+        """End it, and all that it has started."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+            try:
+                self._process.wait(_STOP_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+        for pid in members(self._process.pid):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        self._process.wait()
+        self._reader.join(5)
+        self.sampler.stop()
+
+    def last_words(self) -> str:
+        """Return the end of what it has said on standard error."""
+        lines = self.log.read_text(errors="replace").splitlines()
+        return "\n".join(lines[-_SHOWN_LINES:])
+
+    def _listen(self) -> None:
+        stream = self._process.stdout
+        if stream is None:
+            return
+        with stream, Path(self.log).open("ab") as log:
+            for line in stream:
+                word, _, number = line.partition(b" ")
+                if word == b"progress":
+                    self.progress.append((time.monotonic(), int(number)))
+                else:
+                    log.write(line)

@@ -1,0 +1,102 @@
+"""The outcome as Markdown: a table a workload, machine and load in the header."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from benchmarks.suite.lag import RATE
+from benchmarks.suite.outcome import Cell, Outcome, Spread
+
+__all__ = ("markdown",)
+
+_HEADS = (
+    "peer",
+    "records/s",
+    "least to most",
+    "of the first",
+    "records",
+    "first result s",
+    "memory MB",
+    "CPU s/M",
+    "broker CPU s/M",
+    "state MB",
+    "lag p50 / p99 ms",
+)
+
+
+def markdown(outcome: Outcome) -> str:
+    """Return the whole as Markdown."""
+    return "\n".join(_lines(outcome)) + "\n"
+
+
+def _lines(outcome: Outcome) -> Iterator[str]:
+    about, asked = outcome.machine, outcome.settings
+    yield "# Benchmarks"
+    yield ""
+    yield (
+        f"{about['cpu']}, {about['cores']} cores, Python {about['python']}, "
+        f"load {about['load']} at the start and {about.get('load_after', '?')} at the end, "
+        f"{asked.get('started', '')}. Medians of up to {asked.get('rounds')} rounds, peers "
+        "rotated; every result was read back and checked before its time counted. Records/s "
+        "from the end of a tenth of the records, the warm-up, to the last durable result. "
+        f"Memory: peak PSS of all processes. Lag at {RATE:,} records/s."
+    )
+    yield ""
+    for note in outcome.notes:
+        yield f"- {note}"
+    if outcome.notes:
+        yield ""
+    for workload, title in outcome.workloads.items():
+        cells = [cell for cell in outcome.cells if cell.workload == workload]
+        if cells:
+            yield from _table(workload, title, cells)
+    yield "## Peers"
+    yield ""
+    for name, title in outcome.peers.items():
+        yield f"- `{name}`: {title}"
+
+
+def _table(workload: str, title: str, cells: list[Cell]) -> Iterator[str]:
+    yield f"## {workload}: {title}"
+    yield ""
+    yield _row(_HEADS)
+    yield _row(["---", *["---:"] * (len(_HEADS) - 1)])
+    base = next((found for cell in cells if (found := cell.of("rate"))), None)
+    for cell in cells:
+        yield _row(_columns(cell, base))
+    yield ""
+    for cell in cells:
+        if cell.reason:
+            yield f"- `{cell.peer}`: {' '.join(cell.reason.split())}"
+        if cell.lag and cell.lag.reason:
+            yield f"- `{cell.peer}`, no lag: {' '.join(cell.lag.reason.split())}"
+    yield ""
+
+
+def _columns(cell: Cell, base: Spread | None) -> Iterator[str]:
+    yield cell.peer
+    rate = cell.of("rate")
+    if rate is None or base is None:
+        yield from ["-"] * (len(_HEADS) - 1)
+        return
+    yield f"{rate.median:,.0f}"
+    yield f"{rate.least:,.0f} to {rate.most:,.0f}"
+    yield f"{rate.median / base.median:.2f}"
+    yield f"{cell.rounds[0].records:,}"
+    yield _median(cell, "startup_s", 1, 1)
+    yield _median(cell, "peak_bytes", 1e6, 0)
+    yield _median(cell, "cpu_s_per_million", 1, 1)
+    yield _median(cell, "broker_cpu_s_per_million", 1, 1)
+    yield _median(cell, "state_bytes", 1e6, 1)
+    lag = cell.lag
+    known = lag is not None and lag.p50_ms is not None
+    yield f"{lag.p50_ms:,.0f} / {lag.p99_ms:,.0f}" if lag and known else "-"
+
+
+def _median(cell: Cell, name: str, unit: float, digits: int) -> str:
+    found = cell.of(name)
+    return "-" if found is None else f"{found.median / unit:,.{digits}f}"
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"

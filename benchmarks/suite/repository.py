@@ -1,0 +1,12 @@
+"""Where the repository is, for processes that import from it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+__all__ = ("ON_PATH", "ROOT")
+
+ROOT = Path(__file__).parents[2]
+ON_PATH = os.pathsep.join(str(ROOT / part) for part in (".", "serdes", "stores"))
+"""For PYTHONPATH."""
