@@ -8,13 +8,15 @@ key is the auction.
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchmarks.suite.dataset import START_MS, Dataset
+from kstreams_json import json_serde
 
-__all__ = ("BIDS", "bids")
+__all__ = ("BID", "BIDS", "Bid", "bids")
 
 _AUCTIONS_AT_ONCE = 100
 _BIDDERS_AT_ONCE = 1_000
@@ -59,3 +61,15 @@ BIDS = Dataset(
     bids,
     filler=b'{"auction":0,"bidder":0,"price":0,"channel":"","url":"","dateTime":0}',
 )
+
+
+class Bid(msgspec.Struct):
+    """What a bid's JSON says; the price in cents."""
+
+    auction: int
+    bidder: int
+    price: float
+    dateTime: int  # noqa: N815  # as the field is called
+
+
+BID = json_serde(Bid)

@@ -22,7 +22,8 @@ def zipf(
     weights = np.arange(1, keys + 1, dtype=np.float64) ** -exponent
     bounds = np.cumsum(weights)
     found = np.searchsorted(bounds, random.random(count) * bounds[-1], side="right") + 1
-    return np.minimum(found, keys).astype(np.int64)
+    drawn: np.ndarray[tuple[int], np.dtype[np.int64]] = np.minimum(found, keys).astype(np.int64)
+    return drawn
 
 
 def clicks(count: int, random: np.random.Generator) -> pa.Table:
@@ -40,4 +41,4 @@ def clicks(count: int, random: np.random.Generator) -> pa.Table:
     return pa.table({**columns, "timestamp": times, "amount": amounts})
 
 
-CLICKS = Dataset("clicks", clicks, filler=b'{"user":"~end","amount":0,"page":"/","agent":"","at":0}')
+CLICKS = Dataset("clicks", clicks, filler=b'{"user":"","amount":0,"page":"","agent":"","at":0}')

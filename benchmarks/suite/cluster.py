@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient
 
 from benchmarks.suite.dataset import PARTITIONS, Dataset
 from benchmarks.suite.formats import Decoder
-from benchmarks.suite.workload import ResultKey
+from benchmarks.suite.workload import Results
 from kstreams.kafka.options import Kafka
 from tests.servers.kafka import KafkaBroker, create_topic
 from tests.servers.silent import SILENT
@@ -133,19 +133,11 @@ class Output:
         bootstrap: The broker.
         topic: Its name.
         decode: Reads a record.
-        merge: Merges two values of one key; None: the later wins.
     """
 
-    def __init__(
-        self,
-        bootstrap: str,
-        topic: str,
-        decode: Decoder,
-        merge: Callable[[Any, Any], Any] | None = None,
-    ) -> None:
-        self.results: dict[ResultKey, tuple[Any, int]] = {}
+    def __init__(self, bootstrap: str, topic: str, decode: Decoder) -> None:
+        self.results: Results = {}
         self._decode = decode
-        self._merge = merge
         self._consumer = Consumer(
             {
                 "bootstrap.servers": bootstrap,
@@ -184,6 +176,4 @@ class Output:
         if value is None:
             self.results.pop(key, None)
             return
-        if self._merge is not None and key in self.results:
-            value = self._merge(self.results[key][0], value)
         self.results[key] = (value, message.timestamp()[1])

@@ -39,9 +39,7 @@ def span_of(points: Sequence[tuple[float, int]], records: int, end: float) -> Sp
     for when, done in points:
         if done >= WARM_UP * records and done < records and when < end:
             return Span(when, end, records - done)
-    raise ValueError(
-        "all results came at once: too few records, or too large a batch, to be timed"
-    )
+    raise ValueError("all results came at once: too few records, or too large a batch, to be timed")
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class Figures:
         cpu_s_per_million: Processor seconds of all its processes for a million records.
         broker_cpu_s_per_million: The broker's, in the same span.
         peak_bytes: The most memory of all its processes at one moment (PSS).
-        state_bytes: Its state on disk at the end, in files and in topics of its own.
+        state_bytes: The most of its state on disk, in files and, at the end, topics of its own.
         results: How many results it wrote, updates included.
         commits: How many times it reported progress; 0 where it does not.
     """

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from benchmarks.suite.peer import Format
-from benchmarks.suite.workload import ResultKey, Shape
+from benchmarks.suite.workload import ResultKey, Workload
 
 __all__ = ("Decoder", "Result", "decoder")
 
@@ -22,42 +23,56 @@ _INT64 = struct.Struct(">q")
 _SPAN = struct.Struct(">qq")
 
 
-def decoder(format: Format, shape: Shape) -> Decoder:  # noqa: A002  # the peer's word for it
-    """Return what reads a record of one format."""
-    if format == "windowed":
-        return {"plain": _plain, "window": _window, "session": _session}[shape]
-    return _decimal if format == "decimal" else _json
+def decoder(format: Format, workload: Workload) -> Decoder:  # noqa: A002  # the peer's word
+    """Return what reads a record that a peer of this format writes for a workload."""
+    if workload.shape == "record":
+        return _bid
+    if format == "decimal":
+        return _decimal
+    if format == "json":
+        return partial(_json, spans=workload.shape == "session")
+    read: Callable[[bytes], Any] = _int64 if workload.values == "int64" else _text
+    return partial({"plain": _plain, "window": _window, "session": _session}[workload.shape], read)
 
 
-def _plain(key: bytes, value: bytes | None) -> Result:
-    return (key, 0, 0), _number(value)
+def _plain(read: Callable[[bytes], Any], key: bytes, value: bytes | None) -> Result:
+    return (key, 0, 0), None if value is None else read(value)
 
 
-def _window(key: bytes, value: bytes | None) -> Result:
-    return (key[:-8], _INT64.unpack(key[-8:])[0], 0), _number(value)
+def _window(read: Callable[[bytes], Any], key: bytes, value: bytes | None) -> Result:
+    start = _INT64.unpack(key[-8:])[0]
+    return (key[:-8], start, 0), None if value is None else read(value)
 
 
-def _session(key: bytes, value: bytes | None) -> Result:
+def _session(read: Callable[[bytes], Any], key: bytes, value: bytes | None) -> Result:
     end, start = _SPAN.unpack(key[-16:])
-    return (key[:-16], start, end), _number(value)
+    return (key[:-16], start, end), None if value is None else read(value)
 
 
-def _number(value: bytes | None) -> Any:
-    if value is None:
-        return None
-    return _INT64.unpack(value)[0] if len(value) == 8 else _value(msgspec.json.decode(value))
+def _bid(key: bytes, value: bytes | None) -> Result:
+    bid = msgspec.json.decode(value or b"null")
+    return (key, bid["dateTime"], 0), bid["price"]
 
 
 def _decimal(key: bytes, value: bytes | None) -> Result:
     return (key, 0, 0), None if value is None else int(value)
 
 
-def _json(key: bytes, value: bytes | None) -> Result:
+def _json(key: bytes, value: bytes | None, *, spans: bool) -> Result:
     if value is None:
         return (key, 0, 0), None
     found = msgspec.json.decode(value)
-    return (key, found.get("start") or 0, found.get("end") or 0), _value(found["value"])
+    end = found["end"] if spans else 0
+    return (key, found.get("start") or 0, end), _tuple(found["value"])
 
 
-def _value(found: Any) -> Any:
+def _int64(data: bytes) -> Any:
+    return _INT64.unpack(data)[0]
+
+
+def _text(data: bytes) -> Any:
+    return _tuple(msgspec.json.decode(data))
+
+
+def _tuple(found: Any) -> Any:
     return tuple(found) if isinstance(found, list) else found

@@ -31,7 +31,7 @@ _PROBE_EVERY = 5
 _PROBE = b"~probe-"
 _WARM_S = 15.0
 _MEASURED_S = 30.0
-_PATIENCE_S = 20.0
+_PATIENCE_S = 45.0
 _START_S = 90.0
 
 

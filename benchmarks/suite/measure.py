@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import stat
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +22,7 @@ __all__ = ("RunFailed", "measure")
 
 _EVERY_S = 0.05
 _QUIET_S = 4.0
+_WEIGHED_EVERY_S = 2.0
 
 
 class RunFailed(Exception):
@@ -56,11 +58,11 @@ def measure(
     broker = Sampler(cluster.pid, alone=True)
     process = PeerProcess(peer.command(job, cache), job)
     try:
-        points = _watched(peer, job, process, cluster, expected, limit_s, done)
+        counts, state = _watched(peer, job, process, cluster, expected, limit_s, done)
     finally:
         process.stop()
         broker.stop()
-    return _figures(peer, job, process, broker, points, cluster, before)
+    return _figures(peer, job, process, broker, counts, state, cluster, before)
 
 
 def _watched(
@@ -71,12 +73,13 @@ def _watched(
     expected: Expected,
     limit_s: float,
     done: Callable[[int], None],
-) -> list[tuple[float, int]]:
-    """Wait for all results; return how many were there at which moment."""
-    reading = decoder(peer.format, job.workload.shape)
-    output = Output(job.bootstrap, job.output, reading, job.workload.final)
+) -> tuple[list[tuple[float, int]], int]:
+    """Wait for all results; return how many were there when, and the most bytes of state."""
+    output = Output(job.bootstrap, job.output, decoder(peer.format, job.workload))
+    settle = job.workload.settle or dict
     counts: list[tuple[float, int]] = [(process.launched, 0)]
     looked, problems = 0, "no result came"
+    weighed, state = process.launched, 0
     try:
         while True:
             time.sleep(_EVERY_S)
@@ -84,16 +87,18 @@ def _watched(
             if count > counts[-1][1]:
                 counts.append((now, count))
             done(process.progress[-1][1] if process.progress else 0)
+            if now - weighed > _WEIGHED_EVERY_S:
+                weighed, state = now, max(state, _bytes_in(job.home))
             quiet = now - counts[-1][0] > _QUIET_S
             ended = process.ended is not None
             if (quiet or ended) and count and count != looked:
                 looked = count
                 output.read()
                 verdict = check(
-                    expected, output.results, timestamps=peer.timestamps == "event"
+                    expected, settle(output.results), timestamps=peer.timestamps == "event"
                 )
                 if verdict.right:
-                    return counts
+                    return counts, max(state, _bytes_in(job.home))
                 problems = "; ".join(verdict.problems)
             if ended:
                 raise RunFailed(
@@ -111,6 +116,7 @@ def _figures(
     process: PeerProcess,
     broker: Sampler,
     counts: list[tuple[float, int]],
+    state: int,
     cluster: Cluster,
     before: set[str],
 ) -> Figures:
@@ -126,7 +132,6 @@ def _figures(
     except ValueError as exc:
         raise RunFailed(str(exc)) from exc
     own = {*cluster.topics()} - before
-    files = (path for path in job.home.rglob("*") if path.is_file())
     return Figures(
         records=job.records,
         rate=span.rate,
@@ -134,8 +139,7 @@ def _figures(
         cpu_s_per_million=_per_million(process.sampler, span.start, span.end, span.records),
         broker_cpu_s_per_million=_per_million(broker, span.start, span.end, span.records),
         peak_bytes=process.sampler.peak_pss,
-        state_bytes=sum(path.stat().st_size for path in files)
-        + cluster.size_of(lambda topic: topic in own),
+        state_bytes=state + cluster.size_of(lambda topic: topic in own),
         results=results,
         commits=len(process.progress),
     )
@@ -143,3 +147,16 @@ def _figures(
 
 def _per_million(sampler: Sampler, start: float, end: float, records: int) -> float:
     return cpu_between(sampler.samples, start, end) / records * 1e6
+
+
+def _bytes_in(folder: Path) -> int:
+    """Return the bytes of all files below; a file of several names counts once."""
+    sizes: dict[int, int] = {}
+    for path in folder.rglob("*"):
+        try:
+            found = path.lstat()
+        except OSError:
+            continue  # it has just gone
+        if stat.S_ISREG(found.st_mode):
+            sizes[found.st_ino] = found.st_size
+    return sum(sizes.values())

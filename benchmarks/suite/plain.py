@@ -22,9 +22,7 @@ def each_key(table: pa.Table) -> Expected:
     }
 
 
-def windows(
-    table: pa.Table, size_ms: int, advance_ms: int, column: str | None = None
-) -> Expected:
+def windows(table: pa.Table, size_ms: int, advance_ms: int, column: str | None = None) -> Expected:
     """Count records, or sum a column, by key and window of a size, one every so often."""
     frame = _frame(table)
     last = frame["timestamp"] // advance_ms * advance_ms

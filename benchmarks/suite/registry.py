@@ -63,7 +63,7 @@ def peer_by(name: str) -> Peer:
     return known[name]
 
 
-_ORDER = ("kstreams", "spark")
+_ORDER = ("kstreams", "spark", "kafka_streams", "quix")
 """Folders of peers, as they stand in tables."""
 
 

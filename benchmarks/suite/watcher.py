@@ -16,8 +16,7 @@ class Watcher(Protocol):
         ...
 
     def step(self, title: str, total: int) -> Callable[[int], None]:
-        """Begin a run, or what comes before it, of so many records; returns what takes how
-        many of them are done."""
+        """Begin something of so many records; returns what takes how many of them are done."""
         ...
 
     def done(self) -> None:

@@ -14,7 +14,7 @@ from kstreams import Topology
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ("Expected", "ResultKey", "Shape", "Workload")
+__all__ = ("Expected", "Path", "ResultKey", "Results", "Shape", "Workload")
 
 ResultKey = tuple[bytes, int, int]
 """What a result is about: key, start and end of its window; 0 where there is none."""
@@ -22,8 +22,15 @@ ResultKey = tuple[bytes, int, int]
 Expected = Mapping[ResultKey, tuple[Any, int | None]]
 """By result key: the last value, and the result's event time where it is certain."""
 
-Shape = Literal["plain", "window", "session"]
-"""What belongs to a result's key: no window, a window's start, a session's start and end."""
+Results = dict[ResultKey, tuple[Any, int]]
+"""By result key: value and timestamp, as read back."""
+
+Shape = Literal["plain", "window", "session", "record"]
+"""What belongs to a result's key: nothing, a window's start, a session's start and end; for a
+bid that goes through its `dateTime`, and its price is the value."""
+
+Path = Literal["auto", "record"]
+"""How the library runs a topology: as it does by itself, or with one call a record."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +45,15 @@ class Workload:
         expected: The results, by a plain computation on the dataset's records as made by
             `Dataset.records`.
         topology: The library's topology. Takes the names of the input and the output topic
-            and the path, `vector` or `record`; results go out as windowed keys
-            (`kstreams.windows.windowed`) and INT64, or as text of JSON for other values.
+            and the path. Its keys go out windowed (`kstreams.windows.windowed`) where there
+            are windows, values as `values` says.
         spark: Spark's own query. Takes rows `(key, value, timestamp)` as strings and
             timestamp; returns `(key, start, end, value)`, start and end in ms, and Spark's
             output mode. None: Spark cannot.
-        paths: Which paths the topology has.
+        values: How the topology writes values.
+        by_record: Whether one call a record is another way through the topology.
         records: How many records a full run has.
-        final: Merge two values of one result key, the earlier first; None: the later wins.
+        settle: Makes what is compared of what was read back; None: nothing is to be done.
     """
 
     name: str
@@ -53,8 +61,9 @@ class Workload:
     dataset: Dataset
     shape: Shape
     expected: Callable[[pa.Table], Expected]
-    topology: Callable[[str, str, Literal["vector", "record"]], Topology] | None = None
+    topology: Callable[[str, str, Path], Topology] | None = None
     spark: Callable[[DataFrame], tuple[DataFrame, str]] | None = None
-    paths: tuple[Literal["vector", "record"], ...] = ("vector", "record")
+    values: Literal["int64", "json"] = "int64"
+    by_record: bool = True
     records: int = 1_000_000
-    final: Callable[[Any, Any], Any] | None = None
+    settle: Callable[[Results], Results] | None = None

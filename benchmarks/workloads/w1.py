@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.suite.clicks import CLICKS
 from benchmarks.suite.plain import windows
-from benchmarks.suite.workload import Workload
+from benchmarks.suite.workload import Path, Workload
 from kstreams import BYTES, INT64, TEXT, Topic, Topology, TopologyBuilder, window_store
 from kstreams.aggregators import count
 from kstreams.windows import TumblingWindows, seconds, windowed, windowed_aggregate
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SIZE = TumblingWindows(seconds(10))
 
 
-def topology(source: str, sink: str, path: Literal["vector", "record"]) -> Topology:
+def topology(source: str, sink: str, path: Path) -> Topology:
     builder = TopologyBuilder("w1")
     clicks = builder.add_source("clicks", Topic(source, TEXT, BYTES))
     store = window_store("counts", key=TEXT, value=INT64)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.suite.clicks import CLICKS
 from benchmarks.suite.plain import each_key
-from benchmarks.suite.workload import Workload
+from benchmarks.suite.workload import Path, Workload
 from kstreams import (
     BYTES,
     INT64,
@@ -41,7 +41,7 @@ class Count(FixedKeyProcessor[str, bytes, int]):
         self.context.forward(record.with_value(total))
 
 
-def topology(source: str, sink: str, path: Literal["vector", "record"]) -> Topology:
+def topology(source: str, sink: str, path: Path) -> Topology:
     builder = TopologyBuilder("w2")
     clicks = builder.add_source("clicks", Topic(source, TEXT, BYTES))
     totals: Any

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from benchmarks.suite.clicks import CLICKS
 from benchmarks.suite.plain import windows
-from benchmarks.suite.workload import Workload
+from benchmarks.suite.workload import Path, Workload
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, window_store
 from kstreams.aggregators import field, over, sum_
 from kstreams.windows import HoppingWindows, seconds, windowed, windowed_aggregate
@@ -27,7 +27,7 @@ class Click(msgspec.Struct):
     amount: int
 
 
-def topology(source: str, sink: str, path: Literal["vector", "record"]) -> Topology:
+def topology(source: str, sink: str, path: Path) -> Topology:
     builder = TopologyBuilder("w3")
     clicks = builder.add_source("clicks", Topic(source, TEXT, json_serde(Click)))
     store = window_store("sums", key=TEXT, value=INT64)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.suite.clicks import CLICKS
 from benchmarks.suite.plain import sessions
-from benchmarks.suite.workload import Workload
+from benchmarks.suite.workload import Path, Workload
 from kstreams import BYTES, INT64, TEXT, Topic, Topology, TopologyBuilder, session_store
 from kstreams.aggregators import count
 from kstreams.windows import SessionWindows, seconds, windowed, windowed_aggregate
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 VISITS = SessionWindows(seconds(30))
 
 
-def topology(source: str, sink: str, path: Literal["vector", "record"]) -> Topology:
+def topology(source: str, sink: str, path: Path) -> Topology:
     builder = TopologyBuilder("w4")
     clicks = builder.add_source("clicks", Topic(source, TEXT, BYTES))
     store = session_store("visits", key=TEXT, value=INT64)

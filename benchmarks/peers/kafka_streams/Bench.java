@@ -1,0 +1,118 @@
+import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Properties;
+import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.streams.KafkaStreams;
+import org.apache.kafka.streams.StreamsBuilder;
+import org.apache.kafka.streams.StreamsConfig;
+import org.apache.kafka.streams.kstream.Consumed;
+import org.apache.kafka.streams.kstream.KGroupedStream;
+import org.apache.kafka.streams.kstream.KStream;
+import org.apache.kafka.streams.kstream.Materialized;
+import org.apache.kafka.streams.kstream.Produced;
+import org.apache.kafka.streams.kstream.SessionWindows;
+import org.apache.kafka.streams.kstream.TimeWindows;
+import org.apache.kafka.streams.kstream.WindowedSerdes;
+
+/** The workloads in Kafka Streams' DSL; runs until all records are done, or until SIGTERM. */
+public final class Bench {
+    private static final Map<String, String> ENV = System.getenv();
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    @JsonIgnoreProperties(ignoreUnknown = true)
+    public static final class Click {
+        public long amount;
+    }
+
+    public static void main(String[] arguments) throws InterruptedException {
+        StreamsBuilder builder = new StreamsBuilder();
+        topology(builder);
+        KafkaStreams streams = new KafkaStreams(builder.build(), settings());
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> streams.close(Duration.ofSeconds(20))));
+        streams.start();
+        long wanted = Long.parseLong(ENV.get("BENCH_RECORDS")) + 4;
+        long told = 0;
+        while (streams.state() != KafkaStreams.State.ERROR) {
+            Thread.sleep(50);
+            long done = done(streams);
+            if (done > told) {
+                System.out.println("progress " + done);
+                told = done;
+            }
+            if (done >= wanted && wanted > 4) {
+                streams.close(); // writes what is in the cache, as a commit would
+                return;
+            }
+        }
+        System.exit(1);
+    }
+
+    private static Properties settings() {
+        Properties settings = new Properties();
+        settings.put(StreamsConfig.APPLICATION_ID_CONFIG, ENV.get("BENCH_OUTPUT") + "-app");
+        settings.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, ENV.get("BENCH_BOOTSTRAP"));
+        settings.put(StreamsConfig.STATE_DIR_CONFIG, ENV.get("BENCH_HOME"));
+        settings.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, ENV.get("BENCH_THREADS"));
+        settings.put("auto.offset.reset", "earliest");
+        if (!Boolean.parseBoolean(ENV.get("BENCH_CACHED"))) {
+            settings.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, "0");
+        }
+        return settings;
+    }
+
+    private static void topology(StreamsBuilder builder) {
+        String output = ENV.get("BENCH_OUTPUT");
+        KStream<String, byte[]> clicks = builder.stream(
+            ENV.get("BENCH_INPUT"), Consumed.with(Serdes.String(), Serdes.ByteArray()));
+        KGroupedStream<String, byte[]> byUser = clicks.groupByKey();
+        switch (ENV.get("BENCH_WORKLOAD")) {
+            case "W1" -> byUser
+                .windowedBy(TimeWindows.ofSizeWithNoGrace(Duration.ofSeconds(10)))
+                .count()
+                .toStream()
+                .to(output, Produced.with(
+                    WindowedSerdes.timeWindowedSerdeFrom(String.class, 10_000L), Serdes.Long()));
+            case "W2" -> byUser
+                .count()
+                .toStream()
+                .to(output, Produced.with(Serdes.String(), Serdes.Long()));
+            case "W3" -> byUser
+                .windowedBy(TimeWindows.ofSizeWithNoGrace(Duration.ofSeconds(60))
+                    .advanceBy(Duration.ofSeconds(10)))
+                .aggregate(
+                    () -> 0L,
+                    (user, click, sum) -> sum + amount(click),
+                    Materialized.with(Serdes.String(), Serdes.Long()))
+                .toStream()
+                .to(output, Produced.with(
+                    WindowedSerdes.timeWindowedSerdeFrom(String.class, 60_000L), Serdes.Long()));
+            case "W4" -> byUser
+                .windowedBy(SessionWindows.ofInactivityGapWithNoGrace(Duration.ofSeconds(30)))
+                .count()
+                .toStream()
+                .to(output, Produced.with(
+                    WindowedSerdes.sessionWindowedSerdeFrom(String.class), Serdes.Long()));
+            default -> throw new IllegalArgumentException(ENV.get("BENCH_WORKLOAD"));
+        }
+    }
+
+    private static long amount(byte[] click) {
+        try {
+            return JSON.readValue(click, Click.class).amount;
+        } catch (IOException failure) {
+            throw new UncheckedIOException(failure);
+        }
+    }
+
+    private static long done(KafkaStreams streams) {
+        return streams.metrics().values().stream()
+            .filter(metric -> metric.metricName().name().equals("process-total"))
+            .filter(metric -> metric.metricName().group().equals("stream-thread-metrics"))
+            .mapToLong(metric -> ((Double) metric.metricValue()).longValue())
+            .sum();
+    }
+}

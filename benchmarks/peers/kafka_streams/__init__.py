@@ -1,0 +1,3 @@
+"""Kafka Streams, in Java."""
+
+from __future__ import annotations

@@ -1,0 +1,84 @@
+"""Kafka Streams, with and without the cache before its stores."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.suite.environment import step
+from benchmarks.suite.peer import Command, Format, Job, Timestamps, Unavailable
+from benchmarks.suite.workload import Workload
+from kstreams.errors import KStreamsError
+from kstreams.spark.ivy import Artifact, resolve
+from kstreams.spark.java import java_home
+
+__all__ = ("PEERS",)
+
+VERSION = "4.1.1"
+_SOURCE = Path(__file__).with_name("Bench.java")
+_THREADS = os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class KafkaStreams:
+    """One setting of the cache."""
+
+    name: str
+    cached: bool
+    format: Format = "windowed"
+    timestamps: Timestamps = "event"
+    reports_progress: bool = True
+    emits_updates: bool = True
+    most_records: int | None = None
+
+    @property
+    def title(self) -> str:
+        cache = "default cache" if self.cached else "no cache"
+        return f"Kafka Streams {VERSION} (Java), {_THREADS} threads, {cache}"
+
+    def refusal(self, workload: Workload) -> str | None:
+        known = workload.name in ("W1", "W2", "W3", "W4")
+        return None if known else "not written for Kafka Streams"
+
+    def install(self, cache: Path) -> None:
+        if shutil.which("javac") is None:
+            raise Unavailable("there is no javac")
+        classes = _classes(cache)
+        if classes.is_dir():
+            return
+        try:
+            jars = _jars(cache)
+        except KStreamsError as exc:
+            raise Unavailable(str(exc)) from exc
+        made = classes.with_suffix(".new")
+        shutil.rmtree(made, ignore_errors=True)
+        made.mkdir(parents=True)
+        step(["javac", "-nowarn", "-cp", jars, "-d", str(made), str(_SOURCE)], made)
+        made.rename(classes)
+
+    def command(self, job: Job, cache: Path) -> Command:
+        java = str(java_home() / "bin" / "java")
+        path = f"{_classes(cache)}:{_jars(cache)}"
+        quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
+        variables = {"BENCH_CACHED": str(self.cached).lower(), "BENCH_THREADS": str(_THREADS)}
+        return Command((java, "-Xmx1g", quiet, "-cp", path, "Bench"), variables)
+
+
+def _jars(cache: Path) -> str:
+    artifacts = (
+        Artifact("org.apache.kafka", "kafka-streams", VERSION),
+        Artifact("org.slf4j", "slf4j-simple", "1.7.36"),
+    )
+    into = cache / "jars" / f"kafka-streams-{VERSION}"
+    return ":".join(str(jar) for jar in resolve(artifacts, into, transitive=True))
+
+
+def _classes(cache: Path) -> Path:
+    digest = hashlib.sha256(_SOURCE.read_bytes()).hexdigest()[:12]
+    return cache / "peers" / f"kafka-streams-{digest}"
+
+
+PEERS = (KafkaStreams("kafka-streams", True), KafkaStreams("kafka-streams-uncached", False))

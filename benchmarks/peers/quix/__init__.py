@@ -1,0 +1,3 @@
+"""Quix Streams."""
+
+from __future__ import annotations

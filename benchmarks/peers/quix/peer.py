@@ -1,0 +1,48 @@
+"""Quix Streams, in one process and in two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.suite.environment import installed, python_of
+from benchmarks.suite.peer import Command, Format, Job, Timestamps
+from benchmarks.suite.workload import Workload
+
+__all__ = ("PEERS",)
+
+VERSION = "3.28.1"
+_MAIN = Path(__file__).with_name("main.py")
+
+
+@dataclass(frozen=True)
+class Quix:
+    """One number of processes."""
+
+    name: str
+    processes: int
+    format: Format = "json"
+    timestamps: Timestamps = "none"
+    reports_progress: bool = False
+    emits_updates: bool = True
+    most_records: int | None = 300_000
+
+    @property
+    def title(self) -> str:
+        processes = "1 process" if self.processes == 1 else f"{self.processes} processes"
+        return f"Quix Streams {VERSION}, {processes}, every update goes out"
+
+    def refusal(self, workload: Workload) -> str | None:
+        if workload.name == "W4":
+            return "Quix Streams has no session windows"
+        return None if workload.name in ("W1", "W2", "W3") else "not written for Quix Streams"
+
+    def install(self, cache: Path) -> None:
+        installed(cache, "quix", [f"quixstreams=={VERSION}"])
+
+    def command(self, job: Job, cache: Path) -> Command:
+        python = str(python_of(cache, "quix"))
+        return Command((python, str(_MAIN)), {"BENCH_PROCESSES": str(self.processes)})
+
+
+PEERS = (Quix("quix", 1), Quix("quix-2", 2))

@@ -1,0 +1,68 @@
+"""Environments of peers: each has its own, so that its pins do not meet the library's."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.suite.peer import Unavailable
+
+__all__ = ("installed", "python_of", "step")
+
+_TIMEOUT_S = 900
+_SHOWN = 400
+
+
+def python_of(cache: Path, name: str) -> Path:
+    """Return the Python of a peer's environment."""
+    return cache / "peers" / name / "bin" / "python"
+
+
+def installed(cache: Path, name: str, packages: Sequence[str]) -> None:
+    """Make a Python environment with these packages, unless it is there.
+
+    Raises:
+        Unavailable: A package is not to be had.
+    """
+    folder = cache / "peers" / name
+    stamp = folder / "made-of"
+    key = hashlib.sha256("\n".join([sys.version, *packages]).encode()).hexdigest()
+    if stamp.is_file() and stamp.read_text() == key:
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    step([sys.executable, "-m", "venv", str(folder)], folder.parent)
+    step([str(folder / "bin" / "python"), "-m", "pip", "install", "-q", *packages], folder)
+    stamp.write_text(key)
+
+
+def step(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None
+) -> None:
+    """Run one step of an installation.
+
+    Raises:
+        Unavailable: It fails, or the program is not on this machine.
+    """
+    try:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=_TIMEOUT_S,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as exc:
+        raise Unavailable(str(exc)) from exc
+    if done.returncode:
+        said = " ".join(done.stdout.split())[-_SHOWN:]
+        raise Unavailable(f"{' '.join(command[:4])} ... ended with {done.returncode}: {said}")

@@ -1,0 +1,67 @@
+"""Q11: user sessions. How many bids has a bidder made between two pauses of 10 s?"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.suite.bids import BID, BIDS
+from benchmarks.suite.plain import sessions
+from benchmarks.suite.workload import Path, Workload
+from kstreams import INT64, NONE, TEXT, Topic, Topology, TopologyBuilder, map_, session_store
+from kstreams.aggregators import count
+from kstreams.windows import SessionWindows, seconds, windowed, windowed_aggregate
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+# Partitions of the input are not read in step: their records meet out of order behind the shuffle.
+VISITS = SessionWindows(seconds(10), grace=seconds(60))
+
+
+def topology(source: str, sink: str, path: Path) -> Topology:
+    builder = TopologyBuilder("q11")
+    bids = builder.add_source("bids", Topic(source, TEXT, BID))
+    bidders: Any = builder.add_processor("bidder", map_(lambda _, b: (str(b.bidder), None)), bids)
+    bidders = builder.repartition("by-bidder", bidders, key=TEXT, value=NONE)
+    store = session_store("visits", key=TEXT, value=INT64)
+    supplier = windowed_aggregate(VISITS, count(), store=store, path=path)
+    visits: Any = builder.add_processor("count", supplier, bidders)
+    out = Topic(sink, windowed(TEXT, VISITS), INT64, nulls="pass")
+    builder.add_sink("visits-out", out, visits)
+    return builder.build()
+
+
+def spark(rows: DataFrame) -> tuple[DataFrame, str]:
+    from pyspark.sql import functions as f  # noqa: PLC0415
+
+    gap_ms = 10_001  # a record right at the gap's end is not in Spark's session
+    bidder = f.get_json_object("value", "$.bidder").alias("key")
+    counts = (
+        rows.select("timestamp", bidder)
+        .withWatermark("timestamp", "10 seconds")
+        .groupBy("key", f.session_window("timestamp", f"{gap_ms} milliseconds"))
+        .agg(f.count("*").alias("value"))
+    )
+    start = f.unix_millis("session_window.start").alias("start")
+    end = (f.unix_millis("session_window.end") - gap_ms).alias("end")
+    return counts.select("key", start, end, "value"), "append"
+
+
+def settle(results: Any) -> Any:
+    """Leave out the session of the records that only move time."""
+    return {key: found for key, found in results.items() if key[0] != b"0"}
+
+
+WORKLOAD = Workload(
+    name="Q11",
+    title="NEXMark Q11, bids per session of a bidder",
+    dataset=BIDS,
+    shape="session",
+    expected=partial(sessions, gap_ms=10_000, by="bidder"),
+    topology=topology,
+    spark=spark,
+    by_record=False,
+    records=300_000,
+    settle=settle,
+)

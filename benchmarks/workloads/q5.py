@@ -1,0 +1,100 @@
+"""Q5: hot items. Which auction has had the most bids in the last 10 s? Asked every 2 s.
+
+Of several with the same number of bids the one with the greatest id.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from benchmarks.suite.bids import BIDS
+from benchmarks.suite.plain import windows
+from benchmarks.suite.workload import Expected, Path, Workload
+from kstreams import (
+    BYTES,
+    INT64,
+    TEXT,
+    Topic,
+    Topology,
+    TopologyBuilder,
+    map_,
+    reduce,
+    timestamped_store,
+    window_store,
+)
+from kstreams.aggregators import count
+from kstreams.windows import HoppingWindows, Windowed, seconds, windowed_aggregate
+from kstreams_json import json_serde
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+LATELY = HoppingWindows(seconds(10), seconds(2))
+PAIR = json_serde(tuple[int, int])
+
+
+def of_window(key: Windowed[str], bids: int) -> tuple[int, tuple[int, int]]:
+    return key.start_ms, (bids, int(key.key) if key.key.isdigit() else 0)
+
+
+def topology(source: str, sink: str, path: Path) -> Topology:
+    builder = TopologyBuilder("q5")
+    bids = builder.add_source("bids", Topic(source, TEXT, BYTES))
+    counts: Any = builder.add_processor(
+        "count",
+        windowed_aggregate(
+            LATELY, count(), store=window_store("bids", key=TEXT, value=INT64), path=path
+        ),
+        bids,
+    )
+    by_window: Any = builder.add_processor("of-window", map_(of_window), counts)
+    by_window = builder.repartition("by-window", by_window, key=INT64, value=PAIR)
+    hottest: Any = builder.add_processor(
+        "hottest", reduce(max, store=timestamped_store("hot", key=INT64, value=PAIR)), by_window
+    )
+    builder.add_sink("hot-out", Topic(sink, INT64, PAIR), hottest)
+    return builder.build()
+
+
+def spark(rows: DataFrame) -> tuple[DataFrame, str]:
+    from pyspark.sql import functions as f  # noqa: PLC0415
+
+    counts = (
+        rows.withWatermark("timestamp", "1 second")
+        .groupBy("key", f.window("timestamp", "10 seconds", "2 seconds"))
+        .agg(f.count("*").alias("bids"))
+    )
+    best = f.max(f.struct("bids", f.col("key").cast("bigint").alias("auction")))
+    hot = counts.groupBy("window").agg(best.alias("hot"))
+    value = f.array("hot.bids", "hot.auction").alias("value")
+    return hot.select(
+        f.lit("").alias("key"), f.unix_millis("window.start").alias("start"), value
+    ), "append"
+
+
+def expected(table: pa.Table) -> Expected:
+    best: dict[int, tuple[int, int]] = {}
+    for (key, start, _), (bids, _) in windows(table, 10_000, 2_000).items():
+        best[start] = max(best.get(start, (0, 0)), (bids, int(key)))
+    return {(b"", start, 0): (found, None) for start, found in best.items()}
+
+
+def settle(results: Any) -> Any:
+    """Leave out the windows of the records that only move time."""
+    return {key: found for key, found in results.items() if found[0][1] > 0}
+
+
+WORKLOAD = Workload(
+    name="Q5",
+    title="NEXMark Q5, hot items: hopping 10/2 s count, then the most of each window",
+    dataset=BIDS,
+    shape="window",
+    expected=expected,
+    topology=topology,
+    spark=spark,
+    values="json",
+    records=500_000,
+    settle=settle,
+)

@@ -1,0 +1,104 @@
+"""Q7: highest bid. Which bid of each 10 s is the highest?
+
+Of several with the same price the one with the greatest auction, then bidder.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from benchmarks.suite.bids import BID, BIDS, Bid
+from benchmarks.suite.workload import Expected, Path, Workload
+from kstreams import (
+    INT64,
+    TEXT,
+    Topic,
+    Topology,
+    TopologyBuilder,
+    map_,
+    reduce,
+    timestamped_store,
+    window_store,
+)
+from kstreams.aggregators import over, reducing
+from kstreams.windows import TumblingWindows, Windowed, seconds, windowed_aggregate
+from kstreams_json import json_serde
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+SIZE = TumblingWindows(seconds(10))
+Offer = tuple[int, int, int]
+OFFER = json_serde(tuple[int, int, int])
+
+
+def offer(bid: Bid) -> Offer:
+    return int(bid.price), bid.auction, bid.bidder
+
+
+def of_window(key: Windowed[str], highest: Offer) -> tuple[int, Offer]:
+    return key.start_ms, highest
+
+
+def topology(source: str, sink: str, path: Path) -> Topology:
+    builder = TopologyBuilder("q7")
+    bids = builder.add_source("bids", Topic(source, TEXT, BID))
+    store: Any = window_store("of-auctions", key=TEXT, value=OFFER)
+    highest: Any = over(offer, reducing(max, OFFER))
+    of_auctions: Any = builder.add_processor(
+        "of-auctions", windowed_aggregate(SIZE, highest, store=store, path=path), bids
+    )
+    by_window: Any = builder.add_processor("of-window", map_(of_window), of_auctions)
+    by_window = builder.repartition("by-window", by_window, key=INT64, value=OFFER)
+    best: Any = builder.add_processor(
+        "highest", reduce(max, store=timestamped_store("best", key=INT64, value=OFFER)), by_window
+    )
+    builder.add_sink("highest-out", Topic(sink, INT64, OFFER), best)
+    return builder.build()
+
+
+def spark(rows: DataFrame) -> tuple[DataFrame, str]:
+    from pyspark.sql import functions as f  # noqa: PLC0415
+
+    fields = "auction BIGINT, bidder BIGINT, price BIGINT"
+    bids = rows.select("timestamp", f.from_json("value", fields).alias("bid"))
+    highest = (
+        bids.withWatermark("timestamp", "1 second")
+        .groupBy(f.window("timestamp", "10 seconds"))
+        .agg(f.max(f.struct("bid.price", "bid.auction", "bid.bidder")).alias("best"))
+    )
+    value = f.array("best.price", "best.auction", "best.bidder").alias("value")
+    start = f.unix_millis("window.start").alias("start")
+    return highest.select(f.lit("").alias("key"), start, value), "update"
+
+
+def expected(table: pa.Table) -> Expected:
+    names = ("timestamp", "price", "auction", "bidder")
+    columns = (table.column(name).to_pylist() for name in names)
+    best: dict[int, Offer] = {}
+    for time, *bid in zip(*columns, strict=True):
+        start = time // 10_000 * 10_000
+        best[start] = max(best.get(start, (0, 0, 0)), (bid[0], bid[1], bid[2]))
+    return {(b"", start, 0): (found, None) for start, found in best.items()}
+
+
+def settle(results: Any) -> Any:
+    """Leave out the window of the records that only move time."""
+    return {key: found for key, found in results.items() if found[0][0] > 0}
+
+
+WORKLOAD = Workload(
+    name="Q7",
+    title="NEXMark Q7, highest bid of each 10 s",
+    dataset=BIDS,
+    shape="window",
+    expected=expected,
+    topology=topology,
+    spark=spark,
+    values="json",
+    by_record=False,
+    records=300_000,
+    settle=settle,
+)
