@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.suite.peer import Unavailable
 
-__all__ = ("installed", "python_of", "step")
+__all__ = ("installed", "packages_of", "python_of", "step")
 
 _TIMEOUT_S = 900
 _SHOWN = 400
@@ -20,6 +20,12 @@ _SHOWN = 400
 def python_of(cache: Path, name: str) -> Path:
     """Return the Python of a peer's environment."""
     return cache / "peers" / name / "bin" / "python"
+
+
+def packages_of(cache: Path, name: str) -> Path:
+    """Return where the packages of a peer's environment lie."""
+    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    return cache / "peers" / name / "lib" / version / "site-packages"
 
 
 def installed(cache: Path, name: str, packages: Sequence[str]) -> None:

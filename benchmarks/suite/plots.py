@@ -17,7 +17,7 @@ def plot(outcome: Outcome, folder: Path) -> list[Path]:
     Raises:
         ImportError: matplotlib is not installed; `make setup` brings it.
     """
-    import matplotlib  # noqa: PLC0415  # half a second, and nothing else needs it
+    import matplotlib
 
     matplotlib.use("Agg")
     folder.mkdir(parents=True, exist_ok=True)
@@ -32,7 +32,7 @@ def plot(outcome: Outcome, folder: Path) -> list[Path]:
 
 
 def _bars(cells: list[Cell], title: str, outcome: Outcome, path: Path) -> None:
-    from matplotlib.figure import Figure  # noqa: PLC0415
+    from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 1.2 + 0.42 * len(cells)), layout="constrained")
     axes = figure.subplots()

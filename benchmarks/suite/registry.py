@@ -63,7 +63,16 @@ def peer_by(name: str) -> Peer:
     return known[name]
 
 
-_ORDER = ("kstreams", "spark", "kafka_streams", "quix")
+_ORDER = (
+    "kstreams",
+    "spark",
+    "kafka_streams",
+    "quix",
+    "goka",
+    "bytewax",
+    "faust",
+    "flink",
+)
 """Folders of peers, as they stand in tables."""
 
 

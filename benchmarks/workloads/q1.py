@@ -30,7 +30,7 @@ def topology(source: str, sink: str, path: Path) -> Topology:
 
 
 def spark(rows: DataFrame) -> tuple[DataFrame, str]:
-    from pyspark.sql.functions import from_json  # noqa: PLC0415
+    from pyspark.sql.functions import from_json
 
     fields = "auction BIGINT, bidder BIGINT, price DOUBLE, dateTime BIGINT"
     bids = rows.select("key", from_json("value", fields).alias("bid")).select("key", "bid.*")

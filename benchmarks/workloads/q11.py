@@ -33,7 +33,7 @@ def topology(source: str, sink: str, path: Path) -> Topology:
 
 
 def spark(rows: DataFrame) -> tuple[DataFrame, str]:
-    from pyspark.sql import functions as f  # noqa: PLC0415
+    from pyspark.sql import functions as f
 
     gap_ms = 10_001  # a record right at the gap's end is not in Spark's session
     bidder = f.get_json_object("value", "$.bidder").alias("key")

@@ -59,7 +59,7 @@ def topology(source: str, sink: str, path: Path) -> Topology:
 
 
 def spark(rows: DataFrame) -> tuple[DataFrame, str]:
-    from pyspark.sql import functions as f  # noqa: PLC0415
+    from pyspark.sql import functions as f
 
     counts = (
         rows.withWatermark("timestamp", "1 second")

@@ -60,7 +60,7 @@ def topology(source: str, sink: str, path: Path) -> Topology:
 
 
 def spark(rows: DataFrame) -> tuple[DataFrame, str]:
-    from pyspark.sql import functions as f  # noqa: PLC0415
+    from pyspark.sql import functions as f
 
     fields = "auction BIGINT, bidder BIGINT, price BIGINT"
     bids = rows.select("timestamp", f.from_json("value", fields).alias("bid"))

@@ -29,7 +29,7 @@ def topology(source: str, sink: str, path: Path) -> Topology:
 
 
 def spark(rows: DataFrame) -> tuple[DataFrame, str]:
-    from pyspark.sql.functions import count, unix_millis, window  # noqa: PLC0415
+    from pyspark.sql.functions import count, unix_millis, window
 
     counts = (
         rows.withWatermark("timestamp", "10 seconds")

@@ -55,7 +55,7 @@ def topology(source: str, sink: str, path: Path) -> Topology:
 
 
 def spark(rows: DataFrame) -> tuple[DataFrame, str]:
-    from pyspark.sql.functions import count  # noqa: PLC0415
+    from pyspark.sql.functions import count
 
     return rows.groupBy("key").agg(count("*").alias("value")), "update"
 

@@ -39,7 +39,7 @@ def topology(source: str, sink: str, path: Path) -> Topology:
 
 
 def spark(rows: DataFrame) -> tuple[DataFrame, str]:
-    from pyspark.sql.functions import col, from_json, sum, unix_millis, window  # noqa: A004, PLC0415
+    from pyspark.sql.functions import col, from_json, sum, unix_millis, window  # noqa: A004
 
     parsed = rows.select("key", "timestamp", from_json("value", "amount BIGINT").alias("click"))
     sums = (

@@ -30,7 +30,7 @@ def topology(source: str, sink: str, path: Path) -> Topology:
 
 
 def spark(rows: DataFrame) -> tuple[DataFrame, str]:
-    from pyspark.sql.functions import col, count, session_window, unix_millis  # noqa: PLC0415
+    from pyspark.sql.functions import col, count, session_window, unix_millis
 
     # Spark's session ends where its gap does, and a record right there is not in it.
     gap_ms = 30_001

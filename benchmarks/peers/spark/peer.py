@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Literal
 
+from benchmarks.suite.environment import installed, packages_of
 from benchmarks.suite.peer import Command, Format, Job, Timestamps
 from benchmarks.suite.repository import ON_PATH
 from benchmarks.suite.workload import Workload
 
 __all__ = ("PEERS",)
 
+_PROTOBUF = "spark-protobuf"  # what PySpark's client of the state needs, and nothing else here
+
 
 @dataclass(frozen=True)
 class Spark:
-    """Spark's built-in operators, with its default state store."""
+    """One form of query."""
 
-    name: str = "spark"
+    name: str
+    form: Literal["operators", "apply", "processor"]
+    what: str
     format: Format = "json"
     timestamps: Timestamps = "none"
     reports_progress: bool = True
@@ -27,17 +34,29 @@ class Spark:
 
     @property
     def title(self) -> str:
-        return f"PySpark {version('pyspark')}, groupBy, default state store, 4 shuffle partitions"
+        return f"PySpark {version('pyspark')}, {self.what}, 4 shuffle partitions"
 
     def refusal(self, workload: Workload) -> str | None:
-        return "Spark's operators cannot say it" if workload.spark is None else None
+        if self.form == "operators":
+            return "Spark's operators cannot say it" if workload.spark is None else None
+        return None if workload.name in ("W1", "W2") else f"not written for {self.name}"
 
     def install(self, cache: Path) -> None:
-        """Do nothing: the library runs on it."""
+        if self.form == "processor":
+            installed(cache, _PROTOBUF, ["protobuf>=6.33"])
 
     def command(self, job: Job, cache: Path) -> Command:
+        path = ON_PATH
+        if self.form == "processor":
+            path = os.pathsep.join([path, str(packages_of(cache, _PROTOBUF))])
         arguments = (sys.executable, "-m", "benchmarks.peers.spark.main")
-        return Command(arguments, {"PYTHONPATH": ON_PATH})
+        return Command(arguments, {"PYTHONPATH": path, "BENCH_FORM": self.form})
 
 
-PEERS = (Spark(),)
+PEERS = (
+    Spark("spark", "operators", "its own operators, default state store"),
+    Spark("spark-apply", "apply", "applyInPandasWithState by key", most_records=100_000),
+    Spark(
+        "spark-processor", "processor", "transformWithStateInPandas by key", most_records=100_000
+    ),
+)

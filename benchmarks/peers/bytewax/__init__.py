@@ -1,0 +1,3 @@
+"""Bytewax."""
+
+from __future__ import annotations

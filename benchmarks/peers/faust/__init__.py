@@ -1,0 +1,3 @@
+"""Faust, in its maintained form."""
+
+from __future__ import annotations

@@ -1,0 +1,46 @@
+"""Faust (faust-streaming), with its RocksDB tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.suite.environment import installed, python_of
+from benchmarks.suite.peer import Command, Format, Job, Timestamps
+from benchmarks.suite.workload import Workload
+
+__all__ = ("PEERS",)
+
+VERSION = "0.15.3"
+_MAIN = Path(__file__).with_name("main.py")
+
+
+@dataclass(frozen=True)
+class Faust:
+    """The one configuration."""
+
+    name: str = "faust"
+    format: Format = "json"
+    timestamps: Timestamps = "none"
+    reports_progress: bool = False
+    emits_updates: bool = True
+    most_records: int | None = 100_000
+
+    @property
+    def title(self) -> str:
+        return f"faust-streaming {VERSION}, 1 worker, RocksDB tables, every update goes out"
+
+    def refusal(self, workload: Workload) -> str | None:
+        if workload.name == "W4":
+            return "Faust has no session windows"
+        return None if workload.name in ("W1", "W2", "W3") else "not written for Faust"
+
+    def install(self, cache: Path) -> None:
+        installed(cache, "faust", [f"faust-streaming[rocksdb]=={VERSION}"])
+
+    def command(self, job: Job, cache: Path) -> Command:
+        arguments = ("worker", "--loglevel", "warn", "--without-web")
+        return Command((str(python_of(cache, "faust")), str(_MAIN), *arguments))
+
+
+PEERS = (Faust(),)

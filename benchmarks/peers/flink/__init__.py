@@ -1,0 +1,3 @@
+"""Flink SQL, through PyFlink."""
+
+from __future__ import annotations

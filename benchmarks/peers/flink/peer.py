@@ -1,0 +1,63 @@
+"""Flink SQL on a cluster of one process, as PyFlink starts it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.suite.environment import installed, python_of
+from benchmarks.suite.peer import Command, Format, Job, Timestamps, Unavailable
+from benchmarks.suite.workload import Workload
+from kstreams.errors import KStreamsError
+from kstreams.spark.ivy import Artifact, resolve
+from kstreams.spark.java import java_home
+
+__all__ = ("PEERS",)
+
+VERSION = "2.0.1"
+CONNECTOR = "4.0.1-2.0"
+_MAIN = Path(__file__).with_name("main.py")
+
+
+@dataclass(frozen=True)
+class Flink:
+    """The one configuration."""
+
+    name: str = "flink-sql"
+    format: Format = "json"
+    timestamps: Timestamps = "none"
+    reports_progress: bool = False
+    emits_updates: bool = False
+    most_records: int | None = None
+
+    @property
+    def title(self) -> str:
+        return (
+            f"Flink SQL {VERSION}, parallelism 2, default state backend, a checkpoint every "
+            "second, results when windows close"
+        )
+
+    def refusal(self, workload: Workload) -> str | None:
+        known = (_MAIN.parent / f"{workload.name.lower()}.sql").exists()
+        return None if known else "not written for Flink SQL"
+
+    def install(self, cache: Path) -> None:
+        # The newest setuptools have no pkg_resources, which Flink's Beam needs.
+        installed(cache, "flink", [f"apache-flink=={VERSION}", "setuptools<81"])
+        try:
+            _connector(cache)
+        except KStreamsError as exc:
+            raise Unavailable(str(exc)) from exc
+
+    def command(self, job: Job, cache: Path) -> Command:
+        jar = _connector(cache)[0].as_uri()
+        variables = {"JAVA_HOME": str(java_home()), "BENCH_JAR": jar}
+        return Command((str(python_of(cache, "flink")), str(_MAIN)), variables)
+
+
+def _connector(cache: Path) -> tuple[Path, ...]:
+    artifact = Artifact("org.apache.flink", "flink-sql-connector-kafka", CONNECTOR)
+    return resolve((artifact,), cache / "jars" / f"flink-kafka-{CONNECTOR}", transitive=False)
+
+
+PEERS = (Flink(),)

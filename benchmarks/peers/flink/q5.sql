@@ -1,0 +1,10 @@
+`start` BIGINT, `value` ARRAY<BIGINT>;
+SELECT '', UNIX_TIMESTAMP(CAST(window_start AS STRING)) * 1000, ARRAY[bids, auction] FROM (
+    SELECT *, ROW_NUMBER() OVER (
+        PARTITION BY window_start, window_end ORDER BY bids DESC, auction DESC) AS place
+    FROM (
+        SELECT TRY_CAST(`key` AS BIGINT) AS auction, window_start, window_end, COUNT(*) AS bids
+        FROM HOP(TABLE input, DESCRIPTOR(`time`), INTERVAL '2' SECOND, INTERVAL '10' SECOND)
+        GROUP BY `key`, window_start, window_end
+    )
+) WHERE place = 1 AND auction IS NOT NULL

@@ -1,0 +1,3 @@
+-- upsert
+`value` BIGINT;
+SELECT `key`, COUNT(*) FROM input GROUP BY `key`

@@ -1,0 +1,3 @@
+"""goka, in Go: the running count."""
+
+from __future__ import annotations

@@ -1,0 +1,65 @@
+"""goka, with its default storage and changelog."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.suite.environment import step
+from benchmarks.suite.peer import Command, Format, Job, Timestamps, Unavailable
+from benchmarks.suite.workload import Workload
+
+__all__ = ("PEERS",)
+
+VERSION = "v1.1.14"
+_MODULE = "github.com/lovoo/goka"
+_SOURCE = Path(__file__).with_name("main.go")
+
+
+@dataclass(frozen=True)
+class Goka:
+    """The one configuration."""
+
+    name: str = "goka"
+    format: Format = "decimal"
+    timestamps: Timestamps = "none"
+    reports_progress: bool = False
+    emits_updates: bool = True
+    most_records: int | None = None
+
+    @property
+    def title(self) -> str:
+        return f"goka {VERSION} (Go), LevelDB, every update goes out"
+
+    def refusal(self, workload: Workload) -> str | None:
+        if workload.name == "W2":
+            return None
+        return "goka has no windows" if workload.name[0] == "W" else "not written for goka"
+
+    def install(self, cache: Path) -> None:
+        if shutil.which("go") is None:
+            raise Unavailable("there is no go")
+        folder = _folder(cache)
+        source = folder / "main.go"
+        built = folder / "bench"
+        if built.exists() and source.read_bytes() == _SOURCE.read_bytes():
+            return
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        shutil.copy(_SOURCE, source)
+        variables = {**os.environ, "GOFLAGS": "-mod=mod"}
+        step(["go", "mod", "init", "bench"], folder, variables)
+        step(["go", "get", f"{_MODULE}@{VERSION}"], folder, variables)
+        step(["go", "build", "-o", "bench", "."], folder, variables)
+
+    def command(self, job: Job, cache: Path) -> Command:
+        return Command((str(_folder(cache) / "bench"),))
+
+
+def _folder(cache: Path) -> Path:
+    return cache / "peers" / f"goka-{VERSION}"
+
+
+PEERS = (Goka(),)

@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.suite.figures import span_of
+from benchmarks.suite.processes import Sample, cpu_between
+
+
+def test_clock_starts_behind_the_warm_up_and_ends_with_the_last_result() -> None:
+    span = span_of([(1.0, 50), (2.0, 120), (4.0, 700), (6.0, 1000)], 1000, 7.0)
+    assert (span.start, span.end, span.records) == (2.0, 7.0, 880)
+    assert span.rate == 176
+
+
+def test_everything_at_once_is_not_timed() -> None:
+    with pytest.raises(ValueError, match="all results came at once"):
+        span_of([(1.0, 1000)], 1000, 1.0)
+
+
+def test_processor_time_lies_on_straight_lines_between_samples() -> None:
+    samples = [Sample(0.0, 0.0, 0), Sample(10.0, 5.0, 0), Sample(20.0, 25.0, 0)]
+    assert cpu_between(samples, 5.0, 15.0) == pytest.approx(12.5)
+    assert cpu_between(samples, 15.0, 99.0) == pytest.approx(10.0)
+    assert cpu_between([], 0.0, 1.0) == 0

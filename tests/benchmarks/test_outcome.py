@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.__main__ import main
+from benchmarks.suite.compare import compared
+from benchmarks.suite.outcome import Outcome
+from benchmarks.suite.plots import plot
+from benchmarks.suite.report import markdown
+from tests.benchmarks.samples import outcome
+
+
+def test_outcome_comes_back_from_its_file(tmp_path: Path) -> None:
+    whole = outcome(100.0, 300.0)
+    whole.save(tmp_path / "new" / "figures.json")
+    assert Outcome.load(tmp_path / "new" / "figures.json") == whole
+
+
+def test_other_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "other.json").write_text("{}")
+    with pytest.raises(ValueError, match="no figures of this suite"):
+        Outcome.load(tmp_path / "other.json")
+
+
+def test_report_has_median_span_dash_and_reason() -> None:
+    text = markdown(outcome(100.0, 300.0, 250.0))
+    assert "a cpu, 2 cores" in text
+    assert "| kstreams | 250 | 100 to 300 | 1.00 | 1,000 | 2.0 | 500 |" in text
+    assert "100 / 250 |" in text
+    assert "| other | - | - |" in text
+    assert "- `other`: it has no windows" in text
+    assert "- 2 of 3 rounds were run" in text
+
+
+def test_comparison_tells_ratio_and_what_is_no_difference() -> None:
+    lines = compared(outcome(100.0, 110.0), outcome(200.0, 220.0)).splitlines()
+    assert lines[1].split() == ["W1", "kstreams", "105", "210", "2.00"]
+    assert compared(outcome(100.0, 130.0), outcome(110.0)).splitlines()[1].endswith("within")
+
+
+def test_commands_list_and_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outcome(100.0).save(tmp_path / "a.json")
+    outcome(200.0).save(tmp_path / "b.json")
+    assert main(["compare", str(tmp_path / "a.json"), str(tmp_path / "b.json")]) == 0
+    assert "2.00" in capsys.readouterr().out
+    assert main(["list"]) == 0
+    assert "NEXMark Q12" in capsys.readouterr().out
+    assert main(["compare", str(tmp_path / "a.json"), str(tmp_path / "c.json")]) == 2
+    assert main(["run", "--workload", "nothing"]) == 2
+    assert "no workload 'nothing'" in capsys.readouterr().err
+
+
+def test_plot_is_a_picture_of_each_workload_with_figures(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    (path,) = plot(outcome(100.0, 300.0), tmp_path)
+    assert path.name == "w1.png"
+    assert path.read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.suite.plan import Plan
+from benchmarks.suite.registry import (
+    UnknownName,
+    all_peers,
+    all_workloads,
+    peer_by,
+    workload_by,
+)
+from benchmarks.suite.workload import Workload
+
+OWN = Path("examples/own_benchmark.py")
+
+
+def test_workloads_come_in_order() -> None:
+    names = [workload.name for workload in all_workloads()]
+    assert names == ["W1", "W2", "W3", "W4", "Q1", "Q2", "Q5", "Q7", "Q11", "Q12"]
+
+
+def test_library_comes_first_and_no_two_peers_share_a_name() -> None:
+    names = [peer.name for peer in all_peers()]
+    assert names[0] == "kstreams"
+    assert len(set(names)) == len(names)
+
+
+def test_peer_says_of_every_workload_that_it_can_or_why_not() -> None:
+    for peer in all_peers():
+        refusals = [peer.refusal(workload) for workload in all_workloads()]
+        assert None in refusals
+        assert "" not in refusals
+
+
+@pytest.mark.parametrize("workload", all_workloads(), ids=lambda w: w.name)
+def test_library_has_every_workload(workload: Workload) -> None:
+    assert workload.topology is not None
+    assert workload.topology("in", "out", "auto").groups
+    assert len(workload.expected(workload.dataset.records(3_000))) > 0
+    assert peer_by("kstreams").refusal(workload) is None
+
+
+@pytest.mark.parametrize("find", [workload_by, peer_by])
+def test_unknown_name_lists_the_known_ones(find: object) -> None:
+    with pytest.raises(UnknownName, match=r"there are: (W1|kstreams) "):
+        find("nothing")  # type: ignore[operator]
+
+
+def test_workload_of_ones_own_is_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text("from benchmarks.workloads.w1 import WORKLOAD\n")
+    assert workload_by(str(file)) == workload_by("W1")
+    file.write_text("")
+    with pytest.raises(UnknownName, match="has no WORKLOAD"):
+        workload_by(str(file))
+    with pytest.raises(UnknownName, match="there is no file"):
+        workload_by(str(tmp_path / "none.py"))
+    assert Plan([workload_by("w1")], []).workloads
