@@ -93,7 +93,11 @@ demo: setup ## count words on embedded topics
 	@$(RUN_PYTHON) examples/word_count.py
 
 .PHONY: bench
-bench: setup ## run the benchmarks
+bench: setup ## run the benchmarks against other systems (ARGS=--quick: in 15 minutes)
+	@$(RUN_PYTHON) -m benchmarks run $(ARGS)
+
+.PHONY: bench-parts
+bench-parts: setup ## run the benchmarks of the library's parts, without a broker
 	@$(RUN_PYTHON) -m benchmarks.engine
 	@$(RUN_PYTHON) -m benchmarks.windows
 	@$(RUN_PYTHON) -m benchmarks.state

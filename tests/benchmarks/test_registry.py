@@ -14,8 +14,6 @@ from benchmarks.suite.registry import (
 )
 from benchmarks.suite.workload import Workload
 
-OWN = Path("examples/own_benchmark.py")
-
 
 def test_workloads_come_in_order() -> None:
     names = [workload.name for workload in all_workloads()]

@@ -7,14 +7,15 @@ import pytest
 from benchmarks.suite.check import check
 from benchmarks.suite.dataset import DAY_MS, PARTITIONS, START_MS
 from benchmarks.suite.formats import decoder
-from benchmarks.suite.registry import all_workloads
+from benchmarks.suite.registry import all_workloads, workload_by
+from benchmarks.suite.repository import ROOT
 from benchmarks.suite.workload import Path, Results, Workload
 from kstreams.graph.topology import Topology
 from kstreams.testing import TopologyTestDriver
 
 CASES = [
     pytest.param(workload, path, id=f"{workload.name}-{path}")
-    for workload in all_workloads()
+    for workload in (*all_workloads(), workload_by(str(ROOT / "examples" / "own_benchmark.py")))
     for path in (("auto", "record") if workload.by_record else ("auto",))
 ]
 

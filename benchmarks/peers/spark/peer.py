@@ -43,7 +43,7 @@ class Spark:
 
     def install(self, cache: Path) -> None:
         if self.form == "processor":
-            installed(cache, _PROTOBUF, ["protobuf>=6.33"])
+            installed(cache, _PROTOBUF, ["protobuf>=6.33,<7"])
 
     def command(self, job: Job, cache: Path) -> Command:
         path = ON_PATH

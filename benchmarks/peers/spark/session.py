@@ -76,13 +76,13 @@ class _Progress(StreamingQueryListener):
     def __init__(self) -> None:
         self._done = 0
 
-    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:
         pass
 
-    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:
         if event.progress.numInputRows:
             self._done += event.progress.numInputRows
             print(f"progress {self._done}", flush=True)
 
-    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
         pass

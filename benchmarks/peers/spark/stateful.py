@@ -76,11 +76,11 @@ class Count(StatefulProcessor):
         self._handle = handle
         self._count = handle.getValueState("count", "value BIGINT")
 
-    def handleInputRows(  # noqa: N802
+    def handleInputRows(
         self,
         key: Any,
         rows: Iterator[pd.DataFrame],
-        timerValues: TimerValues,  # noqa: N803
+        timerValues: TimerValues,
     ) -> Iterator[pd.DataFrame]:
         before = self._count.get()
         total = (before[0] if before else 0) + sum(len(part) for part in rows)
@@ -94,20 +94,20 @@ class Count(StatefulProcessor):
 class CountUntilClose(Count):
     """The same of a window; a timer at its end clears the state."""
 
-    def handleInputRows(  # noqa: N802
+    def handleInputRows(
         self,
         key: Any,
         rows: Iterator[pd.DataFrame],
-        timerValues: TimerValues,  # noqa: N803
+        timerValues: TimerValues,
     ) -> Iterator[pd.DataFrame]:
         yield from super().handleInputRows(key, rows, timerValues)
         self._handle.registerTimer(int(key[1]) + SIZE_MS)
 
-    def handleExpiredTimer(  # noqa: N802
+    def handleExpiredTimer(
         self,
         key: Any,
         timerValues: TimerValues,
-        expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803
+        expiredTimerInfo: ExpiredTimerInfo,
     ) -> Iterator[pd.DataFrame]:
         self._count.clear()
         yield from ()
