@@ -10,6 +10,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from benchmarks.machine import machine
+from benchmarks.suite.cluster import CacheInUse
 from benchmarks.suite.compare import compared
 from benchmarks.suite.console import Console
 from benchmarks.suite.outcome import Outcome
@@ -26,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         status: int = options.call(options)
-    except (UnknownName, ValueError) as exc:
+    except (CacheInUse, UnknownName, ValueError) as exc:
         print(f"benchmarks: {exc}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -42,6 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--workload", action="append", metavar="W", help="a name, or a .py file")
     run.add_argument("--peer", action="append", metavar="P", help="a name; may be repeated")
     run.add_argument("--records", type=_count, metavar="N", help="records of every workload")
+    run.add_argument("--keys", type=_count, action="append", help="of clicks; may be repeated")
     run.add_argument("--rounds", type=_count, help="3; --quick: 1")
     run.add_argument("--minutes", type=float, help="begin no round after these; 80, --quick: 12")
     run.add_argument("--quick", action="store_true", help="one round of fewer records")
@@ -63,7 +65,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> int:
     names: list[str] = options.workload or [each.name for each in all_workloads()]
-    workloads = [workload_by(name) for name in names]
+    found = [workload_by(name) for name in names]
+    workloads = [each.of_keys(keys) for each in found for keys in options.keys or ()] or found
     peers = [peer_by(name) for name in options.peer] if options.peer else all_peers()
     quick: bool = options.quick
     plan = Plan(
@@ -75,7 +78,7 @@ def _run(options: argparse.Namespace) -> int:
         lag=not options.no_lag,
         files={
             workload.name: str(Path(name).absolute())
-            for workload, name in zip(workloads, names, strict=True)
+            for workload, name in zip(found, names, strict=True)
             if name.endswith(".py")
         },
     )
@@ -88,7 +91,7 @@ def _run(options: argparse.Namespace) -> int:
             "rounds": plan.rounds,
             "records": plan.records,
         },
-        workloads={workload.name: workload.title for workload in workloads},
+        workloads={workload.label: workload.title for workload in workloads},
         peers={peer.name: peer.title for peer in peers},
     )
     with Console() as console:

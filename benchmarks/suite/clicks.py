@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchmarks.suite.dataset import START_MS, Dataset
 
-__all__ = ("CLICKS", "GAP_MS", "clicks", "zipf")
+__all__ = ("CLICKS", "GAP_MS", "clicks", "clicks_of", "zipf")
 
 KEYS = 100_000
 EXPONENT = 1.3
@@ -26,19 +29,24 @@ def zipf(
     return drawn
 
 
-def clicks(count: int, random: np.random.Generator) -> pa.Table:
+def clicks(count: int, random: np.random.Generator, *, keys: int = KEYS) -> pa.Table:
     """Draw clicks: key, value, timestamp, and `amount` as it stands in the value."""
-    users = pa.array(zipf(random, count, KEYS)).cast(pa.string())
+    users = pa.array(zipf(random, count, keys)).cast(pa.string())
     amounts = pa.array(random.integers(1, 1000, count))
     pages = pa.array(random.integers(1, 100, count)).cast(pa.string())
     times = pa.array(START_MS + np.arange(count, dtype=np.int64) * GAP_MS)
-    keys = pc.binary_join_element_wise("user", users, "-")
+    names = pc.binary_join_element_wise("user", users, "-")
     values = pc.binary_join_element_wise(
         '{"user":"user-', users, '","amount":', amounts.cast(pa.string()),
         ',"page":"/page/', pages, '","agent":"web","at":', times.cast(pa.string()), "}", "",
     )  # fmt: skip
-    columns = {"key": keys.cast(pa.binary()), "value": values.cast(pa.binary())}
+    columns = {"key": names.cast(pa.binary()), "value": values.cast(pa.binary())}
     return pa.table({**columns, "timestamp": times, "amount": amounts})
+
+
+def clicks_of(keys: int) -> Dataset:
+    """Return clicks of another number of users."""
+    return replace(CLICKS, name=f"clicks-of-{keys}", make=partial(clicks, keys=keys))
 
 
 CLICKS = Dataset("clicks", clicks, filler=b'{"user":"","amount":0,"page":"","agent":"","at":0}')

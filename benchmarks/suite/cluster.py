@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -18,19 +19,36 @@ from kstreams.kafka.options import Kafka
 from tests.servers.kafka import KafkaBroker, create_topic
 from tests.servers.silent import SILENT
 
-__all__ = ("Cluster", "Output")
+__all__ = ("CacheInUse", "Cluster", "Output")
 
 _CHUNK = 10_000
 
 
+class CacheInUse(Exception):
+    """Another run of the suite uses the cache."""
+
+
 class Cluster:
-    """One broker process, its data in the cache; enter it as a context."""
+    """One broker process, its data in the cache; enter it as a context.
+
+    Raises:
+        CacheInUse: On entering, when another run has entered.
+    """
 
     def __init__(self, cache: Path) -> None:
         self._folder = cache / "broker"
         self._broker = KafkaBroker(self._folder, heap_mb=1024)
 
     def __enter__(self) -> Cluster:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._lock = (self._folder / "in-use").open("w")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._lock.close()
+            raise CacheInUse(
+                f"another run uses {self._folder.parent}: wait for it, or give another --cache"
+            ) from None
         self._broker.start()
         self._admin = Kafka(self.bootstrap).admin()
         return self
@@ -43,6 +61,7 @@ class Cluster:
     ) -> None:
         self._admin.close()
         self._broker.stop()
+        self._lock.close()
 
     @property
     def bootstrap(self) -> str:

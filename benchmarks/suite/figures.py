@@ -55,7 +55,8 @@ class Figures:
         peak_bytes: The most memory of all its processes at one moment (PSS).
         state_bytes: The most of its state on disk, in files and, at the end, topics of its own.
         results: How many results it wrote, updates included.
-        commits: How many times it reported progress; 0 where it does not.
+        progress: Seconds since its start, and how many records were done by then; for
+            systems that work in micro-batches the commits.
     """
 
     records: int
@@ -66,4 +67,4 @@ class Figures:
     peak_bytes: int
     state_bytes: int
     results: int
-    commits: int
+    progress: list[tuple[float, int]]

@@ -23,6 +23,7 @@ __all__ = ("RunFailed", "measure")
 _EVERY_S = 0.05
 _QUIET_S = 4.0
 _WEIGHED_EVERY_S = 2.0
+_SHOWN_POINTS = 200
 
 
 class RunFailed(Exception):
@@ -83,6 +84,7 @@ def _watched(
     try:
         while True:
             time.sleep(_EVERY_S)
+            ended = process.ended is not None  # asked first: what it wrote before is counted
             now, count = time.monotonic(), cluster.ends(job.output)
             if count > counts[-1][1]:
                 counts.append((now, count))
@@ -90,7 +92,6 @@ def _watched(
             if now - weighed > _WEIGHED_EVERY_S:
                 weighed, state = now, max(state, _bytes_in(job.home))
             quiet = now - counts[-1][0] > _QUIET_S
-            ended = process.ended is not None
             if (quiet or ended) and count and count != looked:
                 looked = count
                 output.read()
@@ -141,8 +142,13 @@ def _figures(
         peak_bytes=process.sampler.peak_pss,
         state_bytes=state + cluster.size_of(lambda topic: topic in own),
         results=results,
-        commits=len(process.progress),
+        progress=_thinned([(when - process.launched, number) for when, number in points]),
     )
+
+
+def _thinned(points: list[tuple[float, int]]) -> list[tuple[float, int]]:
+    """Return at most so many of the points as a plot can show."""
+    return points[:: len(points) // _SHOWN_POINTS + 1]
 
 
 def _per_million(sampler: Sampler, start: float, end: float, records: int) -> float:

@@ -110,5 +110,8 @@ class Outcome:
 
 def _cell(found: Mapping[str, Any]) -> Cell:
     lag = Lag(**found["lag"]) if found["lag"] else None
-    rounds = [Figures(**figures) for figures in found["rounds"]]
+    rounds = [
+        Figures(**{**figures, "progress": [tuple(point) for point in figures["progress"]]})
+        for figures in found["rounds"]
+    ]
     return Cell(found["workload"], found["peer"], rounds, found["reason"], lag)

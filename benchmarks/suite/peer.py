@@ -44,6 +44,11 @@ class Job:
     home: Path
     file: str = ""
 
+    @property
+    def log(self) -> Path:
+        """What the process says, beside its home."""
+        return self.home.parent / f"{self.home.name}.log"
+
     def environment(self) -> dict[str, str]:
         """Return the variables."""
         return {

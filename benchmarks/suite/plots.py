@@ -1,14 +1,19 @@
-"""The outcome as pictures: bars of each workload."""
+"""The outcome as pictures: bars a workload, the time of batches, throughput by keys."""
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from benchmarks.suite.outcome import Cell, Outcome
 
 __all__ = ("plot",)
 
 _OURS, _OTHERS = "#1f6fb4", "#9aa5b1"
+_BATCHED = ("kstreams", "spark")
+"""Peers that begin so work in micro-batches."""
 
 
 def plot(outcome: Outcome, folder: Path) -> list[Path]:
@@ -25,17 +30,19 @@ def plot(outcome: Outcome, folder: Path) -> list[Path]:
     for workload, title in outcome.workloads.items():
         cells = [cell for cell in outcome.cells if cell.workload == workload and cell.rounds]
         if cells:
-            path = folder / f"{workload.lower()}.png"
-            _bars(cells, f"{workload}: {title}", outcome, path)
-            made.append(path)
+            made.append(folder / f"{workload.lower()}.png")
+            _bars(cells, f"{workload}: {title}", outcome, made[-1])
+        if batched := [cell for cell in cells if cell.peer.startswith(_BATCHED)]:
+            made.append(folder / f"{workload.lower()}-batches.png")
+            _batches(batched, f"{workload}: {title}", made[-1])
+    for name, peers in _by_keys(outcome).items():
+        made.append(folder / f"{name.lower()}-keys.png")
+        _keys(peers, f"{name}: throughput against number of keys", made[-1])
     return made
 
 
 def _bars(cells: list[Cell], title: str, outcome: Outcome, path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 1.2 + 0.42 * len(cells)), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = _figure(title, 1.2 + 0.42 * len(cells))
     spreads = [found for cell in cells if (found := cell.of("rate"))]
     names = [cell.peer for cell in cells]
     middle = [found.median / 1000 for found in spreads]
@@ -46,10 +53,58 @@ def _bars(cells: list[Cell], title: str, outcome: Outcome, path: Path) -> None:
     for place, value in enumerate(middle):
         axes.text(0, place, f"  {value:,.1f}", va="center", color="white", fontweight="bold")
     axes.invert_yaxis()
-    axes.set_title(title, loc="left")
     about = outcome.machine
     axes.set_xlabel(
         f"thousand records/s, median with least and most; {about['cores']} cores, {about['cpu']}"
     )
-    axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=130)
+
+
+def _batches(cells: list[Cell], title: str, path: Path) -> None:
+    """Draw what a batch takes as windows pass: level lines say that past ones cost nothing."""
+    figure, axes = _figure(f"{title}: time from commit to commit", 4)
+    for cell in cells:
+        points = cell.rounds[-1].progress
+        done = [later[1] / 1000 for _, later in pairwise(points)]
+        seconds = [later[0] - earlier[0] for earlier, later in pairwise(points)]
+        axes.plot(done, seconds, marker="o", label=cell.peer)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("thousand records done, and so their windows passed")
+    axes.set_ylabel("seconds")
+    axes.legend(frameon=False)
+    figure.savefig(path, dpi=130)
+
+
+def _by_keys(outcome: Outcome) -> dict[str, dict[str, list[tuple[int, float]]]]:
+    """Return by workload and peer the throughput at each number of keys."""
+    found: dict[str, dict[str, list[tuple[int, float]]]] = {}
+    for cell in outcome.cells:
+        matched = re.fullmatch(r"(.*)-(\d+)-keys", cell.workload)
+        rate = cell.of("rate")
+        if matched and rate:
+            peers = found.setdefault(matched[1], {})
+            peers.setdefault(cell.peer, []).append((int(matched[2]), rate.median / 1000))
+    return found
+
+
+def _keys(peers: dict[str, list[tuple[int, float]]], title: str, path: Path) -> None:
+    figure, axes = _figure(title, 4)
+    for peer, points in peers.items():
+        keys, rates = zip(*sorted(points), strict=True)
+        axes.plot(keys, rates, marker="o", label=peer)
+    axes.set_xscale("log")
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("keys")
+    axes.set_ylabel("thousand records/s")
+    axes.legend(frameon=False)
+    figure.savefig(path, dpi=130)
+
+
+def _figure(title: str, height: float) -> tuple[Any, Any]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, height), layout="constrained")
+    axes = figure.subplots()
+    axes.set_title(title, loc="left")
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes

@@ -28,7 +28,7 @@ class PeerProcess:
 
     def __init__(self, command: Command, job: Job) -> None:
         job.home.mkdir(parents=True, exist_ok=True)
-        self.log = job.home.parent / f"{job.home.name}.log"
+        self.log = job.log
         self.progress: list[tuple[float, int]] = []
         environment = {**os.environ, **job.environment(), **command.environment}
         with self.log.open("wb") as log:

@@ -70,7 +70,7 @@ class Rounds:
         for workload in self._plan.workloads:
             for peer in able:
                 refusal = peer.refusal(workload)
-                self._outcome.cell(workload.name, peer.name).reason = refusal or ""
+                self._outcome.cell(workload.label, peer.name).reason = refusal or ""
                 if refusal is None:
                     pairs.append((workload, peer))
         self._save()
@@ -82,7 +82,7 @@ class Rounds:
             peer.install(self._cache)
         except Unavailable as exc:
             for workload in self._plan.workloads:
-                self._outcome.cell(workload.name, peer.name).reason = f"not installed: {exc}"
+                self._outcome.cell(workload.label, peer.name).reason = f"not installed: {exc}"
             self._watcher.say(f"{peer.name}: skipped, {exc}")
             return False
         return True
@@ -103,12 +103,12 @@ class Rounds:
 
     def _one(self, pair: Pair, number: int, cluster: Cluster) -> None:
         workload, peer = pair
-        cell = self._outcome.cell(workload.name, peer.name)
+        cell = self._outcome.cell(workload.label, peer.name)
         if cell.reason:
             return  # it has failed before
         records = self._plan.records_of(workload, peer)
         job = self._job(pair, cluster, workload.dataset.topic(records), records)
-        step = self._watcher.step(f"{workload.name} {peer.name}, round {number + 1}", records)
+        step = self._watcher.step(f"{workload.label} {peer.name}, round {number + 1}", records)
         try:
             figures = measure(
                 peer,
@@ -121,26 +121,27 @@ class Rounds:
             )
         except RunFailed as exc:
             cell.reason = f"round {number + 1} failed: {exc}"
-            self._watcher.say(f"{workload.name} {peer.name}: {cell.reason}")
+            self._watcher.say(f"{workload.label} {peer.name}: {cell.reason}")
             return
         finally:
             self._clean(job, cluster)
             self._watcher.done()
+        job.log.unlink(missing_ok=True)  # that of a failed run stays
         cell.rounds.append(figures)
         self._watcher.say(
-            f"{workload.name} {peer.name}: {figures.rate:,.0f} records/s, first result after "
+            f"{workload.label} {peer.name}: {figures.rate:,.0f} records/s, first result after "
             f"{figures.startup_s:.1f} s, {figures.peak_bytes / 1e6:,.0f} MB"
         )
 
     def _lags(self, pairs: list[Pair], cluster: Cluster) -> None:
         for pair in pairs:
             workload, peer = pair
-            cell = self._outcome.cell(workload.name, peer.name)
+            cell = self._outcome.cell(workload.label, peer.name)
             if workload is not self._plan.workloads[0] or cell.reason:
                 continue
             job = self._job(pair, cluster, f"bench-in-{uuid4().hex[:8]}", 0)
             cluster.create(job.input)
-            self._watcher.step(f"{workload.name} {peer.name}, lag", 0)
+            self._watcher.step(f"{workload.label} {peer.name}, lag", 0)
             try:
                 cell.lag = measure_lag(peer, job, cache=self._cache)
             except RunFailed as exc:
@@ -149,12 +150,12 @@ class Rounds:
                 self._clean(job, cluster)
                 self._watcher.done()
             told = cell.lag.reason or f"{cell.lag.p50_ms:,.0f} / {cell.lag.p99_ms:,.0f} ms"
-            self._watcher.say(f"{workload.name} {peer.name}: lag {told}")
+            self._watcher.say(f"{workload.label} {peer.name}: lag {told}")
             self._save()
 
     def _job(self, pair: Pair, cluster: Cluster, topic: str, records: int) -> Job:
         workload, peer = pair
-        name = f"{workload.name.lower()}-{peer.name}-{uuid4().hex[:8]}"
+        name = f"{workload.label.lower()}-{peer.name}-{uuid4().hex[:8]}"
         cluster.create(f"bench-out-{name}")
         return Job(
             workload=workload,
@@ -168,7 +169,7 @@ class Rounds:
         )
 
     def _results(self, workload: Workload, records: int) -> Expected:
-        topic = workload.name, workload.dataset.topic(records)
+        topic = workload.label, workload.dataset.topic(records)
         if topic not in self._expected:
             self._expected[topic] = workload.expected(workload.dataset.records(records))
         return self._expected[topic]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
+from benchmarks.suite.clicks import CLICKS, clicks_of
 from benchmarks.suite.dataset import Dataset
 from kstreams import Topology
 
@@ -53,6 +54,7 @@ class Workload:
         values: How the topology writes values.
         by_record: Whether one call a record is another way through the topology.
         records: How many records a full run has.
+        keys: Of how many keys its records are, where that is not as usual.
         settle: Makes what is compared of what was read back; None: nothing is to be done.
     """
 
@@ -66,4 +68,20 @@ class Workload:
     values: Literal["int64", "json"] = "int64"
     by_record: bool = True
     records: int = 1_000_000
+    keys: int | None = None
     settle: Callable[[Results], Results] | None = None
+
+    @property
+    def label(self) -> str:
+        """What reports call it: its name, and the number of keys where that is unusual."""
+        return self.name if self.keys is None else f"{self.name}-{self.keys}-keys"
+
+    def of_keys(self, keys: int) -> Workload:
+        """Return the same on clicks of another number of users.
+
+        Raises:
+            ValueError: Its records are not clicks.
+        """
+        if self.dataset != CLICKS:
+            raise ValueError(f"{self.name} is not about clicks: it has no number of keys to set")
+        return replace(self, dataset=clicks_of(keys), keys=keys)

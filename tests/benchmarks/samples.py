@@ -16,7 +16,7 @@ def figures(rate: float) -> Figures:
         peak_bytes=500_000_000,
         state_bytes=2_000_000,
         results=100,
-        commits=10,
+        progress=[(1.0, 500), (2.0, 1000)],
     )
 
 

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from benchmarks.suite.bids import BIDS
@@ -76,9 +77,9 @@ def test_bids_follow_the_description() -> None:
 
 
 def test_records_out_of_order_are_refused() -> None:
-    def backwards(count: int, random: np.random.Generator) -> object:
+    def backwards(count: int, random: np.random.Generator) -> pa.Table:
         table = CLICKS.make(count, random)
         return table.take(list(range(count))[::-1])
 
     with pytest.raises(ValueError, match="not in the order of event time"):
-        Dataset("backwards", backwards, b"").records(10)  # type: ignore[arg-type]
+        Dataset("backwards", backwards, b"").records(10)

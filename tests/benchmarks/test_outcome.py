@@ -6,10 +6,10 @@ import pytest
 
 from benchmarks.__main__ import main
 from benchmarks.suite.compare import compared
-from benchmarks.suite.outcome import Outcome
+from benchmarks.suite.outcome import Cell, Outcome
 from benchmarks.suite.plots import plot
 from benchmarks.suite.report import markdown
-from tests.benchmarks.samples import outcome
+from tests.benchmarks.samples import figures, outcome
 
 
 def test_outcome_comes_back_from_its_file(tmp_path: Path) -> None:
@@ -52,8 +52,12 @@ def test_commands_list_and_compare(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "no workload 'nothing'" in capsys.readouterr().err
 
 
-def test_plot_is_a_picture_of_each_workload_with_figures(tmp_path: Path) -> None:
+def test_plots_are_pictures_of_workloads_batches_and_keys(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    (path,) = plot(outcome(100.0, 300.0), tmp_path)
-    assert path.name == "w1.png"
-    assert path.read_bytes().startswith(b"\x89PNG")
+    whole = outcome(100.0, 300.0)
+    whole.workloads["W1-1000-keys"] = "tumbling count"
+    whole.cells.append(Cell("W1-1000-keys", "quix", [figures(50.0)]))
+    made = plot(whole, tmp_path)
+    names = ["w1.png", "w1-batches.png", "w1-1000-keys.png", "w1-keys.png"]
+    assert [path.name for path in made] == names
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in made)

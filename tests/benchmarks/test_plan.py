@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from benchmarks.suite.plan import BATCHES, MOST_BATCH, Plan, batch_of, ordered
 from benchmarks.suite.registry import peer_by, workload_by
 
@@ -27,3 +29,12 @@ def test_slow_peers_run_fewer_records() -> None:
     assert plan.records_of(workload_by("W1"), peer_by("quix")) == 300_000
     few = Plan([workload_by("W1")], [], records=20_000)
     assert few.records_of(workload_by("W1"), peer_by("quix")) == 20_000
+
+
+def test_workload_on_another_number_of_keys_has_its_own_data_and_label() -> None:
+    few = workload_by("W1").of_keys(10)
+    assert few.label == "W1-10-keys"
+    assert few.dataset.topic(5) != workload_by("W1").dataset.topic(5)
+    assert len(few.dataset.records(500).column("key").unique()) == 10
+    with pytest.raises(ValueError, match="not about clicks"):
+        workload_by("Q5").of_keys(10)

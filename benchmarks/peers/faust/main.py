@@ -12,7 +12,7 @@ GIVEN = os.environ
 WORKLOAD = GIVEN["BENCH_WORKLOAD"]
 SIZE_S = 60.0 if WORKLOAD == "W3" else 10.0
 
-app = faust.App(
+app: Any = faust.App(
     f"{GIVEN['BENCH_OUTPUT']}-app",
     broker=f"kafka://{GIVEN['BENCH_BOOTSTRAP']}",
     store="rocksdb://",
@@ -36,7 +36,7 @@ elif WORKLOAD == "W3":
     table = table.hopping(SIZE_S, 10.0, expires=timedelta(hours=1))
 
 
-@app.agent(clicks)
+@app.agent(clicks)  # type: ignore[untyped-decorator]  # Faust is not in the library's environment
 async def work(stream: Any) -> None:
     async for event in stream.events():
         key = event.key if isinstance(event.key, str) else event.key.decode()

@@ -31,6 +31,7 @@ def session() -> SparkSession:
         .config("spark.jars", ",".join(str(jar) for jar in kafka_connector_jars()))
         .config("spark.driver.memory", "1g")
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", str(PARTITIONS))
         .config("spark.log.level", "ERROR")

@@ -79,7 +79,7 @@ class Count(StatefulProcessor):
     def handleInputRows(
         self,
         key: Any,
-        rows: Iterator[pd.DataFrame],
+        rows: Any,
         timerValues: TimerValues,
     ) -> Iterator[pd.DataFrame]:
         before = self._count.get()
@@ -97,7 +97,7 @@ class CountUntilClose(Count):
     def handleInputRows(
         self,
         key: Any,
-        rows: Iterator[pd.DataFrame],
+        rows: Any,
         timerValues: TimerValues,
     ) -> Iterator[pd.DataFrame]:
         yield from super().handleInputRows(key, rows, timerValues)
