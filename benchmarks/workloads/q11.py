@@ -39,7 +39,7 @@ def spark(rows: DataFrame) -> tuple[DataFrame, str]:
     bidder = f.get_json_object("value", "$.bidder").alias("key")
     counts = (
         rows.select("timestamp", bidder)
-        .withWatermark("timestamp", "10 seconds")
+        .withWatermark("timestamp", "60 seconds")
         .groupBy("key", f.session_window("timestamp", f"{gap_ms} milliseconds"))
         .agg(f.count("*").alias("value"))
     )

@@ -62,7 +62,7 @@ def spark(rows: DataFrame) -> tuple[DataFrame, str]:
     from pyspark.sql import functions as f
 
     counts = (
-        rows.withWatermark("timestamp", "1 second")
+        rows.withWatermark("timestamp", "60 seconds")
         .groupBy("key", f.window("timestamp", "10 seconds", "2 seconds"))
         .agg(f.count("*").alias("bids"))
     )

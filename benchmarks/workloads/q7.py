@@ -65,7 +65,7 @@ def spark(rows: DataFrame) -> tuple[DataFrame, str]:
     fields = "auction BIGINT, bidder BIGINT, price BIGINT"
     bids = rows.select("timestamp", f.from_json("value", fields).alias("bid"))
     highest = (
-        bids.withWatermark("timestamp", "1 second")
+        bids.withWatermark("timestamp", "60 seconds")
         .groupBy(f.window("timestamp", "10 seconds"))
         .agg(f.max(f.struct("bid.price", "bid.auction", "bid.bidder")).alias("best"))
     )
