@@ -81,7 +81,7 @@ class Cluster:
         """Delete topics: outputs, changelogs and what else a peer has made."""
         admin = AdminClient({"bootstrap.servers": self.bootstrap}, logger=SILENT)
         known = admin.list_topics(timeout=30).topics
-        gone = [name for name in known if not kept(name) and name != "__consumer_offsets"]
+        gone = [name for name in known if not kept(name) and not name.startswith("__")]
         if gone:
             for future in admin.delete_topics(gone, operation_timeout=30).values():
                 future.result(60)

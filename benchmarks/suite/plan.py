@@ -26,7 +26,7 @@ class Plan:
     Attributes:
         records: How many, for every workload; None: as each says.
         rounds: How many times.
-        minutes: After how many no further round is begun.
+        minutes: How long all runs may take; what does not fit is left out, and told.
         lag: Whether to measure lag too, on the first workload.
         files: By workload, the file it is in, for users' own.
         limit_s: How long one run may take.

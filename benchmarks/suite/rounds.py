@@ -21,6 +21,8 @@ from benchmarks.suite.workload import Expected, Workload
 __all__ = ("Rounds",)
 
 Pair = tuple[Workload, Peer]
+LAG_S = 75.0
+"""What measuring a lag takes."""
 
 
 class Rounds:
@@ -48,18 +50,21 @@ class Rounds:
         self._watcher = watcher
         self._save = save
         self._expected: dict[tuple[str, str], Expected] = {}
+        self._deadline = 0.0
 
     def run(self) -> None:
         """Install, fill, run and check all."""
-        deadline = time.monotonic() + self._plan.minutes * 60
         pairs = self._pairs()
         lags = sum(pair[0] is self._plan.workloads[0] for pair in pairs) if self._plan.lag else 0
         self._watcher.begin(len(pairs) * self._plan.rounds + lags)
         with Cluster(self._cache) as cluster:
-            for workload, records in {(w, self._plan.records_of(w, p)) for w, p in pairs}:
+            for workload, records in dict.fromkeys(
+                (w, self._plan.records_of(w, p)) for w, p in pairs
+            ):
                 step = self._watcher.step(f"fill {workload.dataset.topic(records)}", records)
                 cluster.fill(workload.dataset, records, step)
-            self._rounds(pairs, cluster, deadline)
+            self._deadline = time.monotonic() + self._plan.minutes * 60 - lags * LAG_S
+            self._rounds(pairs, cluster)
             if self._plan.lag:
                 self._lags(pairs, cluster)
 
@@ -87,12 +92,14 @@ class Rounds:
             return False
         return True
 
-    def _rounds(self, pairs: list[Pair], cluster: Cluster, deadline: float) -> None:
+    def _rounds(self, pairs: list[Pair], cluster: Cluster) -> None:
+        longest = 0.0
         for number in range(self._plan.rounds):
-            if number and time.monotonic() > deadline:
+            begun = time.monotonic()
+            if number and begun + longest > self._deadline:
                 self._note(
-                    f"{number} of {self._plan.rounds} rounds were run: "
-                    f"{self._plan.minutes:.0f} minutes were over"
+                    f"{number} of {self._plan.rounds} rounds were run: another would not have "
+                    f"ended within {self._plan.minutes:g} minutes"
                 )
                 return
             for workload in self._plan.workloads:
@@ -100,12 +107,16 @@ class Rounds:
                     self._one(pair, number, cluster)
                     self._save()
             self._expected.clear()
+            longest = max(longest, time.monotonic() - begun)
 
     def _one(self, pair: Pair, number: int, cluster: Cluster) -> None:
         workload, peer = pair
         cell = self._outcome.cell(workload.label, peer.name)
+        if not cell.reason and time.monotonic() > self._deadline:
+            cell.reason = f"round {number + 1} not run: {self._plan.minutes:g} minutes were over"
         if cell.reason:
-            return  # it has failed before
+            self._watcher.done()
+            return
         records = self._plan.records_of(workload, peer)
         job = self._job(pair, cluster, workload.dataset.topic(records), records)
         step = self._watcher.step(f"{workload.label} {peer.name}, round {number + 1}", records)
@@ -149,6 +160,8 @@ class Rounds:
             finally:
                 self._clean(job, cluster)
                 self._watcher.done()
+            if not cell.lag.reason:
+                job.log.unlink(missing_ok=True)
             told = cell.lag.reason or f"{cell.lag.p50_ms:,.0f} / {cell.lag.p99_ms:,.0f} ms"
             self._watcher.say(f"{workload.label} {peer.name}: lag {told}")
             self._save()

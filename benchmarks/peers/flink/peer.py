@@ -51,7 +51,12 @@ class Flink:
 
     def command(self, job: Job, cache: Path) -> Command:
         jar = _connector(cache)[0].as_uri()
-        variables = {"JAVA_HOME": str(java_home()), "BENCH_JAR": jar}
+        memory = "-Xmx1g"  # as the other JVMs have
+        variables = {
+            "JAVA_HOME": str(java_home()),
+            "JAVA_TOOL_OPTIONS": memory,
+            "BENCH_JAR": jar,
+        }
         return Command((str(python_of(cache, "flink")), str(_MAIN)), variables)
 
 
