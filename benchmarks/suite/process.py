@@ -47,6 +47,11 @@ class PeerProcess:
         self._reader.start()
 
     @property
+    def pid(self) -> int:
+        """The process, and the session of all that it starts."""
+        return self._process.pid
+
+    @property
     def ended(self) -> int | None:
         """The exit status, None while it runs."""
         return self._process.poll()
