@@ -28,7 +28,7 @@ class Bytewax:
 
     @property
     def title(self) -> str:
-        return f"Bytewax {VERSION}, 1 worker, recovery on SQLite, results when windows close"
+        return f"Bytewax {VERSION}, 1 worker, recovery on SQLite, windows close with the input"
 
     def refusal(self, workload: Workload) -> str | None:
         known = workload.name in ("W1", "W2", "W3", "W4")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -26,6 +27,7 @@ __all__ = ("rows", "run", "session")
 def session() -> SparkSession:
     """Return a session on all cores, with as much memory as the other JVMs have."""
     os.environ["JAVA_HOME"] = str(java_home())
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     made = (
         SparkSession.builder.master("local[*]")
         .config("spark.jars", ",".join(str(jar) for jar in kafka_connector_jars()))
