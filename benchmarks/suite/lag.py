@@ -73,7 +73,7 @@ def _wait(process: PeerProcess, met: Callable[[], bool], limit_s: float, problem
     deadline = time.monotonic() + limit_s
     while not met():
         if process.ended is not None:
-            raise RunFailed(f"it ended with {process.ended}\n{process.last_words()}")
+            raise RunFailed(f"it ended with {process.ended}: {process.last_words()}")
         if time.monotonic() > deadline:
             raise RunFailed(f"{problem} at {RATE:,} records/s")
         time.sleep(0.1)

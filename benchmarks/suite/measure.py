@@ -103,7 +103,8 @@ def _watched(
                 problems = "; ".join(verdict.problems)
             if ended:
                 raise RunFailed(
-                    f"it ended with {process.ended}: {problems}\n{process.last_words()}"
+                    f"it ended with {process.ended}: {problems}; {process.last_words()}; "
+                    f"its log is {job.log}"
                 )
             if now - process.launched > limit_s:
                 raise RunFailed(f"not done within {limit_s:.0f} s: {problems}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -15,7 +16,8 @@ from benchmarks.suite.processes import Sampler, members
 __all__ = ("PeerProcess",)
 
 _STOP_S = 30.0
-_SHOWN_LINES = 15
+_SHOWN_LINES = 5
+_ERROR = re.compile(r"[\w.$]*(Error|Exception)\b")
 
 
 class PeerProcess:
@@ -74,9 +76,10 @@ class PeerProcess:
         self.sampler.stop()
 
     def last_words(self) -> str:
-        """Return the end of what it has said on standard error."""
+        """Return the last error it has told of, else the last lines it has said."""
         lines = self.log.read_text(errors="replace").splitlines()
-        return "\n".join(lines[-_SHOWN_LINES:])
+        errors = [line for line in lines if _ERROR.match(line)]
+        return "\n".join(errors[-1:] or lines[-_SHOWN_LINES:])
 
     def _listen(self) -> None:
         stream = self._process.stdout

@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from benchmarks.suite.peer import Command, Job
 from benchmarks.suite.process import PeerProcess
 from benchmarks.suite.processes import members
@@ -48,10 +50,21 @@ def test_process_is_listened_to_sampled_and_ended_with_its_children(tmp_path: Pa
     assert process.sampler.samples[-1].cpu > 0
 
 
-def test_process_that_fails_says_why(tmp_path: Path) -> None:
-    command = Command((sys.executable, "-c", "raise SystemExit('no such thing')"))
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        pytest.param("raise SystemExit('no such thing')", "no such thing", id="last line"),
+        pytest.param(
+            "import atexit; atexit.register(print, 'bye'); raise OSError('full')",
+            "OSError: full",
+            id="last error",
+        ),
+    ],
+)
+def test_process_that_fails_says_why(tmp_path: Path, code: str, said: str) -> None:
+    command = Command((sys.executable, "-c", code))
     process = PeerProcess(command, job(tmp_path / "home"))
     wait_for(lambda: process.ended is not None)
     process.stop()
     assert process.ended == 1
-    assert process.last_words() == "no such thing"
+    assert process.last_words() == said
