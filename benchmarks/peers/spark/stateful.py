@@ -1,8 +1,9 @@
-"""Counts by user functions: one state a key, or a key and window, and one call for each."""
+"""Counts by user functions: one state a key, one call for each key and batch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pandas as pd
@@ -24,19 +25,22 @@ RESULT = "key STRING, start BIGINT, value BIGINT"
 
 def by_apply(rows: DataFrame, workload: str) -> tuple[DataFrame, str]:
     """Count with `applyInPandasWithState`."""
-    windowed = workload == "W1"
-    timeout = GroupStateTimeout.EventTimeTimeout if windowed else GroupStateTimeout.NoTimeout
-    counted = _grouped(rows, windowed).applyInPandasWithState(
-        _count_until_close if windowed else _count, RESULT, "value BIGINT", "update", timeout
-    )
-    return counted, "update"
+    if workload == "W1":
+        function: Any = _count_windows
+        state, timeout = "windows MAP<BIGINT, BIGINT>", GroupStateTimeout.EventTimeTimeout
+    else:
+        function = _count
+        state, timeout = "total BIGINT", GroupStateTimeout.NoTimeout
+    by_key: Any = _slim(rows, workload).groupBy("key")
+    return by_key.applyInPandasWithState(function, RESULT, state, "update", timeout), "update"
 
 
 def by_processor(rows: DataFrame, workload: str) -> tuple[DataFrame, str]:
     """Count with `transformWithStateInPandas`."""
     windowed = workload == "W1"
-    counted = _grouped(rows, windowed).transformWithStateInPandas(
-        CountUntilClose() if windowed else Count(),
+    by_key: Any = _slim(rows, workload).groupBy("key")
+    counted = by_key.transformWithStateInPandas(
+        CountWindows() if windowed else Count(),
         outputStructType=RESULT,
         outputMode="Update",
         timeMode="EventTime" if windowed else "None",
@@ -44,10 +48,11 @@ def by_processor(rows: DataFrame, workload: str) -> tuple[DataFrame, str]:
     return counted, "update"
 
 
-def _grouped(rows: DataFrame, windowed: bool) -> Any:
-    start = f"unix_millis(timestamp) div {SIZE_MS} * {SIZE_MS}" if windowed else "0L"
-    slim = rows.withWatermark("timestamp", "10 seconds") if windowed else rows
-    return slim.select("key", expr(start).alias("start"), "timestamp").groupBy("key", "start")
+def _slim(rows: DataFrame, workload: str) -> DataFrame:
+    if workload == "W2":
+        return rows.select("key", "timestamp")
+    start = expr(f"unix_millis(timestamp) div {SIZE_MS} * {SIZE_MS}").alias("start")
+    return rows.withWatermark("timestamp", "10 seconds").select("key", start, "timestamp")
 
 
 def _count(
@@ -56,62 +61,80 @@ def _count(
     before = state.get[0] if state.exists else 0
     total = before + sum(len(part) for part in parts)
     state.update((total,))
-    yield _result(key, total)
+    yield _results(key, [(0, total)])
 
 
-def _count_until_close(
+def _count_windows(
     key: tuple[Any, ...], parts: Iterator[pd.DataFrame], state: GroupState
 ) -> Iterator[pd.DataFrame]:
     if state.hasTimedOut:
         state.remove()
         return
-    yield from _count(key, parts, state)
-    state.setTimeoutTimestamp(int(key[1]) + SIZE_MS)
+    new = _by_window(parts)
+    closed = state.getCurrentWatermarkMs()
+    before = state.get[0] if state.exists else {}
+    counts = {start: n for start, n in before.items() if start + SIZE_MS > closed}
+    for start, n in new.items():
+        counts[start] = counts.get(start, 0) + n
+    state.update((counts,))
+    state.setTimeoutTimestamp(max(max(counts) + SIZE_MS, closed + 1))
+    yield _results(key, [(start, counts[start]) for start in new])
 
 
 class Count(StatefulProcessor):
-    """A count in a value state."""
+    """The running count, in a value state."""
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._handle = handle
-        self._count = handle.getValueState("count", "value BIGINT")
+        self._total = handle.getValueState("total", "value BIGINT")
 
     def handleInputRows(
-        self,
-        key: Any,
-        rows: Any,
-        timerValues: TimerValues,
+        self, key: Any, rows: Any, timerValues: TimerValues
     ) -> Iterator[pd.DataFrame]:
-        before = self._count.get()
+        before = self._total.get()
         total = (before[0] if before else 0) + sum(len(part) for part in rows)
-        self._count.update((total,))
-        yield _result(key, total)
+        self._total.update((total,))
+        yield _results(key, [(0, total)])
 
     def close(self) -> None:
         pass
 
 
-class CountUntilClose(Count):
-    """The same of a window; a timer at its end clears the state."""
+class CountWindows(StatefulProcessor):
+    """The count of each window, in a map state; a timer at its end removes it."""
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._handle = handle
+        self._counts = handle.getMapState("counts", "start BIGINT", "value BIGINT")
 
     def handleInputRows(
-        self,
-        key: Any,
-        rows: Any,
-        timerValues: TimerValues,
+        self, key: Any, rows: Any, timerValues: TimerValues
     ) -> Iterator[pd.DataFrame]:
-        yield from super().handleInputRows(key, rows, timerValues)
-        self._handle.registerTimer(int(key[1]) + SIZE_MS)
+        results = []
+        for start, n in _by_window(rows).items():
+            before = self._counts.getValue((start,))
+            total = (before[0] if before else 0) + n
+            self._counts.updateValue((start,), (total,))
+            self._handle.registerTimer(start + SIZE_MS)
+            results.append((start, total))
+        yield _results(key, results)
 
     def handleExpiredTimer(
-        self,
-        key: Any,
-        timerValues: TimerValues,
-        expiredTimerInfo: ExpiredTimerInfo,
+        self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
     ) -> Iterator[pd.DataFrame]:
-        self._count.clear()
+        self._counts.removeKey((expiredTimerInfo.getExpiryTimeInMs() - SIZE_MS,))
         yield from ()
 
+    def close(self) -> None:
+        pass
 
-def _result(key: tuple[Any, ...], total: int) -> pd.DataFrame:
-    return pd.DataFrame({"key": [key[0]], "start": [int(key[1])], "value": [total]})
+
+def _by_window(parts: Iterable[pd.DataFrame]) -> Counter[int]:
+    counts: Counter[int] = Counter()
+    for part in parts:
+        counts.update(part["start"].tolist())
+    return counts
+
+
+def _results(key: tuple[Any, ...], counts: list[tuple[int, int]]) -> pd.DataFrame:
+    starts, values = zip(*counts, strict=True)
+    return pd.DataFrame({"key": key[0], "start": starts, "value": values})
