@@ -33,6 +33,12 @@ _QUERY = {
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
     "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+    # The default one starts several processes (chmod, readlink) for each file it writes, which is
+    # a third of an empty batch. A second driver is kept away by the checkpoint's lock.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing"
+        ".FileSystemBasedCheckpointFileManager"
+    ),
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.streaming.pollingDelay": "25ms",
     "spark.sql.streaming.minBatchesToRetain": "10",
