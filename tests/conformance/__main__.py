@@ -119,9 +119,15 @@ def by_input(case: Case, answer: Answer, cut: str) -> list[list[list[Any]]]:
     return lists
 
 
+def _file(name: str) -> Path:
+    if not Path(name).is_file():
+        raise argparse.ArgumentTypeError(f"there is no file {name!r}")
+    return Path(name)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    parser.add_argument("files", nargs="+", type=_file, metavar="FILE", help="a case a line")
     parser.add_argument("--engine", choices=("driver", "spark"), default="driver")
     parser.add_argument(
         "--store",
