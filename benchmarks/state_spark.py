@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from datetime import timedelta
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -88,12 +87,7 @@ def side_by_side(home: Path, smoke: bool) -> dict[str, Any]:
     found = {"kstreams": ours}
     print(f"\n{records:,} records of {_KEYS:,} keys; a get and a put each, a second of one worker")
     print(f"{'kstreams, RocksDB':34}{ours:12,.0f}")
-    try:
-        theirs = _theirs(session, home, records)
-    except ImportError as error:
-        raise SystemExit(
-            f"transformWithState needs protobuf (pip install protobuf): {error}"
-        ) from error
+    theirs = _theirs(session, home, records)
     print(f"{'transformWithState, ValueState':34}{theirs:12,.0f}")
     print(f"{'times as many':34}{ours / theirs:12.1f}")
     return {**found, "transformWithState": theirs}
@@ -143,7 +137,6 @@ def _ours(session: SparkSession, home: Path, records: int) -> float:
 
 
 def _theirs(session: SparkSession, home: Path, records: int) -> float:
-    import_module("google.protobuf")  # fails here, not in a worker
     found: list[list[Row]] = []
     rows = (
         session.readStream.format("rate-micro-batch")

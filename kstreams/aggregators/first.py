@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from kstreams.aggregators.aggregator import Aggregator
-from kstreams.aggregators.columns.extremes import EdgeForm
-from kstreams.aggregators.columns.form import ColumnForm
-from kstreams.aggregators.columns.values import is_number
+from kstreams.aggregators.edge import Edge
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.serde.stamped import StampedSerde
@@ -28,25 +25,11 @@ def first(value: Serde[V]) -> Aggregator[object, V, tuple[V, int], V]:
     return _First(StampedSerde(value))
 
 
-@dataclass(frozen=True)
-class _First(Generic[V]):
-    state: StampedSerde[V]
-
-    def init(self, record: Record[Any, V]) -> tuple[V, int]:
-        return record.value, record.timestamp
+class _First(Edge[V]):
+    latest: ClassVar[bool] = False
 
     def add(self, state: tuple[V, int], record: Record[Any, V]) -> tuple[V, int]:
         return state if record.timestamp >= state[1] else (record.value, record.timestamp)
 
     def merge(self, earlier: tuple[V, int], later: tuple[V, int]) -> tuple[V, int]:
         return earlier if earlier[1] <= later[1] else later
-
-    def result(self, state: tuple[V, int]) -> V:
-        return state[0]
-
-    def columns(self, value: Serde[Any]) -> ColumnForm | None:
-        own = self.state.parts[0]
-        floats = not is_number(own, whole=True)
-        if not (is_number(own) and is_number(value, whole=not floats)):
-            return None
-        return EdgeForm(latest=False, floats=floats)

@@ -27,8 +27,7 @@ from kstreams.spark.cache import cache_folder
 from kstreams.spark.ivy import Artifact, resolve
 from kstreams.spark.java import java_home
 from tests.servers.kafka_config import PASSWORD, USER, broker_properties, make_stores
-from tests.servers.ports import free_ports
-from tests.servers.process import launch, tail
+from tests.servers.process import launch, launch_on_free_ports, tail
 from tests.servers.silent import SILENT
 
 VERSION = "4.1.1"
@@ -121,16 +120,7 @@ class KafkaBroker:
         if self._ports:
             self._launch()
             return self
-        for attempt in range(3):  # another process may take a port between choice and use
-            self._ports = free_ports(4)
-            self._prepare()
-            try:
-                self._launch()
-            except RuntimeError:
-                if attempt == 2 or "Address already in use" not in tail(self.log_file):
-                    raise
-            else:
-                break
+        launch_on_free_ports(4, self._start_on, self.log_file)
         return self
 
     def stop(self) -> None:
@@ -173,6 +163,11 @@ class KafkaBroker:
         trace: TracebackType | None,
     ) -> None:
         self.stop()
+
+    def _start_on(self, ports: tuple[int, ...]) -> None:
+        self._ports = ports
+        self._prepare()
+        self._launch()
 
     def _prepare(self) -> None:
         """Write the configuration, make keys, and format the storage, where not done before."""

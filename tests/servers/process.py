@@ -7,9 +7,12 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-__all__ = ("launch", "tail")
+from tests.servers.ports import free_ports
+
+__all__ = ("launch", "launch_on_free_ports", "tail")
 
 _TAIL_LINES = 25
+_TRIES = 3
 _PAUSE_S = 0.05
 
 
@@ -56,6 +59,29 @@ def launch(
             raise RuntimeError(f"the {name} {state}:\n{tail(log)}")
         time.sleep(_PAUSE_S)
     return process
+
+
+def launch_on_free_ports(count: int, start: Callable[[tuple[int, ...]], None], log: Path) -> None:
+    """
+    Start a server on ports that are free, again if another process takes one meanwhile.
+
+    Args:
+        count: How many ports it listens on.
+        start: Starts it on these, by `launch`.
+        log: What the server says.
+
+    Raises:
+        RuntimeError: As `launch`.
+
+    """
+    for attempt in range(_TRIES):
+        try:
+            start(free_ports(count))
+        except RuntimeError:
+            if attempt == _TRIES - 1 or "address already in use" not in tail(log).lower():
+                raise
+        else:
+            return
 
 
 def tail(log: Path) -> str:

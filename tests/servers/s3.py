@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, Any
 import boto3
 
 from kstreams_s3 import S3
-from tests.servers.ports import free_ports
-from tests.servers.process import launch, tail
+from tests.servers.process import launch, launch_on_free_ports
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
@@ -71,15 +70,7 @@ class S3Server:
 
     def start(self) -> S3Server:
         """Start, and wait for answers."""
-        for attempt in range(3):  # another process may take a port between choice and use
-            self._ports = dict(zip(_PORTS, free_ports(len(_PORTS)), strict=True))
-            try:
-                self._launch()
-            except RuntimeError:
-                if attempt == 2 or "address already in use" not in tail(self.log_file):
-                    raise
-            else:
-                break
+        launch_on_free_ports(len(_PORTS), self._start_on, self.log_file)
         return self
 
     def stop(self) -> None:
@@ -100,7 +91,8 @@ class S3Server:
     ) -> None:
         self.stop()
 
-    def _launch(self) -> None:
+    def _start_on(self, ports: tuple[int, ...]) -> None:
+        self._ports = dict(zip(_PORTS, ports, strict=True))
         weed = shutil.which("weed", path=str(Path(sys.executable).parent)) or shutil.which("weed")
         if weed is None:
             raise RuntimeError("no `weed` on this machine: install the test group (make setup)")

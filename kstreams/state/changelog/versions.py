@@ -6,14 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from kstreams.serde.base import Serde
-from kstreams.state.changelog.form import (
-    COMPACTED,
-    Before,
-    Entry,
-    Pair,
-    plain_key,
-    values_before,
-)
+from kstreams.state.changelog.form import COMPACTED, Before, Entry, Pair, values_before
+from kstreams.state.changelog.key_values import KeyValueForm
 from kstreams.state.versioned_rows import key_of_version, latest_row, read_version
 
 __all__ = ("VersionedForm",)
@@ -22,7 +16,7 @@ _DAY_MS = 24 * 60 * 60 * 1000
 _NONE: Final = object()
 
 
-class VersionedForm:
+class VersionedForm(KeyValueForm):
     """Key and value, with the time from which on the value holds.
 
     The topic is compacted no sooner than the retention and a day, so that the versions
@@ -38,13 +32,8 @@ class VersionedForm:
     """
 
     def __init__(self, key: Serde[Any], value: Serde[Any], retention_ms: int) -> None:
-        self._key = key
-        self._value = value
-        self._plain = plain_key(key)
-        self.config: Mapping[str, str] = {
-            **COMPACTED,
-            "min.compaction.lag.ms": str(retention_ms + _DAY_MS),
-        }
+        super().__init__(key, value)
+        self.config = {**COMPACTED, "min.compaction.lag.ms": str(retention_ms + _DAY_MS)}
 
     def entries(self, changes: Sequence[Pair], before: Before, time_ms: int) -> Iterator[Entry]:
         """Yield the versions that came or changed, by key and then by time."""
@@ -64,8 +53,7 @@ class VersionedForm:
 
     def put(self, store: Any, entry: Entry) -> None:  # noqa: ANN401  # a live store
         """Set the version."""
-        value = None if entry.value is None else self._value.deserialize(entry.value)
-        store.rebuild(self._key.deserialize(entry.key), value, entry.timestamp)
+        store.rebuild(*self._decoded(entry), entry.timestamp)
 
 
 def _versions(rows: Mapping[bytes, bytes | None], own: Iterable[bytes]) -> dict[int, bytes | None]:

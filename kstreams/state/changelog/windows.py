@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kstreams.errors import DeserializationError
-from kstreams.serde.base import Serde
 from kstreams.serde.composite import read_int64
 from kstreams.serde.sequences import divided
-from kstreams.state.changelog.form import (
-    COMPACTED,
-    Before,
-    Entry,
-    Pair,
-    plain_key,
-    values_before,
-)
-from kstreams.state.changelog.key_values import stamped_entry
+from kstreams.state.changelog.form import Before, Entry, Pair, values_before
+from kstreams.state.changelog.key_values import KeyValueForm, stamped_entry
 from kstreams.state.timed_rows import row_of
 
 __all__ = ("SessionForm", "WindowForm")
@@ -27,18 +19,11 @@ _ONE = struct.Struct(">q")
 _TWO = struct.Struct(">qq")
 
 
-class WindowForm:
+class WindowForm(KeyValueForm):
     """Key bytes and start; the time is the window's own.
 
     Source: `org.apache.kafka.streams.kstream.TimeWindowedSerializer`.
     """
-
-    config: Mapping[str, str] = COMPACTED
-
-    def __init__(self, key: Serde[Any], value: Serde[Any]) -> None:
-        self._key = key
-        self._value = value
-        self._plain = plain_key(key)
 
     def entries(self, changes: Sequence[Pair], before: Before, time_ms: int) -> Iterator[Entry]:
         """Yield a record a window."""
@@ -48,23 +33,16 @@ class WindowForm:
 
     def put(self, store: Any, entry: Entry) -> None:  # noqa: ANN401  # a live store
         """Set or delete the window."""
-        key, (start,) = _divided(_ONE, entry.key)
-        value = None if entry.value is None else self._value.deserialize(entry.value)
-        store.put(self._key.deserialize(key), start, value, timestamp_ms=entry.timestamp)
+        plain, (start,) = _divided(_ONE, entry.key)
+        key, value = self._decoded(entry._replace(key=plain))
+        store.put(key, start, value, timestamp_ms=entry.timestamp)
 
 
-class SessionForm:
+class SessionForm(KeyValueForm):
     """Key bytes, end and start, a record a session; the time is the session's end.
 
     Source: `org.apache.kafka.streams.kstream.SessionWindowedSerializer`.
     """
-
-    config: Mapping[str, str] = COMPACTED
-
-    def __init__(self, key: Serde[Any], value: Serde[Any]) -> None:
-        self._key = key
-        self._value = value
-        self._plain = plain_key(key)
 
     def entries(self, changes: Sequence[Pair], before: Before, time_ms: int) -> Iterator[Entry]:
         """Yield a record for each session that came, changed or went."""
@@ -81,9 +59,9 @@ class SessionForm:
 
     def put(self, store: Any, entry: Entry) -> None:  # noqa: ANN401  # a live store
         """Set or remove the session."""
-        key, (end, start) = _divided(_TWO, entry.key)
-        value = None if entry.value is None else self._value.deserialize(entry.value)
-        store.put(self._key.deserialize(key), start, end, value)
+        plain, (end, start) = _divided(_TWO, entry.key)
+        key, value = self._decoded(entry._replace(key=plain))
+        store.put(key, start, end, value)
 
 
 def _sessions(row: Pair | None) -> dict[tuple[int, int], bytes]:
