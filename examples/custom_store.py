@@ -19,6 +19,7 @@ from kstreams.state.working import Changes
 
 FILE = "state.sqlite"
 TABLE = "create table if not exists t (store text, k blob, v blob, primary key (store, k))"
+DELETE = "delete from t where store = ? and k >= ? and k < ?"
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,7 @@ class SqliteStore:
     def __init__(self, directory: Path, stores: Sequence[str]) -> None:
         self._stores = frozenset(stores)
         self._database = sqlite3.connect(directory / FILE, check_same_thread=False)
-        self._database.execute("pragma synchronous = off")
-        self._database.execute(TABLE)
+        self._database.executescript(f"pragma synchronous = off; {TABLE}")
 
     def get(self, store: str, key: bytes) -> bytes | None:
         return next((v for (v,) in self._rows(store, "select v", "and k = ?", key)), None)
@@ -74,10 +74,11 @@ class SqliteStore:
     def write(self, changes: Changes) -> None:
         try:
             with self._database as transaction:
-                for store, pairs in changes.items():
-                    gone = [(self._known(store), key) for key, value in pairs if value is None]
-                    kept = [(self._known(store), *pair) for pair in pairs if pair[1] is not None]
-                    transaction.executemany("delete from t where store = ? and k = ?", gone)
+                for store, changed in changes.items():
+                    name, pairs = self._known(store), changed.pairs
+                    gone = [*changed.ranges, *((k, k + b"\0") for k, v in pairs if v is None)]
+                    kept = [(name, *pair) for pair in pairs if pair[1] is not None]
+                    transaction.executemany(DELETE, [(name, *keys) for keys in gone])
                     transaction.executemany("insert or replace into t values (?, ?, ?)", kept)
         except sqlite3.Error as error:
             raise StoreError(f"SQLite cannot write: {error}") from error

@@ -45,10 +45,12 @@ from kstreams.processors.transform import transform, transform_values
 from kstreams.processors.validate import Invalid
 from kstreams.record import Headers, Record, RecordMetadata
 from kstreams.serde import BOOL, BYTES, DOUBLE, INT32, INT64, NONE, TEXT, Serde
+from kstreams.state.buffer_store import BufferStore, buffer_store
 from kstreams.state.key_value import KeyValueStore, key_value_store
 from kstreams.state.list_store import ListStore, list_store
 from kstreams.state.memory import Memory
 from kstreams.state.session_store import SessionStore, session_store
+from kstreams.state.sliding_store import SlidingStore, sliding_store
 from kstreams.state.spec import StoreSpec
 from kstreams.state.timestamped_store import TimestampedStore, timestamped_store
 from kstreams.state.upkeep import Upkeep
@@ -79,6 +81,7 @@ __all__ = (
     "BatchContext",
     "BatchProcessor",
     "BatchReport",
+    "BufferStore",
     "Cancellable",
     "Clock",
     "Connection",
@@ -108,6 +111,7 @@ __all__ = (
     "RecordMetadata",
     "Serde",
     "SessionStore",
+    "SlidingStore",
     "StoreSpec",
     "Supplier",
     "SystemClock",
@@ -122,6 +126,7 @@ __all__ = (
     "View",
     "WindowStore",
     "aggregate",
+    "buffer_store",
     "by_header",
     "by_key",
     "call_external",
@@ -138,6 +143,7 @@ __all__ = (
     "reduce",
     "rekey",
     "session_store",
+    "sliding_store",
     "timestamped_store",
     "to_function",
     "to_stdout",

@@ -7,7 +7,7 @@ they are known. All survive pickling, because they cross from executors to the d
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 __all__ = (
     "AppLockedError",
@@ -214,6 +214,12 @@ class TopicExistsError(ExecutionError, ValueError):
 
 class DataLossError(ExecutionError):
     """Offsets that the app still needs are gone from the topic."""
+
+    WAY_ON: ClassVar[str] = (
+        "a longer retention or a shorter stop avoids it. To go on without these records, reset "
+        "the app: its sources' starts say where it begins then."
+    )
+    """A hint: what to do when records were deleted before they were read."""
 
 
 class CheckpointMismatchError(ExecutionError, ValueError):

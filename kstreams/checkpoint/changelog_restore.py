@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.generations import copy_store, next_generation, rewritten
+from kstreams.checkpoint.generations import copy_store, lives_after, next_generation, rewritten
 from kstreams.checkpoint.positions import positions_after
 from kstreams.connection import Connection, RawRecord, TopicReader
 from kstreams.errors import CheckpointMismatchError, ExecutionError, SerdeError, StateCorruptError
@@ -124,33 +124,43 @@ class ChangelogRestore:
             groups.setdefault(self.checkpoint.stores()[spec.name][0], []).append(spec)
         queries = dict.fromkeys(self.checkpoint.query_of_group(group) for group in groups)
         numbers = {q: next_generation(self.checkpoint, q, self.objects) for q in queries}
-        made = replace(self.checkpoint, generations={**self.checkpoint.generations, **numbers})
+        lasts = {query: self._last(query) for query in queries}
+        made = replace(
+            self.checkpoint,
+            generations={**self.checkpoint.generations, **numbers},
+            ended=lives_after(self.checkpoint, {q: last.batch for q, last in lasts.items()}),
+        )
         with closing(self.connection.reader()) as reader:
             for query in queries:
-                seed = self._seed(made, query, groups, reader, progress)
+                seed = self._seed(made, query, lasts[query], groups, reader, progress)
                 made.commits(query, self.objects).append(seed)
         made.save()
         return made
+
+    def _last(self, query: str) -> Commit:
+        last = self.checkpoint.commits(query, self.objects).last()
+        if last is None:
+            raise ExecutionError(
+                f"query {query!r} of app {self.checkpoint.app!r} has committed nothing",
+                hint="without its offsets a store is of no use: run the app from the start",
+            )
+        return last
 
     def _seed(
         self,
         made: Checkpoint,
         query: str,
+        last: Commit,
         groups: Mapping[str, Sequence[StoreSpec[Any]]],
         reader: TopicReader,
         progress: Callable[[Rebuilt], None],
     ) -> Commit:
-        last = self.checkpoint.commits(query, self.objects).last()
-        if last is None:
-            raise ExecutionError(
-                f"query {query!r} of app {made.app!r} has committed nothing",
-                hint="without its offsets a store is of no use: run the app from the start",
-            )
         tasks = dict(last.tasks)
         for task, pointer in last.pointers().items():
             group, _, partition = task.rpartition("/")
             if group in groups:
-                work = _Task(self, query, task, int(partition), pointer, last.batch)
+                lives = made.ended[group]
+                work = _Task(self, query, task, int(partition), pointer, lives)
                 tasks[task] = work.rebuilt(groups[group], reader, progress).to_json()
         return Commit(
             SEED,
@@ -171,7 +181,7 @@ class _Task:
     name: str
     partition: int
     pointer: Pointer
-    batch: int
+    lives: Mapping[str, int]
 
     def rebuilt(
         self,
@@ -256,16 +266,15 @@ class _Task:
     def _records(self, topic: str, reader: TopicReader, start: int) -> Iterator[RawRecord]:
         with closing(self.job.connection.admin()) as admin:
             end = admin.end_offsets(topic)[self.partition]
-        life = self.job.checkpoint.life(self.query)
         for record in reader.read(topic, self.partition, start, end):
-            if not _is_beyond(record, life, self.batch):
+            if not _is_beyond(record, self.lives):
                 yield record
 
 
-def _is_beyond(record: RawRecord, life: str, batch: int) -> bool:
+def _is_beyond(record: RawRecord, lives: Mapping[str, int]) -> bool:
     """Tell whether a batch wrote a record and was not committed: Kafka shows it all the same."""
     for name, value in record.headers:
         if name == ID_HEADER and value is not None:
             own, *_, number, _ = value.decode().split("/")
-            return own == life and int(number) > batch
+            return own in lives and int(number) > lives[own]
     return False

@@ -20,7 +20,7 @@ from kstreams.state.task_key import TaskKey
 
 __all__ = ("Checkpoint", "checkpoint_path", "queries_of", "query_name")
 
-_FORMAT = 2
+_FORMAT = 3
 _DESCRIPTION = "app.json"
 
 
@@ -44,8 +44,9 @@ class Checkpoint:
         shape: `Topology.shape` of what ran last: groups, routing, stores and their serdes.
         queries: Names of each query's groups, in the order of their stages.
         tasks: Number of tasks by group.
-        partitions: Number of Spark partitions of each query, fixed at its first start.
         generations: How many times a query was begun anew on its state, if ever.
+        ended: By group, the lives that a generation has ended, with the last batch that each
+            has committed: what later ones wrote to Kafka never counted.
         start_ms: Where sources begin that have no position, instead of their own start.
         origin: What the checkpoint was forked from; empty if it was not.
     """
@@ -56,8 +57,8 @@ class Checkpoint:
     shape: Mapping[str, Any]
     queries: Mapping[str, tuple[str, ...]]
     tasks: Mapping[str, int]
-    partitions: Mapping[str, int]
     generations: Mapping[str, int] = field(default_factory=dict)
+    ended: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     start_ms: int | None = None
     origin: str = ""
 
@@ -69,7 +70,6 @@ class Checkpoint:
         topology: Topology,
         *,
         tasks: Mapping[str, int],
-        partitions: Mapping[str, int],
     ) -> Checkpoint:
         """Open a checkpoint as it is, whatever topology it has, or begin one.
 
@@ -78,7 +78,6 @@ class Checkpoint:
             app: Id of the app.
             topology: What a new one runs.
             tasks: Number of tasks by group, if the checkpoint is new.
-            partitions: Number of Spark partitions by query, if the checkpoint is new.
 
         Raises:
             CheckpointMismatchError: It belongs to another app, or has another format.
@@ -86,7 +85,7 @@ class Checkpoint:
         if not (path / _DESCRIPTION).exists():
             life = uuid4().hex[:12]
             queries = queries_of(topology)
-            made = cls(path, app, life, topology.shape(), queries, dict(tasks), dict(partitions))
+            made = cls(path, app, life, topology.shape(), queries, dict(tasks))
             made.save()
         found = cls.load(path)
         if found.app != app:

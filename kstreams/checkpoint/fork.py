@@ -123,6 +123,7 @@ def copy_savepoint(
         app=app,
         incarnation=uuid4().hex[:12],
         generations={},
+        ended={},
         start_ms=to_ms(source.start) if source.start else None,
         origin=str(source),
     )

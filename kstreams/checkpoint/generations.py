@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import sha256
 
@@ -12,9 +13,9 @@ from kstreams.state.objects import ObjectStore
 from kstreams.state.pointer import Pointer
 from kstreams.state.snapshot import write_snapshot
 from kstreams.state.task_key import new_attempt
-from kstreams.state.working import WorkingStore
+from kstreams.state.working import Pair, StoreChanges, WorkingStore
 
-__all__ = ("copy_store", "next_generation", "rewritten")
+__all__ = ("copy_store", "lives_after", "next_generation", "rewritten")
 
 _ROWS_AT_ONCE = 10_000
 
@@ -25,6 +26,20 @@ def next_generation(checkpoint: Checkpoint, query: str, objects: ObjectStore) ->
     while replace(checkpoint, generations={query: number}).commits(query, objects).batches():
         number += 1
     return number
+
+
+def lives_after(checkpoint: Checkpoint, ended: Mapping[str, int]) -> dict[str, Mapping[str, int]]:
+    """Return `Checkpoint.ended` for what takes the place of a checkpoint.
+
+    Args:
+        checkpoint: What there was.
+        ended: Last committed batches of the queries that begin a new generation.
+    """
+    lives = dict(checkpoint.ended)
+    for query, batch in ended.items():
+        for group in checkpoint.queries[query]:
+            lives[group] = {**lives.get(group, {}), checkpoint.life(query): batch}
+    return lives
 
 
 def rewritten(
@@ -53,11 +68,11 @@ def rewritten(
 
 def copy_store(source: WorkingStore, target: WorkingStore, store: str) -> None:
     """Copy all rows of a store into an empty one."""
-    rows: list[tuple[bytes, bytes | None]] = []
+    rows: list[Pair] = []
     for pair in source.scan(store, None, None):
         rows.append(pair)
         if len(rows) >= _ROWS_AT_ONCE:
-            target.write({store: rows})
+            target.write({store: StoreChanges(rows)})
             rows = []
     if rows:
-        target.write({store: rows})
+        target.write({store: StoreChanges(rows)})

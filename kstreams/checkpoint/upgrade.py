@@ -12,7 +12,7 @@ from typing import Any
 
 from kstreams.checkpoint.changes import Orders, StoreChange, UpgradePlan, plan_upgrade
 from kstreams.checkpoint.checkpoint import Checkpoint, queries_of
-from kstreams.checkpoint.generations import copy_store, next_generation, rewritten
+from kstreams.checkpoint.generations import copy_store, lives_after, next_generation, rewritten
 from kstreams.checkpoint.migration import migrate_store
 from kstreams.checkpoint.positions import positions_after
 from kstreams.errors import CheckpointMismatchError
@@ -35,7 +35,6 @@ class Upgrade:
     Attributes:
         topology: What is to run.
         tasks: Number of its tasks by group.
-        partitions: Number of Spark partitions of queries that are new.
         orders: What is to be done with changed stores.
         backend: Kind of the working stores.
         objects: The durable log.
@@ -44,7 +43,6 @@ class Upgrade:
 
     topology: Topology
     tasks: Mapping[str, int]
-    partitions: Mapping[str, int]
     orders: Orders
     backend: StateBackend
     objects: ObjectStore
@@ -113,17 +111,22 @@ class _Upgrader:
             shape=topology.shape(),
             queries=queries,
             tasks=dict(self._wanted.tasks),
-            partitions={
-                q: self._wanted.partitions[q] if q in moved else self._old.partitions[q]
-                for q in queries
-            },
             generations=generations,
+            ended=lives_after(self._old, self._ended(queries, moved)),
         )
         groups = {group.name: group for group in topology.groups}
         for query in moved:
             self._seed(made, query, [groups[name] for name in queries[query]])
         made.save()
         return made
+
+    def _ended(self, queries: Collection[str], moved: Collection[str]) -> dict[str, int]:
+        """Return the last batches of queries that do not go on as they are."""
+        return {
+            query: commit.batch
+            for query, commit in self._commits.items()
+            if query in moved or query not in queries
+        }
 
     def _goes_on(self, query: str, names: Sequence[str]) -> bool:
         """Tell whether Spark's checkpoint and all pointers of a query can stay."""

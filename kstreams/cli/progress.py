@@ -57,13 +57,11 @@ class Progress:
 
     Args:
         queries: Names of the queries, in their order.
-        knows_backlog: Whether reports tell it.
         logs: Whether to log a line a query every few seconds.
     """
 
-    def __init__(self, queries: Iterable[str], *, knows_backlog: bool, logs: bool) -> None:
+    def __init__(self, queries: Iterable[str], *, logs: bool) -> None:
         self._queries = {name: _Query() for name in queries}
-        self._knows_backlog = knows_backlog
         self._logs = logs
         self._mutex = threading.Lock()
         self._began = self._running_since = time.monotonic()
@@ -105,7 +103,7 @@ class Progress:
                     f"{query.batches:,}",
                     f"{query.records:,}",
                     f"{rate:,.0f}",
-                    f"{query.backlog:,}" if self._knows_backlog else "[dim]unknown[/]",
+                    f"{query.backlog:,}",
                     f"[yellow]{_reasons(query.dropped)}[/]" if query.dropped else "[dim]none[/]",
                 )
         return table
@@ -121,11 +119,10 @@ class Progress:
         return max(time.monotonic() - self._running_since, 0.001)
 
     def _line(self, name: str, query: _Query, rate: float) -> str:
-        backlog = f"{query.backlog:,}" if self._knows_backlog else "unknown"
         return (
             f"{name}: {counted(query.batches, 'batch')}, {counted(query.records, 'record')} "
             f"({rate:,.0f}/s), "
-            f"backlog {backlog}, dropped {_reasons(query.dropped) or 'none'}"
+            f"backlog {query.backlog:,}, dropped {_reasons(query.dropped) or 'none'}"
         )
 
 

@@ -140,7 +140,6 @@ def run(
 
     progress = Progress(
         [groups[0].name for groups in topology.pipelines()],
-        knows_backlog=not place.is_kafka,
         logs=not console.is_terminal,
     )
     with _logging_to(console), quiet_spark(settings) as config:

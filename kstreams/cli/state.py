@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from itertools import islice
 from typing import Annotated, Any
 
@@ -15,6 +14,7 @@ from kstreams.cli.consoles import counted, new_table, stderr, stdout
 from kstreams.cli.formats import find_format, printable
 from kstreams.cli.moments import iso, parse_moment
 from kstreams.cli.sizes import shown_size
+from kstreams.cli.state_rows import Times, columns_of, rows_of, rows_of_key
 from kstreams.cli.stores import (
     AppArgument,
     AppState,
@@ -30,7 +30,7 @@ from kstreams.cli.usage import WrongUsageError, for_option
 from kstreams.state.commits import SEED
 from kstreams.views.view import View
 
-__all__ = ("columns_of", "get", "list_stores", "rows_of", "scan")
+__all__ = ("get", "list_stores", "scan")
 
 
 def list_stores(
@@ -110,9 +110,11 @@ def get(
     Show a key's value; or its windows, sessions, versions or list elements, a line each.
 
     Only the partition of the key is read. Ends with exit code 1 when there is nothing.
-    Windows count by their start, sessions and versions by any time they have. Lines are
-    start and value of windows; start, end and value of sessions; start, end (none: the
-    latest) and value of versions; times in ms.
+    Windows and slices count by their start, sessions and versions by any time they have.
+    Lines are start and value of windows; start, end and value of sessions; start, end (none:
+    the latest) and value of versions; time and value of the slices of sliding windows; value
+    and timestamp of a buffer's record; start, end, due time, value and timestamp of results
+    that wait; times in ms.
 
     Example:
         kstreams state get word-count counts apple
@@ -124,7 +126,7 @@ def get(
     with state.view(
         store, topology=topology, key=key_format, value=value_format, as_of=as_of
     ) as view:
-        found = list(_of_key(view, _typed(view, key_format, key), _times(from_, to)))
+        found = list(rows_of_key(view, _typed(view, key_format, key), _times(from_, to)))
     for row in found:
         print("\t".join(printable(part) for part in row))
     if not found:
@@ -178,94 +180,11 @@ def scan(
     stderr().print(f"[dim]{counted(count, 'row')} at version {_version(version)}{note}[/]")
 
 
-def columns_of(view: View[Any]) -> tuple[str, ...]:
-    """Return the names of what `rows_of` yields."""
-    kind = view.spec.kind
-    return {
-        "window": ("key", "start_ms", "value"),
-        "session": ("key", "start_ms", "end_ms", "value"),
-        "timestamped": ("key", "value", "timestamp_ms"),
-        "versioned": ("key", "value", "timestamp_ms"),
-    }.get(kind, ("key", "value"))
-
-
-def rows_of(
-    view: View[Any], start: object = None, end: object = None, *, reverse: bool = False
-) -> Iterator[tuple[Any, ...]]:
-    """Yield all rows of a store, as flat tuples.
-
-    Raises:
-        WrongUsageError: Bounds are given for windows or sessions; or the store has no rows.
-    """
-    kind = view.spec.kind
-    if kind in ("timestamped", "versioned", "list") or kind.startswith("key-value"):
-        for key, found in view.range(start, end, reverse=reverse):
-            yield from _flat(kind, key, found, reverse=reverse)
-        return
-    if start is not None or end is not None:
-        raise WrongUsageError("bounds are for stores of one value a key", "--start / --end")
-    if kind == "window":
-        for (key, begin), value in view.fetch_all(reverse=reverse):
-            yield key, begin, value
-    elif kind == "session":
-        yield from view.fetch_all(reverse=reverse)
-    else:
-        raise WrongUsageError(
-            f"store {view.spec.name!r} is of kind {view.spec.kind}, which has no rows to show",
-            "STORE",
-        )
-
-
-def _flat(
-    kind: str,
-    key: object,
-    found: Any,  # noqa: ANN401  # erased
-    *,
-    reverse: bool,
-) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a key: one, or one an element of a list."""
-    match kind:
-        case "timestamped":
-            yield key, *found
-        case "versioned":
-            yield key, found.value, found.timestamp
-        case "list":
-            yield from ((key, item) for item in (reversed(found) if reverse else found))
-        case _:
-            yield key, found
-
-
-_Times = tuple[int | None, int | None]
-
-
-def _times(start: str | None, end: str | None) -> _Times:
+def _times(start: str | None, end: str | None) -> Times:
     with for_option("--from"):
         low = None if start is None else parse_moment(start)
     with for_option("--to"):
         return low, None if end is None else parse_moment(end)
-
-
-def _of_key(view: View[Any], key: object, times: _Times) -> Iterator[tuple[Any, ...]]:
-    low, high = times
-    typed: Any = view  # by its kind
-    match view.spec.kind:
-        case "window":
-            yield from typed.fetch(key, low, high)
-        case "session":
-            for start, end, value in typed.fetch(key):
-                if (low is None or end >= low) and (high is None or start < high):
-                    yield start, end, value
-        case "versioned":
-            for version in typed.history(key, low, None if high is None else high - 1):
-                yield version.timestamp, version.valid_to, version.value
-        case kind if times != (None, None):
-            raise WrongUsageError(f"a {kind} store has no times to choose", "--from / --to")
-        case "list":
-            yield from ((item,) for item in typed.get(key))
-        case _:
-            found = typed.get(key)
-            if found is not None:
-                yield found if isinstance(found, tuple) else (found,)
 
 
 def _typed(view: View[Any], given: str | None, text: str) -> object:

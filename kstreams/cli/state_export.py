@@ -15,7 +15,7 @@ import typer
 from rich.markup import escape
 
 from kstreams.cli.consoles import counted, stderr
-from kstreams.cli.state import columns_of, rows_of
+from kstreams.cli.state_rows import columns_of, key_serde, rows_of
 from kstreams.cli.stores import (
     AppArgument,
     AppState,
@@ -53,9 +53,10 @@ def export(
     Write a store to a Parquet file: all partitions, at one committed version.
 
     Columns are key and value, with start_ms and end_ms for windows and sessions, and
-    timestamp_ms where there is one; of versioned stores the latest versions, of lists a row
-    an element. Text, numbers and bools keep their types; bytes stay
-    bytes; anything else is JSON text. The file is there whole or not at all.
+    timestamp_ms where there is one, time_ms of slices and of what buffers keep, due_ms of
+    results that wait; of versioned stores the latest versions, of lists a row an element.
+    Text, numbers and bools keep their types; bytes stay bytes; anything else is JSON text.
+    The file is there whole or not at all.
 
     Example:
         kstreams state export word-count counts counts.parquet
@@ -103,7 +104,7 @@ def _blocks(rows: Iterator[tuple[Any, ...]]) -> Iterator[Sequence[tuple[Any, ...
 def _column(view: View[Any], name: str) -> tuple[pa.DataType, Callable[[Any], object]]:
     if name.endswith("_ms"):
         return pa.int64(), int
-    serde: Serde[Any] = view.spec.key if name == "key" else view.spec.value
+    serde: Serde[Any] = key_serde(view) if name == "key" else view.spec.value
     if serde.arrow_type != pa.binary():
         return serde.arrow_type, _same
     return (pa.binary(), bytes) if serde.type_token is bytes else (pa.string(), _as_json)

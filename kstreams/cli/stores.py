@@ -17,10 +17,14 @@ from kstreams.cli.loading import load_object, load_topology
 from kstreams.cli.usage import WrongUsageError, for_option
 from kstreams.errors import CheckpointMismatchError
 from kstreams.serde import BYTES, Serde
+from kstreams.state.buffer_store import buffer_store
 from kstreams.state.key_value import key_value_store
 from kstreams.state.list_store import list_store
 from kstreams.state.objects import ObjectStore, ObjectStoreSettings
+from kstreams.state.paced_store import paced_store
+from kstreams.state.pending_store import pending_store
 from kstreams.state.session_store import session_store
+from kstreams.state.sliding_store import sliding_store
 from kstreams.state.spec import StoreSpec
 from kstreams.state.timestamped_store import timestamped_store
 from kstreams.state.versioned_store import versioned_key_value_store
@@ -99,6 +103,10 @@ _KINDS: Mapping[str, Callable[..., StoreSpec[Any]]] = {
     "session": session_store,
     "versioned": partial(versioned_key_value_store, retention=_ALL_TIME),
     "list": list_store,
+    "sliding": sliding_store,
+    "buffer": partial(buffer_store, nullable=True),
+    "pending": pending_store,
+    "paced": paced_store,
 }
 
 

@@ -214,7 +214,7 @@ class KafkaAdmin:
 
         """
         wanted = NewTopic(topic, partitions, replication_factor, config=dict(config or {}))
-        self._link.ask(
+        self._link.order(
             lambda: self._client.create_topics(
                 [wanted],
                 operation_timeout=self._link.timeout_s,
@@ -236,7 +236,7 @@ class KafkaAdmin:
             BrokerUnavailableError: No broker answers.
 
         """
-        self._link.ask(
+        self._link.order(
             lambda: self._client.delete_topics(
                 [topic],
                 operation_timeout=self._link.timeout_s,
@@ -253,12 +253,12 @@ class KafkaAdmin:
         names = list(dict.fromkeys(topics))
         if not names:
             return {}
-        futures = self._link.attempt(
+        found = self._link.ask(
             lambda: self._client.describe_topics(
                 TopicCollection(names), request_timeout=self._link.timeout_s
             )
         )
-        return {name: self._link.result(futures[name], name).partitions for name in names}
+        return {name: found[name].partitions for name in names}
 
     def _offsets(self, topic: str, spec: OffsetSpec, *, committed: bool = False) -> dict[int, int]:
         asked = {

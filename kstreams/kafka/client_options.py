@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-__all__ = ("SPARK_REDACTION_REGEX", "ClientOptions", "OptionValue", "is_secret")
+__all__ = ("ClientOptions", "OptionValue", "is_secret")
 
 OptionValue = str | int | float | bool
 """What a user may give as an option's value."""
@@ -16,11 +16,6 @@ _SECRET = re.compile(
 )
 _PLAIN = re.compile(r"(?i)\.(location|file|ms|seconds|type)$")
 _HIDDEN = "[redacted]"
-
-SPARK_REDACTION_REGEX = (
-    "(?i)secret|password|token|access[.]?key|jaas|ssl[.]keystore[.]key|[.]pem$|PRIVATE KEY"
-)
-"""A value of `spark.redaction.regex` that also covers the options of Kafka's Java client."""
 
 
 def is_secret(name: str) -> bool:

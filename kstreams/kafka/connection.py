@@ -38,6 +38,18 @@ _UNREACHABLE = frozenset(
         KafkaError.REQUEST_TIMED_OUT,
     }
 )
+_PASSING = frozenset(
+    KafkaError(code).name()
+    for code in (
+        KafkaError._TRANSPORT,
+        KafkaError.FENCED_LEADER_EPOCH,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.OFFSET_NOT_AVAILABLE,
+        KafkaError.UNKNOWN_LEADER_EPOCH,
+    )
+)
+"""What passes: a broker is gone, a partition has got another leader, or it does not know yet."""
 _POLL_S = 0.05
 
 
@@ -73,12 +85,31 @@ class AdminConnection:
                 hint="names and values are librdkafka's.",
             ) from None  # the cause could show a secret
 
-    def ask(self, request: Callable[[], Mapping[Any, Future[T]]], topic: str) -> dict[Any, T]:
-        """Send a request that concerns one topic, and return its answers once all are there."""
-        futures = self.attempt(request, topic)
-        return {of: self.result(future, topic) for of, future in futures.items()}
+    def ask(
+        self, question: Callable[[], Mapping[Any, Future[T]]], topic: str | None = None
+    ) -> dict[Any, T]:
+        """
+        Ask something, of one topic or by topic, and return the answers once all are there.
 
-    def result(self, future: Future[T], topic: str) -> T:
+        While brokers or leaders change it is asked again, for as long as one request may take.
+        """
+        deadline = time.monotonic() + self.timeout_s
+        while True:
+            try:
+                return self.order(question, topic)
+            except (BrokerUnavailableError, KafkaRequestError) as exc:
+                if exc.code not in _PASSING or time.monotonic() > deadline:
+                    raise
+            time.sleep(_POLL_S)
+
+    def order(
+        self, request: Callable[[], Mapping[Any, Future[T]]], topic: str | None = None
+    ) -> dict[Any, T]:
+        """Send a request, once, and return its answers."""
+        futures = self.attempt(request, topic)
+        return {of: self._result(future, topic or str(of)) for of, future in futures.items()}
+
+    def _result(self, future: Future[T], topic: str) -> T:
         """Return one answer about a topic."""
         # The client keeps to its own time-out; this one guards against waiting for ever.
         return self.attempt(lambda: future.result(self.timeout_s + 5), topic)
@@ -113,7 +144,8 @@ class AdminConnection:
         if code in _UNREACHABLE:
             self.client.poll(0)  # serves the callback that knows the connection's own error
             said = self.options.scrub("".join(self._said))
-            return BrokerUnavailableError(self.bootstrap, f"{reason}; {said}" if said else reason)
+            text = f"{reason}; {said}" if said else reason
+            return BrokerUnavailableError(self.bootstrap, text, error.name())
         if code == KafkaError.UNKNOWN_TOPIC_OR_PART and topic is not None:
             return UnknownTopicError(
                 f"topic {topic!r} does not exist at {self.bootstrap}",

@@ -34,10 +34,11 @@ class BrokerUnavailableError(ExecutionError):
     Attributes:
         bootstrap: The addresses tried, as they were given.
         reason: What the client said last.
+        code: librdkafka's or Kafka's name of the error, such as `_TRANSPORT`, if there is one.
 
     """
 
-    def __init__(self, bootstrap: str, reason: str) -> None:
+    def __init__(self, bootstrap: str, reason: str, code: str = "") -> None:
         super().__init__(
             f"no Kafka broker answers at {bootstrap}: {reason}",
             hint="check that this machine reaches the address, that the broker's "
@@ -46,6 +47,7 @@ class BrokerUnavailableError(ExecutionError):
         )
         self.bootstrap = bootstrap
         self.reason = reason
+        self.code = code
 
 
 class KafkaRequestError(ExecutionError):

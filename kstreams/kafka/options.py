@@ -1,9 +1,7 @@
 """
 The user's settings for a Kafka cluster.
 
-Two clients serve one app: Spark's connector reads with Kafka's Java client,
-while sinks, emitters and requests to the cluster use librdkafka. The user
-gives options once, by librdkafka's names, which mostly are Kafka's own.
+All clients are librdkafka's; options have its names, which mostly are Kafka's own.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from kstreams.kafka.client_options import ClientOptions, OptionValue
 from kstreams.kafka.errors import KafkaOptionsError
-from kstreams.kafka.java_options import is_java_only, java_options
+from kstreams.kafka.java_only import is_java_only
 
 if TYPE_CHECKING:
     from kstreams.kafka.admin import KafkaAdmin
@@ -63,8 +61,7 @@ class Kafka:
             `security.protocol`, `sasl.mechanism`, `sasl.username`,
             `sasl.password`, `ssl.ca.location` and so on. Files must lie at the
             same path on the driver and on every executor.
-        consumer: Options of what reads, over those; the Java client's own
-            names are allowed too, and then only it sees them.
+        consumer: Options of what reads, over those.
         producer: Options of what writes, over those.
 
     Raises:
@@ -124,31 +121,13 @@ class Kafka:
 
     def client_options(self, role: Role = "admin") -> ClientOptions:
         """Return what a librdkafka client of this role is made with, addresses included."""
-        merged = {
-            name: value for name, value in self._merged(role).items() if not is_java_only(name)
+        extra: dict[Role, Mapping[str, OptionValue]] = {
+            "admin": {},
+            "consumer": self.consumer,
+            "producer": self.producer,
         }
-        return ClientOptions({**merged, "bootstrap.servers": self.bootstrap})
-
-    def spark_options(self, role: Role = "consumer") -> ClientOptions:
-        """
-        Return the options for Spark's connector, each name prefixed `kafka.`.
-
-        See `java_options` for what is translated and which files are read. Spark
-        redacts most secrets in plans and logs itself; with a client key in a
-        file of its own, also set `spark.redaction.regex` to
-        `SPARK_REDACTION_REGEX`.
-
-        Raises:
-            KafkaOptionsError: The Java client cannot do what an option asks.
-
-        """
-        translated = java_options(self._merged(role))
-        return ClientOptions(
-            {
-                "kafka.bootstrap.servers": self.bootstrap,
-                **{f"kafka.{name}": value for name, value in translated.items()},
-            }
-        )
+        own = {"bootstrap.servers": self.bootstrap}
+        return ClientOptions({**self.options, **extra[role], **own})
 
     def __repr__(self) -> str:
         parts = [repr(self.bootstrap)]
@@ -160,14 +139,6 @@ class Kafka:
         ]
         return f"Kafka({', '.join(parts)})"
 
-    def _merged(self, role: Role) -> ClientOptions:
-        extra: dict[Role, Mapping[str, OptionValue]] = {
-            "admin": {},
-            "consumer": self.consumer,
-            "producer": self.producer,
-        }
-        return ClientOptions({**self.options, **extra[role]})
-
 
 def _check(given: ClientOptions, place: str) -> None:
     for name in given:
@@ -178,10 +149,9 @@ def _check(given: ClientOptions, place: str) -> None:
                 hint="leave it out; a source's start and a topic's partitioner are given with "
                 "the topology.",
             )
-        if place != "consumer" and is_java_only(name):
+        if is_java_only(name):
             raise KafkaOptionsError(
                 f"{name} in {place} is an option of Kafka's Java client alone",
                 option=name,
-                hint="give librdkafka's (sasl.username and sasl.password, ssl.ca.location), "
-                "which is translated, or move it to consumer=.",
+                hint="give librdkafka's: sasl.username and sasl.password, ssl.ca.location, ...",
             )

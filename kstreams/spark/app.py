@@ -62,7 +62,7 @@ class App:
         interceptors: Wrapped around every record processor.
         packages: The user's modules that executors need; `"auto"` finds them.
         parallelism: Spark tasks of one stage at most; by default as many as Spark has
-            cores when the checkpoint begins. Fixed with the checkpoint.
+            cores.
         spark: The session to run on; the running one, or one made here, by default.
         config: Spark's settings for a session made here.
         clock: Decides when wall-clock work is due.
@@ -133,6 +133,7 @@ class App:
             fork=ForkSource.parse(fork) if isinstance(fork, str) else fork,
             retained=retained_batches,
             upkeep=upkeep or Upkeep(),
+            wanted=threading.Event(),
         )
         self._lock = CheckpointLock(self.checkpoint)
         self._on_batch = on_batch
@@ -281,17 +282,22 @@ class App:
                         return
                     deadline.check(f"query {pipeline.name!r} has not reached the end")
                     pipeline.tick(until=end)
-                    self._stop.wait(_TICK_SECONDS)
+                    self._wait()
                     quiet = False
 
     def _run_on(self, timeout: timedelta | None) -> None:
         deadline = _Deadline(self._assembly.clock, timeout)
         with self._failing():
-            while not self._stop.wait(_TICK_SECONDS):
+            while not self._stop.is_set() and not deadline.passed():
                 for pipeline in self._pipelines:
                     pipeline.tick()
-                if deadline.passed():
-                    return
+                self._wait()
+
+    def _wait(self) -> None:
+        """Wait until a query wants a plan, or it is time to look for new records."""
+        wanted = self._assembly.wanted
+        wanted.wait(_TICK_SECONDS)
+        wanted.clear()
 
     @contextmanager
     def _failing(self) -> Iterator[None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
@@ -30,11 +31,11 @@ from kstreams.spark.embedded_io import publish
 from kstreams.spark.feed import Feed
 from kstreams.spark.packages import Packages, ship
 from kstreams.spark.pipeline import Pipeline, PipelineSettings
+from kstreams.spark.planner import BatchPlanner
 from kstreams.spark.plans import PlanDirectory
 from kstreams.spark.report import BatchReport
 from kstreams.spark.session import app_session, check_shared, is_local, query_session
-from kstreams.spark.stage import Committed, StageSettings
-from kstreams.spark.task_keys import task_keys
+from kstreams.spark.stage import StageSettings
 from kstreams.state.objects import ObjectStore
 from kstreams.state.traffic import CountedObjects
 from kstreams.state.upkeep import Upkeep
@@ -67,6 +68,7 @@ class Assembly:
     fork: ForkSource | None
     retained: int
     upkeep: Upkeep
+    wanted: threading.Event
 
 
 def assemble(parts: Assembly, report: _Report) -> tuple[Pipeline, ...]:
@@ -79,26 +81,21 @@ def assemble(parts: Assembly, report: _Report) -> tuple[Pipeline, ...]:
             emptied or misread.
     """
     counts = _task_counts(parts)
-    session = parts.session or _session(parts)
-    pipelines = parts.topology.pipelines()
+    session = parts.session or app_session(parts.app, config=parts.config)
     cores = parts.parallelism or session.sparkContext.defaultParallelism
-    partitions = {
-        query_name(groups): min(max(counts[g.name] for g in groups), cores) for groups in pipelines
-    }
-    checkpoint = _checkpoint(parts, counts, partitions)
+    checkpoint = _checkpoint(parts, counts)
     archives: tuple[str, ...] = ()
     if not is_local(session):
         check_shared(session, parts.checkpoint)
         archives = ship(session, parts.packages)
     changelogs = open_changelogs(parts.connection, parts.topology, counts)
     built = [
-        _pipeline(parts, checkpoint, groups, counts, archives, changelogs, report)
-        for groups in pipelines
+        _pipeline(parts, checkpoint, groups, counts, cores, archives, changelogs, report)
+        for groups in parts.topology.pipelines()
     ]
     try:
         for pipeline in built:
-            width = checkpoint.partitions[pipeline.name]
-            pipeline.start(query_session(session, partitions=width))
+            pipeline.start(query_session(session))
     except BaseException:
         for pipeline in built:
             pipeline.stop(timedelta(0))
@@ -106,15 +103,11 @@ def assemble(parts: Assembly, report: _Report) -> tuple[Pipeline, ...]:
     return tuple(built)
 
 
-def _checkpoint(
-    parts: Assembly, counts: Mapping[str, int], partitions: Mapping[str, int]
-) -> Checkpoint:
+def _checkpoint(parts: Assembly, counts: Mapping[str, int]) -> Checkpoint:
     """Open the checkpoint: begun, forked or upgraded as is needed."""
     if parts.fork is not None and not (parts.checkpoint / "app.json").exists():
         copy_savepoint(parts.fork, parts.checkpoint, parts.app, log=parts.backend.log)
-    found = Checkpoint.open(
-        parts.checkpoint, parts.app, parts.topology, tasks=counts, partitions=partitions
-    )
+    found = Checkpoint.open(parts.checkpoint, parts.app, parts.topology, tasks=counts)
     objects = (parts.backend.log or found.log).open()
     if found.shape != parts.topology.shape() and isinstance(parts.connection, Embedded):
         _publish_last(found, objects, parts.connection)
@@ -123,7 +116,6 @@ def _checkpoint(
         Upgrade(
             topology=parts.topology,
             tasks=counts,
-            partitions=partitions,
             orders=parts.orders,
             backend=parts.backend,
             objects=objects,
@@ -153,20 +145,12 @@ def _task_counts(parts: Assembly) -> dict[str, int]:
         admin.close()
 
 
-def _session(parts: Assembly) -> SparkSession:
-    jars: tuple[str, ...] = ()
-    if not isinstance(parts.connection, Embedded):
-        from kstreams.spark.kafka_jars import kafka_connector_jars  # noqa: PLC0415  # Kafka only
-
-        jars = tuple(str(jar) for jar in kafka_connector_jars())
-    return app_session(parts.app, config=parts.config, jars=jars)
-
-
 def _pipeline(
     parts: Assembly,
     checkpoint: Checkpoint,
     groups: tuple[PartitionGroup, ...],
     counts: Mapping[str, int],
+    cores: int,
     archives: tuple[str, ...],
     changelogs: Mapping[str, tuple[int, ...]],
     report: _Report,
@@ -178,9 +162,14 @@ def _pipeline(
     objects = CountedObjects(log.open())
     commits = checkpoint.commits(name, objects)
     last = commits.last()
-    positions = plans.positions() or (positions_after(last) if last else {})
-    feed = _feed(parts, _starting(groups, checkpoint.start_ms), path, positions)
-    width = checkpoint.partitions[name]
+    feed = _feed(parts.connection)
+    planner = BatchPlanner(
+        feed,
+        _starting(groups, checkpoint.start_ms),
+        max_records=parts.max_records,
+        plans=plans,
+        positions=positions_after(last) if last else {},
+    )
     tasks = tuple(counts[group.name] for group in groups)
     stages = tuple(
         StageSettings(
@@ -190,12 +179,11 @@ def _pipeline(
             scope=checkpoint.scope(name),
             groups=groups,
             counts=tasks,
-            keys=tuple(task_keys(count, width) for count in tasks),
+            width=min(max(tasks), cores),
             backend=parts.backend,
             log=log,
-            sinks=feed.writer,
+            io=feed.io,
             interceptors=parts.interceptors,
-            committed=Committed(last.batch, last.tasks) if last else None,
             changelogs=changelogs,
             upkeep=parts.upkeep,
         )
@@ -203,7 +191,7 @@ def _pipeline(
     )
     settings = PipelineSettings(
         name,
-        path,
+        str(path / "spark"),
         parts.run,
         parts.trigger,
         stages,
@@ -214,12 +202,14 @@ def _pipeline(
     return Pipeline(
         settings,
         feed,
+        planner,
         plans=plans,
         commits=commits,
         objects=objects,
         pinned=partial(named_elsewhere, checkpoint, objects, name),
         clock=parts.clock,
         report=report,
+        wanted=parts.wanted,
     )
 
 
@@ -242,20 +232,12 @@ def _starting(
     )
 
 
-def _feed(
-    parts: Assembly,
-    groups: tuple[PartitionGroup, ...],
-    path: Path,
-    positions: Mapping[str, int],
-) -> Feed:
-    connection = parts.connection
+def _feed(connection: Connection) -> Feed:
     if isinstance(connection, Embedded):
-        return EmbeddedFeed(connection, groups, max_records=parts.max_records, positions=positions)
+        return EmbeddedFeed(connection)
     from kstreams.kafka.options import Kafka  # noqa: PLC0415  # needs the extra `kafka`
     from kstreams.spark.kafka_feed import KafkaFeed  # noqa: PLC0415
 
     if isinstance(connection, Kafka):
-        return KafkaFeed(
-            connection, groups, max_records=parts.max_records, path=path, positions=positions
-        )
+        return KafkaFeed(connection)
     raise CompileError(f"an app cannot run on {connection!r}", hint="use Embedded or Kafka")

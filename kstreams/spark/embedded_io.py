@@ -14,35 +14,39 @@ from kstreams.embedded.log import EmbeddedLog
 from kstreams.embedded.segment import Segment
 from kstreams.errors import StateCorruptError, UnknownTopicError
 from kstreams.graph.topology import PartitionGroup
+from kstreams.spark.plans import Slice
 from kstreams.spark.sinks import by_partition, by_topic, outputs_of
 from kstreams.state.commits import Output
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.queues import QUEUE_SCHEMA, Queue
 
-__all__ = ("EmbeddedWriter", "publish")
+__all__ = ("EmbeddedIO", "publish")
 
 _LOG = logging.getLogger("kstreams")
 
 
-class EmbeddedWriter:
-    """A `SinkWriter` on embedded topics; results are seen exactly once.
+class EmbeddedIO:
+    """A `TopicIO` on embedded topics; results are seen exactly once.
 
     Args:
         connection: The topics.
-        value_unused: Entries whose values no node looks at: their column is not read.
     """
 
     def __init__(self, connection: Embedded) -> None:
         self._connection = connection
 
-    def read_slice(self, data: Sequence[Any]) -> Queue:
-        """Read one slice of a plan."""
-        entry, topic, partition, name, low, high = data
-        segment = Segment.parse(topic, partition, name)
+    def read(self, slices: Sequence[Slice]) -> list[Queue]:
+        """Read slices of a plan, in their order."""
+        return [self._queue(each) for each in slices]
+
+    def _queue(self, each: Slice) -> Queue:
+        segment = Segment.parse(each.topic, each.partition, each.segment)
         if segment is None:
-            raise StateCorruptError(f"a plan names {name!r}, which is no segment")
-        table = _log(self._connection).read(segment, low, high, columns=QUEUE_SCHEMA.names)
-        return Queue(entry, topic, partition, table.cast(QUEUE_SCHEMA))
+            raise StateCorruptError(f"a plan names {each.segment!r}, which is no segment")
+        table = _log(self._connection).read(
+            segment, each.from_offset, each.to_offset, columns=QUEUE_SCHEMA.names
+        )
+        return Queue(each.entry, each.topic, each.partition, table.cast(QUEUE_SCHEMA))
 
     def write(
         self, output: TaskOutput, group: PartitionGroup, *, producer: str, batch: int

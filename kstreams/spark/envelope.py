@@ -1,8 +1,7 @@
-"""What travels between stages: one binary cell a message, Arrow inside.
+"""What travels between stages: messages of bytes, Arrow inside.
 
-Spark sees rows `(stage, key, payload)`. A payload is a JSON header and a body; a whole
-queue of records is one row, so that Spark's shuffle, sort and pandas conversion touch a
-handful of rows a batch, whatever the number of records.
+A payload is a JSON header and a body; a whole queue of records is one message, so that
+Spark's shuffle touches a handful of them a batch, whatever the number of records.
 """
 
 from __future__ import annotations
@@ -17,10 +16,7 @@ import pyarrow as pa
 
 from kstreams.task.queues import Queue
 
-__all__ = ("DRIVER", "ROW_SCHEMA", "Envelope")
-
-ROW_SCHEMA = "stage int, key int, payload binary"
-"""Spark schema of every edge between stages."""
+__all__ = ("DRIVER", "Envelope")
 
 DRIVER = -1
 """The stage number of messages to the driver."""
@@ -33,7 +29,8 @@ class Envelope:
     """A message to one task of a stage, or to the driver.
 
     Attributes:
-        kind: `queue` (records), `plan` (segments to read; may be none) or `status`.
+        kind: `call` (what to read, if anything), `queue` (records), `state` (the pointer
+            of what was committed) or `status`.
         stage: Number of the stage it is for, `DRIVER` for the driver.
         task: Partition of the task it is for.
         header: The rest of the message, as JSON.

@@ -5,42 +5,45 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812  # Spark's own custom
-from pyspark.sql.streaming.state import GroupStateTimeout
 
-from kstreams.clock import Clock, to_ms
+from kstreams.clock import Clock
 from kstreams.errors import ExecutionError
-from kstreams.spark.envelope import DRIVER, ROW_SCHEMA, Envelope
+from kstreams.spark.envelope import Envelope
 from kstreams.spark.failure import find_failure, jvm_is_gone, typed
 from kstreams.spark.feed import Feed
+from kstreams.spark.planner import BatchPlanner
 from kstreams.spark.plans import Plan, PlanDirectory
 from kstreams.spark.report import BatchReport
-from kstreams.spark.stage import STATE_SCHEMA, Stage, StageSettings
-from kstreams.state.commits import SEED, Commit, CommitLog, Output
+from kstreams.spark.stage import Message, Stage, StageSettings
+from kstreams.state.commits import Commit, CommitLog, Output
 from kstreams.state.garbage import collect_garbage
 from kstreams.state.pointer import Pointer
 from kstreams.state.task_key import TaskKey
 from kstreams.state.traffic import CountedObjects, Traffic
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql.streaming.query import StreamingQuery
 
 __all__ = ("Pipeline", "PipelineSettings")
 
 _LOG = logging.getLogger("kstreams")
-_PLANS_AHEAD = 2
 _SWEEP_EVERY = 50
 _MIN_AGE = timedelta(hours=1)
-_SPARK_COMMITS_WITHIN = 10.0
 _POLL_SECONDS = 0.005
+_INTERRUPTED = (
+    "py4j.protocol.Py4JJavaError: An error occurred while calling stop: "
+    "java.lang.InterruptedException"
+)
+"""A text that Spark takes for its own interruption: a batch that is stopped has not failed."""
 
 
 @dataclass(frozen=True)
@@ -49,17 +52,17 @@ class PipelineSettings:
 
     Attributes:
         name: The query's name.
-        path: Its directory below the checkpoint.
+        checkpoint: Where Spark keeps its own notes of the query.
         run: Id of this driver.
         trigger: Least time between the starts of two batches.
-        stages: Settings of each stage; seeds and replay are filled in at the start.
+        stages: Settings of each stage.
         archives: Names of the user's packages on executors.
         fingerprint: The topology's, recorded with each commit.
         retained: How many commits stay readable from outside.
     """
 
     name: str
-    path: Path
+    checkpoint: str
     run: str
     trigger: timedelta
     stages: tuple[StageSettings, ...]
@@ -71,21 +74,27 @@ class PipelineSettings:
 class Pipeline:
     """Runs one query: plans its batches, commits them, and notices how it ends.
 
+    Spark begins batch after batch; each waits in its callback until the app's thread has
+    planned what it reads. So a plan knows all that has come until then.
+
     Args:
         settings: See there.
         feed: Its input and output.
+        planner: Decides which records a batch reads.
         plans: Its plan directory.
         commits: Its commit log.
         objects: The durable log, for the sweep of what no commit names.
         pinned: Returns the names of the objects that the sweep has to leave alone besides.
         clock: The app's.
         report: Called after each commit, in Spark's callback thread.
+        wanted: Set when a plan is wanted.
     """
 
     def __init__(
         self,
         settings: PipelineSettings,
         feed: Feed,
+        planner: BatchPlanner,
         *,
         plans: PlanDirectory,
         commits: CommitLog,
@@ -93,36 +102,37 @@ class Pipeline:
         pinned: Callable[[], Collection[str]],
         clock: Clock,
         report: Callable[[BatchReport, Sequence[str]], None],
+        wanted: threading.Event,
     ) -> None:
         self._settings = settings
         self._feed = feed
+        self._planner = planner
         self._plans = plans
         self._commits = commits
         self._objects = objects
         self._pinned = pinned
         self._clock = clock
         self._report = report
-        self._keys = settings.stages[0].keys
+        self._wanted = wanted
+        self._groups = [stage.group.name for stage in settings.stages]
+        self._stages = [Stage(stage, settings.archives) for stage in settings.stages]
         self._pause = settings.trigger.total_seconds()
-        self._mutex = threading.Lock()
-        self._idle = threading.Event()
-        self._idle.set()
+        self._waits = threading.Event()  # a batch has no plan yet
+        self._given = threading.Event()  # it has one, or the query is to stop
+        self._planned_at = float("-inf")
+        self._number = -1  # of the batch that waits
+        self._plan = Plan({})
         self._stopping = False
         self._failure: BaseException | None = None
         self._query: StreamingQuery | None = None
         self._last = commits.last()
-        self._tasks: dict[str, str] = dict(self._last.tasks) if self._last else {}
-        self._planned = plans.last_number()
-        self._starts: dict[str, int] | None = None
-        self._done = self._last.plan if self._last else -1
         self._due: dict[tuple[int, int], int] = {}
-        self._called: set[tuple[int, int]] = set()
-        self._planned_at = float("-inf")
+        self._last_ended: dict[str, float] = {}
         self._since = clock.now_ms()
         self._close_windows = False
         self._call_all = self._last is None or any(
             meta.get("due") or "heard" in meta
-            for meta in (Pointer.from_json(text).meta for text in self._tasks.values())
+            for meta in (pointer.meta for pointer in self._last.pointers().values())
         )
 
     @property
@@ -133,73 +143,45 @@ class Pipeline:
     def start(self, session: SparkSession) -> None:
         """Publish what the last commit may have left, then start the query."""
         last = self._last
-        if last is not None and not self._spark_has_committed(last.batch):
+        if last is not None:
             self._feed.publish(last.outputs, last.batch)
+        ticks = session.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
         self._query = (
-            self._frame(session)
-            .writeStream.queryName(f"{self._settings.stages[0].app}/{self.name}")
-            .outputMode("update")
+            ticks.writeStream.queryName(f"{self._settings.stages[0].app}/{self.name}")
             .foreachBatch(self._on_batch)
-            .option("checkpointLocation", str(self._settings.path / "spark"))
-            .trigger(processingTime=f"{to_ms(self._settings.trigger)} milliseconds")
+            .option("checkpointLocation", self._settings.checkpoint)
+            .trigger(processingTime="0 seconds")
             .start()
         )
-
-    def _frame(self, session: SparkSession) -> DataFrame:
-        """Chain the stages; each takes the messages of the one before, and its own source."""
-        keys = self._keys
-        plans = session.readStream.schema("stage int, key int, payload string")
-        frame = (
-            plans.option("maxFilesPerTrigger", 1)
-            .option("maxFileAge", "1h")  # by the plans' own modification times: 3,600 plans
-            .json(str(self._plans.path))
-            .where("payload is not null")
-            .select("stage", "key", F.unbase64("payload").alias("payload"))
-        )
-        for number, settings in enumerate(self._settings.stages):
-            if number:
-                # A projection that the optimiser cannot remove: without it Spark hands
-                # columnar rows to the next shuffle, which cannot cast them.
-                key = F.coalesce("key", F.lit(-1)).alias("key")
-                frame = frame.select("stage", key, "payload")
-            own = self._feed.rows(session, number, keys)
-            frame = frame if own is None else frame.unionByName(own)
-            frame = frame.groupBy("key").applyInPandasWithState(
-                Stage(settings, self._settings.archives),
-                ROW_SCHEMA,
-                STATE_SCHEMA,
-                "update",
-                GroupStateTimeout.NoTimeout,
-            )
-        return frame
 
     # ------------------------------------------------------------ planning, in the app's thread
 
     def tick(self, *, until: Mapping[str, int] | None = None) -> None:
-        """Plan the next batch, if one is wanted and the last ones are under way.
+        """Plan the batch that waits, if there is one and something to do for it.
+
+        Args:
+            until: By `topic/partition`, where reading ends; the present ends by default.
 
         Raises:
             KStreamsError: The query has failed.
         """
         self.check()
-        with self._mutex:
-            waiting = self._planned - self._done
         began = time.monotonic()
-        if waiting >= _PLANS_AHEAD or began - self._planned_at < self._pause:
+        if not self._waits.is_set() or began - self._planned_at < self._pause:
             return
-        plan = self._with_calls(self._feed.next_plan(until), self._clock.now_ms())
+        plan = self._with_calls(self._planner.next(until=until), self._clock.now_ms())
         if plan is None:
             return
-        self._planned += 1
-        self._plans.write(self._planned, plan, self._keys)
+        self._plans.write(self._number, plan)
         self._planned_at = began
+        self._plan = plan
+        self._waits.clear()
+        self._given.set()
 
     def _with_calls(self, plan: Plan | None, now: int) -> Plan | None:
         """Add calls of tasks whose wall-clock work is due."""
+        called = {task for task, due in self._due.items() if due <= now}
         closing, self._close_windows = self._close_windows, False
-        with self._mutex:
-            called = {t for t, due in self._due.items() if due <= now and t not in self._called}
-            self._called |= called
         if self._call_all or closing:
             self._call_all = False
             counts = self._settings.stages[0].counts
@@ -208,7 +190,7 @@ class Pipeline:
             return None
         tasks = dict.fromkeys(sorted(called), ())
         if plan is None:
-            plan = Plan({}, self._feed.positions())
+            plan = Plan({}, dict(self._planner.positions))
         return replace(
             plan,
             tasks={**tasks, **plan.tasks},
@@ -223,7 +205,7 @@ class Pipeline:
 
     def end(self) -> dict[str, int]:
         """Return the present end of the pipeline's sources."""
-        return self._feed.end()
+        return self._planner.end()
 
     def reached(self, end: Mapping[str, int], wall_ms: int) -> bool:
         """Tell whether everything before an end is committed, and nothing is under way.
@@ -233,102 +215,140 @@ class Pipeline:
             wall_ms: Wall-clock work that is due by then counts too.
         """
         self.check()
-        with self._mutex:
-            if self._planned > self._done or self._call_all or self._close_windows:
-                return False
-            if any(due <= wall_ms for due in self._due.values()):
-                return False
-        return self._feed.reached(end) and self._idle.is_set()
+        if not self._waits.is_set() or self._call_all or self._close_windows:
+            return False
+        if any(due <= wall_ms for due in self._due.values()):
+            return False
+        return self._planner.reached(end)
 
-    # ------------------------------------------------------------ committing, in Spark's callback
+    # ------------------------------------------------------------ running, in Spark's callback
 
     def _on_batch(self, frame: DataFrame, batch: int) -> None:
-        self._idle.clear()
         try:
-            self._refuse_when_stopping(batch)
+            last = self._last
+            if last is not None and batch <= last.batch:
+                return  # Spark died before it noted that this one is done
+            plan = self._plan_of(batch)
+            if plan is None:
+                self._await_end()
+                return  # a batch without a plan changes nothing, whether Spark notes it or not
             began = time.perf_counter()
-            statuses = [
-                envelope.header
-                for row in frame.collect()
-                if (envelope := Envelope.unpack(bytes(row.payload))).stage == DRIVER
-            ]
-            self._commit(batch, statuses, began)
+            statuses = self._run(frame.sparkSession.sparkContext, plan, batch)
+            self._commit(batch, plan, statuses, began)
         except _StoppedError:
             raise
         except Exception as exc:  # noqa: BLE001  # kept, and raised in the app's thread
+            if self._stopping:
+                self._await_end()
+                raise _StoppedError(_INTERRUPTED) from None
             self._failure = find_failure(exc) or exc
             raise _StoppedError(f"batch {batch} of query {self.name!r} failed") from None
-        finally:
-            self._idle.set()
 
-    def _refuse_when_stopping(self, batch: int) -> None:
-        if self._stopping:
-            raise _StoppedError(f"query {self.name!r} stops before batch {batch}")
+    def _plan_of(self, batch: int) -> Plan | None:
+        """Return what a batch reads: as it was planned before a crash, or now; None to stop."""
+        known = self._plans.find(batch)
+        if known is not None:
+            return known
+        self._number = batch
+        self._given.clear()
+        self._waits.set()
+        self._wanted.set()
+        if not self._stopping:
+            self._given.wait()
+        return None if self._stopping else self._plan
 
-    def _commit(self, batch: int, statuses: Sequence[Mapping[str, Any]], began: float) -> None:
-        last = self._last
-        commit = last if last is not None and batch <= last.batch else None
-        if commit is None:
-            commit = self._append(batch, statuses)
-        if commit.batch == batch:  # else Spark is behind by several, and all is published
-            self._feed.publish(commit.outputs, batch)
-        with self._mutex:
-            self._last = commit
-            self._tasks = dict(commit.tasks)
-            self._done = max(self._done, commit.plan)
-            for status in statuses:
-                self._note_due(status)
-        if batch % _SWEEP_EVERY == _SWEEP_EVERY - 1:
-            self._sweep()
-        dropped: dict[str, int] = {}
-        for status in statuses:
-            for reason, count in status.get("dropped", {}).items():
-                dropped[reason] = dropped.get(reason, 0) + count
-        traffic = [Traffic.from_json(status["log"]) for status in statuses if "log" in status]
-        report = BatchReport(
-            self.name,
-            batch,
-            records=sum(status.get("records", 0) for status in statuses),
-            source_records=sum(status.get("sources", 0) for status in statuses),
-            dropped=dropped,
-            published=len(commit.outputs),
-            seconds=time.perf_counter() - began,
-            backlog=self._feed.backlog(),
-            log=sum(traffic, self._objects.take()),
-        )
-        _LOG.info("query %s, batch %d: durable log: %s", self.name, batch, report.log)
-        self._report(report, [line for s in statuses for line in s.get("lines", ())])
+    def _await_end(self) -> None:
+        """Keep Spark from another batch until the query is stopped."""
+        self._waits.set()
+        while self._query is None or self._query.isActive:
+            time.sleep(_POLL_SECONDS)
 
-    def _append(self, batch: int, statuses: Sequence[Mapping[str, Any]]) -> Commit:
-        tasks = {**self._tasks, **{status["task"]: status["pointer"] for status in statuses}}
-        outputs = tuple(Output(*row) for status in statuses for row in status.get("outputs", ()))
-        plan = max((s["plan"] for s in statuses if s["plan"] is not None), default=self._done)
+    def _run(self, spark: SparkContext, plan: Plan, batch: int) -> list[Mapping[str, Any]]:
+        """Run a batch's tasks, a Spark stage for each of the pipeline's; return their statuses."""
+        width = self._settings.stages[0].width
+        parts: dict[int, list[Message]] = {}
+        for envelope in self._messages(plan):
+            partition = envelope.task % width
+            parts.setdefault(partition, []).append((partition, envelope.pack()))
+        first, *others = self._stages
+        ordered = [parts[partition] for partition in sorted(parts, key=self._ended)]
+        messages = spark.parallelize(ordered, len(ordered)).flatMap(iter)
+        messages = messages.mapPartitions(first.in_batch(batch))
+        for stage in others:
+            messages = messages.partitionBy(width, int).mapPartitions(stage.in_batch(batch))
+        statuses = [Envelope.unpack(payload).header for _, payload in messages.collect()]
+        self._last_ended = {status["task"]: status["ended"] for status in statuses}
+        return statuses
+
+    def _ended(self, partition: int) -> float:
+        """Return when the tasks of one of the first stage's partitions ended in the last batch.
+
+        In this order Spark hands out its workers again, first come first served: so tasks
+        mostly come to the worker that has fetched ahead for them.
+        """
+        stage = self._settings.stages[0]
+        tasks = range(partition, stage.counts[0], stage.width)
+        ended = (self._last_ended.get(f"{self._groups[0]}/{task}", 0.0) for task in tasks)
+        return max(ended, default=0.0)
+
+    def _messages(self, plan: Plan) -> Iterator[Envelope]:
+        """Yield what the driver tells tasks: the state that counts, and what to do."""
+        tasks = self._tasks()
+        for stage, group in enumerate(self._groups):
+            for task in range(self._settings.stages[stage].counts[stage]):
+                pointer = tasks.get(f"{group}/{task}")
+                # Edges may call any task of a later stage.
+                if pointer is not None and (stage or (stage, task) in plan.tasks):
+                    yield Envelope("state", stage, task, {"pointer": pointer})
+        common = {"wall": plan.wall_ms, "since": plan.since_ms, "close": plan.close_windows}
+        for (stage, task), slices in plan.tasks.items():
+            read = [each.to_json() for each in slices]
+            yield Envelope("call", stage, task, {"slices": read, **common})
+
+    def _tasks(self) -> Mapping[str, str]:
+        """Return the pointer that counts of each task, as text."""
+        return {} if self._last is None else self._last.tasks
+
+    def _commit(
+        self, batch: int, plan: Plan, statuses: Sequence[Mapping[str, Any]], began: float
+    ) -> None:
+        """Make a batch count, then visible."""
         commit = Commit(
             batch,
             self._settings.run,
             self._clock.now_ms(),
-            tasks,
-            plan=plan,
-            outputs=outputs,
-            positions=self._positions(plan),
+            {**self._tasks(), **{status["task"]: status["pointer"] for status in statuses}},
+            outputs=tuple(Output(*row) for status in statuses for row in status["outputs"]),
+            positions=plan.positions,
             fingerprint=self._settings.fingerprint,
         )
         self._commits.append(commit)
-        return commit
-
-    def _positions(self, plan: int) -> dict[str, int]:
-        if self._starts is None:
-            first = {} if self._last is None else self._last.positions
-            self._starts = {**first, **self._feed.starts()}
-        return {**self._starts, **(self._plans.positions_after(plan) if plan >= 0 else {})}
+        self._feed.publish(commit.outputs, batch)
+        self._last = commit
+        for status in statuses:
+            self._note_due(status)
+        if batch % _SWEEP_EVERY == _SWEEP_EVERY - 1:
+            self._sweep()
+        dropped: Counter[str] = Counter()
+        for status in statuses:
+            dropped.update(status["dropped"])
+        report = BatchReport(
+            self.name,
+            batch,
+            records=sum(status["records"] for status in statuses),
+            source_records=sum(status["sources"] for status in statuses),
+            dropped=dict(dropped),
+            published=len(commit.outputs),
+            seconds=time.perf_counter() - began,
+            backlog=self._planner.backlog(),
+            log=sum((Traffic.from_json(s["log"]) for s in statuses), self._objects.take()),
+        )
+        _LOG.info("query %s, batch %d: durable log: %s", self.name, batch, report.log)
+        self._report(report, [line for status in statuses for line in status["lines"]])
 
     def _note_due(self, status: Mapping[str, Any]) -> None:
-        if status.get("replayed"):  # then the call of all tasks at the start tells
-            return
         group, _, partition = status["task"].rpartition("/")
-        names = [stage.group.name for stage in self._settings.stages]
-        task = (names.index(group), int(partition))
-        self._called.discard(task)
+        task = (self._groups.index(group), int(partition))
         if status["due"] is None:
             self._due.pop(task, None)
         else:
@@ -341,7 +361,7 @@ class Pipeline:
         """
         kept = self._commits.recent(self._settings.retained)
         self._commits.forget_before(kept[0].batch)
-        self._plans.forget_before(kept[0].plan)
+        self._plans.forget_before(kept[0].batch)
         pointers: dict[TaskKey, list[Pointer]] = {}
         for commit in kept:
             for name, text in commit.tasks.items():
@@ -376,29 +396,20 @@ class Pipeline:
                 comes again at the next start.
         """
         self._stopping = True
+        self._given.set()
         query = self._query
         if query is None:
             return
-        self._idle.wait(timeout.total_seconds())
         try:
-            self._await_spark(query)
+            end = time.monotonic() + timeout.total_seconds()
+            while query.isActive and not self._waits.is_set() and time.monotonic() < end:
+                self._waits.wait(_POLL_SECONDS)
             if query.isActive:
                 query.stop()
         except (Py4JError, ConnectionError) as exc:
             if not jvm_is_gone(exc):  # and the query with it
                 raise
         self._query = None
-
-    def _await_spark(self, query: StreamingQuery) -> None:
-        """Let Spark commit the last batch too, or it would run it again at the next start."""
-        last, end = self._last, time.monotonic() + _SPARK_COMMITS_WITHIN
-        while last is not None and not self._spark_has_committed(last.batch):
-            if time.monotonic() > end or not query.isActive:
-                return
-            time.sleep(_POLL_SECONDS)
-
-    def _spark_has_committed(self, batch: int) -> bool:
-        return batch == SEED or (self._settings.path / "spark" / "commits" / str(batch)).exists()
 
 
 class _StoppedError(Exception):

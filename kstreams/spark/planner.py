@@ -1,83 +1,114 @@
-"""Decide what the next batch of a query reads from embedded topics, and when it is due."""
+"""Decide what the next batch of a query reads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from kstreams.clock import to_ms
-from kstreams.embedded.log import EmbeddedLog
-from kstreams.embedded.segment import Segment
-from kstreams.errors import DataLossError, Where
+from kstreams.errors import DataLossError, PartitionCountError, Where
 from kstreams.graph.nodes import SourceNode
 from kstreams.graph.topology import PartitionGroup
-from kstreams.spark.plans import Plan, Slice
+from kstreams.spark.feed import Feed
+from kstreams.spark.plans import Plan, PlanDirectory, Slice
 
-__all__ = ("EmbeddedPlanner", "share")
+__all__ = ("BatchPlanner", "share")
 
 
-class EmbeddedPlanner:
-    """Plans batches over the embedded topics of one pipeline.
+class BatchPlanner:
+    """Plans batches over the source topics of one pipeline.
 
     Args:
-        log: The topics.
+        feed: The topics.
         groups: The pipeline's groups, in order of their stages.
         max_records: How many records a batch reads at most.
-        positions: By `topic/partition`, the next offset to plan; filled in from the
-            sources' starts where missing.
+        plans: The plans that were made; takes where the query begins.
+        positions: By `topic/partition`, where to go on if no plan says it; what is missing
+            begins at its source's start.
     """
 
     def __init__(
         self,
-        log: EmbeddedLog,
+        feed: Feed,
         groups: Sequence[PartitionGroup],
         *,
         max_records: int,
+        plans: PlanDirectory,
         positions: Mapping[str, int],
     ) -> None:
-        self._log = log
+        self._admin = admin = feed.admin
+        self._slices = feed.slices
+        self._max_records = max_records
         self._sources = [
             (stage, node) for stage, group in enumerate(groups) for node in group.sources
         ]
-        self._max_records = max_records
-        self.positions = dict(positions)
-        for _, node in self._sources:
-            self._begin(node)
+        topics = dict.fromkeys(node.topic.name for _, node in self._sources)
+        self._counts = {topic: admin.partition_count(topic) for topic in topics}
+        known = {
+            place: offset
+            for place, offset in (plans.positions() or positions).items()
+            if place.rpartition("/")[0] in self._counts
+        }
+        fresh = {
+            place: offset
+            for _, node in self._sources
+            for place, offset in self._start(node, known).items()
+        }
+        self.positions = {**(plans.begin(fresh) if fresh else {}), **known}
+        self._ends = dict(self.positions)
+        self._check_beginnings()
 
-    def _begin(self, node: SourceNode) -> None:
+    def _start(self, node: SourceNode, known: Mapping[str, int]) -> dict[str, int]:
+        """Return where the partitions of a source begin that have no position yet."""
         topic = node.topic.name
-        known = {p for p in self._partitions(topic) if f"{topic}/{p}" in self.positions}
-        fresh = [p for p in self._partitions(topic) if p not in known]
+        fresh = [p for p in range(self._counts[topic]) if f"{topic}/{p}" not in known]
         if not fresh:
-            return
-        by_time = (
-            self._log.offsets_at(topic, to_ms(node.start))
-            if isinstance(node.start, datetime)
-            else {}
-        )
-        for partition in fresh:
-            if node.start == "latest":
-                offset = self._log.end_offset(topic, partition)
-            elif node.start == "earliest":
-                offset = self._log.beginning_offset(topic, partition)
-            else:
-                offset = by_time[partition]
-            self.positions[f"{topic}/{partition}"] = offset
+            return {}
+        if isinstance(node.start, datetime):
+            found = self._admin.offsets_at(topic, to_ms(node.start))
+        elif node.start == "latest":
+            found = self._admin.end_offsets(topic)
+        else:
+            found = self._admin.beginning_offsets(topic)
+        return {f"{topic}/{p}": found[p] for p in fresh}
 
-    def _partitions(self, topic: str) -> Iterable[int]:
-        return range(self._log.topic(topic).partitions)
+    def _check_beginnings(self) -> None:
+        for topic in self._counts:
+            for partition, first in self._admin.beginning_offsets(topic).items():
+                offset = self.positions.get(f"{topic}/{partition}", first)
+                if offset < first:
+                    raise DataLossError(
+                        f"records were deleted before they were read: the topic begins at {first}",
+                        hint=DataLossError.WAY_ON,
+                        where=Where(topic=topic, partition=partition, offset=offset),
+                    )
 
     def end(self) -> dict[str, int]:
-        """Return the present end of every partition, by `topic/partition`."""
-        return {
-            f"{node.topic.name}/{p}": self._log.end_offset(node.topic.name, p)
-            for _, node in self._sources
-            for p in self._partitions(node.topic.name)
-        }
+        """Return the present end of every partition, by `topic/partition`.
 
-    def behind(self, end: Mapping[str, int]) -> bool:
-        """Tell whether something before an end is not planned yet."""
-        return any(self.positions[place] < offset for place, offset in end.items())
+        Raises:
+            PartitionCountError: A topic has got more partitions.
+        """
+        ends: dict[str, int] = {}
+        for topic, count in self._counts.items():
+            found = self._admin.end_offsets(topic)
+            if len(found) > count:
+                raise PartitionCountError(
+                    f"topic {topic!r} has got more partitions than the {count} that the app was "
+                    "started with",
+                    hint="stop the app and rescale it, or reset it.",
+                    where=Where(topic=topic, partition=max(found)),
+                )
+            ends.update({f"{topic}/{partition}": offset for partition, offset in found.items()})
+        return ends
+
+    def reached(self, end: Mapping[str, int]) -> bool:
+        """Tell whether everything before an end is planned."""
+        return all(self.positions[place] >= offset for place, offset in end.items())
+
+    def backlog(self) -> int:
+        """Return how many records waited to be planned when ends were last asked for."""
+        return sum(max(end - self.positions[place], 0) for place, end in self._ends.items())
 
     def next(self, *, until: Mapping[str, int] | None = None) -> Plan | None:
         """Return the next batch, or None when there is nothing new; moves the positions.
@@ -87,16 +118,17 @@ class EmbeddedPlanner:
 
         Raises:
             DataLossError: A topic is shorter than what was read of it before.
+            PartitionCountError: A topic has got more partitions.
         """
-        present = self.end()
-        self._check(present)
+        self._ends = present = self.end()
+        self._check_ends(present)
         end = present if until is None else until
         lags = {place: end[place] - start for place, start in self.positions.items()}
         shares = share({p: lag for p, lag in lags.items() if lag > 0}, self._max_records)
         tasks: dict[tuple[int, int], list[Slice]] = {}
         for stage, node in self._sources:
             topic = node.topic.name
-            for partition in self._partitions(topic):
+            for partition in range(self._counts[topic]):
                 place = f"{topic}/{partition}"
                 if place in shares:
                     start = self.positions[place]
@@ -105,7 +137,7 @@ class EmbeddedPlanner:
                     slices.extend(self._slices(node, partition, start, stop))
         return Plan(tasks, dict(self.positions)) if tasks else None
 
-    def _check(self, end: Mapping[str, int]) -> None:
+    def _check_ends(self, end: Mapping[str, int]) -> None:
         for place, offset in end.items():
             if offset < self.positions[place]:
                 topic, _, partition = place.rpartition("/")
@@ -116,15 +148,6 @@ class EmbeddedPlanner:
                     "(`kstreams reset`), or bring the topic back",
                     where=Where(topic=topic, partition=int(partition)),
                 )
-
-    def _slices(self, node: SourceNode, partition: int, start: int, stop: int) -> Iterable[Slice]:
-        topic = node.topic.name
-        segment: Segment
-        for segment in self._log.segments(topic, partition, start):
-            if segment.first_offset >= stop:
-                return
-            low, high = max(start, segment.first_offset), min(stop, segment.end_offset)
-            yield Slice(node.name, topic, partition, segment.name, low, high)
 
 
 def share(lags: Mapping[str, int], total: int) -> dict[str, int]:

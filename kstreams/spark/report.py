@@ -34,7 +34,7 @@ class BatchReport:
         dropped: How many were dropped, by reason.
         published: How many segments became visible.
         seconds: From the call of the batch to the end of its commit.
-        backlog: How many records of embedded topics wait to be planned; 0 on Kafka.
+        backlog: How many records were there when the batch was planned and not part of it.
         log: What its tasks, and the driver since its last report, asked of the durable log.
     """
 

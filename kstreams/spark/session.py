@@ -11,7 +11,6 @@ from uuid import uuid4
 from pyspark.sql import SparkSession
 
 from kstreams.errors import CompileError
-from kstreams.kafka.client_options import SPARK_REDACTION_REGEX
 from kstreams.spark.java import java_home
 
 __all__ = ("app_session", "check_shared", "is_local", "query_session")
@@ -22,34 +21,25 @@ _DEFAULTS = {
     "spark.driver.memory": "1g",
     "spark.sql.session.timeZone": "UTC",
     "spark.log.level": "ERROR",
-    "spark.redaction.regex": SPARK_REDACTION_REGEX,
+    # Over TCP the kernel holds back an acknowledgement for 40 ms, once or twice a task.
+    "spark.python.unix.domain.socket.enabled": "true",
+    # The JVM schedules, and sees no records: what its second compiler would gain is never earned
+    # back, and it takes half a core from the workers in the first half minute.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
 }
 
 _QUERY = {
-    # Chained stages are refused otherwise; each keeps its own pointers, so it is safe here.
-    "spark.sql.streaming.unsupportedOperationCheck": "false",
-    # State files named by attempt: a late attempt cannot overwrite the winner's pointer.
-    "spark.sql.streaming.stateStore.providerClass": (
-        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-    ),
-    "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
-    # The default one starts several processes (chmod, readlink) for each file it writes, which is
-    # a third of an empty batch. A second driver is kept away by the checkpoint's lock.
+    # The default one starts several processes (chmod, readlink) for each file it writes. A second
+    # driver is kept away by the checkpoint's lock and the commit log.
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing"
         ".FileSystemBasedCheckpointFileManager"
     ),
-    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
-    "spark.sql.streaming.pollingDelay": "25ms",
     "spark.sql.streaming.minBatchesToRetain": "10",
-    # The file source never forgets a plan's name, and writes all of them anew this often.
-    "spark.sql.streaming.fileSource.log.compactInterval": "100",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
-    "spark.sql.adaptive.enabled": "false",
 }
 
 
-def app_session(app: str, *, config: Mapping[str, str], jars: tuple[str, ...] = ()) -> SparkSession:
+def app_session(app: str, *, config: Mapping[str, str]) -> SparkSession:
     """Return the running session, or make one.
 
     A session of the user's, or of `spark-submit`, is taken as it is. Otherwise Java is
@@ -59,7 +49,6 @@ def app_session(app: str, *, config: Mapping[str, str], jars: tuple[str, ...] = 
     Args:
         app: Name for Spark's own pages.
         config: Spark's settings for a session made here.
-        jars: Jars that a session made here gets, the Kafka connector's for one.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
@@ -72,24 +61,16 @@ def app_session(app: str, *, config: Mapping[str, str], jars: tuple[str, ...] = 
         builder = builder.master("local[*]")
         for name, value in _DEFAULTS.items():
             builder = builder.config(name, value)
-        if jars:
-            builder = builder.config("spark.jars", ",".join(jars))
     for name, value in config.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
 
 
-def query_session(session: SparkSession, *, partitions: int) -> SparkSession:
-    """Return a session of the same context with the settings of one query.
-
-    Args:
-        session: The app's.
-        partitions: Number of shuffle partitions; Spark fixes it with the checkpoint.
-    """
+def query_session(session: SparkSession) -> SparkSession:
+    """Return a session of the same context with the settings of one query."""
     own = session.newSession()
     for name, value in _QUERY.items():
         own.conf.set(name, value)
-    own.conf.set("spark.sql.shuffle.partitions", str(partitions))
     return own
 
 

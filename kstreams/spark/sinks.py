@@ -1,9 +1,9 @@
-"""The worker's side of a connection: read planned slices, write what tasks give out."""
+"""A task's output as tables: by sink, topic and partition."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,34 +13,8 @@ from kstreams.graph.topology import PartitionGroup
 from kstreams.partitioner import Murmur2Partitioner, Partitioner
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.own_partition import OwnPartition
-from kstreams.task.queues import Queue
 
-__all__ = ("SinkWriter", "by_partition", "by_topic", "outputs_of")
-
-
-class SinkWriter(Protocol):
-    """Writes a task's output to topics; picklable, opened in the worker when first used."""
-
-    def read_slice(self, data: Sequence[Any]) -> Queue:
-        """Read one slice of a plan (`Slice.to_json`)."""
-        ...
-
-    def write(
-        self, output: TaskOutput, group: PartitionGroup, *, producer: str, batch: int
-    ) -> list[list[Any]]:
-        """Write a batch's output, durably, before the batch is committed.
-
-        Args:
-            output: What the task gave out.
-            group: Its group, for the partitioners of the sinks.
-            producer: Id of the task in this life of the checkpoint.
-            batch: Spark's batch id.
-
-        Returns:
-            What the driver must publish after the commit: topic, partition, staged name,
-            producer. Empty where writing alone makes rows visible.
-        """
-        ...
+__all__ = ("by_partition", "by_topic", "outputs_of")
 
 
 def outputs_of(

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from functools import cache, lru_cache, partial
+from typing import Any, cast
 
-import pandas as pd
 import pyarrow as pa
-from pyspark import TaskContext, cloudpickle
+from pyspark import cloudpickle
 
 from kstreams.errors import CompileError, KStreamsError, Where
 from kstreams.graph.topology import PartitionGroup
 from kstreams.processors.interceptor import Interceptor
 from kstreams.spark.envelope import DRIVER, Envelope
 from kstreams.spark.failure import as_failure
-from kstreams.spark.sinks import SinkWriter
-from kstreams.spark.worker import add_archives, drop_spark_archives, load_once
-from kstreams.state.background import BackgroundSnapshots
+from kstreams.spark.plans import Slice
+from kstreams.spark.topic_io import TopicIO
+from kstreams.spark.worker import add_archives, drop_spark_archives, freeze_heap, load_once
+from kstreams.state.background import BackgroundUpkeep
 from kstreams.state.durable import Attempt
 from kstreams.state.local import local_home
 from kstreams.state.objects import ObjectStore, ObjectStoreSettings
@@ -34,41 +35,21 @@ from kstreams.state.working import StateBackend
 from kstreams.task.meta import TaskMeta
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.queues import Queue
+from kstreams.task.rare_gc import rare_collections
 from kstreams.task.routing import route
 from kstreams.task.task import Task
 
-if TYPE_CHECKING:
-    from pyspark.sql.streaming.state import GroupState
+__all__ = ("Message", "Stage", "StageRun", "StageSettings", "TaskRun")
 
-__all__ = ("STATE_SCHEMA", "Committed", "Stage", "StageSettings")
+Message = tuple[int, bytes]
+"""A Spark partition, and the payload of an envelope for a task in it."""
 
-STATE_SCHEMA = "batch long, pointer string"
-"""Spark schema of a task's state: the batch that committed last, and its pointer."""
-
-_BATCH_ID = "streaming.sql.batchId"
 _MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 _ROW_CACHE_BYTES = 64 * 1024 * 1024
 
 
-_SNAPSHOTS = BackgroundSnapshots()
-"""Makes the snapshots of all tasks of this worker."""
-
-
-@dataclass(frozen=True)
-class Committed:
-    """What the driver's log had as committed when the query was started.
-
-    It wins over Spark's own state, which can be a batch behind it: a batch that Spark
-    runs again although it is in the log does not reach user code a second time. So what
-    was published stays the only truth, whatever user code would do now.
-
-    Attributes:
-        batch: Spark's id of the newest batch in the log.
-        pointers: Pointer of every task, as JSON text, by `group/partition`.
-    """
-
-    batch: int
-    pointers: Mapping[str, str]
+_BESIDE = BackgroundUpkeep()
+"""Merges deltas and makes snapshots of all tasks of this worker."""
 
 
 @dataclass(frozen=True)
@@ -83,13 +64,11 @@ class StageSettings:
         group: The partition group.
         groups: All groups of the pipeline, by stage.
         counts: Number of tasks, by stage.
-        keys: Spark keys of the tasks, by stage.
+        width: Number of Spark partitions of each stage; task `t` is in partition `t % width`.
         backend: State backend.
         log: Where deltas and snapshots go.
-        sinks: Writes sink output.
+        io: Reads source topics, and writes sink output.
         interceptors: Around processors.
-        archives: Names of the user's packages, as Spark unpacks them.
-        committed: See there; None before the first commit.
         changelogs: By store, where the partitions of its changelog ended at the app's start.
         upkeep: When deltas are merged and snapshots made.
     """
@@ -100,12 +79,11 @@ class StageSettings:
     scope: str
     groups: tuple[PartitionGroup, ...]
     counts: tuple[int, ...]
-    keys: tuple[tuple[int, ...], ...]
+    width: int
     backend: StateBackend
     log: ObjectStoreSettings
-    sinks: SinkWriter
+    io: TopicIO
     interceptors: tuple[Interceptor, ...] = ()
-    committed: Committed | None = None
     changelogs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     upkeep: Upkeep = field(default_factory=Upkeep)
 
@@ -125,24 +103,25 @@ class StageSettings:
 
 
 class Stage:
-    """The function that Spark calls for each task: small to pickle, settings inside once."""
+    """What Spark runs on each of its partitions: settings pickled once, small beside data."""
 
     def __init__(self, settings: StageSettings, archives: tuple[str, ...]) -> None:
         self._data = _pickled(settings)
         self._digest = hashlib.sha256(self._data).hexdigest()
         self._archives = archives
 
-    def __call__(
-        self, key: tuple[Any, ...], frames: Iterable[pd.DataFrame], state: GroupState
-    ) -> Iterator[pd.DataFrame]:
-        """Run one task on the rows of one batch; yields rows of `ROW_SCHEMA`."""
+    def in_batch(self, batch: int) -> Callable[[Iterable[Message]], Iterator[Message]]:
+        """Return the function of `mapPartitions` that runs tasks for one batch."""
+        return partial(self._run, batch)
+
+    def _run(self, batch: int, messages: Iterable[Message]) -> Iterator[Message]:
         try:
             drop_spark_archives()
             add_archives(self._archives)
             settings: StageSettings = load_once(self._digest, self._data)
-            payloads = [bytes(data) for frame in frames for data in frame["payload"]]
-            run = _StageRun(settings, int(key[0]), state)
-            yield run.frame([Envelope.unpack(data) for data in payloads])
+            with rare_collections():
+                yield from StageRun(settings, batch).messages(payload for _, payload in messages)
+            freeze_heap()
         except Exception as exc:  # noqa: BLE001  # all of it must reach the driver, typed
             raise as_failure(exc) from None
 
@@ -176,77 +155,76 @@ def _dumps(item: object) -> bytes:
     return data
 
 
-class _StageRun:
-    """One task in one batch."""
+class StageRun:
+    """The tasks of one stage on one Spark partition, in one batch.
 
-    def __init__(self, settings: StageSettings, key: int, state: GroupState) -> None:
+    Args:
+        settings: The stage's.
+        batch: Number of the batch.
+    """
+
+    def __init__(self, settings: StageSettings, batch: int) -> None:
         self._settings = settings
-        self._partition = settings.keys[settings.number].index(key)
-        self._state = state
-        context = TaskContext.get()
-        batch = context.getLocalProperty(_BATCH_ID) if context is not None else None
-        self._batch = int(batch) if batch is not None else -1
-        self._name = f"{settings.group.name}/{self._partition}"
+        self._batch = batch
 
-    def frame(self, envelopes: Sequence[Envelope]) -> pd.DataFrame:
-        """Run, and return what goes on: messages for later stages, and a status."""
-        settings = self._settings
-        number = settings.number
-        own = [e for e in envelopes if e.stage == number]
-        rows = [self._row(e) for e in envelopes if e.stage != number]
-        if own:
-            rows.extend(self._row(e) for e in self._run(own))
-        stages, keys, payloads = zip(*rows, strict=True) if rows else ((), (), ())
-        return pd.DataFrame(
-            {
-                "stage": pd.array(stages, dtype="int32"),
-                "key": pd.array(keys, dtype="int32"),
-                "payload": list(payloads),
-            }
-        )
-
-    def _row(self, envelope: Envelope) -> tuple[int, int, bytes]:
-        """Address a message to the next stage, whichever it is for."""
-        following = self._settings.number + 1
-        if following == len(self._settings.keys):
-            key = DRIVER
-        else:
-            keys = self._settings.keys[following]
-            key = keys[envelope.task if envelope.stage == following else envelope.task % len(keys)]
-        return envelope.stage, key, envelope.pack()
-
-    def _run(self, envelopes: Sequence[Envelope]) -> list[Envelope]:
-        plan = max((e.header["plan"] for e in envelopes if e.kind == "plan"), default=None)
-        committed = self._settings.committed
-        if committed is not None and self._batch <= committed.batch:
-            return [self._status({"replayed": True, "plan": plan})]
-        walls = [e.header["wall"] for e in envelopes if e.header.get("wall") is not None]
-        wall_ms = max(walls) if walls else int(self._state.getCurrentProcessingTimeMs())
-        try:
-            return self._run_task(envelopes, wall_ms, plan)
-        except KStreamsError as exc:
-            exc.hint = exc.hint or "mend the cause and restart: nothing of this batch was kept"
-            exc.at(group=self._settings.group.name, partition=self._partition)
-            raise
-
-    def _queues(self, envelopes: Sequence[Envelope]) -> list[Queue]:
-        """Return the batch's queues, one a source partition or upstream task, in order."""
-        read = self._settings.sinks.read_slice
-        parts: dict[tuple[str, str, int], list[Queue]] = {}
-        for envelope in envelopes:
-            if envelope.kind == "queue":
-                queues = [envelope.queue()]
+    def messages(self, payloads: Iterable[bytes]) -> Iterator[Message]:
+        """Run the tasks that are addressed; yield what goes on to later stages."""
+        tasks: dict[int, list[Envelope]] = {}
+        for payload in payloads:
+            envelope = Envelope.unpack(payload)
+            if envelope.stage == self._settings.number:
+                tasks.setdefault(envelope.task, []).append(envelope)
             else:
-                queues = [read(slice_) for slice_ in envelope.header["slices"]]
-            for queue in queues:
-                parts.setdefault((queue.entry, queue.topic, queue.partition), []).append(queue)
-        return [_joined(queues) for queues in parts.values()]
+                yield self._addressed(envelope)
+        called = {t: own for t, own in tasks.items() if any(e.kind != "state" for e in own)}
+        slices = {task: _slices(called[task]) for task in sorted(called)}
+        read = self._settings.io.read([each for own in slices.values() for each in own])
+        for task, own in slices.items():
+            queues, read = read[: len(own)], read[len(own) :]
+            for envelope in self._run_task(task, called.pop(task), queues):
+                yield self._addressed(envelope)
+
+    def _addressed(self, envelope: Envelope) -> Message:
+        """Address a message to the next stage, whichever it is for."""
+        return envelope.task % self._settings.width, envelope.pack()
 
     def _run_task(
-        self, envelopes: Sequence[Envelope], wall_ms: int, plan: int | None
+        self, task: int, envelopes: list[Envelope], queues: list[Queue]
     ) -> list[Envelope]:
+        settings = self._settings
+        try:
+            return TaskRun(settings, task, self._batch).run(envelopes, queues)
+        except KStreamsError as exc:
+            exc.hint = exc.hint or "mend the cause and restart: nothing of this batch was kept"
+            exc.at(group=settings.group.name, partition=task)
+            raise
+
+
+class TaskRun:
+    """One task in one batch.
+
+    Args:
+        settings: Its stage's.
+        task: Its partition.
+        batch: Number of the batch.
+    """
+
+    def __init__(self, settings: StageSettings, task: int, batch: int) -> None:
+        self._settings = settings
+        self._partition = task
+        self._batch = batch
+        self._name = f"{settings.group.name}/{task}"
+
+    def run(self, envelopes: Sequence[Envelope], queues: Sequence[Queue]) -> list[Envelope]:
+        """Run the task, and commit a version of its state; return edges and status.
+
+        Args:
+            envelopes: What is addressed to it.
+            queues: What was read for it.
+        """
         settings, group = self._settings, self._settings.group
-        queues = self._queues(envelopes)
+        wall_ms = max(e.header["wall"] for e in envelopes if "wall" in e.header)
+        inputs = _joined([*queues, *(e.queue() for e in envelopes if e.kind == "queue")])
         key = settings.task_key(group.name, self._partition)
         log = CountedObjects(_opened(cast("Hashable", settings.log)))
         versions = TaskVersions(
@@ -256,9 +234,9 @@ class _StageRun:
             key,
             [spec.name for spec in group.stores],
             upkeep=settings.upkeep,
-            background=_SNAPSHOTS,
+            background=_BESIDE,
         )
-        pointer, rows = self._pointer(), _row_cache()
+        pointer, rows = _pointer(envelopes), _row_cache()
         with versions.checkout(pointer, Attempt(new_attempt(), self._batch)) as checkout:
             overlay = Overlay(checkout.store, rows.take(key, pointer.lineage))
             meta = TaskMeta.from_json(dict(pointer.meta))
@@ -272,7 +250,7 @@ class _StageRun:
                 changelog_ends=settings.changelog_ends(self._partition),
             )
             output = task.run(
-                queues,
+                inputs,
                 wall_ms=wall_ms,
                 idle_since_ms=max(e.header.get("since", 0) for e in envelopes),
                 close_windows=any(e.header.get("close") for e in envelopes),
@@ -281,26 +259,24 @@ class _StageRun:
             changes = overlay.changes()
             output.changelogs = task.changelogs(changes)
             producer = f"{settings.incarnation}/{self._name}"
-            staged = settings.sinks.write(output, group, producer=producer, batch=self._batch)
+            staged = settings.io.write(output, group, producer=producer, batch=self._batch)
             committed = checkout.commit(changes, meta.to_json())
         rows.keep(key, committed.lineage, overlay)
-        text = committed.to_json()
-        self._state.update((self._batch, text))
         topics = {node.name for node in group.sources}
-        read = sum(queue.table.num_rows for queue in queues if queue.entry in topics)
-        status = {**_status(output, text, staged), "plan": plan, "sources": read}
-        status["log"] = log.take().to_json()
-        return [*self._edges(output, wall_ms), self._status(status)]
-
-    def _pointer(self) -> Pointer:
-        """Return what was committed last: by this query, or before it was started."""
-        committed = self._settings.committed
-        if self._state.exists:
-            batch, text = self._state.get
-            if committed is None or batch > committed.batch:
-                return Pointer.from_json(text)
-        known = None if committed is None else committed.pointers.get(self._name)
-        return Pointer.empty() if known is None else Pointer.from_json(known)
+        status = {
+            "task": self._name,
+            "pointer": committed.to_json(),
+            "records": output.records_in,
+            "sources": sum(queue.table.num_rows for queue in inputs if queue.entry in topics),
+            "dropped": output.dropped,
+            "lines": output.lines,
+            "due": output.next_wall_due,
+            "outputs": staged,
+            "log": log.take().to_json(),
+            "ended": time.monotonic(),
+        }
+        edges = self._edges(output, wall_ms)
+        return [*edges, Envelope("status", DRIVER, self._partition, status)]
 
     def _edges(self, output: TaskOutput, wall_ms: int) -> Iterator[Envelope]:
         for stage, group in enumerate(self._settings.groups):
@@ -312,9 +288,6 @@ class _StageRun:
                 for task, queue in route(entry, table, upstream=self._partition, partitions=count):
                     for part in _messages(queue):
                         yield Envelope.of_queue(part, stage=stage, task=task, wall_ms=wall_ms)
-
-    def _status(self, header: dict[str, Any]) -> Envelope:
-        return Envelope("status", DRIVER, self._partition, {"task": self._name, **header})
 
 
 @cache
@@ -330,15 +303,15 @@ def _opened(log: Any) -> ObjectStore:  # noqa: ANN401  # settings, hashable if f
     return opened
 
 
-def _status(output: TaskOutput, pointer: str, staged: Sequence[Sequence[Any]]) -> dict[str, Any]:
-    return {
-        "pointer": pointer,
-        "records": output.records_in,
-        "dropped": output.dropped,
-        "lines": output.lines,
-        "due": output.next_wall_due,
-        "outputs": staged,
-    }
+def _slices(envelopes: Sequence[Envelope]) -> list[Slice]:
+    """Return what the calls among messages say that the task reads."""
+    return [Slice.from_json(data) for e in envelopes for data in e.header.get("slices", ())]
+
+
+def _pointer(envelopes: Sequence[Envelope]) -> Pointer:
+    """Return what was committed of the task last."""
+    texts = [e.header["pointer"] for e in envelopes if e.kind == "state"]
+    return Pointer.from_json(texts[0]) if texts else Pointer.empty()
 
 
 def _messages(queue: Queue) -> Iterator[Queue]:
@@ -347,17 +320,20 @@ def _messages(queue: Queue) -> Iterator[Queue]:
     count = max(1, -(-table.nbytes // _MAX_MESSAGE_BYTES))
     rows = -(-table.num_rows // count)
     for start in range(0, table.num_rows, rows):
-        part = table.slice(start, rows)
-        yield Queue(queue.entry, queue.topic, queue.partition, part)
+        yield queue.with_table(table.slice(start, rows))
 
 
-def _joined(queues: list[Queue]) -> Queue:
-    """Join pieces of one source partition in offset order."""
-    if len(queues) == 1:
-        return queues[0]
-    first = queues[0]
+def _joined(queues: Sequence[Queue]) -> list[Queue]:
+    """Return one queue a source partition or upstream task, its pieces in offset order."""
+    parts: dict[tuple[str, str, int], list[Queue]] = {}
+    for queue in queues:
+        parts.setdefault((queue.entry, queue.topic, queue.partition), []).append(queue)
+    return [pieces[0] if len(pieces) == 1 else _in_order(pieces) for pieces in parts.values()]
+
+
+def _in_order(pieces: Sequence[Queue]) -> Queue:
     tables = sorted(
-        (q.table for q in queues if q.table.num_rows), key=lambda t: t.column("offset")[0].as_py()
+        (piece.table for piece in pieces if piece.table.num_rows),
+        key=lambda table: table.column("offset")[0].as_py(),
     )
-    table = pa.concat_tables(tables) if tables else first.table
-    return Queue(first.entry, first.topic, first.partition, table)
+    return pieces[0].with_table(pa.concat_tables(tables)) if tables else pieces[0]

@@ -1,8 +1,9 @@
-"""Snapshots made beside the batches: by a thread of the worker, from a copy of a version.
+"""Upkeep beside the batches: a thread of the worker merges deltas and makes snapshots.
 
-A snapshot of version M is published by a later commit of the same line of versions, which
-then names its chunks and the deltas behind M. Until then nobody names it: a worker that is
-killed loses the work and nothing else, and clean-up takes the chunks.
+What is made for version M is published by a later commit of the same line of versions: a
+snapshot, made from a copy of M, with the deltas behind M; a merger in the place of its
+deltas. Until then nobody names it: a worker that is killed loses the work and nothing else,
+and clean-up takes the objects.
 """
 
 from __future__ import annotations
@@ -13,16 +14,20 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from queue import SimpleQueue
+from typing import Literal, TypeAlias
 
 from kstreams.clock import Clock, SystemClock, to_ms
+from kstreams.errors import StateCorruptError
 from kstreams.state.durable import Attempt, DurableLog
+from kstreams.state.merging import write_merger
 from kstreams.state.pointer import ObjectRef, Pointer
 from kstreams.state.snapshot import write_snapshot
 from kstreams.state.task_key import TaskKey, new_attempt
 from kstreams.state.working import WorkingStore
 
-__all__ = ("BackgroundSnapshots", "VersionCopy")
+__all__ = ("BackgroundUpkeep", "VersionCopy")
 
 _FRESH = timedelta(minutes=30)
 _logger = logging.getLogger(__name__)
@@ -41,23 +46,28 @@ class VersionCopy:
     discard: Callable[[], None]
 
 
+_Publish: TypeAlias = "Callable[[Pointer], Pointer]"
+"""Returns a version as it is best made, of what was made; unchanged if it is so already."""
+
+
 @dataclass
 class _Job:
+    what: Literal["snapshot", "merger"]
     log: DurableLog
     pointer: Pointer
-    copy: VersionCopy
-    chunk_bytes: int
+    make: Callable[[], _Publish]
     begun_ms: int
     line: set[str] = field(default_factory=set)
     done: bool = False
-    chunks: tuple[ObjectRef, ...] | None = None
+    damaged: bool = False
+    publish: _Publish | None = None
 
 
-class BackgroundSnapshots:
-    """One thread's queue of snapshots, at most one a task; one of these serves a process.
+class BackgroundUpkeep:
+    """One thread's queue of mergers and snapshots, at most one a task; serves a process.
 
     Args:
-        clock: Tells how old a snapshot is that waits for being published.
+        clock: Tells how old something is that waits for being published.
         fresh: How old it may become. It has to be well below the age at which clean-up
             deletes what nobody names.
     """
@@ -67,15 +77,21 @@ class BackgroundSnapshots:
         self._fresh_ms = to_ms(fresh)
         self._lock = threading.Lock()
         self._jobs: dict[TaskKey, _Job] = {}
+        self._to_mend: set[TaskKey] = set()
         self._queue: SimpleQueue[_Job | threading.Event] = SimpleQueue()
         self._process = 0
 
     def wants(self, task: TaskKey) -> bool:
-        """Tell whether a task has no snapshot under way or waiting."""
+        """Tell whether a task has nothing under way or waiting."""
         with self._lock:
             return task not in self._jobs
 
-    def begin(
+    def to_mend(self, task: TaskKey) -> bool:
+        """Tell whether a task needs a snapshot because its deltas turned out to be damaged."""
+        with self._lock:
+            return task in self._to_mend
+
+    def begin_snapshot(
         self, log: DurableLog, pointer: Pointer, copy: VersionCopy, *, chunk_bytes: int
     ) -> None:
         """Have a snapshot made of a version; returns at once.
@@ -86,9 +102,30 @@ class BackgroundSnapshots:
             copy: What holds it.
             chunk_bytes: Size of a chunk before compression.
         """
-        job = _Job(log, pointer, copy, chunk_bytes, self._clock.now_ms(), line={pointer.lineage})
+        self._begin("snapshot", log, pointer, partial(_snapshot, log, pointer, copy, chunk_bytes))
+
+    def begin_merger(self, log: DurableLog, pointer: Pointer, parts: tuple[ObjectRef, ...]) -> None:
+        """Have deltas merged; returns at once.
+
+        Args:
+            log: The task's.
+            pointer: The version; it need not come to count.
+            parts: Deltas of it that follow each other, of one level.
+        """
+        self._begin("merger", log, pointer, partial(_merger, log, pointer, parts))
+
+    def _begin(
+        self,
+        what: Literal["snapshot", "merger"],
+        log: DurableLog,
+        pointer: Pointer,
+        make: Callable[[], _Publish],
+    ) -> None:
+        job = _Job(what, log, pointer, make, self._clock.now_ms(), line={pointer.lineage})
         with self._lock:
             self._jobs[log.task] = job
+            if what == "snapshot":
+                self._to_mend.discard(log.task)
             if self._process != os.getpid():  # the first, or this is a fork without its thread
                 self._process = os.getpid()
                 self._queue = SimpleQueue()
@@ -96,7 +133,7 @@ class BackgroundSnapshots:
         self._queue.put(job)
 
     def published(self, task: TaskKey, base: Pointer, pointer: Pointer) -> Pointer:
-        """Return a new version as it is best made: of a finished snapshot, if one fits.
+        """Return a new version as it is best made: of what is finished, if it fits.
 
         Args:
             task: The task.
@@ -112,20 +149,20 @@ class BackgroundSnapshots:
                 job.line.add(pointer.lineage)
             old = self._clock.now_ms() - job.begun_ms > self._fresh_ms
             lost = not own and base.version >= job.pointer.version
-            if job.done and (job.chunks is None or old or lost):
+            if job.done and (job.publish is None or old or lost):
                 del self._jobs[task]
+                if own and job.damaged:
+                    self._to_mend.add(task)
                 return pointer
-            if not own or job.chunks is None:
-                return pointer
-            if pointer.base >= job.pointer.version:  # mended meanwhile
-                return pointer
-            return pointer.with_snapshot(job.chunks, base=job.pointer.version)
+            return job.publish(pointer) if own and job.publish is not None else pointer
 
     def committed(self, task: TaskKey, pointer: Pointer) -> None:
-        """Forget a snapshot that the version which was checked out is made of already."""
+        """Forget what the version that was checked out is made of already."""
         with self._lock:
             job = self._jobs.get(task)
-            if job is not None and job.done and job.pointer.version <= pointer.base:
+            if job is None or job.publish is None or pointer.lineage not in job.line:
+                return
+            if job.publish(pointer) == pointer:
                 del self._jobs[task]
 
     def drain(self) -> None:
@@ -145,23 +182,37 @@ class BackgroundSnapshots:
                 self._make(job)
 
     def _make(self, job: _Job) -> None:
-        chunks = None
+        publish, damaged = None, False
         try:
-            try:
-                chunks = _snapshot(job)
-            finally:
-                job.copy.discard()
-        except Exception as error:  # noqa: BLE001  # a snapshot is no batch: it may fail
-            _logger.warning("task %s: no snapshot this time: %s", job.log.task, error)
+            publish = job.make()
+        except StateCorruptError as error:
+            damaged = True
+            _logger.warning("task %s: mending the log with a snapshot: %s", job.log.task, error)
+        except Exception as error:  # noqa: BLE001  # it is no batch: it may fail
+            _logger.warning("task %s: no %s this time: %s", job.log.task, job.what, error)
         with self._lock:
-            job.chunks, job.done = chunks, True
+            job.publish, job.damaged, job.done = publish, damaged, True
 
 
-def _snapshot(job: _Job) -> tuple[ObjectRef, ...]:
-    store = job.copy.open()
+def _snapshot(log: DurableLog, pointer: Pointer, copy: VersionCopy, chunk_bytes: int) -> _Publish:
     try:
-        attempt = Attempt(new_attempt(), 0)
-        made = write_snapshot(job.log, job.pointer, store, attempt, chunk_bytes=job.chunk_bytes)
-        return made.snapshot
+        store = copy.open()
+        try:
+            attempt = Attempt(new_attempt(), 0)
+            made = write_snapshot(log, pointer, store, attempt, chunk_bytes=chunk_bytes)
+        finally:
+            store.close()
     finally:
-        store.close()
+        copy.discard()
+
+    def publish(later: Pointer) -> Pointer:
+        if later.base >= pointer.version:
+            return later
+        return later.with_snapshot(made.snapshot, base=pointer.version)
+
+    return publish
+
+
+def _merger(log: DurableLog, pointer: Pointer, parts: tuple[ObjectRef, ...]) -> _Publish:
+    merged = write_merger(log, pointer, parts, Attempt(new_attempt(), 0))
+    return lambda later: later.with_merged(parts, merged)

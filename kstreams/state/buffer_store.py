@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from typing import Any, Generic, Literal, TypeVar, overload
 
 from kstreams.errors import DeserializationError, SerializationError
@@ -79,6 +80,16 @@ class BufferStore(Generic[K, V]):
         """Return how many records are kept."""
         return self._rows.number()
 
+    def get(self, key: K) -> Record[K, V | None] | None:
+        """Return a key's record, or None."""
+        found = self._rows.get(key)
+        return None if found is None else _record(key, found[1])
+
+    def fetch_all(self, *, reverse: bool = False) -> Iterator[tuple[int, Record[K, V | None]]]:
+        """Yield all records, each with its place in the order (ms); by key."""
+        for key, time_ms, found in self._rows.timed(reverse=reverse):
+            yield time_ms, _record(key, found)
+
     def put(self, record: Record[K, V | None], time_ms: int) -> int:
         """Keep a record in the place of its key's; return its time.
 
@@ -101,6 +112,13 @@ class BufferStore(Generic[K, V]):
             self._rows.set_number(len(self) - 1)
             self._rows.delete(key)
 
+    def rebuild(self, key: K, data: bytes | None) -> None:
+        """Set or delete a row by its bytes, as a changelog has them."""
+        self.delete(key)
+        if data is not None:
+            self._rows.rebuild(key, data)
+            self._rows.set_number(len(self) + 1)
+
     def take_until(self, time_ms: int) -> list[Record[K, V | None]]:
         """Take out the records that stand at a time (ms) or before, in order."""
         return [self._take(key) for key in self._rows.due(time_ms)]
@@ -119,8 +137,12 @@ class BufferStore(Generic[K, V]):
         if found is None:
             raise KeyError(key)
         self.delete(key)
-        value, timestamp, headers = found[1]
-        return Record(key, value, timestamp, headers)
+        return _record(key, found[1])
+
+
+def _record(key: Any, kept: _Kept) -> Record[Any, Any]:  # noqa: ANN401  # erased types
+    value, timestamp, headers = kept
+    return Record(key, value, timestamp, headers)
 
 
 @overload

@@ -11,11 +11,11 @@ from types import TracebackType
 from typing import Any
 
 from kstreams.errors import StoreError
-from kstreams.state.background import BackgroundSnapshots, VersionCopy
+from kstreams.state.background import BackgroundUpkeep, VersionCopy
 from kstreams.state.delta import DIGEST_BYTES
 from kstreams.state.durable import Attempt, DurableLog
 from kstreams.state.local import LocalAttempt, LocalVersions
-from kstreams.state.pointer import Pointer
+from kstreams.state.pointer import ObjectRef, Pointer
 from kstreams.state.upkeep import Upkeep
 from kstreams.state.working import Changes, CopiesVersions, StateBackend, WorkingStore
 
@@ -34,7 +34,7 @@ class Place:
         log: The durable log.
         upkeep: When deltas are merged and snapshots made.
         backend: What the working store is.
-        background: Makes snapshots beside the batches; None leaves them to commits.
+        background: Does the upkeep beside the batches; None leaves it to commits.
     """
 
     versions: LocalVersions
@@ -42,7 +42,7 @@ class Place:
     log: DurableLog
     upkeep: Upkeep
     backend: StateBackend
-    background: BackgroundSnapshots | None = None
+    background: BackgroundUpkeep | None = None
 
 
 class Checkout:
@@ -64,7 +64,8 @@ class Checkout:
         self.warm = warm
         self._place = place
         self._ended = False
-        self._snapshot_due = False  # one to be made beside the batches
+        self._snapshot_due = False  # what is to be made beside the batches
+        self._merger_due: tuple[ObjectRef, ...] = ()
 
     def commit(self, changes: Changes, meta: Mapping[str, Any]) -> Pointer:
         """Make changes durable, close the working store, and return the version they lead to.
@@ -73,7 +74,7 @@ class Checkout:
         of possibly several. Without changes nothing is written, and the version stays.
 
         Args:
-            changes: New values by store and key, keys rising; None deletes.
+            changes: What to delete and what to put, by store.
             meta: What the task keeps beside its stores: a JSON object.
 
         Raises:
@@ -82,7 +83,7 @@ class Checkout:
         """
         if self._ended:
             raise StoreError(f"attempt {self.attempt.name!r} has ended already")
-        changes = {store: pairs for store, pairs in changes.items() if pairs}
+        changes = {store: changed for store, changed in changes.items() if changed}
         if not changes:
             self.abort()
             return self.pointer.with_meta(meta)
@@ -93,9 +94,7 @@ class Checkout:
         except BaseException:
             self._discard()
             raise
-        if copy is not None and self._place.background is not None:
-            size = self._place.upkeep.chunk_bytes
-            self._place.background.begin(self._place.log, pointer, copy, chunk_bytes=size)
+        self._begin_beside(pointer, copy)
         return pointer.with_meta(meta)
 
     def abort(self) -> None:
@@ -133,13 +132,15 @@ class Checkout:
         if beside is not None:
             beside.committed(log.task, base)
             pointer = beside.published(log.task, base, pointer)
-            self._snapshot_due = upkeep.snapshot_due(pointer) and beside.wants(log.task)
+            if beside.wants(log.task):
+                self._snapshot_due = upkeep.snapshot_due(pointer) or beside.to_mend(log.task)
+                self._merger_due = upkeep.merger_due(pointer)
         with ThreadPoolExecutor(1, "kstreams-delta") as pool:
             durable = pool.submit(log.put, ref, data)
             self.store.write(changes)
-            if not self._snapshot_due and upkeep.due(pointer, snapshots=beside is None):
+            if beside is None and upkeep.due(pointer):
                 durable.result()
-                pointer = upkeep.run(log, pointer, self.store, attempt, snapshots=beside is None)
+                pointer = upkeep.run(log, pointer, self.store, attempt)
             self.store.close()
             durable.result()
         return pointer
@@ -157,8 +158,17 @@ class Checkout:
                 raise
         return copy
 
-    def _background(self) -> BackgroundSnapshots | None:
-        """Return what makes snapshots, if the backend can copy a version for it."""
+    def _begin_beside(self, pointer: Pointer, copy: VersionCopy | None) -> None:
+        beside, log = self._background(), self._place.log
+        if beside is None:
+            return
+        if copy is not None:
+            beside.begin_snapshot(log, pointer, copy, chunk_bytes=self._place.upkeep.chunk_bytes)
+        elif self._merger_due:
+            beside.begin_merger(log, pointer, self._merger_due)
+
+    def _background(self) -> BackgroundUpkeep | None:
+        """Return what does the upkeep, if the backend can copy a version for it."""
         return self._place.background if isinstance(self._place.backend, CopiesVersions) else None
 
     def _copy_to_snapshot(self, pointer: Pointer) -> VersionCopy | None:

@@ -40,10 +40,9 @@ class Commit:
         run: Id of the driver that committed it.
         wall_ms: When, ms since the epoch, by the app's clock.
         tasks: Pointer of every task that exists, as JSON text, by `group/partition`.
-        plan: Number of the newest plan that is done with this batch; -1 before any.
         outputs: What is to be published.
-        positions: By `topic/partition`, where reading went on after it, as far as the
-            driver decides that; a task's own pointer knows better, where it has one.
+        positions: By `topic/partition`, where reading goes on after it; a task's own
+            pointer knows better, where it has one.
         fingerprint: `Topology.fingerprint` of what wrote it.
     """
 
@@ -51,7 +50,6 @@ class Commit:
     run: str
     wall_ms: int
     tasks: Mapping[str, str]
-    plan: int = -1
     outputs: tuple[Output, ...] = field(default=())
     positions: Mapping[str, int] = field(default_factory=dict)
     fingerprint: str = ""

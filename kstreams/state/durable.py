@@ -14,7 +14,7 @@ from kstreams.state.objects import ObjectStore
 from kstreams.state.pointer import ObjectRef, Pointer
 from kstreams.state.restore_progress import RestoreProgress
 from kstreams.state.task_key import TaskKey
-from kstreams.state.working import Changes, WorkingStore
+from kstreams.state.working import Changes, StoreChanges, WorkingStore
 
 __all__ = ("Attempt", "DurableLog", "checked_object", "short_digest")
 
@@ -64,7 +64,7 @@ class DurableLog:
             )
         return ref
 
-    def read(self, ref: ObjectRef) -> dict[str, list[tuple[bytes, bytes | None]]]:
+    def read(self, ref: ObjectRef) -> dict[str, StoreChanges]:
         """Return the changes that an object holds.
 
         Raises:
@@ -128,7 +128,7 @@ class DurableLog:
         except StoreError as error:
             raise self._at(error) from error.__cause__
 
-    def _decoded(self, ref: ObjectRef, data: bytes) -> dict[str, list[tuple[bytes, bytes | None]]]:
+    def _decoded(self, ref: ObjectRef, data: bytes) -> dict[str, StoreChanges]:
         try:
             return _proved(ref, data)
         except StateCorruptError as error:
@@ -161,7 +161,7 @@ def checked_object(objects: ObjectStore, ref: ObjectRef) -> bytes:
     return data
 
 
-def _proved(ref: ObjectRef, data: bytes) -> dict[str, list[tuple[bytes, bytes | None]]]:
+def _proved(ref: ObjectRef, data: bytes) -> dict[str, StoreChanges]:
     """Return the changes in an object that is whole and the one that was committed."""
     _, changes = decode(data, ref.name)
     if short_digest(data) != ref.digest:

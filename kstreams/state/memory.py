@@ -15,7 +15,7 @@ from pathlib import Path
 from kstreams.errors import StoreError, Where
 from kstreams.state.objects import ObjectStoreSettings
 from kstreams.state.sorted_keys import SortedKeys
-from kstreams.state.working import Changes
+from kstreams.state.working import Changes, KeyRange, Pair
 
 __all__ = ("Memory", "MemoryStore")
 
@@ -79,8 +79,9 @@ class MemoryStore:
     """One task's state in dictionaries. It needs no directory when used by itself.
 
     `get`, `multi_get` and `write` cost what a dictionary costs; order is kept from the
-    first scan of a store on. An iterator shows the keys of its start, with the values of
-    the moment it reaches them (about a thousand keys at a time); deleted ones are left out.
+    first scan of a store, or the first range deleted in it, on. An iterator shows the keys of
+    its start, with the values of the moment it reaches them (about a thousand keys at a time);
+    deleted ones are left out.
     """
 
     def __init__(
@@ -107,7 +108,17 @@ class MemoryStore:
         self, store: str, start: bytes | None, end: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
         """Yield pairs with `start <= key < end` in bytewise order; None leaves a side open."""
-        return self._table(store).scan(start, end, reverse=reverse)
+        return self._pairs(self._table(store).chunks(start, end, reverse=reverse))
+
+    def _pairs(self, chunks: Iterator[list[tuple[bytes, bytes]]]) -> Iterator[tuple[bytes, bytes]]:
+        for chunk in chunks:
+            for pair in chunk:
+                if self._closed:
+                    raise StoreError(
+                        "the store was closed while this scan was open",
+                        hint="Read what is needed before the batch ends.",
+                    )
+                yield pair
 
     def count(self, store: str) -> int:
         """Return how many keys a store has, exactly."""
@@ -115,8 +126,9 @@ class MemoryStore:
 
     def write(self, changes: Changes) -> None:
         """Apply all changes; an unknown store is refused before anything is changed."""
-        for table, pairs in [(self._table(store), pairs) for store, pairs in changes.items()]:
-            table.write(pairs)
+        for table, changed in [(self._table(store), each) for store, each in changes.items()]:
+            table.delete(changed.ranges)
+            table.write(changed.pairs)
 
     def close(self) -> None:
         """File the contents under the directory; a second call does nothing."""
@@ -156,7 +168,13 @@ class _Table:
         made.data = self.data.copy()
         return made
 
-    def write(self, pairs: Sequence[tuple[bytes, bytes | None]]) -> None:
+    def delete(self, ranges: Sequence[KeyRange]) -> None:
+        for start, end in ranges:
+            for keys in self._sorted().chunks(start, end):
+                gone = [key for key in keys if self.data.pop(key, None) is not None]
+                self.dead.update(gone)
+
+    def write(self, pairs: Sequence[Pair]) -> None:
         if self.index is not None:
             self._mark(pairs, self.index)
         data = self.data
@@ -166,7 +184,7 @@ class _Table:
             else:
                 data[key] = value
 
-    def _mark(self, pairs: Sequence[tuple[bytes, bytes | None]], index: SortedKeys) -> None:
+    def _mark(self, pairs: Sequence[Pair], index: SortedKeys) -> None:
         data, dead = self.data, self.dead
         fresh = []
         for key, value in pairs:
@@ -179,15 +197,18 @@ class _Table:
                 fresh.append(key)
         index.add(fresh)
 
-    def scan(
+    def chunks(
         self, start: bytes | None, end: bytes | None, *, reverse: bool
-    ) -> Iterator[tuple[bytes, bytes]]:
+    ) -> Iterator[list[tuple[bytes, bytes]]]:
+        data = self.data
+        for keys in self._sorted().chunks(start, end, reverse=reverse):
+            yield [(key, data[key]) for key in keys if key in data]
+
+    def _sorted(self) -> SortedKeys:
         if self.index is None or len(self.dead) > len(self.data):
             self.index = SortedKeys(self.data)
             self.dead = set()
-        data = self.data
-        for keys in self.index.chunks(start, end, reverse=reverse):
-            yield from [(key, data[key]) for key in keys if key in data]
+        return self.index
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Any
 from kstreams.serde.base import Serde
 from kstreams.state.store_overlay import StoreOverlay
 from kstreams.state.times import BEFORE_ALL, Times
-from kstreams.state.working import Changes, WorkingStore
+from kstreams.state.working import Changes, KeyRange, WorkingStore
 
 __all__ = ("CachedRows", "Overlay")
 
@@ -110,12 +110,20 @@ class Overlay:
     def changes(self) -> Changes:
         """Return what all stores have changed, encoded and sorted, without unchanged stores."""
         return {
-            name: store.changes() for name, store in sorted(self._stores.items()) if store.dirty
+            name: changed
+            for name, store in sorted(self._stores.items())
+            if (changed := store.changes())
         }
 
     def stored(self, store: str, keys: Sequence[bytes]) -> list[bytes | None]:
         """Return what encoded keys had at the version below the changes."""
         return self._base.multi_get(store, keys)
+
+    def stored_in(self, store: str, ranges: Sequence[KeyRange]) -> Iterator[bytes]:
+        """Yield the encoded keys that ranges had at that version, in order."""
+        for start, end in ranges:
+            for key, _ in self._base.scan(store, start, end):
+                yield key
 
     def all_stored(self, store: str) -> Iterator[tuple[bytes, bytes]]:
         """Yield all encoded pairs of that version, by key."""

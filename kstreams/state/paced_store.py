@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
 
 from kstreams.errors import DeserializationError, SerializationError
@@ -12,7 +13,7 @@ from kstreams.serde.sequences import divided, joined
 from kstreams.state.overlay import Overlay
 from kstreams.state.spec import StoreSpec
 from kstreams.state.timed_rows import TimedRows
-from kstreams.state.waiting import Waiting, WaitingSerde
+from kstreams.state.waiting import Waiting, WaitingResult, WaitingSerde
 
 __all__ = ("PacedStore", "Windows", "paced_store")
 
@@ -95,6 +96,10 @@ class PacedStore(Generic[K, V]):
         """Delete a key's row."""
         self._rows.delete(key)
 
+    def rebuild(self, key: K, data: bytes | None) -> None:
+        """Set or delete a row by its bytes, as a changelog has them."""
+        self._rows.rebuild(key, data)
+
     def due(self, time_ms: int) -> list[K]:
         """Return the keys of rows that are due at a time (ms), by time, then by key."""
         return self._rows.due(time_ms)
@@ -107,9 +112,26 @@ class PacedStore(Generic[K, V]):
         """Return what waits, by key."""
         return [(key, windows) for key, (_, windows) in self._rows.rows() if windows]
 
+    def fetch(self, key: K, *, reverse: bool = False) -> Iterator[WaitingResult[K, V]]:
+        """Yield a key's results that wait, by window."""
+        found = self.get(key)
+        if found is not None:
+            yield from _results(key, found, reverse=reverse)
+
+    def fetch_all(self, *, reverse: bool = False) -> Iterator[WaitingResult[K, V]]:
+        """Yield all results that wait, by key, then by window."""
+        for key, found in self._rows.rows(reverse=reverse):
+            yield from _results(key, found, reverse=reverse)
+
     def approximate_count(self) -> int:
         """Return about how many rows there are."""
         return self._rows.approximate_count()
+
+
+def _results(key: K, row: _Row[V], *, reverse: bool) -> Iterator[WaitingResult[K, V]]:
+    due_ms, windows = row
+    for start, end, item in reversed(windows) if reverse else windows:
+        yield WaitingResult(key, start, end, due_ms, item.value, item.time_ms)
 
 
 def paced_store(name: str, *, key: Serde[K], value: Serde[V]) -> StoreSpec[PacedStore[K, V]]:

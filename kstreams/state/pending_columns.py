@@ -79,7 +79,7 @@ class PendingColumns(EntryColumns):
         if not pairs:
             return None
         handles = [handle for handle, _ in pairs]
-        self.overlay.put_bytes(handles, [None] * len(handles))
+        self.overlay.delete_range(b"", handles[-1] + b"\x00" if end is None else end)
         heads = np.frombuffer(b"".join([handle[8:_HEAD] for handle in handles]), ">u8")
         times = (heads.astype(np.uint64) ^ _SIGN).astype(np.int64).reshape(-1, 2)
         keys = self._key.to_arrow(pa.array([handle[_HEAD:] for handle in handles], pa.binary()))

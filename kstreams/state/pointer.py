@@ -117,9 +117,16 @@ class Pointer:
         """
         return tuple(ref for ref in self.deltas if ref.version > version)
 
-    def with_merged(self, count: int, merged: ObjectRef) -> Pointer:
-        """Return the same version with the last `count` deltas replaced by their merger."""
-        return replace(self, deltas=(*self.deltas[:-count], merged))
+    def with_merged(self, parts: tuple[ObjectRef, ...], merged: ObjectRef) -> Pointer:
+        """Return the same version with deltas that follow each other replaced by their merger.
+
+        Unchanged when they are not among its deltas any more.
+        """
+        start = self.deltas.index(parts[0]) if parts[0] in self.deltas else 0
+        end = start + len(parts)
+        if self.deltas[start:end] != parts:
+            return self
+        return replace(self, deltas=(*self.deltas[:start], merged, *self.deltas[end:]))
 
     def to_json(self) -> str:
         """Return a compact text: some 70 characters an object, beside the task's data."""

@@ -58,7 +58,7 @@ class SessionColumns:
             raise TypeError(f"values of {value.name} vary in width")
         self._rows = TimedColumns(overlay)
         self._layout = layout
-        self.due = self._rows.due
+        self.due, self.keys = self._rows.due, self._rows.keys
 
     def read(self, keys: list[bytes]) -> tuple[list[int | None], Sessions]:
         """Return the wake times (ms) of keys' rows, None without one, and their sessions."""

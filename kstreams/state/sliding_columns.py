@@ -59,7 +59,7 @@ class SlidingColumns:
             raise TypeError(f"values of {value.name} vary in width")
         self._rows = TimedColumns(overlay)
         self._layout = layout
-        self.due = self._rows.due
+        self.due, self.keys = self._rows.due, self._rows.keys
 
     def read(self, keys: list[bytes]) -> tuple[list[int | None], Ints, SliceRows]:
         """Return when keys' rows wake (ms, None without one), are done, and their slices."""

@@ -80,17 +80,23 @@ class SlidingStore(Generic[K, V]):
         return None if found is None else (found[0], *found[1])
 
     def fetch(
-        self, key: K, from_ms: int | None = None, to_ms: int | None = None
+        self,
+        key: K,
+        from_ms: int | None = None,
+        to_ms: int | None = None,
+        *,
+        reverse: bool = False,
     ) -> Iterator[tuple[int, V]]:
         """Yield time and value of a key's slices with `from <= time < to`, in order."""
-        for time, value in self.slices(key):
+        slices = self.slices(key)
+        for time, value in reversed(slices) if reverse else slices:
             if (from_ms is None or time >= from_ms) and (to_ms is None or time < to_ms):
                 yield time, value
 
-    def fetch_all(self) -> Iterator[tuple[K, int, V]]:
+    def fetch_all(self, *, reverse: bool = False) -> Iterator[tuple[K, int, V]]:
         """Yield `(key, time, value)` of all slices, by key, then by time."""
-        for key, (_, slices) in self._rows.rows():
-            for time, value in slices:
+        for key, (_, slices) in self._rows.rows(reverse=reverse):
+            for time, value in reversed(slices) if reverse else slices:
                 yield key, time, value
 
     def put(self, key: K, slices: tuple[tuple[int, V], ...], *, done_ms: int, wake_ms: int) -> None:
@@ -110,6 +116,10 @@ class SlidingStore(Generic[K, V]):
     def columns(self) -> SlidingColumns:
         """Return the same slices as columns; only for values of fixed width."""
         return SlidingColumns(self._rows.overlay, self._value)
+
+    def rebuild(self, key: K, data: bytes | None) -> None:
+        """Set or delete a row by its bytes, as a changelog has them."""
+        self._rows.rebuild(key, data)
 
     def due(self, until_ms: int) -> list[K]:
         """Return the keys that wake at `until_ms` or before, by time, then by key."""

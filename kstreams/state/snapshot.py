@@ -9,7 +9,7 @@ from zlib import crc32
 
 from kstreams.state.durable import Attempt, DurableLog
 from kstreams.state.pointer import ObjectRef, Pointer
-from kstreams.state.working import Changes, WorkingStore
+from kstreams.state.working import Changes, Pair, StoreChanges, WorkingStore
 
 __all__ = ("CHUNK_BYTES", "write_snapshot")
 
@@ -62,10 +62,10 @@ def _wait(ref: ObjectRef | Future[ObjectRef]) -> ObjectRef:
 
 
 def _chunks(store: WorkingStore, names: Sequence[str], chunk_bytes: int) -> Iterator[Changes]:
-    chunk: dict[str, list[tuple[bytes, bytes | None]]] = {}
+    chunk: dict[str, StoreChanges] = {}
     size = 0
     for name in names:
-        pairs: list[tuple[bytes, bytes | None]] = []
+        pairs: list[Pair] = []
         scan = store.scan(name, None, None)
         while block := list(islice(scan, _BLOCK_PAIRS)):
             block_size = sum(map(len, chain.from_iterable(block))) + _PAIR_BYTES * len(block)
@@ -77,9 +77,9 @@ def _chunks(store: WorkingStore, names: Sequence[str], chunk_bytes: int) -> Iter
                 pairs.append((key, value))
                 size += len(key) + len(value) + _PAIR_BYTES
                 if size >= chunk_bytes and (size >= 2 * chunk_bytes or not crc32(key) & _CUT_MASK):
-                    yield {**chunk, name: pairs}
+                    yield {**chunk, name: StoreChanges(pairs)}
                     chunk, pairs, size = {}, [], 0
         if pairs:
-            chunk[name] = pairs
+            chunk[name] = StoreChanges(pairs)
     if chunk:
         yield chunk

@@ -6,27 +6,31 @@ where whole columns are worked on.
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from heapq import merge
-from itertools import islice
+from itertools import compress, islice
 from operator import itemgetter, lt
 from typing import Any, Final
 
-import pyarrow as pa
-
-from kstreams.errors import SerdeError
 from kstreams.serde.base import Serde
-from kstreams.serde.objects import objects_of
-from kstreams.state.working import WorkingStore
+from kstreams.state.key_ranges import all_covered
+from kstreams.state.row_coding import RowCoding
+from kstreams.state.stored_rows import StoredRows
+from kstreams.state.working import KeyRange, Pair, StoreChanges, WorkingStore
+from kstreams.state.written_keys import WrittenKeys
 
 __all__ = ("StoreOverlay",)
 
 _MISSING: Final = object()
 """Stands for "not in this cache", which differs from None: known to have no value."""
 
-_FEW = 32
+_RANGES: Final = object()
+"""Stands in a journal for the deleted ranges, in the place of a handle."""
+
+_SINGLE_LOOKS = 8
+"""One of so many cached rows may be looked at singly before all are searched."""
 
 
 class StoreOverlay:
@@ -42,6 +46,10 @@ class StoreOverlay:
         clean: What was read, by handle; None is known to be absent.
         encoded: Whether only bytes are cached.
         journal: Handles and what `dirty` held before each put, while a way back is open.
+
+    What a deleted range hides is not looked for at once. In `dirty` its keys become
+    deletions; the backend is not asked for them; and what `clean` has of them goes when
+    `clean` is asked often enough, or as a whole.
     """
 
     def __init__(
@@ -58,14 +66,14 @@ class StoreOverlay:
         self.dirty: dict[Any, Any] = {}
         self.clean: dict[Any, Any] = {} if clean is None else clean
         self.journal: list[tuple[Any, Any]] | None = None
-        self._key = key.ordered
-        self._value = value
-        self._base = base
-        self._by_object = self._key.hashes_by_bytes and not encoded
+        self._coding = RowCoding(name, key.ordered, value)
+        self._rows = StoredRows(base, name)
+        self._by_object = key.ordered.hashes_by_bytes and not encoded
         self._objects = value.immutable and not encoded
         self.encoded = encoded
-        self._sorted: list[bytes] = []
-        self._handles: dict[bytes, Any] = {}
+        self._order = WrittenKeys(self.dirty, self._coding.encode_keys if self._by_object else None)
+        self._stale: list[bool] = []  # not empty: `clean` may have keys of deleted ranges
+        self._looks = 0
         plain = self._by_object and self._objects
         self.get: Callable[[Any], Any] = self._plain_get() if plain else self._get
 
@@ -78,28 +86,30 @@ class StoreOverlay:
         self.encoded = True
         if not (self._by_object or self._objects):
             return
-        dirty, clean = dict(self.changes()), self._encoded(self.clean)
+        self._drop_stale()
+        dirty, clean = dict(self.changes().pairs), self._encoded(self.clean)
         self._by_object = self._objects = False
         self.get = self._get
         for cache, found in ((self.dirty, dirty), (self.clean, clean)):
             cache.clear()
             cache.update(found)
-        self._unsort()
+        self._order = WrittenKeys(self.dirty, None)
 
     def _encoded(self, cache: dict[Any, Any]) -> dict[Any, Any]:
         keys, values = list(cache), list(cache.values())
         if self._objects:
-            values = self._encode_many(self._value, values, keys)
+            values = self._coding.encode_values(values, keys)
         if self._by_object:
-            keys = self._encode_many(self._key, keys)
+            keys = self._coding.encode_keys(keys)
         return dict(zip(keys, values, strict=True))
 
     def get_bytes(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """Return many encoded values, after `keep_bytes`; one read of the backend."""
+        self._drop_stale()
         dirty, clean = self.dirty, self.clean
         wanted = [key for key in keys if key not in dirty and key not in clean]
         if wanted:
-            clean.update(zip(wanted, self._base.multi_get(self.name, wanted), strict=True))
+            clean.update(zip(wanted, self._rows.multi_get(wanted), strict=True))
         return [dirty[key] if key in dirty else clean[key] for key in keys]
 
     def put_bytes(self, keys: Sequence[bytes], values: Sequence[bytes | None]) -> None:
@@ -113,10 +123,10 @@ class StoreOverlay:
         self, start: bytes | None, end: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
         """Return an iterator over encoded pairs, after `keep_bytes`; else as `scan`."""
-        written = self._written(start, end)
+        written = self._order.within(start, end)
         if reverse:
             written.reverse()
-        stored = self._base.scan(self.name, start, end, reverse=reverse)
+        stored = self._rows.scan(start, end, reverse=reverse)
         if not written:
             return stored
         return self._merged_bytes(written, stored, reverse=reverse)
@@ -137,6 +147,7 @@ class StoreOverlay:
                 when it has none at all.
         """
         dirty, clean, get = self.dirty.get, self.clean.get, self.get
+        stale, is_deleted = self._stale, self._is_deleted
         if not (self._by_object and self._objects):
             return get
 
@@ -146,12 +157,15 @@ class StoreOverlay:
                 if bound is not None and key < bound:
                     return get(key)
                 found = clean(key)
+                if stale and found is not None and is_deleted(key):
+                    return None
             return found
 
         return read
 
     def _plain_get(self) -> Callable[[Any], Any]:
         dirty, clean, load = self.dirty.get, self.clean.get, self._load
+        stale, is_deleted = self._stale, self._is_deleted
 
         def get(key: Any) -> Any:  # noqa: ANN401  # the store's own types, erased here
             found = dirty(key, _MISSING)
@@ -159,24 +173,28 @@ class StoreOverlay:
                 found = clean(key, _MISSING)
                 if found is _MISSING:
                     found = load(key, key)
+                elif stale and found is not None and is_deleted(key):
+                    found = None
             return found
 
         return get
 
     def _get(self, key: Any) -> Any:  # noqa: ANN401  # as above
-        handle = key if self._by_object else self._encode(self._key, key, key)
+        handle = key if self._by_object else self._coding.encode_key(key)
         found = self.dirty.get(handle, _MISSING)
         if found is _MISSING:
             found = self.clean.get(handle, _MISSING)
             if found is _MISSING:
                 found = self._load(key, handle)
+            elif self._stale and found is not None and self._is_deleted(handle):
+                found = None
         return self._opened(found, key)
 
     def _load(self, key: Any, handle: Any) -> Any:  # noqa: ANN401  # as above
         """Read a key that is in no cache."""
-        encoded = self._encode(self._key, key, key) if self._by_object else handle
-        data = self._base.get(self.name, encoded)
-        found = data if data is None or not self._objects else self._decode(data, key)
+        encoded = self._coding.encode_key(key) if self._by_object else handle
+        data = self._rows.get(encoded)
+        found = data if data is None or not self._objects else self._coding.value(data, key)
         self.clean[handle] = found
         return found
 
@@ -194,26 +212,28 @@ class StoreOverlay:
 
     def read_ahead(self, keys: Sequence[Any]) -> Sequence[Any]:
         """Read keys that are not cached in one call of the backend; return their handles."""
-        handles = keys if self._by_object else [self._encode(self._key, k, k) for k in keys]
+        self._drop_stale()
+        handles = keys if self._by_object else [self._coding.encode_key(k) for k in keys]
         clean = self.clean
         # Sorted, because a tree of blocks is read faster in order.
         wanted = _in_own_order(set(handles).difference(clean).difference(self.dirty))
         if wanted:
-            encoded = self._encode_many(self._key, wanted) if self._by_object else wanted
-            data = self._base.multi_get(self.name, encoded)
-            clean.update(zip(wanted, self._decode_many(data, encoded), strict=True))
+            encoded = self._coding.encode_keys(wanted) if self._by_object else wanted
+            data = self._rows.multi_get(encoded)
+            found = self._coding.values(data, encoded) if self._objects else data
+            clean.update(zip(wanted, found, strict=True))
         return handles
 
     def share_cached(self, keys: Sequence[Any]) -> float:
         """Return how large a part of some keys (one or more, all different) is cached."""
-        handles = keys if self._by_object else [self._encode(self._key, k, k) for k in keys]
+        handles = keys if self._by_object else [self._coding.encode_key(k) for k in keys]
         return sum(h in self.dirty or h in self.clean for h in handles) / len(handles)
 
     def put(self, key: Any, value: Any) -> None:  # noqa: ANN401  # as above
         """Set a key's value; None deletes."""
-        handle = key if self._by_object else self._encode(self._key, key, key)
+        handle = key if self._by_object else self._coding.encode_key(key)
         if not self._objects and value is not None:
-            value = self._encode(self._value, value, key)
+            value = self._coding.encode_value(value, key)
         if self.journal is not None:
             self._check(key, value)
             self.journal.append((handle, self.dirty.get(handle, _MISSING)))
@@ -227,6 +247,59 @@ class StoreOverlay:
         for key, value in zip(keys, values, strict=True):
             self.put(key, value)
 
+    def delete_range(self, start: bytes, end: bytes) -> None:
+        """Delete all keys with `start <= key bytes < end`, without reading them.
+
+        One look at the backend tells whether there are any; without, nothing is noted.
+        """
+        if self.first(start, end) is None:
+            return
+        if self.journal is not None:
+            self.journal.append((_RANGES, self._rows.deleted))
+        for data in self._order.within(start, end):
+            handle = self._order.handle(data)
+            before = self.dirty[handle]
+            if before is not None:
+                if self.journal is not None:
+                    self.journal.append((handle, before))
+                self.dirty[handle] = None
+        self._rows.delete(start, end)
+        if self.clean:
+            self._stale[:] = [True]
+
+    def first(self, start: bytes | None, end: bytes | None) -> bytes | None:
+        """Return the bytes of the first key with a value and `start <= key bytes < end`."""
+        own = next(filter(self._put, self._order.walk(start, end)), None)
+        stored = self._rows.scan(start, end if own is None else own)
+        return next((data for data, _ in stored if self._put(data) is not False), own)
+
+    def _put(self, data: bytes) -> bool | None:
+        """Return whether a key was put or else deleted, None for neither; in `_order`."""
+        found = self.dirty.get(self._order.handle(data, _MISSING), _MISSING)
+        return None if found is _MISSING else found is not None
+
+    def _is_deleted(self, handle: Any) -> bool:  # noqa: ANN401  # as above
+        """Return whether a handle found in `clean` is in a deleted range."""
+        self._looks += 1
+        if self._looks * _SINGLE_LOOKS > len(self.clean):
+            self._drop_stale()
+            return handle not in self.clean
+        data = self._coding.encode_key(handle) if self._by_object else handle
+        return self._rows.is_deleted(data)
+
+    def _drop_stale(self) -> None:
+        if self._stale:
+            self._drop_deleted()
+
+    def _drop_deleted(self) -> None:
+        """Forget what is cached of deleted ranges."""
+        handles = list(self.clean)
+        keys = self._coding.encode_keys(handles) if self._by_object else handles
+        for handle in compress(handles, all_covered(self._rows.deleted, keys)):
+            del self.clean[handle]
+        self._stale.clear()
+        self._looks = 0
+
     def scan(
         self, start: bytes | None, end: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[Any, Any]]:
@@ -235,13 +308,13 @@ class StoreOverlay:
         The keys are those that have a value at the call; each is seen with the value it
         has when it is reached, and left out if it has none any more.
         """
-        written = self._written(start, end)
+        written = self._order.within(start, end)
         if reverse:
             written.reverse()
-        dirty, handles = self.dirty, self._handles
-        gone = {d for d in written if dirty[handles[d] if self._by_object else d] is None}
+        dirty, handle = self.dirty, self._order.handle
+        gone = {data for data in written if dirty[handle(data)] is None}
         own = [data for data in written if data not in gone] if gone else written
-        stored = self._base.scan(self.name, start, end, reverse=reverse)
+        stored = self._rows.scan(start, end, reverse=reverse)
         return self._merged(own, gone, stored, reverse=reverse)
 
     def _merged(
@@ -271,45 +344,34 @@ class StoreOverlay:
 
     def _pair(self, data: bytes, stored: bytes | None) -> tuple[Any, Any] | None:
         """Return a key and its present value; None when it has none."""
-        key = self._handles.get(data, _MISSING) if self._by_object else _MISSING
+        key = self._order.handle(data, _MISSING) if self._by_object else _MISSING
         if key is _MISSING:
-            key = self._key.deserialize(data)
+            key = self._coding.key(data)
         handle = key if self._by_object else data
         found = self.dirty.get(handle, _MISSING)
         if found is _MISSING:
+            if self._rows.is_deleted(data):
+                return None
             found = self.clean.get(handle, _MISSING)
             if found is _MISSING:
-                return None if stored is None else (key, self._decode(stored, key))
+                return None if stored is None else (key, self._coding.value(stored, key))
         return None if found is None else (key, self._opened(found, key))
 
-    def _written(self, start: bytes | None, end: bytes | None) -> list[bytes]:
-        """Return the bytes of keys that were put, in order."""
-        fresh = list(islice(self.dirty, len(self._sorted), None))
-        if fresh:
-            encoded = self._encode_many(self._key, fresh) if self._by_object else fresh
-            if self._by_object:
-                self._handles.update(zip(encoded, fresh, strict=True))
-            if len(encoded) <= _FEW:
-                for data in encoded:
-                    insort(self._sorted, data)
-            else:
-                self._sorted = sorted(self._sorted + encoded)
-        low = 0 if start is None else bisect_left(self._sorted, start)
-        high = len(self._sorted) if end is None else bisect_left(self._sorted, end)
-        return self._sorted[low:high]
-
     def rollback(self) -> None:
-        """Undo what was put since the journal was opened."""
+        """Undo what was put and deleted since the journal was opened."""
         for handle, before in reversed(self.journal or []):
-            if before is _MISSING:
+            if handle is _RANGES:
+                self._drop_deleted()  # also what is only absent because of them
+                self._rows.deleted = before
+            elif before is _MISSING:
                 del self.dirty[handle]
             else:
                 self.dirty[handle] = before
-        if len(self.dirty) < len(self._sorted):
-            self._unsort()
+        if len(self.dirty) < len(self._order):
+            self._order.forget()
 
-    def changes(self) -> list[tuple[bytes, bytes | None]]:
-        """Return what was put, encoded and sorted by key.
+    def changes(self) -> StoreChanges:
+        """Return what was put and deleted, encoded and sorted by key.
 
         Raises:
             SerializationError: A key or value is not what its serde writes; names the
@@ -318,90 +380,65 @@ class StoreOverlay:
         keys = _in_own_order(self.dirty)
         data = list(map(self.dirty.__getitem__, keys))
         if self._objects:
-            data = self._encode_many(self._value, data, keys)
+            data = self._coding.encode_values(data, keys)
         if self._by_object:
-            keys = self._encode_many(self._key, keys)
-        pairs = zip(keys, data, strict=True)
-        return list(pairs) if all(map(lt, keys, keys[1:])) else sorted(pairs, key=itemgetter(0))
+            keys = self._coding.encode_keys(keys)
+        zipped = zip(keys, data, strict=True)
+        rises = all(map(lt, keys, keys[1:]))
+        pairs = list(zipped) if rises else sorted(zipped, key=itemgetter(0))
+        return StoreChanges(_without_deletions(pairs, self._rows.deleted), self._rows.deleted)
 
     def committed(self) -> None:
         """Take what was put as stored; it stays cached."""
+        self._drop_stale()
+        written = (d for bounds in self._rows.deleted for d in self._order.within(*bounds))
+        for handle in [h for d in written if self.dirty[h := self._order.handle(d)] is None]:
+            del self.dirty[handle]  # nobody asks for what has expired
         self.clean.update(self.dirty)
         self.dirty.clear()
-        self._unsort()
+        self._rows.deleted = ()
+        self._order.forget()
 
     def forget(self) -> None:
         """Drop what was put, and all that is cached."""
         self.dirty.clear()
         self.clean.clear()
-        self._unsort()
-
-    def _unsort(self) -> None:
-        self._sorted = []
-        self._handles = {}
+        self._rows.deleted = ()
+        self._stale.clear()
+        self._order.forget()
 
     def count(self) -> int:
         """Return about how many keys there are.
 
         A key that was put without being read counts as new, or when deleted, as absent.
         """
+        self._drop_stale()
         known, more = self.clean, 0
         for handle, value in self.dirty.items():
             more += (value is not None) - (known.get(handle) is not None)
-        return max(0, self._base.count(self.name) + more)
+        return max(0, self._rows.count() + more)
 
     def _check(self, key: Any, value: Any) -> None:  # noqa: ANN401  # as above
         """Fail at once, where `changes` would fail later."""
         if self._by_object:
-            self._encode(self._key, key, key)
+            self._coding.encode_key(key)
         if self._objects and value is not None:
-            self._encode(self._value, value, key)
+            self._coding.encode_value(value, key)
 
     def _opened(self, found: Any, key: Any) -> Any:  # noqa: ANN401  # as above
         """Return a cached value as an object of the caller's own."""
-        return found if self._objects or found is None else self._decode(found, key)
+        return found if self._objects or found is None else self._coding.value(found, key)
 
-    def _encode(self, serde: Serde[Any], item: Any, key: Any) -> bytes:  # noqa: ANN401
-        try:
-            return serde.serialize(item)
-        except SerdeError as exc:
-            exc.at(store=self.name, key=key)
-            raise
 
-    def _decode(self, data: bytes, key: Any) -> Any:  # noqa: ANN401  # as above
-        try:
-            return self._value.deserialize(data)
-        except SerdeError as exc:
-            exc.at(store=self.name, key=key)
-            raise
-
-    def _encode_many(
-        self, serde: Serde[Any], items: list[Any], keys: list[Any] | None = None
-    ) -> list[Any]:
-        """Encode in bulk; None is a deletion among values, and no key."""
-        try:
-            array = serde.serialize_many(items)
-            if keys is not None or not array.null_count:
-                return objects_of(array)
-        except SerdeError:
-            pass
-        return [
-            None if keys is not None and item is None else self._encode(serde, item, key)
-            for item, key in zip(items, keys or items, strict=True)
-        ]
-
-    def _decode_many(self, data: list[bytes | None], keys: Sequence[bytes]) -> list[Any]:
-        """Decode in bulk what is cached as objects."""
-        if not self._objects:
-            return data
-        try:
-            return self._value.deserialize_many(pa.array(data, pa.binary()))
-        except SerdeError:
-            decode_key = self._key.deserialize
-            return [
-                None if item is None else self._decode(item, decode_key(key))
-                for item, key in zip(data, keys, strict=True)
-            ]
+def _without_deletions(pairs: list[Pair], ranges: Sequence[KeyRange]) -> list[Pair]:
+    """Leave out deletions of single keys that ranges delete anyway."""
+    key, kept, done = itemgetter(0), list[Pair](), 0
+    for start, end in ranges:
+        low, high = bisect_left(pairs, start, key=key), bisect_left(pairs, end, key=key)
+        kept += pairs[done:low]
+        kept += [pair for pair in pairs[low:high] if pair[1] is not None]
+        done = high
+    return kept + pairs[done:] if ranges else pairs
 
 
 def _in_own_order(handles: Iterable[Any]) -> list[Any]:

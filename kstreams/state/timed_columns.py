@@ -60,6 +60,16 @@ class TimedColumns:
         self.overlay.put_bytes(list(changes), list(changes.values()))
 
     def due(self, until_ms: int) -> list[bytes]:
-        """Return the keys whose rows wake at a time or before."""
+        """Return the keys whose rows wake at a time or before, by time, then by key.
+
+        They leave the index: the caller writes the rows with a later time, or deletes them.
+        """
         end = WAKE + sortable_int64(until_ms + 1)
-        return [handle[_HEAD:] for handle, _ in self.overlay.scan_bytes(WAKE, end)]
+        found = [handle[_HEAD:] for handle, _ in self.overlay.scan_bytes(WAKE, end)]
+        if found:
+            self.overlay.delete_range(WAKE, end)
+        return found
+
+    def keys(self) -> list[bytes]:
+        """Return the keys of all rows, by the time they wake, then by key."""
+        return [handle[_HEAD:] for handle, _ in self.overlay.scan_bytes(WAKE, ROW)]

@@ -42,7 +42,9 @@ class TimedRows(Generic[K, P]):
     """
 
     def __init__(self, name: str, key: Serde[K], payload: Serde[P], overlay: Overlay) -> None:
-        self.overlay = self._store = overlay.store(name, _KeySerde(key), _RowSerde(payload))
+        self._keys = _KeySerde(key)
+        self._serde: Serde[Any] = _RowSerde(payload)
+        self.overlay = self._store = overlay.store(name, self._keys, self._serde)
         self._low: int = _LOWEST  # no row wakes before it: spares walking over deleted entries
 
     def get(self, key: K) -> tuple[int, P] | None:
@@ -69,10 +71,21 @@ class TimedRows(Generic[K, P]):
             self._store.put((found[0], key), None)
             self._store.put((key,), None)
 
+    def rebuild(self, key: K, data: bytes | None) -> None:
+        """Set or delete a row by its bytes, as a changelog has them.
+
+        Raises:
+            DeserializationError: They are no row's.
+        """
+        if data is None:
+            self.delete(key)
+        else:
+            self.put(key, *self._serde.deserialize(ROW + data))
+
     def due(self, until_ms: int, limit: int | None = None) -> list[K]:
         """Return keys of rows that wake at `until_ms` or before, by time, then by key.
 
-        The caller deletes them, or puts them with a later time.
+        They leave the index: the caller deletes them, or puts them with a later time.
 
         Args:
             until_ms: The time, ms since the epoch.
@@ -81,10 +94,17 @@ class TimedRows(Generic[K, P]):
         if until_ms < self._low:
             return []
         found = list(islice(self._index(until_ms + 1), limit))
+        whole = limit is None or len(found) < limit
+        if found:
+            start = WAKE + sortable_int64(self._low)
+            last = WAKE + sortable_int64(until_ms + 1) if whole else self._after(found[-1])
+            self._store.delete_range(start, last)
         if self._store.journal is None:  # else what follows may be undone
-            whole = limit is None or len(found) < limit
             self._low = max(self._low, until_ms + 1 if whole else found[-1][0])
         return [key for _, key in found]
+
+    def _after(self, entry: tuple[int, K]) -> bytes:
+        return self._keys.serialize(entry) + b"\x00"
 
     def next_wake(self) -> int | None:
         """Return the earliest wake time (ms), or None."""
@@ -120,6 +140,11 @@ class TimedRows(Generic[K, P]):
         high = _NUMBER if end is None else ROW + end
         for (key,), (_, payload) in self._store.scan(low, high, reverse=reverse):
             yield key, payload
+
+    def timed(self, *, reverse: bool = False) -> Iterator[tuple[K, int, P]]:
+        """Yield key, wake time (ms) and payload of all rows, by key."""
+        for (key,), (wake_ms, payload) in self._store.scan(ROW, _NUMBER, reverse=reverse):
+            yield key, wake_ms, payload
 
     def approximate_count(self) -> int:
         """Return about how many rows there are: half of the entries are their index."""

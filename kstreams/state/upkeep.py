@@ -1,4 +1,4 @@
-"""Keeping a pointer short and a restore quick: merging deltas, and snapshots.
+"""Keeping a pointer short and a restore quick: when deltas are merged, and snapshots made.
 
 Deltas of like size are merged eight at a time, as a log-structured tree does, and a
 snapshot is due when the deltas outweigh half of the last one. So a change is written
@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import groupby
 
 from kstreams.errors import StateCorruptError, StoreError
 from kstreams.state.durable import Attempt, DurableLog
-from kstreams.state.pointer import Pointer
+from kstreams.state.merging import write_merger
+from kstreams.state.pointer import ObjectRef, Pointer
 from kstreams.state.snapshot import CHUNK_BYTES, write_snapshot
 from kstreams.state.working import WorkingStore
 
@@ -59,90 +60,61 @@ class Upkeep:
                 raise ValueError(f"Upkeep({field}={getattr(self, field)}): at least {low}")
 
     def run(
-        self,
-        log: DurableLog,
-        pointer: Pointer,
-        store: WorkingStore,
-        attempt: Attempt,
-        *,
-        snapshots: bool = True,
+        self, log: DurableLog, pointer: Pointer, store: WorkingStore, attempt: Attempt
     ) -> Pointer:
         """Do what is due, and return the pointer to use: the same version, differently made.
 
-        Called at the end of each commit, with the working store at the pointer's
-        version. A failure costs nothing but a longer restore, and is logged.
+        Called at the end of a commit that nothing beside does it for, with the working store
+        at the pointer's version. A failure costs nothing but a longer restore, and is logged.
 
         Args:
             log: The task's durable log.
             pointer: The version.
             store: The working store, which holds it.
             attempt: Whose name new objects carry.
-            snapshots: Whether to make a snapshot that is due; otherwise one is only made
-                to mend the log.
         """
         try:
-            return self._run(log, pointer, store, attempt, snapshots=snapshots)
+            return self._run(log, pointer, store, attempt)
         except StoreError as error:
             _logger.warning("task %s: no snapshot this time: %s", log.task, error)
             return pointer
 
-    def due(self, pointer: Pointer, *, snapshots: bool = True) -> bool:
+    def due(self, pointer: Pointer) -> bool:
         """Tell whether `run` has anything to do."""
-        return (snapshots and self.snapshot_due(pointer)) or self.merge_due(pointer) > 0
+        return self.snapshot_due(pointer) or bool(self.merger_due(pointer))
 
     def snapshot_due(self, pointer: Pointer) -> bool:
         """Tell whether the next restore is better served by a snapshot."""
         limit = max(self.floor_bytes, self.snapshot_fraction * pointer.snapshot_bytes)
         if len(pointer.deltas) >= self.max_deltas or pointer.delta_bytes > limit:
             return True
-        merge = self.merge_due(pointer)
-        if not merge:
+        parts = self.merger_due(pointer)
+        if not parts:
             return False
-        merged = sum(ref.size_bytes for ref in pointer.deltas[-merge:])
+        merged = sum(ref.size_bytes for ref in parts)
         small = pointer.snapshot_bytes + pointer.delta_bytes <= self.small_bytes
         return merged >= max(self.floor_bytes / 4, pointer.snapshot_bytes) or (
-            small and pointer.deltas[-1].level > 0
+            small and parts[0].level > 0
         )
 
-    def merge_due(self, pointer: Pointer) -> int:
-        """Return how many of the last deltas to merge, or 0."""
-        if not pointer.deltas:
-            return 0
-        level = pointer.deltas[-1].level
-        like = list(takewhile(lambda ref: ref.level == level, reversed(pointer.deltas)))
-        size = sum(ref.size_bytes for ref in like)
-        return len(like) if len(like) >= self.merge_count and size <= self.merge_bytes else 0
+    def merger_due(self, pointer: Pointer) -> tuple[ObjectRef, ...]:
+        """Return the deltas to merge next, which follow each other; the oldest that are due."""
+        for _, group in groupby(pointer.deltas, key=lambda ref: ref.level):
+            like = tuple(group)
+            size = sum(ref.size_bytes for ref in like)
+            if len(like) >= self.merge_count and size <= self.merge_bytes:
+                return like
+        return ()
 
     def _run(
-        self,
-        log: DurableLog,
-        pointer: Pointer,
-        store: WorkingStore,
-        attempt: Attempt,
-        *,
-        snapshots: bool,
+        self, log: DurableLog, pointer: Pointer, store: WorkingStore, attempt: Attempt
     ) -> Pointer:
         try:
-            while not (snapshots and self.snapshot_due(pointer)) and (
-                count := self.merge_due(pointer)
-            ):
-                pointer = _merge(log, pointer, count, attempt)
+            while not self.snapshot_due(pointer) and (parts := self.merger_due(pointer)):
+                pointer = pointer.with_merged(parts, write_merger(log, pointer, parts, attempt))
         except StateCorruptError as error:
             _logger.warning("task %s: mending the log with a snapshot: %s", log.task, error)
         else:
-            if not (snapshots and self.snapshot_due(pointer)):
+            if not self.snapshot_due(pointer):
                 return pointer
         return write_snapshot(log, pointer, store, attempt, chunk_bytes=self.chunk_bytes)
-
-
-def _merge(log: DurableLog, pointer: Pointer, count: int, attempt: Attempt) -> Pointer:
-    last: dict[str, dict[bytes, bytes | None]] = {}
-    for changes in log.read_all(pointer.deltas[-count:]):
-        for name, pairs in changes.items():
-            last.setdefault(name, {}).update(pairs)
-    merged = {name: sorted(pairs.items()) for name, pairs in last.items()}
-    level = pointer.deltas[-1].level + 1
-    kind = f"{level}.run"
-    data = log.encode(merged, pointer.version, attempt, pointer.lineage, kind)
-    ref = log.ref(data, pointer.version, attempt, kind, level)
-    return pointer.with_merged(count, log.put(ref, data))

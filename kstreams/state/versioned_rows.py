@@ -117,10 +117,13 @@ class VersionedRows(Generic[K, V]):
         low = _ENDED + sortable_int64(self._low)
         high = _ENDED + sortable_int64(until_ms + 1)
         found = list(islice(self._store.scan(low, high), limit))
+        whole = len(found) < limit
+        if found:
+            last = high if whole else self._keys.serialize(found[-1][0]) + b"\x00"
+            self._store.delete_range(low, last)
         if self._store.journal is None:  # else what follows may be undone
-            self._low = until_ms + 1 if len(found) < limit else found[-1][0][0]
+            self._low = until_ms + 1 if whole else found[-1][0][0]
         for (end, key, start), _ in found:
-            self._store.put((end, key, start), None)
             if end == start:
                 latest = self._store.get((key,))
                 if latest is not None and latest[0] == start and latest[1] is None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kstreams.errors import StoreOpenError
-from kstreams.state.background import BackgroundSnapshots
+from kstreams.state.background import BackgroundUpkeep
 from kstreams.state.checkout import Checkout, Place
 from kstreams.state.durable import Attempt, DurableLog
 from kstreams.state.local import LocalAttempt, LocalVersions
@@ -41,7 +41,7 @@ class TaskVersions:
         task: Which task.
         stores: Names of its stores. One that is no longer named keeps its contents.
         upkeep: When deltas are merged and snapshots made.
-        background: Makes the snapshots beside the batches; None leaves them to commits.
+        background: Does the upkeep beside the batches; None leaves it to commits.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class TaskVersions:
         stores: Sequence[str],
         *,
         upkeep: Upkeep | None = None,
-        background: BackgroundSnapshots | None = None,
+        background: BackgroundUpkeep | None = None,
     ) -> None:
         self._backend = backend
         self._local = LocalVersions(local_home / task.local, backend)

@@ -10,8 +10,10 @@ from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde.base import Serde
 from kstreams.serde.composite import CompositeSerde
 
-__all__ = ("Waiting", "WaitingSerde", "noted")
+__all__ = ("Waiting", "WaitingResult", "WaitingSerde", "noted")
 
+K = TypeVar("K")
+"""Type of the keys."""
 V = TypeVar("V")
 """Type of the values."""
 
@@ -33,6 +35,27 @@ class Waiting(Generic[V]):
     value: V | None
     time_ms: int
     told: bool
+
+
+@dataclass(frozen=True)
+class WaitingResult(Generic[K, V]):
+    """A result that waits, as it is seen from outside.
+
+    Attributes:
+        key: The key.
+        start_ms: Start of its window.
+        end_ms: End of its window.
+        due_ms: When it is forwarded, in stream time.
+        value: The aggregator's state; None: the session was deleted.
+        timestamp_ms: The result's timestamp.
+    """
+
+    key: K
+    start_ms: int
+    end_ms: int
+    due_ms: int
+    value: V | None
+    timestamp_ms: int
 
 
 def noted(before: Waiting[V] | None, value: V | None, time_ms: int) -> Waiting[V] | None:

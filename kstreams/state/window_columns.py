@@ -56,9 +56,13 @@ class WindowColumns(EntryColumns):
     def take_before(self, start_ms: int) -> tuple[list[bytes], list[bytes]]:
         """Delete the windows that start before a time; return handles and encoded values."""
         pairs = list(self.overlay.scan_bytes(None, sortable_int64(start_ms)))
-        handles = [handle for handle, _ in pairs]
-        self.overlay.put_bytes(handles, [None] * len(handles))
-        return handles, [value for _, value in pairs]
+        if pairs:
+            self.drop_before(start_ms)
+        return [handle for handle, _ in pairs], [value for _, value in pairs]
+
+    def drop_before(self, start_ms: int) -> None:
+        """Delete the windows that start before a time, without reading them."""
+        self.overlay.delete_range(b"", sortable_int64(start_ms))
 
     def decoded(self, handles: list[bytes], values: list[bytes]) -> tuple[Ints, pa.Array, Columns]:
         """Return starts, keys (as `to_arrow` makes them) and values of what was taken."""

@@ -127,6 +127,36 @@ class WindowStore(Generic[K, V]):
         for start, key, value, _ in self.scan(from_ms, to_ms, reverse=reverse):
             yield (key, start), value
 
+    def fetch_range(
+        self,
+        start: K | None,
+        end: K | None,
+        from_ms: int | None = None,
+        to_ms: int | None = None,
+        *,
+        reverse: bool = False,
+    ) -> Iterator[tuple[tuple[K, int], V]]:
+        """Yield what `fetch_all` yields of keys with `start <= key < end`; None leaves a side open.
+
+        Costs up to two seeks for each start that any key has in the range of times.
+        """
+        low = b"" if start is None else self._key.serialize(start)
+        high = None if end is None else self._key.serialize(end)
+        begin, stop = _bound(from_ms), _bound(to_ms)
+        while True:
+            for (time, key), (value, _) in self._overlay.scan(begin, stop, reverse=reverse):
+                here, head = self._key.serialize(key), sortable_int64(time)
+                if low <= here and (high is None or here < high):
+                    yield (key, time), value
+                    continue
+                if reverse:
+                    stop = head if high is None or here < low else head + high
+                else:
+                    begin = head + low if here < low else sortable_int64(time + 1) + low
+                break
+            else:
+                return
+
     def scan(
         self, from_ms: int | None = None, to_ms: int | None = None, *, reverse: bool = False
     ) -> Iterator[tuple[int, K, V, int]]:
@@ -139,12 +169,14 @@ class WindowStore(Generic[K, V]):
         for (start, key), (value, timestamp) in pairs:
             yield start, key, value, timestamp
 
-    def drop_before(self, start_ms: int, *, from_ms: int | None = None) -> int:
-        """Delete windows with `from <= start < start_ms`; return how many there were."""
-        gone = [(start, key) for start, key, _, _ in self.scan(from_ms, start_ms)]
-        for handle in gone:
-            self._overlay.put(handle, None)
-        return len(gone)
+    def first_start(self, from_ms: int | None = None) -> int | None:
+        """Return the first start of a window with `from <= start`, ms, or None."""
+        found = self._overlay.first(_bound(from_ms), None)
+        return None if found is None else read_int64(found)
+
+    def drop_before(self, start_ms: int, *, from_ms: int | None = None) -> None:
+        """Delete windows with `from <= start < start_ms` as one range, without reading them."""
+        self._overlay.delete_range(_bound(from_ms) or b"", sortable_int64(start_ms))
 
     def columns(self) -> WindowColumns:
         """Return the same windows as columns; only for values of fixed width."""

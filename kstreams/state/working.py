@@ -12,18 +12,49 @@ A backend of one's own is some thirty lines; prove it with
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from kstreams.state.objects import ObjectStoreSettings
 
-__all__ = ("Changes", "CopiesVersions", "StateBackend", "WorkingStore")
+__all__ = (
+    "Changes",
+    "CopiesVersions",
+    "KeyRange",
+    "Pair",
+    "StateBackend",
+    "StoreChanges",
+    "WorkingStore",
+)
 
-Changes = Mapping[str, Sequence[tuple[bytes, "bytes | None"]]]
-"""What one batch changes: by store name, pairs of key and new value (None deletes).
+Pair = tuple[bytes, "bytes | None"]
+"""A key and its value; None is a deletion."""
+KeyRange = tuple[bytes, bytes]
+"""All keys with `start <= key < end`, bytewise."""
 
-Keys are unique in a store and rise bytewise.
-"""
+
+@dataclass(frozen=True)
+class StoreChanges:
+    """What one batch changes in a store: ranges are deleted, then pairs are put.
+
+    A pair may lie in a range; it stays. False when there is nothing to change.
+
+    Attributes:
+        pairs: Keys and new values, None for a key to delete. Keys rise, each once.
+        ranges: Ranges to delete, not empty; they rise, and neither overlap nor touch.
+    """
+
+    pairs: Sequence[Pair] = ()
+    ranges: Sequence[KeyRange] = ()
+
+    def __bool__(self) -> bool:
+        """Return whether anything changes."""
+        return bool(self.pairs or self.ranges)
+
+
+Changes = Mapping[str, StoreChanges]
+"""What one batch changes, by store name."""
 
 
 class WorkingStore(Protocol):
@@ -51,7 +82,7 @@ class WorkingStore(Protocol):
         ...
 
     def write(self, changes: Changes) -> None:
-        """Apply all changes in one atomic step."""
+        """Apply all changes in one atomic step: of each store its ranges, then its pairs."""
         ...
 
     def close(self) -> None:
@@ -104,8 +135,8 @@ class StateBackend(Protocol):
 class CopiesVersions(StateBackend, Protocol):
     """A backend that can copy a version cheaply and leave it as it is.
 
-    Its snapshots are made beside the batches, from the copy. With other backends a commit
-    that a snapshot is due at waits for it.
+    Deltas are merged and snapshots made beside the batches, from the copy. With other
+    backends a commit that such upkeep is due at waits for it.
     """
 
     def copy(self, source: Path, target: Path) -> bool:

@@ -11,9 +11,10 @@ import pyarrow as pa
 from kstreams.errors import SerdeError
 from kstreams.state.changelog.form import Entry, Pair
 from kstreams.state.changelog.forms import changelog_form
+from kstreams.state.key_ranges import covers
 from kstreams.state.overlay import Overlay
 from kstreams.state.spec import StoreSpec
-from kstreams.state.working import Changes
+from kstreams.state.working import Changes, StoreChanges
 from kstreams.task.meta import TaskMeta
 from kstreams.task.outputs import OUTPUT_SCHEMA
 from kstreams.task.queues import HEADERS_TYPE
@@ -68,26 +69,36 @@ class Changelogs:
             known = before.get(name, ("", 0))
             whole = known[0] != topic
             self._meta.changelogs[name] = (topic, self._ends.get(name, 0)) if whole else known
-            entries = self._entries(name, changes.get(name, ()), time_ms, whole=whole)
+            entries = self._entries(name, changes.get(name, StoreChanges()), time_ms, whole=whole)
             if entries:
                 found[name] = _table(topic, entries)
         return found
 
     def _entries(
-        self, store: str, changes: Sequence[Pair], time_ms: int, *, whole: bool
+        self, store: str, changes: StoreChanges, time_ms: int, *, whole: bool
     ) -> list[Entry]:
         form, overlay = self._forms[store], self._overlay
         try:
             if not whole:
                 before = partial(overlay.stored, store)
-                return list(form.entries(changes, before, time_ms))
-            rows: dict[bytes, bytes | None] = dict(overlay.all_stored(store))
-            rows.update(changes)
+                return list(form.entries(self._singly(store, changes), before, time_ms))
+            stored = overlay.all_stored(store)
+            rows: dict[bytes, bytes | None] = {
+                key: value for key, value in stored if not covers(changes.ranges, key)
+            }
+            rows.update(changes.pairs)
             pairs = [pair for pair in sorted(rows.items()) if pair[1] is not None]
             return list(form.entries(pairs, lambda keys: [None] * len(keys), time_ms))
         except SerdeError as exc:
             exc.at(store=store)
             raise
+
+    def _singly(self, store: str, changes: StoreChanges) -> Sequence[Pair]:
+        """Return changes with a deletion for each key that a range had: topics know no ranges."""
+        if not changes.ranges:
+            return changes.pairs
+        rows = dict.fromkeys(self._overlay.stored_in(store, changes.ranges))
+        return sorted({**rows, **dict(changes.pairs)}.items())
 
 
 def _table(topic: str, entries: Sequence[Entry]) -> pa.Table:

@@ -6,12 +6,12 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from random import Random
 
 from kstreams.errors import StoreError
-from kstreams.state.working import StateBackend, WorkingStore
+from kstreams.state.working import StateBackend, StoreChanges, WorkingStore
 
 __all__ = ("WorkingStoreContract",)
 
@@ -65,33 +65,67 @@ class WorkingStoreContract:
 
     def test_the_last_value_written_is_read(self, tmp_path: Path) -> None:
         with self._open(tmp_path / "d") as store:
-            store.write({"a": [(b"k", b"1"), (b"l", b"")]})
-            store.write({"a": [(b"k", b"2")]})
+            store.write({"a": StoreChanges([(b"k", b"1"), (b"l", b"")])})
+            store.write({"a": StoreChanges([(b"k", b"2")])})
             assert store.get("a", b"k") == b"2"
             assert store.get("a", b"l") == b"", "an empty value is a value"
 
     def test_many_values_come_in_the_order_of_the_keys(self, tmp_path: Path) -> None:
         with self._open(tmp_path / "d") as store:
-            store.write({"a": [(key, b"v" + key) for key in _EDGES]})
+            store.write({"a": StoreChanges([(key, b"v" + key) for key in _EDGES])})
             keys = [b"none", *reversed(_EDGES), b"a", b"nil", b"a"]
             expected = [b"v" + key if key in _EDGES else None for key in keys]
             assert store.multi_get("a", keys) == expected
 
     def test_what_is_deleted_is_gone(self, tmp_path: Path) -> None:
         with self._open(tmp_path / "d") as store:
-            store.write({"a": [(b"k", b"1"), (b"l", b"2"), (b"m", b"3")]})
-            store.write({"a": [(b"l", None), (b"never", None)]})
+            store.write({"a": StoreChanges([(b"k", b"1"), (b"l", b"2"), (b"m", b"3")])})
+            store.write({"a": StoreChanges([(b"l", None), (b"never", None)])})
             assert store.get("a", b"l") is None
             assert store.multi_get("a", [b"k", b"l"]) == [b"1", None]
             assert list(store.scan("a", None, None)) == [(b"k", b"1"), (b"m", b"3")]
-            store.write({"a": [(b"l", b"4")]})
+            store.write({"a": StoreChanges([(b"l", b"4")])})
             assert store.get("a", b"l") == b"4"
+
+    def test_a_deleted_range_is_gone_with_its_start_and_without_its_end(
+        self, tmp_path: Path
+    ) -> None:
+        with self._open(tmp_path / "d") as store:
+            for start, end in combinations(_EDGES, 2):
+                pairs = [(key, b"v" + key) for key in _EDGES]
+                store.write({"a": StoreChanges(pairs), "b": StoreChanges(pairs)})
+                store.write({"a": StoreChanges(ranges=[(start, end)])})
+                kept = [pair for pair in pairs if not start <= pair[0] < end]
+                assert list(store.scan("a", None, None)) == kept
+                assert list(store.scan("a", None, None, reverse=True)) == kept[::-1]
+                found = store.multi_get("a", _EDGES)
+                assert [value for value in found if value is not None] == [v for _, v in kept]
+                assert (store.get("a", start), store.get("a", end)) == (None, b"v" + end)
+                assert list(store.scan("b", None, None)) == pairs, "another store's keys stay"
+
+    def test_ranges_are_deleted_before_pairs_are_put(self, tmp_path: Path) -> None:
+        with self._open(tmp_path / "d") as store:
+            store.write({"a": StoreChanges([(b"%d" % n, b"old") for n in range(9)])})
+            changed = StoreChanges(
+                [(b"2", b"new"), (b"3", None), (b"6", None)], [(b"1", b"4"), (b"7", b"9")]
+            )
+            store.write({"a": changed})
+            expected = [(b"0", b"old"), (b"2", b"new"), (b"4", b"old"), (b"5", b"old")]
+            assert list(store.scan("a", None, None)) == expected
+            assert store.multi_get("a", [b"1", b"2", b"3", b"8"]) == [None, b"new", None, None]
+
+    def test_a_range_without_keys_deletes_nothing(self, tmp_path: Path) -> None:
+        with self._open(tmp_path / "d") as store:
+            store.write({"a": StoreChanges(ranges=[(b"", b"z")])})
+            store.write({"a": StoreChanges([(b"a", b"1"), (b"z", b"1")])})
+            store.write({"a": StoreChanges(ranges=[(b"a\x00", b"z"), (b"zz", b"zzz")])})
+            assert [key for key, _ in store.scan("a", None, None)] == [b"a", b"z"]
 
     def test_stores_are_apart(self, tmp_path: Path) -> None:
         names = ("a", "b", "default", "name with spaces/and ü")
         with self._open(tmp_path / "d", *names) as store:
-            store.write({name: [(b"k", name.encode())] for name in names})
-            store.write({"b": [(b"k", None)], "default": []})
+            store.write({name: StoreChanges([(b"k", name.encode())]) for name in names})
+            store.write({"b": StoreChanges([(b"k", None)]), "default": StoreChanges([])})
             found = [store.get(name, b"k") for name in names]
             assert found == [b"a", None, b"default", names[3].encode()]
 
@@ -100,19 +134,23 @@ class WorkingStoreContract:
             _refused(lambda: store.get("other", b"k"))
             _refused(lambda: store.multi_get("other", [b"k"]))
             _refused(lambda: list(store.scan("other", None, None)))
-            _refused(lambda: store.write({"a": [(b"k", b"1")], "other": [(b"k", b"1")]}))
+            _refused(
+                lambda: store.write(
+                    {"a": StoreChanges([(b"k", b"1")]), "other": StoreChanges([(b"k", b"1")])}
+                )
+            )
             assert store.get("a", b"k") is None
 
     def test_large_values_and_keys_are_kept(self, tmp_path: Path) -> None:
         large = Random(1).randbytes(5_000_000)
         with self._open(tmp_path / "d") as store:
-            store.write({"a": [(large[:10_000], large)]})
+            store.write({"a": StoreChanges([(large[:10_000], large)])})
             assert store.get("a", large[:10_000]) == large
             assert list(store.scan("a", None, None)) == [(large[:10_000], large)]
 
     def test_count_is_about_right(self, tmp_path: Path) -> None:
         with self._open(tmp_path / "d") as store:
-            store.write({"a": [(b"%04d" % n, b"v") for n in range(1000)]})
+            store.write({"a": StoreChanges([(b"%04d" % n, b"v") for n in range(1000)])})
             assert 500 <= store.count("a") <= 2000
             assert store.count("b") == 0
 
@@ -120,7 +158,12 @@ class WorkingStoreContract:
 
     def test_scans_are_bytewise_with_an_open_end(self, tmp_path: Path) -> None:
         with self._open(tmp_path / "d") as store:
-            store.write({"a": [(key, key + b"!") for key in _EDGES], "b": [(b"q", b"q")]})
+            store.write(
+                {
+                    "a": StoreChanges([(key, key + b"!") for key in _EDGES]),
+                    "b": StoreChanges([(b"q", b"q")]),
+                }
+            )
             for start in _BOUNDS:
                 for end in _BOUNDS:
                     expected = [(key, key + b"!") for key in _EDGES if _within(key, start, end)]
@@ -130,7 +173,7 @@ class WorkingStoreContract:
 
     def test_a_scan_may_be_left_half_way(self, tmp_path: Path) -> None:
         with self._open(tmp_path / "d") as store:
-            store.write({"a": [(b"%04d" % n, b"v") for n in range(3000)]})
+            store.write({"a": StoreChanges([(b"%04d" % n, b"v") for n in range(3000)])})
             scan = store.scan("a", None, None)
             assert [next(scan)[0] for _ in range(3)] == [b"0000", b"0001", b"0002"]
         with self._open(tmp_path / "d") as store:
@@ -139,17 +182,17 @@ class WorkingStoreContract:
     def test_writing_during_a_scan_does_not_disturb_it(self, tmp_path: Path) -> None:
         with self._open(tmp_path / "d") as store:
             even = [b"%05d" % n for n in range(0, 6000, 2)]
-            store.write({"a": [(key, b"old") for key in even]})
+            store.write({"a": StoreChanges([(key, b"old") for key in even])})
             for reverse in (False, True):
                 scan = store.scan("a", None, None, reverse=reverse)
                 seen = [next(scan)[0]]
                 odd = [b"%05d" % n for n in range(1, 6000, 2)]
-                store.write({"a": [(key, b"new") for key in odd]})
+                store.write({"a": StoreChanges([(key, b"new") for key in odd])})
                 seen += [key for key, _ in scan]
                 ordered = seen[::-1] if reverse else seen
                 assert all(left < right for left, right in pairwise(ordered))
                 assert set(even) <= set(ordered) <= {*even, *odd}
-                store.write({"a": [(key, None) for key in odd]})
+                store.write({"a": StoreChanges([(key, None) for key in odd])})
 
     def test_it_equals_a_dictionary(self, tmp_path: Path) -> None:
         random, model = Random(7), dict[bytes, bytes]()
@@ -161,7 +204,7 @@ class WorkingStoreContract:
                 start, end = random.choice(_BOUNDS), random.choice(_BOUNDS)
                 expected = sorted(item for item in model.items() if _within(item[0], start, end))
                 assert list(store.scan("a", start, end)) == expected
-                keys = [key for key, _ in changes]
+                keys = [key for key, _ in changes.pairs]
                 assert store.multi_get("a", keys) == [model.get(key) for key in keys]
             assert list(store.scan("a", None, None, reverse=True)) == sorted(model.items())[::-1]
 
@@ -169,39 +212,41 @@ class WorkingStoreContract:
 
     def test_what_was_closed_is_opened_again(self, tmp_path: Path) -> None:
         with self._open(tmp_path / "d") as store:
-            store.write({"a": [(b"k", b"1")], "b": [(b"k", b"2"), (b"l", b"3")]})
+            store.write(
+                {"a": StoreChanges([(b"k", b"1")]), "b": StoreChanges([(b"k", b"2"), (b"l", b"3")])}
+            )
         with self._open(tmp_path / "d") as store:
             assert store.get("a", b"k") == b"1"
             assert list(store.scan("b", None, None)) == [(b"k", b"2"), (b"l", b"3")]
 
     def test_closing_twice_is_closing_once(self, tmp_path: Path) -> None:
         store = self.backend().open(tmp_path / "d", ["a"])
-        store.write({"a": [(b"k", b"1")]})
+        store.write({"a": StoreChanges([(b"k", b"1")])})
         store.close()
         store.close()
         _refused(lambda: store.get("a", b"k"))
-        _refused(lambda: store.write({"a": [(b"k", b"2")]}))
+        _refused(lambda: store.write({"a": StoreChanges([(b"k", b"2")])}))
         with self._open(tmp_path / "d", "a") as again:
             assert again.get("a", b"k") == b"1"
 
     def test_stores_come_and_go_and_keep_their_contents(self, tmp_path: Path) -> None:
         with self._open(tmp_path / "d", "a", "b") as store:
-            store.write({"a": [(b"k", b"1")], "b": [(b"k", b"2")]})
+            store.write({"a": StoreChanges([(b"k", b"1")]), "b": StoreChanges([(b"k", b"2")])})
         with self._open(tmp_path / "d", "b", "c") as store:
             assert (store.get("b", b"k"), store.get("c", b"k")) == (b"2", None)
-            store.write({"c": [(b"k", b"3")]})
+            store.write({"c": StoreChanges([(b"k", b"3")])})
         with self._open(tmp_path / "d", "a", "b", "c") as store:
             assert [store.get(name, b"k") for name in "abc"] == [b"1", b"2", b"3"]
 
     def test_branches_do_not_see_each_other(self, tmp_path: Path) -> None:
         source, first, second = (tmp_path / name for name in ("source", "first", "second"))
         with self._open(source) as store:
-            store.write({"a": [(b"%04d" % n, b"old") for n in range(1000)]})
+            store.write({"a": StoreChanges([(b"%04d" % n, b"old") for n in range(1000)])})
         branched = [path for path in (first, second) if self.backend().branch(source, path)]
         assert first in branched
         for path in branched:
             with self._open(path) as store:
-                store.write({"a": [(b"0000", str(path).encode()), (b"0001", None)]})
+                store.write({"a": StoreChanges([(b"0000", str(path).encode()), (b"0001", None)])})
         for path in branched:
             with self._open(path) as store:
                 assert store.multi_get("a", [b"0000", b"0001"]) == [str(path).encode(), None]
@@ -232,7 +277,7 @@ class WorkingStoreContract:
     def test_what_is_removed_is_gone(self, tmp_path: Path) -> None:
         backend = self.backend()
         with self._open(tmp_path / "d") as store:
-            store.write({"a": [(b"k", b"1")]})
+            store.write({"a": StoreChanges([(b"k", b"1")])})
         backend.remove(tmp_path / "d")
         backend.remove(tmp_path / "d")
         backend.remove(tmp_path / "never")
@@ -258,15 +303,20 @@ def _within(key: bytes, start: bytes | None, end: bytes | None) -> bool:
     return (start is None or start <= key) and (end is None or key < end)
 
 
-def _random_changes(random: Random) -> list[tuple[bytes, bytes | None]]:
+def _random_changes(random: Random) -> StoreChanges:
     keys = {
         random.randbytes(random.choice((0, 1, 1, 2, 3))) for _ in range(random.randrange(1, 60))
     }
-    return [(key, None if random.random() < 0.3 else random.randbytes(8)) for key in sorted(keys)]
+    pairs = [(key, None if random.random() < 0.3 else random.randbytes(8)) for key in sorted(keys)]
+    bounds = sorted({random.randbytes(random.choice((1, 2))) for _ in range(random.choice((0, 4)))})
+    return StoreChanges(pairs, list(zip(bounds[::2], bounds[1::2], strict=False))[:1])
 
 
-def _apply(model: dict[bytes, bytes], changes: list[tuple[bytes, bytes | None]]) -> None:
-    for key, value in changes:
+def _apply(model: dict[bytes, bytes], changes: StoreChanges) -> None:
+    for start, end in changes.ranges:
+        for key in [key for key in model if start <= key < end]:
+            del model[key]
+    for key, value in changes.pairs:
         if value is None:
             model.pop(key, None)
         else:

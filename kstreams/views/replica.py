@@ -10,7 +10,7 @@ from kstreams.state.overlay import Overlay
 from kstreams.state.pointer import ObjectRef, Pointer
 from kstreams.state.spec import S, StoreSpec
 from kstreams.state.times import FixedTimes
-from kstreams.state.working import StateBackend, WorkingStore
+from kstreams.state.working import StateBackend, StoreChanges, WorkingStore
 
 __all__ = ("Replica",)
 
@@ -87,14 +87,14 @@ class Replica(Generic[S]):
         name = self._spec.name
         fleeting = [ref for ref in refs if ref.name.endswith(".delta")]
         early = {
-            ref: list(changes.get(name, ()))
+            ref: changes.get(name, StoreChanges())
             for ref, changes in zip(fleeting, self._log.read_all(fleeting), strict=True)
         }
         lasting = self._log.read_all([ref for ref in refs if ref not in early])
         for ref in refs:
-            pairs = early.pop(ref) if ref in early else next(lasting).get(name, ())
-            if pairs:
-                store.write({name: pairs})
+            changed = early.pop(ref) if ref in early else next(lasting).get(name)
+            if changed:
+                store.write({name: changed})
 
     def _begin(self) -> None:
         self.close()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
-from heapq import merge
 from itertools import chain
 from pathlib import Path
-from typing import Any, Generic, TypeVar, cast, overload
+from typing import Any, TypeVar, cast, overload
 
 from kstreams.clock import Clock, SystemClock, to_ms
 from kstreams.errors import CheckpointMismatchError
 from kstreams.partitioner import Partitioner
+from kstreams.record import Record
+from kstreams.state.buffer_store import BufferStore
 from kstreams.state.key_value import KeyValueStore
 from kstreams.state.list_store import ListStore
 from kstreams.state.objects import ObjectStoreSettings
@@ -25,6 +26,7 @@ from kstreams.views.following import Following
 from kstreams.views.place import ViewedApp
 from kstreams.views.reader import Reader, ReaderSettings
 from kstreams.views.scan import ViewScan
+from kstreams.views.timed_reads import TimedReads
 
 __all__ = ("View",)
 
@@ -36,7 +38,7 @@ V = TypeVar("V")
 _POLL = timedelta(milliseconds=100)
 
 
-class View(Generic[S]):
+class View(TimedReads[S]):
     """Reads a committed store of a running or stopped app, from any process.
 
     Each read sees all partitions at one committed batch, never a part of one: the newest,
@@ -50,7 +52,10 @@ class View(Generic[S]):
 
     Which methods there are follows from the kind of the store: `get`, `has`, `range` and
     `items` for key-value, timestamped, versioned and list stores, also `history` for
-    versioned ones; `get`, `fetch` and `fetch_all` for window and session stores.
+    versioned ones; `get`, `fetch` and `fetch_all` for window and session stores; `fetch` and
+    `fetch_all` for sliding stores and for what waits for `every` and `at_most_every`, whose
+    definition is the last of the aggregation's `stores`; `get`, `has` and `fetch_all` for
+    buffers.
 
     Args:
         source: The app's checkpoint directory, or the app.
@@ -176,11 +181,15 @@ class View(Generic[S]):
     @overload
     def get(self: View[ListStore[K, V]], key: K) -> tuple[V, ...]: ...
 
+    @overload
+    def get(self: View[BufferStore[K, V]], key: K) -> Record[K, V | None] | None: ...
+
     def get(self, key: Any, start_ms: int | None = None, end_ms: int | None = None) -> Any:
         """Return a key's value, or None; of a window or session, the one with these bounds.
 
         A timestamped store's is a pair of value and timestamp (ms); a versioned store's the
-        value that held at a time, the latest by default; a list store's its elements.
+        value that held at a time, the latest by default; a list store's its elements; a
+        buffer's the record that it keeps.
         """
         times = tuple(time for time in (start_ms, end_ms) if time is not None)
         lists = self.spec.kind == "list"
@@ -205,6 +214,9 @@ class View(Generic[S]):
 
     @overload
     def has(self: View[ListStore[K, V]], key: K) -> bool: ...
+
+    @overload
+    def has(self: View[BufferStore[K, V]], key: K) -> bool: ...
 
     def has(self, key: Any) -> bool:
         """Tell whether a key has a value, or a list any elements."""
@@ -303,82 +315,6 @@ class View(Generic[S]):
             lambda stores: chain.from_iterable(
                 store.history(key, from_ms, to_ms, reverse=reverse) for store in stores
             ),
-        )
-
-    # ------------------------------------------------------------ windows and sessions
-
-    @overload
-    def fetch(
-        self: View[WindowStore[K, V]],
-        key: K,
-        from_ms: int | None = None,
-        to_ms: int | None = None,
-        *,
-        reverse: bool = False,
-    ) -> ViewScan[tuple[int, V]]: ...
-
-    @overload
-    def fetch(
-        self: View[SessionStore[K, V]], key: K, *, reverse: bool = False
-    ) -> ViewScan[tuple[int, int, V]]: ...
-
-    def fetch(self, key: Any, *times: int | None, reverse: bool = False, **named: Any) -> Any:
-        """Yield a key's windows or sessions, by start.
-
-        Windows as `(start, value)` with `from <= start < to`; sessions as
-        `(start, end, value)`. Times in ms.
-        """
-        return self._reader.scan(
-            self._reader.partitions_of(key),
-            lambda stores: chain.from_iterable(
-                cast("Any", store).fetch(key, *times, reverse=reverse, **named) for store in stores
-            ),
-        )
-
-    @overload
-    def fetch_all(
-        self: View[WindowStore[K, V]],
-        from_ms: int | None = None,
-        to_ms: int | None = None,
-        *,
-        reverse: bool = False,
-    ) -> ViewScan[tuple[tuple[K, int], V]]: ...
-
-    @overload
-    def fetch_all(
-        self: View[SessionStore[K, V]], *, reverse: bool = False
-    ) -> ViewScan[tuple[K, int, int, V]]: ...
-
-    def fetch_all(self, *times: int | None, reverse: bool = False, **named: Any) -> Any:
-        """Yield all windows by start, then key; or all sessions by key, then start.
-
-        Windows as `((key, start), value)` with `from <= start < to`; sessions as
-        `(key, start, end, value)`. Times in ms.
-        """
-
-        def order(row: Any) -> tuple[Any, ...]:  # noqa: ANN401  # erased
-            if len(row) == 2:  # a window
-                (key, start), _ = row
-                return start, self._key(key)
-            return self._key(row[0]), row[1], row[2]
-
-        return self._merged(
-            lambda store: cast("Any", store).fetch_all(*times, reverse=reverse, **named),
-            order,
-            reverse=reverse,
-        )
-
-    def _merged(
-        self,
-        rows: Callable[[S], Iterator[Any]],
-        order: Callable[[Any], Any],
-        *,
-        reverse: bool = False,
-    ) -> ViewScan[Any]:
-        everywhere = range(self._reader.place.partitions)
-        return self._reader.scan(
-            everywhere,
-            lambda stores: merge(*(rows(store) for store in stores), key=order, reverse=reverse),
         )
 
 

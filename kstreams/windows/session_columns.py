@@ -18,7 +18,6 @@ from kstreams.processors.emission import OnClose, OnUpdate
 from kstreams.serde.objects import objects_of
 from kstreams.state.session_columns import SessionColumns, Sessions
 from kstreams.windows.assignment import Assigned
-from kstreams.windows.closed_early import NEVER_ENDS
 from kstreams.windows.results import Results, joined, order_by
 from kstreams.windows.session_aggregate import joining, told
 from kstreams.windows.session_runs import Joined, SessionRuns, joined_sessions, session_runs
@@ -102,7 +101,7 @@ class SessionWindowColumns(WindowedColumns):
 
     def last_end(self) -> int | None:
         """Return the last end of a session, or None without any."""
-        ends = self._store.read(self._store.due(NEVER_ENDS - 1))[1].ends
+        ends = self._store.read(self._store.keys())[1].ends
         return int(ends.max()) if len(ends) else None
 
     def _aggregate(self, batch: _Batch, closed: int) -> Results | None:

@@ -25,7 +25,6 @@ from kstreams.serde.layout import Columns
 from kstreams.serde.objects import objects_of
 from kstreams.state.sliding_columns import SliceRows, SlidingColumns
 from kstreams.windows.assignment import Assigned
-from kstreams.windows.closed_early import NEVER_ENDS
 from kstreams.windows.results import Results, joined, order_by
 from kstreams.windows.single_records import SingleRecords
 from kstreams.windows.sliding_aggregate import Slicer
@@ -121,7 +120,7 @@ class SlidingWindowColumns(WindowedColumns):
 
     def last_end(self) -> int | None:
         """Return the last end of a window, or None without any."""
-        slices = self._store.read(self._store.due(NEVER_ENDS - 1))[2]
+        slices = self._store.read(self._store.keys())[2]
         starts = sliding_ranges(slices, self._span).starts
         return int(starts.max()) + self._span if len(starts) else None
 

@@ -74,13 +74,16 @@ class Plan:
     def waiting(self) -> StoreSpec[Any] | None:
         """The store of changes that wait beyond a batch's end, if this emission lets any."""
         name, key, value = f"{self.store.name}-waiting", self.store.key, self.aggregator.state
+        spec: StoreSpec[Any]
         match self.emit:
             case Every():
-                return pending_store(name, key=key, value=value)
+                spec = pending_store(name, key=key, value=value)
             case AtMostEvery():
-                return paced_store(name, key=key, value=value)
+                spec = paced_store(name, key=key, value=value)
             case _:
                 return None
+        changelog = self.store.changelog
+        return spec if changelog is None else spec.with_changelog(f"{changelog}-waiting")
 
 
 @dataclass(frozen=True)

@@ -111,17 +111,20 @@ class _Closer:
         """Close what has ended at `closed` or before."""
         if closed < self.next_end:
             return
-        for start, key, state, latest in self._store.scan(self._first):
-            end = self._end_of(start)
-            if end > closed:
-                self.next_end = end
-                return
+        store, end_of, first = self._store, self._end_of, self._first
+        start = store.first_start(first)
+        past = None
+        while start is not None and end_of(start) <= closed:
+            past = start + 1
+            start = store.first_start(past)
+        if past is not None:
             if self._final is not None:
-                self._final(key, start, end, state, latest)
-            self._store.put(key, start, None)
+                for begin, key, state, latest in store.scan(first, past):
+                    self._final(key, begin, end_of(begin), state, latest)
+            store.drop_before(past, from_ms=first)
             # No window that starts so early can come any more.
-            self._first = start
-        self.next_end = float("inf")
+            self._first = past
+        self.next_end = float("inf") if start is None else end_of(start)
 
     def last_end(self) -> int | None:
         """Return the end of the last window, or None without any."""

@@ -231,9 +231,10 @@ class TimeColumns(WindowedColumns):
         bound = self._assigner.closed_before(closed)
         if bound is None:
             return
-        handles, values = self._store.take_before(bound)
         if not isinstance(self.plan.emit, OnClose):
+            self._store.drop_before(bound)
             return
+        handles, values = self._store.take_before(bound)
         parts = []
         count = 0
         if windows is not None and keys is not None:

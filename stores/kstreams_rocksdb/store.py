@@ -10,7 +10,7 @@ from pathlib import Path
 from weakref import WeakSet
 
 from kstreams.errors import StoreError, Where
-from kstreams.state.working import Changes
+from kstreams.state.working import Changes, Pair
 from kstreams_rocksdb.compaction import wait_until_merged
 from kstreams_rocksdb.hardlinks import mark_closed
 from kstreams_rocksdb.native import rocksdict
@@ -88,15 +88,19 @@ class RocksStore:
         if self._database is None:
             raise StoreError(f"the RocksDB store {self._directory} is closed")
         batch = rocksdict.WriteBatch(raw_mode=True)
-        for store, pairs in changes.items():
+        for store, changed in changes.items():
             self._family(store)
-            batch.set_default_column_family(self._handles[store])
-            _fill(batch, pairs)
+            handle = self._handles[store]
+            batch.set_default_column_family(handle)
+            for start, end in changed.ranges:
+                # rocksdict 0.3.29 knows no default here: it would delete in another family.
+                batch.delete_range(start, end, handle)
+            _fill(batch, changed.pairs)
         try:
             self._database.write(batch, self._unlogged)
         except Exception as error:
             raise self._failed("write", None, error) from error
-        self._written.update(store for store, pairs in changes.items() if pairs)
+        self._written.update(store for store, changed in changes.items() if changed)
 
     def close(self) -> None:
         """Flush, let compaction catch up, let go of the directory; a second call does nothing.
@@ -143,7 +147,7 @@ class RocksStore:
         )
 
 
-def _fill(batch: rocksdict.WriteBatch, pairs: Sequence[tuple[bytes, bytes | None]]) -> None:
+def _fill(batch: rocksdict.WriteBatch, pairs: Sequence[Pair]) -> None:
     if None not in map(itemgetter(1), pairs):
         deque(starmap(batch.put, pairs), maxlen=0)  # half the time of a loop
         return

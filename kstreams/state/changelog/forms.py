@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from kstreams.errors import TopologyError
+from kstreams.serde.base import Serde
+from kstreams.state.buffer_store import BufferStore
 from kstreams.state.changelog.form import ChangelogForm
 from kstreams.state.changelog.key_values import ExpiringForm, KeyValueForm, TimestampedForm
+from kstreams.state.changelog.lists import ListForm
+from kstreams.state.changelog.rows import PendingForm, RowForm
 from kstreams.state.changelog.versions import VersionedForm
 from kstreams.state.changelog.windows import SessionForm, WindowForm
 from kstreams.state.key_value import ExpiringFactory, KeyValueStore
+from kstreams.state.list_store import ListStore
+from kstreams.state.paced_store import PacedStore
+from kstreams.state.pending_store import PendingStore
 from kstreams.state.session_store import SessionStore
+from kstreams.state.sliding_store import SlidingStore
 from kstreams.state.spec import StoreSpec
 from kstreams.state.timestamped_store import TimestampedStore
 from kstreams.state.versioned_store import VersionedFactory
@@ -19,26 +28,34 @@ from kstreams.state.window_store import WindowStore
 __all__ = ("changelog_form",)
 
 
+_FORMS: Mapping[Any, Callable[[Serde[Any], Serde[Any]], ChangelogForm]] = {
+    KeyValueStore: KeyValueForm,
+    TimestampedStore: TimestampedForm,
+    WindowStore: WindowForm,
+    SessionStore: SessionForm,
+    ListStore: ListForm,
+    SlidingStore: RowForm,
+    BufferStore: RowForm,
+    PacedStore: RowForm,
+    PendingStore: PendingForm,
+}
+
+
 def changelog_form(spec: StoreSpec[Any]) -> ChangelogForm:
     """Return the form of a store's changelog.
 
     Raises:
-        TopologyError: Stores of this kind have none.
+        TopologyError: The store is of a user's own kind, whose rows nobody knows.
     """
     factory: Any = spec.factory
-    if factory is KeyValueStore:
-        return KeyValueForm(spec.key, spec.value)
-    if factory is TimestampedStore:
-        return TimestampedForm(spec.key, spec.value)
-    if factory is WindowStore:
-        return WindowForm(spec.key, spec.value)
-    if factory is SessionStore:
-        return SessionForm(spec.key, spec.value)
+    if isinstance(factory, type) and factory in _FORMS:
+        return _FORMS[factory](spec.key, spec.value)
     if isinstance(factory, ExpiringFactory):
         return ExpiringForm(spec.key, spec.value, factory.ttl_ms)
     if isinstance(factory, VersionedFactory):
         return VersionedForm(spec.key, spec.value, factory.retention_ms)
     raise TopologyError(
-        f"store {spec.name!r} is a {spec.kind} store, which has no changelog",
-        hint="key-value, timestamped, versioned, window and session stores have one",
+        f"store {spec.name!r} is of kind {spec.kind!r}, which has no changelog: "
+        "how its rows become records is not known",
+        hint="leave with_changelog out, or use one of the library's stores",
     )

@@ -13,7 +13,7 @@ from kstreams.state.changelog.form import Before, Entry, Pair, values_before
 from kstreams.state.changelog.key_values import KeyValueForm, stamped_entry
 from kstreams.state.timed_rows import row_of
 
-__all__ = ("SessionForm", "WindowForm")
+__all__ = ("SessionForm", "WindowForm", "key_and_numbers")
 
 _ONE = struct.Struct(">q")
 _TWO = struct.Struct(">qq")
@@ -33,7 +33,7 @@ class WindowForm(KeyValueForm):
 
     def put(self, store: Any, entry: Entry) -> None:  # noqa: ANN401  # a live store
         """Set or delete the window."""
-        plain, (start,) = _divided(_ONE, entry.key)
+        plain, (start,) = key_and_numbers(_ONE, entry.key)
         key, value = self._decoded(entry._replace(key=plain))
         store.put(key, start, value, timestamp_ms=entry.timestamp)
 
@@ -59,7 +59,7 @@ class SessionForm(KeyValueForm):
 
     def put(self, store: Any, entry: Entry) -> None:  # noqa: ANN401  # a live store
         """Set or remove the session."""
-        plain, (end, start) = _divided(_TWO, entry.key)
+        plain, (end, start) = key_and_numbers(_TWO, entry.key)
         key, value = self._decoded(entry._replace(key=plain))
         store.put(key, start, end, value)
 
@@ -71,7 +71,12 @@ def _sessions(row: Pair | None) -> dict[tuple[int, int], bytes]:
     return {_TWO.unpack_from(piece): piece[16:] for piece in divided(row[1])}
 
 
-def _divided(form: struct.Struct, key: bytes) -> tuple[bytes, tuple[int, ...]]:
+def key_and_numbers(form: struct.Struct, key: bytes) -> tuple[bytes, tuple[int, ...]]:
+    """Return the key's bytes, and the numbers behind them.
+
+    Raises:
+        DeserializationError: It is too short.
+    """
     place = len(key) - form.size
     if place < 0:
         raise DeserializationError(f"expected {form.size} bytes behind a windowed key, got {key!r}")

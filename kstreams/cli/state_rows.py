@@ -1,0 +1,156 @@
+"""The rows of a store as flat tuples, for the commands that show or export them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kstreams.cli.usage import WrongUsageError
+from kstreams.serde import Serde
+from kstreams.state.waiting import WaitingResult
+from kstreams.views.view import View
+from kstreams.windows.windowed import Windowed
+
+__all__ = ("Times", "columns_of", "key_serde", "rows_of", "rows_of_key")
+
+Times = tuple["int | None", "int | None"]
+"""Bounds in ms: from, and before."""
+
+Row = tuple[Any, ...]
+
+_WAITING = ("key", "start_ms", "end_ms", "due_ms", "value", "timestamp_ms")
+_COLUMNS: dict[str, tuple[str, ...]] = {
+    "window": ("key", "start_ms", "value"),
+    "session": ("key", "start_ms", "end_ms", "value"),
+    "timestamped": ("key", "value", "timestamp_ms"),
+    "versioned": ("key", "value", "timestamp_ms"),
+    "sliding": ("key", "time_ms", "value"),
+    "buffer": ("key", "value", "timestamp_ms", "time_ms"),
+    "pending": _WAITING,
+    "paced": _WAITING,
+}
+
+
+def columns_of(view: View[Any]) -> tuple[str, ...]:
+    """Return the names of what `rows_of` yields."""
+    columns = _COLUMNS.get(view.spec.kind, ("key", "value"))
+    return ("key", "start_ms", "end_ms", *columns[1:]) if _has_windows(view) else columns
+
+
+def key_serde(view: View[Any]) -> Serde[Any]:
+    """Return the serde of what `rows_of` yields as keys: of windowed ones, their own key's."""
+    key: Any = view.spec.key
+    found: Serde[Any] = key.parts[0] if _has_windows(view) else key
+    return found
+
+
+def _has_windows(view: View[Any]) -> bool:
+    return view.spec.key.type_token is Windowed
+
+
+def rows_of(
+    view: View[Any], start: object = None, end: object = None, *, reverse: bool = False
+) -> Iterator[Row]:
+    """Yield all rows of a store, as flat tuples.
+
+    Raises:
+        WrongUsageError: Bounds are given for a store that is read by time; or the store is
+            of a user's own kind.
+    """
+    rows = _rows(view, start, end, reverse=reverse)
+    if not _has_windows(view):
+        return rows
+    return ((key.key, key.start_ms, key.end_ms, *rest) for key, *rest in rows)
+
+
+def _rows(view: View[Any], start: object, end: object, *, reverse: bool) -> Iterator[Row]:
+    kind = view.spec.kind
+    if kind in ("timestamped", "versioned", "list") or kind.startswith("key-value"):
+        for key, found in view.range(start, end, reverse=reverse):
+            yield from _flat(kind, key, found, reverse=reverse)
+        return
+    if kind not in _COLUMNS:
+        raise WrongUsageError(
+            f"store {view.spec.name!r} is of kind {kind}, which has no rows to show", "STORE"
+        )
+    if start is not None or end is not None:
+        raise WrongUsageError("bounds are for stores of one value a key", "--start / --end")
+    everything: Iterator[Any] = view.fetch_all(reverse=reverse)
+    for row in everything:
+        match kind:
+            case "window":
+                (key, begin), value = row
+                yield key, begin, value
+            case "buffer":
+                time_ms, record = row
+                yield record.key, record.value, record.timestamp, time_ms
+            case "pending" | "paced":
+                yield row.key, *_waiting(row)
+            case _:
+                yield row
+
+
+def _flat(
+    kind: str,
+    key: object,
+    found: Any,  # noqa: ANN401  # erased
+    *,
+    reverse: bool,
+) -> Iterator[Row]:
+    """Yield the rows of a key: one, or one an element of a list."""
+    match kind:
+        case "timestamped":
+            yield key, *found
+        case "versioned":
+            yield key, found.value, found.timestamp
+        case "list":
+            yield from ((key, item) for item in (reversed(found) if reverse else found))
+        case _:
+            yield key, found
+
+
+def _waiting(result: WaitingResult[Any, Any]) -> Row:
+    return result.start_ms, result.end_ms, result.due_ms, result.value, result.timestamp_ms
+
+
+def rows_of_key(view: View[Any], key: object, times: Times) -> Iterator[Row]:
+    """Yield what a store has of a key, as flat tuples without the key.
+
+    Raises:
+        WrongUsageError: Times are given for a store that has none to choose.
+    """
+    low, high = times
+    typed: Any = view  # by its kind
+    match view.spec.kind:
+        case "window" | "sliding":
+            yield from typed.fetch(key, low, high)
+        case "session":
+            for start, end, value in typed.fetch(key):
+                if (low is None or end >= low) and (high is None or start < high):
+                    yield start, end, value
+        case "versioned":
+            for version in typed.history(key, low, None if high is None else high - 1):
+                yield version.timestamp, version.valid_to, version.value
+        case kind if times != (None, None):
+            raise WrongUsageError(f"a {kind} store has no times to choose", "--from / --to")
+        case _:
+            yield from _of_key(typed, key)
+
+
+def _of_key(
+    view: Any,  # noqa: ANN401  # of one kind or another
+    key: object,
+) -> Iterator[Row]:
+    match view.spec.kind:
+        case "list":
+            yield from ((item,) for item in view.get(key))
+        case "pending" | "paced":
+            yield from map(_waiting, view.fetch(key))
+        case "buffer":
+            record = view.get(key)
+            if record is not None:
+                yield record.value, record.timestamp
+        case _:
+            found = view.get(key)
+            if found is not None:
+                yield found if isinstance(found, tuple) else (found,)

@@ -1,0 +1,88 @@
+"""Consumers of a connection, assigned by hand, and the names of what goes wrong with them."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from kstreams.errors import DataLossError, UnknownTopicError, Where
+from kstreams.kafka.errors import BrokerUnavailableError, KafkaOptionsError, KafkaRequestError
+from kstreams.kafka.librdkafka import Consumer, KafkaError, KafkaException
+from kstreams.kafka.options import Kafka
+
+__all__ = ("Consumers",)
+
+_LOG = logging.getLogger("kstreams.kafka")
+_DEFAULTS: dict[str, Any] = {
+    "group.id": "kstreams-reader",  # asked for, never used: nothing is committed
+    "isolation.level": "read_committed",
+}
+_FIXED: dict[str, Any] = {
+    "auto.offset.reset": "error",
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "enable.partition.eof": True,
+}
+
+
+class Consumers:
+    """
+    Opens consumers, which see no record of an open or aborted transaction.
+
+    Args:
+        connection: The cluster; its `consumer` options win over `tuning`.
+        tuning: Options of librdkafka.
+        lost: What a user is to do when records are gone.
+    """
+
+    def __init__(
+        self, connection: Kafka, *, tuning: Mapping[str, Any] | None = None, lost: str
+    ) -> None:
+        self._options = connection.client_options("consumer")
+        self._tuning = dict(tuning or {})
+        self._lost = lost
+        self._said: deque[KafkaError] = deque(maxlen=1)
+
+    def open(self) -> Consumer:
+        """
+        Open a consumer that has no partition yet.
+
+        Raises:
+            KafkaOptionsError: librdkafka does not know an option or its value.
+        """
+        given = {**_DEFAULTS, **self._tuning, **self._options, **_FIXED}
+        given["error_cb"] = self._said.append
+        try:
+            return Consumer(given, logger=_LOG)
+        except KafkaException as exc:
+            raise KafkaOptionsError(
+                f"Kafka consumer options are refused: {self._options.scrub(exc.args[0].str())}",
+                hint="names and values are librdkafka's.",
+            ) from None  # the cause could show a secret
+
+    def failure(self, error: KafkaError, where: Where) -> Exception:
+        """Return the typed error for one of librdkafka's."""
+        reason = self._options.scrub(error.str())
+        match error.code():
+            case KafkaError.UNKNOWN_TOPIC_OR_PART | KafkaError._UNKNOWN_PARTITION:
+                return UnknownTopicError(f"the topic is gone: {reason}", where=where)
+            case KafkaError._AUTO_OFFSET_RESET | KafkaError.OFFSET_OUT_OF_RANGE:
+                return DataLossError(
+                    f"records were deleted before they were read: {reason}",
+                    hint=self._lost,
+                    where=where,
+                )
+            case KafkaError._TRANSPORT | KafkaError._TIMED_OUT | KafkaError._ALL_BROKERS_DOWN:
+                return self.silence(reason)
+        return KafkaRequestError(f"Kafka refused: {reason}", code=error.name(), where=where)
+
+    def silence(self, reason: str, where: Where | None = None) -> Exception:
+        """Return the error for records that do not come, by what the client said last."""
+        last = self._said[0] if self._said else None
+        if last is not None and last.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+            return self.failure(last, where or Where())
+        said = "" if last is None else self._options.scrub(last.str())
+        bootstrap = self._options["bootstrap.servers"]
+        return BrokerUnavailableError(bootstrap, f"{reason}; {said}" if said else reason)

@@ -1,0 +1,86 @@
+"""How keys and values of one store become bytes, and come back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from kstreams.errors import SerdeError
+from kstreams.serde.base import Serde
+from kstreams.serde.objects import objects_of
+
+__all__ = ("RowCoding",)
+
+
+class RowCoding:
+    """Encodes and decodes, one by one or in bulk; what fails names the store and the key.
+
+    Args:
+        store: Name of the store.
+        key: Serde of the keys, as the store orders them.
+        value: Serde of the values.
+    """
+
+    def __init__(self, store: str, key: Serde[Any], value: Serde[Any]) -> None:
+        self._store = store
+        self._key = key
+        self._value = value
+
+    def encode_key(self, key: Any) -> bytes:  # noqa: ANN401  # the store's own types, erased here
+        """Return a key's bytes."""
+        return self._encode(self._key, key, key)
+
+    def encode_value(self, value: Any, key: Any) -> bytes:  # noqa: ANN401  # as above
+        """Return the bytes of a key's value."""
+        return self._encode(self._value, value, key)
+
+    def encode_keys(self, keys: list[Any]) -> list[Any]:
+        """Return the bytes of keys."""
+        try:
+            array = self._key.serialize_many(keys)
+            if not array.null_count:
+                return objects_of(array)
+        except SerdeError:
+            pass
+        return [self._encode(self._key, key, key) for key in keys]
+
+    def encode_values(self, values: list[Any], keys: list[Any]) -> list[Any]:
+        """Return the bytes of keys' values; None, a deletion, stays None."""
+        try:
+            return objects_of(self._value.serialize_many(values))
+        except SerdeError:
+            return [
+                None if value is None else self._encode(self._value, value, key)
+                for value, key in zip(values, keys, strict=True)
+            ]
+
+    def key(self, data: bytes) -> Any:  # noqa: ANN401  # as above
+        """Return a key."""
+        return self._key.deserialize(data)
+
+    def value(self, data: bytes, key: Any) -> Any:  # noqa: ANN401  # as above
+        """Return a key's value."""
+        try:
+            return self._value.deserialize(data)
+        except SerdeError as exc:
+            exc.at(store=self._store, key=key)
+            raise
+
+    def values(self, data: list[bytes | None], keys: Sequence[bytes]) -> list[Any]:
+        """Return the values of encoded keys; None stays None."""
+        try:
+            return self._value.deserialize_many(pa.array(data, pa.binary()))
+        except SerdeError:
+            return [
+                None if item is None else self.value(item, self.key(key))
+                for item, key in zip(data, keys, strict=True)
+            ]
+
+    def _encode(self, serde: Serde[Any], item: Any, key: Any) -> bytes:  # noqa: ANN401  # as above
+        try:
+            return serde.serialize(item)
+        except SerdeError as exc:
+            exc.at(store=self._store, key=key)
+            raise

@@ -1,0 +1,175 @@
+"""Reads of what a view's store keeps by time: windows, sessions, slices, and what waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from heapq import merge
+from itertools import chain
+from typing import Any, Generic, TypeVar, cast, overload
+
+from kstreams.record import Record
+from kstreams.state.buffer_store import BufferStore
+from kstreams.state.paced_store import PacedStore
+from kstreams.state.pending_store import PendingStore
+from kstreams.state.session_store import SessionStore
+from kstreams.state.sliding_store import SlidingStore
+from kstreams.state.spec import S, StoreSpec
+from kstreams.state.waiting import WaitingResult
+from kstreams.state.window_store import WindowStore
+from kstreams.views.reader import Reader
+from kstreams.views.scan import ViewScan
+
+__all__ = ("TimedReads",)
+
+K = TypeVar("K")
+"""Type of the keys."""
+V = TypeVar("V")
+"""Type of the values."""
+
+
+class TimedReads(Generic[S]):
+    """The part of a view that reads by time; times in ms."""
+
+    spec: StoreSpec[S]
+    _reader: Reader[S]
+    _key: Callable[[Any], bytes]
+
+    @overload
+    def fetch(
+        self: TimedReads[WindowStore[K, V]],
+        key: K,
+        from_ms: int | None = None,
+        to_ms: int | None = None,
+        *,
+        reverse: bool = False,
+    ) -> ViewScan[tuple[int, V]]: ...
+
+    @overload
+    def fetch(
+        self: TimedReads[SessionStore[K, V]], key: K, *, reverse: bool = False
+    ) -> ViewScan[tuple[int, int, V]]: ...
+
+    @overload
+    def fetch(
+        self: TimedReads[SlidingStore[K, V]],
+        key: K,
+        from_ms: int | None = None,
+        to_ms: int | None = None,
+        *,
+        reverse: bool = False,
+    ) -> ViewScan[tuple[int, V]]: ...
+
+    @overload
+    def fetch(
+        self: TimedReads[PendingStore[K, V]], key: K, *, reverse: bool = False
+    ) -> ViewScan[WaitingResult[K, V]]: ...
+
+    @overload
+    def fetch(
+        self: TimedReads[PacedStore[K, V]], key: K, *, reverse: bool = False
+    ) -> ViewScan[WaitingResult[K, V]]: ...
+
+    def fetch(self, key: Any, *times: int | None, reverse: bool = False, **named: Any) -> Any:
+        """Yield a key's windows, sessions or slices by start, or what waits.
+
+        Windows as `(start, value)` with `from <= start < to`; sessions as
+        `(start, end, value)`; slices, of which sliding windows are made, as `(time, value)`
+        with `from <= time < to`.
+        """
+        return self._reader.scan(
+            self._reader.partitions_of(key),
+            lambda stores: chain.from_iterable(
+                cast("Any", store).fetch(key, *times, reverse=reverse, **named) for store in stores
+            ),
+        )
+
+    @overload
+    def fetch_all(
+        self: TimedReads[WindowStore[K, V]],
+        from_ms: int | None = None,
+        to_ms: int | None = None,
+        *,
+        reverse: bool = False,
+    ) -> ViewScan[tuple[tuple[K, int], V]]: ...
+
+    @overload
+    def fetch_all(
+        self: TimedReads[SessionStore[K, V]], *, reverse: bool = False
+    ) -> ViewScan[tuple[K, int, int, V]]: ...
+
+    @overload
+    def fetch_all(
+        self: TimedReads[SlidingStore[K, V]], *, reverse: bool = False
+    ) -> ViewScan[tuple[K, int, V]]: ...
+
+    @overload
+    def fetch_all(
+        self: TimedReads[BufferStore[K, V]], *, reverse: bool = False
+    ) -> ViewScan[tuple[int, Record[K, V | None]]]: ...
+
+    @overload
+    def fetch_all(
+        self: TimedReads[PendingStore[K, V]], *, reverse: bool = False
+    ) -> ViewScan[WaitingResult[K, V]]: ...
+
+    @overload
+    def fetch_all(
+        self: TimedReads[PacedStore[K, V]], *, reverse: bool = False
+    ) -> ViewScan[WaitingResult[K, V]]: ...
+
+    def fetch_all(self, *times: int | None, reverse: bool = False, **named: Any) -> Any:
+        """Yield all that there is, in the order of the store.
+
+        Windows by start, then key, as `((key, start), value)` with `from <= start < to`;
+        sessions by key, then start, as `(key, start, end, value)`; slices likewise as
+        `(key, time, value)`; records of a buffer by key as `(time, record)`, with their
+        place in the order of release. What waits for `every` comes by the time when it is
+        due, for `at_most_every` by key.
+        """
+        order = _ORDERS[self.spec.kind]
+        return self._merged(
+            lambda store: cast("Any", store).fetch_all(*times, reverse=reverse, **named),
+            lambda row: order(self._key, row),
+            reverse=reverse,
+        )
+
+    def fetch_range(
+        self: TimedReads[WindowStore[K, V]],
+        start: K | None,
+        end: K | None,
+        from_ms: int | None = None,
+        to_ms: int | None = None,
+        *,
+        reverse: bool = False,
+    ) -> ViewScan[tuple[tuple[K, int], V]]:
+        """Yield what `fetch_all` yields of keys with `start <= key < end`; None is open."""
+        order = _ORDERS["window"]
+        return self._merged(
+            lambda store: store.fetch_range(start, end, from_ms, to_ms, reverse=reverse),
+            lambda row: order(self._key, row),
+            reverse=reverse,
+        )
+
+    def _merged(
+        self,
+        rows: Callable[[S], Iterator[Any]],
+        order: Callable[[Any], Any],
+        *,
+        reverse: bool = False,
+    ) -> ViewScan[Any]:
+        everywhere = range(self._reader.place.partitions)
+        return self._reader.scan(
+            everywhere,
+            lambda stores: merge(*(rows(store) for store in stores), key=order, reverse=reverse),
+        )
+
+
+_ORDERS: dict[str, Callable[[Callable[[Any], bytes], Any], tuple[Any, ...]]] = {
+    "window": lambda key, row: (row[0][1], key(row[0][0])),
+    "session": lambda key, row: (key(row[0]), row[1], row[2]),
+    "sliding": lambda key, row: (key(row[0]), row[1]),
+    "buffer": lambda key, row: (key(row[1].key),),
+    "pending": lambda key, row: (row.due_ms, row.start_ms, row.end_ms, key(row.key)),
+    "paced": lambda key, row: (key(row.key), row.start_ms, row.end_ms),
+}
+"""How rows of several partitions are put in order, by the kind of store."""
