@@ -1,31 +1,39 @@
-"""Spark's part in a scene: batches begun and committed, tasks tried again, their state kept."""
+"""Spark's part in a scene: batches begun and committed, and tasks tried again."""
 
 from __future__ import annotations
 
-import base64
-import json
-from collections import defaultdict
+import threading
+from collections.abc import Iterable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from kstreams.spark import stage
-from kstreams.spark.envelope import Envelope
-from kstreams.spark.pipeline import PipelineSettings
-from tests.crash.faults import Faults
+from kstreams.spark.pipeline import Pipeline, PipelineSettings
+from kstreams.spark.stage import Message
 
 if TYPE_CHECKING:
     from tests.crash.scene import Scene
 
-__all__ = ("PlayedSpark",)
+__all__ = ("PlanAtOnce", "PlayedSpark")
 
 _ATTEMPTS = 3
 
 
-class PlayedSpark:
-    """Spark's part: it remembers which plan a batch read, and commits the tasks' pointers.
+class PlanAtOnce(threading.Event):
+    """Stands for the app's thread: a plan that is wanted is made then and there."""
 
-    Its own log is in the query's directory, where Spark's is.
+    pipeline: Pipeline | None = None
+
+    def set(self) -> None:
+        if self.pipeline is not None:
+            self.pipeline.tick()
+
+
+class PlayedSpark:
+    """Spark's part: it remembers which batches it has begun and committed.
+
+    Its own log is in the query's directory, where Spark's is. Plays the session, the
+    query, the frame of a batch, the context and the data set of a job.
     """
 
     def __init__(self, scene: Scene) -> None:
@@ -33,33 +41,23 @@ class PlayedSpark:
         self.starts = 0
         self.isActive = True
 
-    # ------------------------------------------------------------ as `TaskContext`
-
-    def get(self) -> PlayedSpark:
-        return self
-
-    def getLocalProperty(self, _: str) -> str:  # noqa: N802  # Spark's name
-        return str(self._batch)
-
-    # ------------------------------------------------------------ as a query under construction
+    # ------------------------------------------------------------ as a session, and a query
 
     def begin(self, settings: PipelineSettings) -> PlayedSpark:
         self.starts += 1
         self._settings = settings
-        self._commits = settings.path / "spark" / "commits"
-        self._begun = settings.path / "spark" / "offsets"
+        self._commits = Path(settings.checkpoint) / "commits"
+        self._begun = Path(settings.checkpoint) / "offsets"
         for folder in (self._commits, self._begun):
             folder.mkdir(parents=True, exist_ok=True)
         return self
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("queryName", "outputMode", "option", "trigger", "start"):
+        if name in ("readStream", "writeStream", "sparkSession", "sparkContext"):
+            return self
+        if name in ("format", "option", "load", "queryName", "trigger", "start", "flatMap"):
             return lambda *_, **__: self
         raise AttributeError(name)
-
-    @property
-    def writeStream(self) -> PlayedSpark:  # noqa: N802  # Spark's name
-        return self
 
     def foreachBatch(self, function: Any) -> PlayedSpark:  # noqa: N802  # Spark's name
         self._on_batch = function
@@ -73,74 +71,40 @@ class PlayedSpark:
 
     def run_batch(self) -> None:
         """Run the batch that was begun, or begin the next one."""
-        batch = _newest(self._commits) + 1
-        if not self.is_replaying():
-            (self._begun / str(batch)).write_text(str(self._next_plan()))
-        plan = int((self._begun / str(batch)).read_text())
-        self._batch = batch
-        states = dict(self._states(batch - 1))
-        rows: list[SimpleNamespace] = []
-        for key, envelopes in self._read(plan).items():
-            rows += self._run_task(key, envelopes, states)
-        self._on_batch(SimpleNamespace(collect=lambda: rows), batch)
-        (self._commits / str(batch)).write_text(json.dumps(list(states.items())))
+        self._batch = _newest(self._commits) + 1
+        (self._begun / str(self._batch)).touch()
+        self._on_batch(self, self._batch)
+        (self._commits / str(self._batch)).touch()
 
-    def _run_task(self, key: int, envelopes: list[Envelope], states: dict[int, Any]) -> list[Any]:
-        scene = self._scene
+    # ------------------------------------------------------------ as context, and as a data set
+
+    def parallelize(self, parts: list[list[Message]], count: int) -> PlayedSpark:
+        assert len(parts) == count
+        self._parts = parts
+        return self
+
+    def mapPartitions(self, _: Any) -> PlayedSpark:  # noqa: N802  # Spark's name
+        return self
+
+    def collect(self) -> list[Message]:
+        return [message for part in self._parts for message in self._run_part(part)]
+
+    def _run_part(self, part: Iterable[Message]) -> list[Message]:
+        scene, payloads = self._scene, [payload for _, payload in part]
         for _ in range(_ATTEMPTS):
-            state = PlayedState(states.get(key), scene.faults)
-            run = stage._StageRun(self._settings.stages[0], key, state)  # type: ignore[arg-type]
             try:
-                frame = run.frame(envelopes)
+                run = stage.StageRun(self._settings.stages[0], self._batch)
+                told = list(run.messages(payloads))
+                if not scene.faults.dead:
+                    stage._BESIDE.drain()  # what is made beside belongs to this batch
+                scene.faults.reach("task told")
             except Exception:
                 if scene.point.dies != "task" or not scene.has_died():
                     raise
                 scene.recover(driver=False)
             else:
-                states[key] = state.value
-                return [SimpleNamespace(payload=payload) for payload in frame["payload"]]
+                return told
         raise AssertionError("a fault strikes once")
-
-    def _states(self, batch: int) -> list[tuple[int, Any]]:
-        return [] if batch < 0 else json.loads((self._commits / str(batch)).read_text())
-
-    def _next_plan(self) -> int:
-        read = [int(path.read_text()) for path in self._begun.iterdir()]
-        return max(read, default=-1) + 1
-
-    def _read(self, plan: int) -> dict[int, list[Envelope]]:
-        found: dict[int, list[Envelope]] = defaultdict(list)
-        file = self._settings.path / "plans" / f"{plan:012d}.json"
-        for line in file.read_text().splitlines()[1:]:
-            row = json.loads(line)
-            found[row["key"]].append(Envelope.unpack(base64.b64decode(row["payload"])))
-        return found
-
-
-class PlayedState:
-    """One task's `GroupState` in one attempt."""
-
-    def __init__(self, value: tuple[int, str] | None, faults: Faults) -> None:
-        self.value = value
-        self._faults = faults
-
-    @property
-    def exists(self) -> bool:
-        return self.value is not None
-
-    @property
-    def get(self) -> tuple[int, str]:
-        assert self.value is not None
-        return self.value
-
-    def update(self, value: tuple[int, str]) -> None:
-        if not self._faults.dead:
-            stage._SNAPSHOTS.drain()  # what is made beside belongs to this batch
-        self._faults.reach("pointer told")
-        self.value = value
-
-    def getCurrentProcessingTimeMs(self) -> int:  # noqa: N802  # Spark's name
-        return 0
 
 
 def _newest(folder: Path) -> int:

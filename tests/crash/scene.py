@@ -15,9 +15,8 @@ from kstreams.checkpoint.changes import Orders
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.spark import assemble, embedded_feed, stage
 from kstreams.spark.embedded_io import publish
-from kstreams.spark.pipeline import Pipeline
 from kstreams.state import memory
-from kstreams.state.background import BackgroundSnapshots
+from kstreams.state.background import BackgroundUpkeep
 from kstreams.state.durable import DurableLog
 from kstreams.state.local import LocalVersions
 from kstreams.state.memory import MemoryStore
@@ -26,7 +25,7 @@ from kstreams.state.overlay import Overlay
 from kstreams.state.row_cache import RowCache
 from kstreams.state.working import CopiesVersions
 from tests.crash.faults import Faults, FaultyBackend, FaultyLog, FaultyProcess
-from tests.crash.played_spark import PlayedSpark
+from tests.crash.played_spark import PlanAtOnce, PlayedSpark
 from tests.crash.points import Point
 from tests.crash.workload import (
     COUNTS,
@@ -101,7 +100,7 @@ class Scene:
         for _ in range(_MOST_STEPS):
             if not self.behind():
                 return
-            self.guarded(self._step)
+            self.guarded(self.spark.run_batch)
         raise AssertionError("the batch never ends")
 
     def guarded(self, work: Callable[[], object]) -> None:
@@ -126,7 +125,7 @@ class Scene:
     def end_process(self) -> None:
         """Lose what has not died by itself: the process, or the machine."""
         if self.recovery != "retry" and not self.faults.dead:
-            stage._SNAPSHOTS.drain()
+            stage._BESIDE.drain()
             self._die()
         self.recover(driver=True)
 
@@ -165,14 +164,14 @@ class Scene:
             fork=None,
             retained=2,
             upkeep=self.point.upkeep,
+            wanted=PlanAtOnce(),
         )
-        self.checkpoint = Checkpoint.open(
-            parts.checkpoint, parts.app, topology, tasks=tasks, partitions=tasks
-        )
+        self.checkpoint = Checkpoint.open(parts.checkpoint, parts.app, topology, tasks=tasks)
         self.pipeline = assemble._pipeline(
-            parts, self.checkpoint, topology.groups, tasks, (), {}, self._reported
+            parts, self.checkpoint, topology.groups, tasks, PARTITIONS, (), {}, self._reported
         )
-        self.pipeline.start(self.spark)  # type: ignore[arg-type]  # plays the session
+        parts.wanted.pipeline = self.pipeline  # type: ignore[attr-defined]  # it is our own
+        self.pipeline.start(self.spark.begin(self.pipeline._settings))  # type: ignore[arg-type]
 
     # ------------------------------------------------------------ what is checked
 
@@ -244,13 +243,8 @@ class Scene:
 
     def behind(self) -> bool:
         """Tell whether something is not committed by Spark yet."""
-        end = self.pipeline.end()
-        return self.spark.is_replaying() or not self.pipeline.reached(end, 0)
-
-    def _step(self) -> None:
-        if not self.spark.is_replaying():
-            self.pipeline.tick()
-        self.spark.run_batch()
+        planned = self.pipeline._planner.reached(self.pipeline.end())
+        return self.spark.is_replaying() or self.pipeline._call_all or not planned
 
     def _reported(self, *_: object) -> None:
         self.faults.reach("reported")
@@ -277,7 +271,7 @@ class Scene:
                 self._frozen.rename(self.local)
             self.faults.dead = False
         rows = RowCache(1 << 20)
-        self._patch.setattr(stage, "_SNAPSHOTS", BackgroundSnapshots(clock=self.clock))
+        self._patch.setattr(stage, "_BESIDE", BackgroundUpkeep(clock=self.clock))
         self._patch.setattr(stage, "_row_cache", lambda: rows)
         self._opened: dict[int, Any] = {}
 
@@ -295,11 +289,7 @@ class Scene:
 
         self._patch.setattr(LocalVersions, "publish", named)
         self._patch.setattr(embedded_feed, "publish", published)
-        self._patch.setattr(stage, "TaskContext", self.spark)
         self._patch.setattr(stage, "_opened", self._open)
-        self._patch.setattr(
-            Pipeline, "_frame", lambda pipeline, spark: spark.begin(pipeline._settings)
-        )
 
     def _open(self, log: Any) -> Any:
         if id(log) not in self._opened:

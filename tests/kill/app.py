@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 from kstreams import (
@@ -20,8 +21,11 @@ from kstreams import (
     Connection,
     Embedded,
     FixedKeyProcessor,
+    KeyValueStore,
+    Node,
     ProcessorContext,
     Record,
+    StoreSpec,
     Topic,
     Topology,
     TopologyBuilder,
@@ -37,8 +41,11 @@ MAX_RECORDS = 200
 
 
 class CountWords(FixedKeyProcessor[str, None, int]):
+    def __init__(self, store: StoreSpec[KeyValueStore[str, int]]) -> None:
+        self.store = store
+
     def init(self, context: ProcessorContext[str, int]) -> None:
-        self.context, self.counts = context, context.store(COUNTS)
+        self.context, self.counts = context, context.store(self.store)
 
     def process(self, record: Record[str, None]) -> None:
         total = (self.counts.get(record.key) or 0) + 1
@@ -52,6 +59,11 @@ def topics(name: str) -> tuple[Topic[bytes, str], Topic[str, int]]:
 
 
 def build(name: str) -> Topology:
+    return counting(name)[0].build()
+
+
+def counting(name: str) -> tuple[TopologyBuilder, Node[str, None]]:
+    """Return the topology, not built yet, and its words."""
     lines, totals = topics(name)
     builder = TopologyBuilder("kill")
     words = builder.add_processor(
@@ -60,9 +72,10 @@ def build(name: str) -> Topology:
         builder.add_source("lines", lines),
     )
     words = builder.repartition("by-word", words, key=TEXT, value=NONE)
-    counts = builder.add_processor("count", CountWords, words, stores=[COUNTS])
+    store = COUNTS.with_changelog(f"{name}-counts")
+    counts = builder.add_processor("count", partial(CountWords, store), words, stores=[store])
     builder.add_sink("totals", totals, counts)
-    return builder.build()
+    return builder, words
 
 
 def connection(folder: Path, bootstrap: str | None) -> Connection:

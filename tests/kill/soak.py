@@ -4,11 +4,12 @@ Kill after kill at random moments, for long; then everything must be as if there
     python -m tests.kill.soak                 # 30 minutes
     python -m tests.kill.soak --minutes 2
 
-An app on a local cluster counts words, with RocksDB on its disk and its durable log on a
-real S3 server. Driver, JVM, executors and Python workers are killed with SIGKILL, the
-local state of a stopped app is lost now and then. A line a kill says how it goes. In the
-end topics and store hold each record once, and disk and objects are within bounds that do
-not depend on how long it took.
+An app on a local cluster counts words, ever and by the second, with RocksDB on its disk
+and its durable log on a real S3 server. Driver, JVM, executors and Python workers are
+killed with SIGKILL, the local state of a stopped app is lost now and then. A line a kill
+says how it goes. In the end topics and stores hold each record once, every object of the
+retained versions is what was committed, and disk and objects are within bounds that do not
+depend on how long it took.
 """
 
 from __future__ import annotations
@@ -19,17 +20,22 @@ import shutil
 import sys
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
 from kstreams import View
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.errors import StoreError
+from kstreams.state.durable import checked_object
 from kstreams_s3 import S3
 from kstreams_s3.store import S3ObjectStore
 from tests.cluster.processes import command, end_session, kill, session
 from tests.kill.app import COUNTS
-from tests.kill.soaked_app import RETAINED, durable_log
+from tests.kill.soaked_app import RECENT, RETAINED, durable_log, per_second
 from tests.kill.victim import PARTITIONS, Victim, by_word
 from tests.servers.s3 import ACCESS_KEY, SECRET_KEY, Bucket, S3Server
 
@@ -40,6 +46,13 @@ _COMMANDS = {
     "executor": "CoarseGrainedExecutorBackend",
     "worker": "pyspark.daemon",
 }
+
+
+OPEN_MS = 9_000
+"""Windows that began so much before the last record take more, or may."""
+
+Window = tuple[str, int]
+"""A word, and when its window begins, ms."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +86,9 @@ BOUND = Left(
     # Of each task a delta and, rarely, a merger a batch; of each batch a commit; and what
     # killed attempts have left within two hours of the app's, which are two minutes.
     objects=round((1.3 * PARTITIONS + 1) * _BETWEEN_SWEEPS) + 150,
-    local_bytes=32 << 20,
-    checkpoint_bytes=32 << 20,
+    # The state is small, so that what is not cleaned up shows within some 100 batches.
+    local_bytes=4 << 20,
+    checkpoint_bytes=2 << 20,
 )
 
 
@@ -87,6 +101,8 @@ class SoakedVictim(Victim):
         (folder / "s3.json").write_text(json.dumps(log))
         self._log: S3ObjectStore = S3(**log).open()  # type: ignore[arg-type]  # texts all
         super().__init__(folder)
+        self.per_second = per_second(folder.name)
+        self.connection.admin().create(self.per_second.name, PARTITIONS)
 
     def committed(self) -> int:
         """Return the newest committed batch, -1 before any."""
@@ -99,6 +115,30 @@ class SoakedVictim(Victim):
             _size(self.folder / "local"),
             _size(self.folder / "checkpoint"),
         )
+
+    def last_windows(self) -> dict[Window, int]:
+        """Return the last result of each window in the topic."""
+        topic = self.per_second
+        found = {}
+        for record in self.read(topic.name):
+            assert record.key is not None
+            assert record.value is not None
+            window = topic.key.deserialize(record.key)
+            found[window.key, window.start_ms] = topic.value.deserialize(record.value)
+        return found
+
+    def damaged(self) -> list[str]:
+        """Return what is wrong with objects of the retained versions."""
+        found, wrong = Checkpoint.load(self.folder / "checkpoint"), []
+        for query in found.queries:
+            log = found.commits(query, self._log)
+            pointers = [p for batch in log.batches() for p in log.at(batch).pointers().values()]
+            for ref in {ref for pointer in pointers for ref in pointer.objects()}:
+                try:
+                    checked_object(self._log, ref)
+                except StoreError as exc:
+                    wrong.append(str(exc))
+        return wrong
 
     def lose(self, target: str, random: Random) -> None:
         """Kill a process of a kind, as it happens to run; start again what must be."""
@@ -137,7 +177,7 @@ class Soak:
 
     victim: SoakedVictim
     random: Random
-    kills: int = 0
+    kills: Counter[str] = field(default_factory=Counter)
     most: Left = Left(0, 0, 0)
     began: float = field(default_factory=time.monotonic)
 
@@ -153,11 +193,11 @@ class Soak:
 
     def _kill(self) -> None:
         victim, target = self.victim, self.random.choice(_TARGETS)
-        victim.emit(self.random.uniform(0.5, 5))
+        victim.emit(self.random.uniform(0.3, 2))  # about what is committed until the next kill
         time.sleep(self.random.uniform(0, 3))  # the moment of the kill is the test
         before = victim.committed()
         victim.lose(target, self.random)
-        self.kills += 1
+        self.kills[target] += 1
         victim.emit(0.5)
         victim.wait(lambda: victim.committed() > before, "the next commit")
         self._look(f"{target} killed")
@@ -167,7 +207,7 @@ class Soak:
         self.most = self.most.largest(left)
         minutes = (time.monotonic() - self.began) / 60
         say(
-            f"{minutes:5.1f} min, {self.kills:3} kills, batch {self.victim.committed():4}: "
+            f"{minutes:5.1f} min, {self.kills.total():3} kills, batch {self.victim.committed():4}: "
             f"{what}; {left}"
         )
 
@@ -175,18 +215,35 @@ class Soak:
         victim = self.victim
         self._look("ended")
         expected = victim.expected()
-        with View(victim.folder / "checkpoint", COUNTS, log=durable_log(victim.folder)) as view:
-            state = dict(view.items())
+        windows = victim.expected_windows()
+        place, log = victim.folder / "checkpoint", durable_log(victim.folder)
+        with View(place, COUNTS, log=log) as view, View(place, RECENT, log=log) as recent:
+            state, kept = dict(view.items()), dict(recent.fetch_all())
         totals = {word: len(counts) for word, counts in expected.items()}
         checks = {
             "the topic lacks or repeats results": by_word(victim.results()) == expected,
             "the store is not what the records make": state == totals,
+            "the last results of windows are not what they hold": victim.last_windows() == windows,
+            "the window store is not what is still open": self._still_open(windows, kept),
+            "objects of retained versions are damaged": not victim.damaged(),
             "more is left than the bounds": self.most.largest(BOUND) == BOUND,
         }
         wrong = "; ".join(what for what, well in checks.items() if not well)
-        say(f"after {self.kills} kills, {sum(totals.values())} words: {wrong or 'all is well'}")
+        kills = ", ".join(f"{number} of {target}" for target, number in self.kills.most_common())
+        say(f"killed: {kills}")
+        words = sum(totals.values())
+        say(f"after {self.kills.total()} kills, {words} words: {wrong or 'all is well'}")
         say(f"at most {self.most}; the bounds are {BOUND}")
         return not wrong
+
+    def _still_open(self, windows: Mapping[Window, int], kept: Mapping[Window, int]) -> bool:
+        """Tell whether a store has all windows that are open, and none that ended long ago."""
+        latest = max(start for _, start in windows)
+        held = {window: n for window, n in windows.items() if window[1] >= latest - OPEN_MS}
+        limit = latest - 10 * OPEN_MS
+        return held.items() <= kept.items() <= windows.items() and all(
+            start >= limit for _, start in kept
+        )
 
 
 def say(line: str) -> None:

@@ -1,8 +1,8 @@
 """
-The app of the soak: the kill series' counts, its state on S3, on a clock that runs fast.
+The app of the soak: the kill series' counts, and counts of each second, on a fast clock.
 
 `python -m tests.kill.soaked_app FOLDER`: FOLDER/s3.json says where the log is. An hour of
-the app's passes in a minute, so that clean-up has what it may delete.
+the app's passes in a minute, so that clean-up has what it may delete. Its state is on S3.
 """
 
 from __future__ import annotations
@@ -13,15 +13,29 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from kstreams import App, Embedded, SystemClock, Upkeep
+from kstreams import (
+    INT64,
+    TEXT,
+    App,
+    Embedded,
+    SystemClock,
+    Topic,
+    Topology,
+    Upkeep,
+    window_store,
+)
+from kstreams.aggregators import count
 from kstreams.state.objects import ObjectStoreSettings
+from kstreams.windows import TumblingWindows, Windowed, seconds, windowed, windowed_aggregate
 from kstreams_rocksdb import RocksDB
 from kstreams_s3 import S3
 from tests.cluster.spark_home import LOCAL_CLUSTER, QUICK_JVMS
-from tests.kill.app import MAX_RECORDS, build, connection
+from tests.kill.app import MAX_RECORDS, connection, counting
 
 FASTER = 60
 RETAINED = 10
+WINDOWS = TumblingWindows(seconds(1), grace=seconds(10))
+RECENT = window_store("recent", key=TEXT, value=INT64)
 
 
 @dataclass(frozen=True)
@@ -35,6 +49,18 @@ class FastClock:
 def durable_log(folder: Path) -> ObjectStoreSettings:
     """Return where the app of a folder keeps its log."""
     return S3(**json.loads((folder / "s3.json").read_text()))
+
+
+def per_second(name: str) -> Topic[Windowed[str], int]:
+    """Return the topic of the windows of the app of a folder of this name."""
+    return Topic(f"{name}-per-second", windowed(TEXT, WINDOWS), INT64)
+
+
+def build(name: str) -> Topology:
+    builder, words = counting(name)
+    recent = windowed_aggregate(WINDOWS, count(), store=RECENT)
+    builder.add_sink("per-second", per_second(name), builder.add_processor("recent", recent, words))
+    return builder.build()
 
 
 def main() -> None:

@@ -6,6 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from kstreams import Memory, View
+from kstreams.checkpoint.changelog_restore import ChangelogRestore
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.state.directory import Directory
+from tests.kill.app import COUNTS, build
 from tests.kill.gates import BEFORE_COMMIT
 from tests.kill.victim import Kill, Victim, by_word
 from tests.servers.kafka import KafkaBroker
@@ -64,12 +69,33 @@ def run_series(victim: Victim, plan: tuple[tuple[str, str], ...]) -> None:
     assert [k for k in kills if k.spark_began <= k.spark_ended] == []
 
 
+def rebuilt(victim: Victim) -> dict[str, int]:
+    """Lose the store's objects, rebuild it from its changelog, and return what it holds."""
+    place, log = victim.folder / "checkpoint", Directory(str(victim.folder / "log"))
+    checkpoint, objects = Checkpoint.load(place), log.open()
+    for query in checkpoint.queries:
+        last = checkpoint.commits(query, objects).last()
+        assert last is not None
+        objects.delete(ref.name for p in last.pointers().values() for ref in p.objects())
+    topology = build(victim.folder.name)
+    job = ChangelogRestore(checkpoint, topology, victim.connection, Memory(), objects, "rebuild")
+    job.run_all(job.stores(), lambda _: None)
+    with View(place, COUNTS, log=log) as view:
+        return dict(view.items())
+
+
+def totals(victim: Victim) -> dict[str, int]:
+    """Return what the store must hold."""
+    return {word: counts[-1] for word, counts in victim.expected().items()}
+
+
 def test_embedded_topics_hold_each_result_once(tmp_path: Path, victims: list[Victim]) -> None:
     victims.append(victim := Victim(tmp_path))
 
     run_series(victim, ON_EMBEDDED)
 
     assert by_word(victim.results()) == victim.expected()
+    assert rebuilt(victim) == totals(victim)
 
 
 @pytest.mark.kafka
@@ -92,3 +118,4 @@ def test_on_kafka_nothing_is_missing_and_copies_are_identical(
         assert first.setdefault(id_, content) == content
     print(f"{len(records)} records, {copies} of them copies")  # noqa: T201
     assert by_word(originals) == victim.expected()
+    assert rebuilt(victim) == totals(victim)

@@ -25,6 +25,7 @@ WAIT_S = 300.0
 """For anything that is expected to happen; only a failure takes as long."""
 
 PARTITIONS = 2
+_START_MS = 1_700_000_000_000
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,7 @@ class Victim:
             admin.create(topic.name, PARTITIONS, config=forever)
         admin.close()
         self._counted: Counter[str] = Counter()
+        self._by_second: Counter[tuple[str, int]] = Counter()
         self._emitted = 0
         self._home = spark_home(folder)
         self._process: subprocess.Popen[bytes] | None = None
@@ -98,7 +100,9 @@ class Victim:
         texts = [f"a b{n % 7} c{n % 31} a" for n in range(self._emitted, self._emitted + count)]
         with Emitter(self.lines, self.connection) as emitter:
             for number, text in enumerate(texts, self._emitted):
-                emitter.emit(b"%d" % number, text, timestamp=1_700_000_000_000 + number)
+                emitter.emit(b"%d" % number, text, timestamp=_START_MS + number)
+                second = (_START_MS + number) // 1000 * 1000
+                self._by_second.update((word, second) for word in text.split())
         self._emitted += count
         self._counted.update(word for text in texts for word in text.split())
 
@@ -217,8 +221,11 @@ class Victim:
 
     def results(self) -> list[RawRecord]:
         """Return all that the sink holds, each partition in order."""
+        return self.read(self.totals.name)
+
+    def read(self, name: str) -> list[RawRecord]:
+        """Return all that a topic holds, each partition in order."""
         admin, reader = self.connection.admin(), self.connection.reader()
-        name = self.totals.name
         found = [
             record
             for partition, end in admin.end_offsets(name).items()
@@ -230,6 +237,10 @@ class Victim:
     def expected(self) -> dict[str, list[int]]:
         """Return what the sink must hold: for each word all counts, rising one by one."""
         return {word: list(range(1, n + 1)) for word, n in self._counted.items()}
+
+    def expected_windows(self) -> dict[tuple[str, int], int]:
+        """Return how often each word came, by the second in which it did (ms)."""
+        return dict(self._by_second)
 
     # ------------------------------------------------------------ waiting
 

@@ -19,13 +19,15 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from kstreams.kafka.librdkafka import LATEST
 from kstreams.spark.cache import cache_folder
-from kstreams.spark.ivy import Artifact, resolve
 from kstreams.spark.java import java_home
+from tests.servers.ivy import Artifact, resolve
 from tests.servers.kafka_config import PASSWORD, USER, broker_properties, make_stores
 from tests.servers.process import launch, launch_on_free_ports, tail
 from tests.servers.silent import SILENT
@@ -209,19 +211,30 @@ class KafkaBroker:
 
 
 def create_topic(bootstrap: str, name: str, partitions: int, config: Mapping[str, str]) -> None:
-    """Create a topic with `retention.ms=-1` unless told otherwise, and wait for its leaders."""
+    """Create a topic with `retention.ms=-1` unless told otherwise, and wait until it answers."""
     admin = AdminClient({"bootstrap.servers": bootstrap}, logger=SILENT)
     topic = NewTopic(name, partitions, 1, config={"retention.ms": "-1", **config})
     admin.create_topics([topic])[name].result(30)
+    places = {TopicPartition(name, number): LATEST for number in range(partitions)}
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         known = admin.list_topics(timeout=10).topics.get(name)
         if known is not None and len(known.partitions) == partitions:
             leaders = [partition.leader for partition in known.partitions.values()]
-            if -1 not in leaders:
+            if -1 not in leaders and _lead(admin, places):
                 return
         time.sleep(0.02)
     raise TimeoutError(f"topic {name} has no leaders after 30 s")
+
+
+def _lead(admin: AdminClient, places: dict[TopicPartition, Any]) -> bool:
+    """Tell whether the leaders know that they are: on a busy machine the metadata is ahead."""
+    try:
+        for future in admin.list_offsets(places).values():
+            future.result(30)
+    except KafkaException:
+        return False
+    return True
 
 
 def _answers(bootstrap: str) -> bool:

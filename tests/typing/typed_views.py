@@ -13,6 +13,7 @@ from kstreams import (
     KeyValueStore,
     ListStore,
     Migration,
+    Record,
     VersionedKeyValueStore,
     VersionedValue,
     View,
@@ -20,8 +21,13 @@ from kstreams import (
     list_store,
     versioned_key_value_store,
 )
+from kstreams.state.buffer_store import buffer_store
+from kstreams.state.paced_store import paced_store
+from kstreams.state.pending_store import pending_store
 from kstreams.state.session_store import session_store
+from kstreams.state.sliding_store import sliding_store
 from kstreams.state.timestamped_store import timestamped_store
+from kstreams.state.waiting import WaitingResult
 from kstreams.state.window_store import window_store
 
 COUNTS = key_value_store("counts", key=TEXT, value=INT64, ttl=timedelta(days=1))
@@ -56,6 +62,19 @@ def reads() -> None:
     assert_type(list(items.range("a")), list[tuple[str, tuple[int, ...]]])
     assert_type(items, View[ListStore[str, int]])
     assert_type(items.get("a"), tuple[int, ...])
+
+
+def held_back() -> None:
+    slices = View("checkpoint", sliding_store("s", key=TEXT, value=INT64))
+    assert_type(list(slices.fetch("a", 0, 1)), list[tuple[int, int]])
+    assert_type(list(slices.fetch_all()), list[tuple[str, int, int]])
+    kept = View("checkpoint", buffer_store("b", key=TEXT, value=INT64))
+    assert_type(kept.get("a"), Record[str, "int | None"] | None)
+    assert_type(list(kept.fetch_all()), list[tuple[int, Record[str, "int | None"]]])
+    pending = View("checkpoint", pending_store("p", key=TEXT, value=INT64))
+    assert_type(list(pending.fetch("a")), list[WaitingResult[str, int]])
+    paced = View("checkpoint", paced_store("p", key=TEXT, value=INT64))
+    assert_type(list(paced.fetch_all()), list[WaitingResult[str, int]])
 
 
 def halves(key: str, value: int) -> float:

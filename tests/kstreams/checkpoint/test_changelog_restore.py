@@ -67,10 +67,7 @@ class Logging:
         self.path = home / "checkpoint"
         self.specs = specs
         self.topology = topology(*specs)
-        tasks, partitions = {"in": PARTITIONS}, {"in": 2}
-        self.checkpoint = Checkpoint.open(
-            self.path, "app", self.topology, tasks=tasks, partitions=partitions
-        )
+        self.checkpoint = Checkpoint.open(self.path, "app", self.topology, tasks={"in": PARTITIONS})
         self.objects = self.checkpoint.log.open()
         self.pointers = {p: Pointer.empty() for p in range(PARTITIONS)}
         self.batch = -1
@@ -190,6 +187,27 @@ def test_what_was_not_committed_is_left_out(tmp_path: Path) -> None:
     assert app.read() == PAIRS
 
 
+def test_what_an_earlier_life_did_not_commit_stays_out(tmp_path: Path) -> None:
+    app = Logging(tmp_path, LOGGED)
+    app.commit(PAIRS)
+    app.commit({"k1": 100, "ghost": 1}, counts=False)
+    app.restore()
+    app.restore()
+    assert app.read() == PAIRS
+
+
+def test_an_upgrade_ends_a_life_too(tmp_path: Path) -> None:
+    app = Logging(tmp_path, LOGGED, OTHER)
+    app.commit(PAIRS)
+    app.commit({"k1": 100, "ghost": 1}, counts=False)
+    changed = topology(LOGGED, key_value_store("other", key=TEXT, value=TEXT))
+    orders = Orders({}, frozenset({"other"}))
+    wanted = Upgrade(changed, {"in": PARTITIONS}, orders, Memory(), app.objects, "run")
+    upgrade(Checkpoint.load(app.path), wanted)
+    app.restore(by=changed)
+    assert app.read() == PAIRS
+
+
 def test_what_was_there_before_the_changelog_began_is_in_it(tmp_path: Path) -> None:
     app = Logging(tmp_path, PLAIN)
     app.commit(PAIRS)
@@ -244,7 +262,6 @@ def test_a_fork_and_a_store_that_was_reset_begin_their_changelog_anew(tmp_path: 
     wanted = Upgrade(
         topology(changed, *app.specs[1:]),
         {"in": PARTITIONS},
-        {"in": 2},
         Orders({}, frozenset({"s"})),
         Memory(),
         app.objects,

@@ -26,23 +26,14 @@ def _topology(*topics: Topic[str, int]) -> Topology:
 
 def _open(path: Path, topology: Topology, app: str = "app", tasks: int = 2) -> Checkpoint:
     counts = {group.name: tasks for group in topology.groups}
-    return Checkpoint.open(path, app, topology, tasks=counts, partitions={"a": 2})
+    return Checkpoint.open(path, app, topology, tasks=counts)
 
 
 def test_a_checkpoint_is_found_again(tmp_path: Path) -> None:
     first = _open(tmp_path / "c", _topology(A))
     again = _open(tmp_path / "c", _topology(A))
     assert first == again
-    assert again.partitions == {"a": 2}
     assert first.incarnation != _open(tmp_path / "d", _topology(A)).incarnation
-
-
-def test_the_number_of_spark_partitions_stays_as_it_began(tmp_path: Path) -> None:
-    topology = _topology(A)
-    _open(tmp_path, topology)
-    counts = {"a": 2}
-    later = Checkpoint.open(tmp_path, "app", topology, tasks=counts, partitions={"a": 8})
-    assert later.partitions == {"a": 2}
 
 
 def test_another_apps_checkpoint_is_refused(tmp_path: Path) -> None:
@@ -59,7 +50,7 @@ def test_another_format_is_refused(tmp_path: Path) -> None:
     _open(tmp_path, _topology(A))
     file = tmp_path / "app.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "format": 99}))
-    with pytest.raises(CheckpointMismatchError, match="has format 99, this version reads 2"):
+    with pytest.raises(CheckpointMismatchError, match="has format 99, this version reads 3"):
         _open(tmp_path, _topology(A))
 
 

@@ -51,7 +51,7 @@ class Life:
     def __init__(self, path: Path, first: Topology) -> None:
         self.path = path
         tasks = {group.name: 2 for group in first.groups}
-        self.checkpoint = Checkpoint.open(path, "app", first, tasks=tasks, partitions={"a": 2})
+        self.checkpoint = Checkpoint.open(path, "app", first, tasks=tasks)
         self.objects = self.checkpoint.log.open()
 
     def commit(self, batch: int, fill: Callable[[Overlay], None], *specs: StoreSpec[Any]) -> None:
@@ -82,7 +82,6 @@ class Life:
         wanted = Upgrade(
             new,
             counts,
-            {group.name: 2 for group in new.groups},
             Orders(migrate or {}, frozenset(reset)),
             Memory(),
             self.objects,

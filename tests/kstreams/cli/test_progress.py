@@ -11,8 +11,8 @@ from kstreams.cli.quiet import quiet_spark
 from kstreams.spark.report import BatchReport
 
 
-def progress(*, logs: bool = False, knows_backlog: bool = True) -> Progress:
-    found = Progress(["clicks"], knows_backlog=knows_backlog, logs=logs)
+def progress(*, logs: bool = False) -> Progress:
+    found = Progress(["clicks"], logs=logs)
     found.note(BatchReport("clicks", 0, 12, source_records=10, dropped={"late": 2}, backlog=5))
     found.note(BatchReport("clicks", 1, 1, source_records=1_000, dropped={"late": 1, "null": 1}))
     return found
@@ -33,10 +33,6 @@ def test_batches_add_up() -> None:
         "0",
         "3 late, 1 null",
     ]
-
-
-def test_an_unknown_backlog_is_called_so() -> None:
-    assert "unknown" in "".join(rendered(progress(knows_backlog=False)))
 
 
 def test_log_lines_come_at_most_every_few_seconds(caplog: pytest.LogCaptureFixture) -> None:

@@ -12,13 +12,23 @@ import pytest
 from kstreams import (
     INT64,
     TEXT,
+    Record,
+    View,
     key_value_store,
     list_store,
     session_store,
     versioned_key_value_store,
 )
+from kstreams.cli.state_rows import columns_of, key_serde, rows_of
+from kstreams.durations import milliseconds
 from kstreams.serde import DOUBLE, Serde
+from kstreams.state.buffer_store import buffer_store
+from kstreams.state.paced_store import paced_store
+from kstreams.state.pending_store import pending_store
+from kstreams.state.sliding_store import sliding_store
+from kstreams.state.waiting import Waiting
 from kstreams.state.window_store import window_store
+from kstreams.windows import TumblingWindows, Windowed, windowed
 from tests.kstreams.cli.terminal import kstreams, say
 from tests.kstreams.views.committing import Committing
 
@@ -115,6 +125,92 @@ def test_versions_and_lists_are_shown_and_exported() -> None:
         "key": ["k1", "k2", "k2"],
         "value": [0, 0, 1],
     }
+
+
+def put_slices(store: Any, key: str, time: int) -> None:
+    store.put(key, ((time, 7), (time + 5, 8)), done_ms=0, wake_ms=time)
+
+
+def put_record(store: Any, key: str, time: int) -> None:
+    store.put(Record(key, 7 if time < 20 else None, time - 1), time)
+
+
+def put_pending(store: Any, key: str, time: int) -> None:
+    value = 7 if time < 20 else None
+    store.put((time, 0, 10, key), Waiting(value, time - 1, told=True))
+
+
+def put_paced(store: Any, key: str, time: int) -> None:
+    value = 7 if time < 20 else None
+    store.wait(key, time, ((0, 10, Waiting(value, time - 1, told=True)),))
+
+
+WAITING: dict[str, list[Any]] = {
+    "key": ["b", "a"],
+    "start_ms": [0, 0],
+    "end_ms": [10, 10],
+    "due_ms": [10, 20],
+    "value": [7, None],
+    "timestamp_ms": [9, 19],
+}
+BY_TIME: dict[str, tuple[Any, Any, dict[str, list[Any]], str]] = {
+    "sliding": (
+        sliding_store,
+        put_slices,
+        {"key": ["a", "a", "b", "b"], "time_ms": [20, 25, 10, 15], "value": [7, 8, 7, 8]},
+        "20\t7\n25\t8\n",
+    ),
+    "buffer": (
+        buffer_store,
+        put_record,
+        {"key": ["a", "b"], "value": [None, 7], "timestamp_ms": [19, 9], "time_ms": [20, 10]},
+        "null\t19\n",
+    ),
+    "pending": (pending_store, put_pending, WAITING, "0\t10\t20\tnull\t19\n"),
+    "paced": (
+        paced_store,
+        put_paced,
+        {name: column[::-1] for name, column in WAITING.items()},
+        "0\t10\t20\tnull\t19\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BY_TIME)
+def test_slices_and_what_is_held_back_are_shown_and_exported(kind: str) -> None:
+    make, put, columns, of_a = BY_TIME[kind]
+    # Where records are routed by another key, the store's key is looked for everywhere.
+    made = Committing(Path("c").absolute(), make("t", key=TEXT, value=INT64), key=DOUBLE)
+
+    def fill(store: Any, partition: int) -> None:
+        if partition < 2:
+            put(store, "ba"[partition], 10 + 10 * partition)
+
+    made.commit(fill)
+    rows = words(say("state", "scan", "viewed", "t", *WHERE))
+    assert rows[0] == list(columns)
+    cells = zip(*columns.values(), strict=True)
+    shown = [["null" if part is None else str(part) for part in row] for row in cells]
+    assert rows[1:] == shown
+    assert words(say("state", "scan", "viewed", "t", *WHERE, "--reverse"))[1:] == shown[::-1]
+    assert say("state", "get", "viewed", "t", "a", *WHERE) == of_a
+    assert kstreams("state", "get", "viewed", "t", "c", *WHERE).exit_code == 1
+    kstreams("state", "export", "viewed", "t", "t.parquet", *WHERE)
+    table = pq.read_table("t.parquet")
+    assert table.to_pydict() == columns
+    assert {str(column.type) for column in table.schema if column.name != "key"} == {"int64"}
+
+
+def test_windowed_keys_are_columns_of_their_own() -> None:
+    windows = TumblingWindows(milliseconds(10))
+    key = windowed(TEXT, windows)
+    made = Committing(Path("c").absolute(), buffer_store("t", key=key, value=INT64), key=TEXT)
+    record = Record(Windowed("a", 10, 20), 7, 11)
+    made.commit(lambda store, partition: partition == 1 and store.put(record, 20))
+    with View(made.path, made.spec) as view:
+        assert columns_of(view) == ("key", "start_ms", "end_ms", "value", "timestamp_ms", "time_ms")
+        assert list(rows_of(view)) == [("a", 10, 20, 7, 11, 20)]
+        assert key_serde(view) == TEXT
 
 
 def test_scan_shows_rows_in_order_and_says_when_there_are_more() -> None:

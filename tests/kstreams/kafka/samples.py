@@ -38,6 +38,17 @@ def output_table(
     return pa.table(columns, schema=OUTPUT_SCHEMA)
 
 
+def fill(kafka: Kafka, topic: str, partition: int, count: int, *, first_ms: int = 1_000) -> None:
+    """Append records n at `first_ms + n`: every third with headers, some with nulls."""
+    writer = kafka.writer()
+    for n in range(count):
+        headers: Headers = (("n", b"%d" % n), ("null", None)) if n % 3 == 0 else ()
+        key = None if n % 5 == 0 else b"k%d" % n
+        value = None if n % 7 == 0 else b"v%d" % n
+        writer.enqueue(topic, partition, key, value, first_ms + n, headers)
+    writer.close()
+
+
 def read_all(connection: Kafka, topic: str) -> list[RawRecord]:
     """Return all records of a topic, partition by partition in offset order."""
     admin, reader = connection.admin(), connection.reader()

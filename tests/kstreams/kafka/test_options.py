@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ KAFKA = Kafka(
     "one:9092, [::1]:9093",
     {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.username": "me",
      "sasl.password": "hunter2"},
-    consumer={"fetch.max.bytes": 1000, "ssl.truststore.password": "hunter3"},
+    consumer={"fetch.max.bytes": 1000},
     producer={"linger.ms": 5, "sasl.password": "hunter4"},
 )  # fmt: skip
 
@@ -19,7 +20,7 @@ KAFKA = Kafka(
 def test_no_text_form_shows_a_secret() -> None:
     again = pickle.loads(pickle.dumps(KAFKA))
     shown = [f"{it!r} {it} {it.options} {it.producer!r}" for it in (KAFKA, again)]
-    shown += [repr(KAFKA.client_options("producer")), str(KAFKA.spark_options())]
+    shown += [repr(KAFKA.client_options("producer"))]
     for text in shown:
         assert "hunter" not in text
         assert "[redacted]" in text
@@ -41,7 +42,7 @@ def test_settings_do_not_change_with_the_callers_mapping() -> None:
     assert kafka.client_options()["client.id"] == "a"
 
 
-def test_librdkafka_gets_its_roles_options_without_the_java_clients() -> None:
+def test_a_client_gets_the_options_of_its_role() -> None:
     common = {
         "bootstrap.servers": "one:9092, [::1]:9093",
         "security.protocol": "SASL_SSL",
@@ -54,18 +55,6 @@ def test_librdkafka_gets_its_roles_options_without_the_java_clients() -> None:
     assert {**common, "linger.ms": "5", "sasl.password": "hunter4"} == KAFKA.client_options(
         "producer"
     )
-
-
-def test_spark_gets_the_java_clients_options_with_its_prefix() -> None:
-    module = "org.apache.kafka.common.security.plain.PlainLoginModule"
-    assert KAFKA.spark_options() == {
-        "kafka.bootstrap.servers": "one:9092, [::1]:9093",
-        "kafka.security.protocol": "SASL_SSL",
-        "kafka.sasl.mechanism": "PLAIN",
-        "kafka.sasl.jaas.config": f'{module} required username="me" password="hunter2";',
-        "kafka.fetch.max.bytes": "1000",
-        "kafka.ssl.truststore.password": "hunter3",
-    }
 
 
 @pytest.mark.parametrize("bootstrap", ["", "host", "host:", "host:9092,", "a b:1", "host:9092:1"])
@@ -86,9 +75,10 @@ def test_option_that_the_engine_sets_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["sasl.jaas.config", "ssl.truststore.location"])
-def test_option_of_the_java_client_alone_is_for_the_consumer(name: str) -> None:
-    with pytest.raises(KafkaOptionsError, match="consumer=") as caught:
-        Kafka("one:9092", {name: "hunter2"})
+@pytest.mark.parametrize("place", ["options", "consumer", "producer"])
+def test_option_of_the_java_client_alone_is_refused(name: str, place: str) -> None:
+    given: dict[str, Any] = {place: {name: "hunter2"}}
+    with pytest.raises(KafkaOptionsError, match="Java client alone") as caught:
+        Kafka("one:9092", **given)
     assert name == caught.value.option
     assert "hunter2" not in str(caught.value)
-    assert Kafka("one:9092", consumer={name: "x"}).spark_options()[f"kafka.{name}"] == "x"

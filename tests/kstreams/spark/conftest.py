@@ -8,16 +8,14 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from kstreams.spark.kafka_jars import kafka_connector_jars
 from kstreams.spark.session import app_session
 from tests.kstreams.spark.apps import Bench
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """Start Spark with two cores and Kafka's jars; a task may fail twice before its batch."""
-    jars = tuple(map(str, kafka_connector_jars()))
-    session = app_session("kstreams tests", config={"spark.master": "local[2,3]"}, jars=jars)
+    """Start Spark with two cores; a task may fail twice before its batch."""
+    session = app_session("kstreams tests", config={"spark.master": "local[2,3]"})
     yield session
     session.stop()
 

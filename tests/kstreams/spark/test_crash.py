@@ -43,8 +43,11 @@ _WITHIN = timedelta(seconds=120)
 _ON_SPARK = {"version named": "version named soon"}
 """Events that only the worker's own process sees; the others are those of the matrix."""
 
-_PLAYED = {"pointer told"}
+_PLAYED = {"task told"}
 """Spark's own part, which the one before comes close to."""
+
+_IN_TWO_PROCESSES = {"merger-named-and-not-committed"}
+"""The driver's death after a worker's event, which it does not see; the matrix has it."""
 
 
 class Running:
@@ -153,7 +156,9 @@ def driver_faults(apps: dict[Upkeep, Running], monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(
-    "point", [point for point in POINTS if point.event not in _PLAYED], ids=lambda p: p.name
+    "point",
+    [p for p in POINTS if p.event not in _PLAYED and p.name not in _IN_TWO_PROCESSES],
+    ids=lambda p: p.name,
 )
 def test_one_truth_remains(point: Point, apps: dict[Upkeep, Running]) -> None:
     running = apps[point.upkeep]

@@ -5,20 +5,22 @@ from __future__ import annotations
 import shutil
 from datetime import datetime, timezone
 from pathlib import Path
+from uuid import uuid4
 
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams import INT64, TEXT, Topic, TopologyBuilder, key_value_store
+from kstreams import INT64, TEXT, Embedded, Topic, TopologyBuilder, key_value_store
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.errors import DataLossError
 from kstreams.graph.nodes import Start
 from kstreams.graph.topology import PartitionGroup
 from kstreams.processors.peek import peek
-from kstreams.spark.planner import EmbeddedPlanner, share
-from kstreams.spark.plans import Plan
+from kstreams.spark.embedded_feed import EmbeddedFeed
+from kstreams.spark.planner import BatchPlanner, share
+from kstreams.spark.plans import Plan, PlanDirectory
 
 STORE = key_value_store("store", key=TEXT, value=INT64)
 
@@ -51,9 +53,22 @@ def _append(log: EmbeddedLog, topic: str, partition: int, *timestamps: int) -> N
 
 def _planner(
     log: EmbeddedLog, groups: tuple[PartitionGroup, ...], most: int = 100, **positions: int
-) -> EmbeddedPlanner:
+) -> BatchPlanner:
     known = {name.replace("__", "/"): offset for name, offset in positions.items()}
-    return EmbeddedPlanner(log, groups, max_records=most, positions=known)
+    path = log.root.parent / f"{log.root.name}-plans"
+    plans = PlanDirectory(path / f"of-{uuid4().hex}")
+    return _on(log, groups, plans, most, **known)
+
+
+def _on(
+    log: EmbeddedLog,
+    groups: tuple[PartitionGroup, ...],
+    plans: PlanDirectory,
+    most: int = 100,
+    **known: int,
+) -> BatchPlanner:
+    feed = EmbeddedFeed(Embedded(log.root, durable=False))
+    return BatchPlanner(feed, groups, max_records=most, plans=plans, positions=known)
 
 
 def _read(plan: Plan | None) -> list[tuple[int, str, int, int, int]]:
@@ -112,8 +127,8 @@ def test_until_is_an_exact_bound(tmp_path: Path) -> None:
     _append(log, "a", 0, *range(5))
     assert _read(planner.next(until=end)) == [(0, "a", 0, 0, 5)]
     assert planner.next(until=end) is None
-    assert not planner.behind(end)
-    assert planner.behind(planner.end())
+    assert planner.reached(end)
+    assert not planner.reached(planner.end())
 
 
 @pytest.mark.parametrize(
@@ -135,6 +150,28 @@ def test_sources_begin_where_they_say(tmp_path: Path, start: Start, first: int) 
     assert planner.positions == {"a/0": first}
     kept = _planner(log, _groups("a", start=start), a__0=2)
     assert kept.positions == {"a/0": 2}
+
+
+def test_a_query_begins_where_it_was_first_decided(tmp_path: Path) -> None:
+    log, plans = _log(tmp_path / "topics", "a", partitions=2), PlanDirectory(tmp_path / "plans")
+    _append(log, "a", 0, *range(5))
+    first = _on(log, _groups("a", start="latest"), plans)
+    _append(log, "a", 0, *range(5))
+    again = _on(log, _groups("a", start="latest"), plans)
+    assert first.positions == again.positions == {"a/0": 5, "a/1": 0}
+    plan = again.next()
+    assert plan is not None
+    plans.write(0, plan)
+    later = _on(log, _groups("a", start="latest"), plans, **{"a/0": 1})
+    assert later.positions == {"a/0": 10, "a/1": 0}
+
+
+def test_only_places_of_its_own_sources_count(tmp_path: Path) -> None:
+    log = _log(tmp_path, "a", partitions=1)
+    _append(log, "a", 0, *range(5))
+    planner = _planner(log, _groups("a"), gone__0=7, a__0=2)
+    assert planner.positions == {"a/0": 2}
+    assert _read(planner.next()) == [(0, "a", 0, 2, 5)]
 
 
 def test_topics_of_a_group_share_a_batch(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from kstreams.state.background import BackgroundSnapshots
+from kstreams.state.background import BackgroundUpkeep
 from kstreams.state.directory import DirectoryObjectStore
 from kstreams.state.durable import Attempt
 from kstreams.state.memory import Memory
@@ -16,10 +16,11 @@ from kstreams.state.pointer import Pointer
 from kstreams.state.task_key import TaskKey, new_attempt
 from kstreams.state.upkeep import Upkeep
 from kstreams.state.versions import TaskVersions
+from kstreams.state.working import StoreChanges
 from kstreams_rocksdb import RocksDB
 
 KEYS = 300
-_BACKGROUND = BackgroundSnapshots()
+BACKGROUND = BackgroundUpkeep()
 
 
 def versions(backend: str, root: Path) -> TaskVersions:
@@ -31,16 +32,16 @@ def versions(backend: str, root: Path) -> TaskVersions:
         TaskKey("app", "group", 0),
         ["a", "b"],
         upkeep=Upkeep(merge_count=3, floor_bytes=4000, small_bytes=0, chunk_bytes=2000),
-        background=_BACKGROUND,
+        background=BACKGROUND,
     )
 
 
-def changes(version: int) -> dict[str, list[tuple[bytes, bytes | None]]]:
+def changes(version: int) -> dict[str, StoreChanges]:
     """Return what the commit that leads to a version changes."""
     keys = [b"%06d" % key for key in range(version % 5, KEYS, 5)]
     values = [None if key % 50 == version % 5 else b"%d" % version for key in range(len(keys))]
     pairs: list[tuple[bytes, bytes | None]] = list(zip(keys, values, strict=True))
-    return {"a": pairs, "b": [(b"version", b"%d" % version)]}
+    return {"a": StoreChanges(pairs), "b": StoreChanges([(b"version", b"%d" % version)])}
 
 
 def say(line: str) -> None:

@@ -10,10 +10,15 @@ from copy import deepcopy
 from datetime import timedelta
 from typing import Any, Protocol
 
+from kstreams.record import Record
 from kstreams.serde import BYTES, INT64, TEXT
+from kstreams.state.buffer_store import buffer_store
 from kstreams.state.key_value import key_value_store
 from kstreams.state.list_store import list_store
+from kstreams.state.paced_store import paced_store
+from kstreams.state.pending_store import Handle, pending_store
 from kstreams.state.session_store import session_store
+from kstreams.state.sliding_store import sliding_store
 from kstreams.state.spec import StoreSpec
 from kstreams.state.times import Times
 from kstreams.state.timestamped_store import timestamped_store
@@ -23,6 +28,7 @@ from kstreams.state.versioned_store import (
     VersionedValue,
     versioned_key_value_store,
 )
+from kstreams.state.waiting import Waiting, WaitingResult
 from kstreams.state.window_store import window_store
 
 __all__ = ("KEYS", "RETENTION", "TTL", "Model", "VersionedPuts", "copied", "models")
@@ -30,6 +36,9 @@ __all__ = ("KEYS", "RETENTION", "TTL", "Model", "VersionedPuts", "copied", "mode
 KEYS = ("", "a", "a\x00", "ab", "b", "\xff")
 TTL = 10
 RETENTION = 10
+
+Waits = tuple[tuple[int, int, Waiting[int]], ...]
+"""Start and end of windows, and what waits for each."""
 
 
 class Model(Protocol):
@@ -57,6 +66,10 @@ def models() -> list[Model]:
         Sessions(),
         Versions(),
         Lists(),
+        Buffers(),
+        Slices(),
+        Paced(),
+        Pending(),
     ]
 
 
@@ -164,13 +177,22 @@ class Windows:
                 self.rows.pop((b, key), None)
             case _:
                 gone = [handle for handle in self.rows if handle[0] < b]
-                assert live.drop_before(b) == len(gone)
+                live.drop_before(b)
                 for handle in gone:
                     del self.rows[handle]
 
     def check(self, live: Any, times: Times) -> None:
         rows = sorted(self.rows.items())
-        assert list(live.fetch_all()) == [((key, start), v) for (start, key), v in rows]
+        everything = [((key, start), v) for (start, key), v in rows]
+        assert list(live.fetch_all()) == everything
+        low, high = KEYS[1], KEYS[-1]
+        within = [row for row in everything if low <= row[0][0] < high]
+        assert list(live.fetch_range(low, high)) == within
+        assert list(live.fetch_range(low, high, 5, 15, reverse=True)) == [
+            row for row in within[::-1] if 5 <= row[0][1] < 15
+        ]
+        beyond = [row for row in everything if row[0][0] >= low]
+        assert list(live.fetch_range(low, None, reverse=True)) == beyond[::-1]
         for key in KEYS:
             own = [(start, value) for (start, k), value in rows if k == key]
             assert list(live.fetch(key)) == own
@@ -294,6 +316,110 @@ class Lists:
         assert list(live.keys()) == [(key, len(own)) for key, own in full]
         for key in KEYS:
             assert list(live.get(key.encode())) == self.rows.get(key.encode(), [])
+
+
+class Buffers:
+    spec = buffer_store("buffer", key=TEXT, value=INT64)
+
+    def __init__(self) -> None:
+        self.rows: dict[str, tuple[int, Record[str, int | None]]] = {}
+
+    def step(self, live: Any, action: int, key: str, a: int, b: int, times: Times) -> None:
+        match action % 4:
+            case 0 | 1:
+                record: Record[str, int | None] = Record(key, a if a % 3 else None, b)
+                place = self.rows[key][0] if key in self.rows else b
+                assert live.put(record, b) == place
+                self.rows[key] = place, record
+            case 2:
+                live.delete(key)
+                self.rows.pop(key, None)
+            case _:
+                due = sorted((time, k) for k, (time, _) in self.rows.items() if time <= b)
+                assert live.take_until(b) == [self.rows.pop(k)[1] for _, k in due]
+
+    def check(self, live: Any, times: Times) -> None:
+        assert len(live) == len(self.rows)
+        assert list(live.fetch_all()) == [row for _, row in sorted(self.rows.items())]
+        assert live.next_time() == min((time for time, _ in self.rows.values()), default=None)
+
+
+class Slices:
+    spec = sliding_store("sliding", key=TEXT, value=INT64)
+
+    def __init__(self) -> None:
+        self.rows: dict[str, tuple[int, int, tuple[tuple[int, int], ...]]] = {}
+
+    def step(self, live: Any, action: int, key: str, a: int, b: int, times: Times) -> None:
+        if action % 4 < 3:
+            slices = {**dict(live.slices(key)), b: a}
+            self.rows[key] = b + 10, a, tuple(sorted(slices.items()))
+            live.put(key, self.rows[key][2], done_ms=a, wake_ms=b + 10)
+        else:
+            self.rows.pop(key, None)
+            live.put(key, (), done_ms=0, wake_ms=0)
+
+    def check(self, live: Any, times: Times) -> None:
+        assert list(live.fetch_all()) == [
+            (key, *found) for key, (_, _, slices) in sorted(self.rows.items()) for found in slices
+        ]
+        for key in KEYS:
+            assert live.row(key) == self.rows.get(key)
+        assert live.next_wake() == min((wake for wake, _, _ in self.rows.values()), default=None)
+
+
+class Paced:
+    spec = paced_store("paced", key=TEXT, value=INT64)
+
+    def __init__(self) -> None:
+        self.rows: dict[str, tuple[int, Waits]] = {}
+
+    def step(self, live: Any, action: int, key: str, a: int, b: int, times: Times) -> None:
+        match action % 4:
+            case 0 | 1:
+                windows: Waits = ((0, b, Waiting(a, b, told=True)),)
+                live.wait(key, b, windows)
+                self.rows[key] = b, windows
+            case 2:
+                live.rest(key, b, 5)
+                self.rows[key] = b, ()
+            case _:
+                live.delete(key)
+                self.rows.pop(key, None)
+
+    def check(self, live: Any, times: Times) -> None:
+        for key in KEYS:
+            assert live.get(key) == self.rows.get(key)
+        waiting = [(key, windows) for key, (_, windows) in sorted(self.rows.items()) if windows]
+        assert live.all_waiting() == waiting
+
+
+class Pending:
+    spec = pending_store("pending", key=TEXT, value=INT64)
+
+    def __init__(self) -> None:
+        self.rows: dict[Handle[str], Waiting[int]] = {}
+        self.taken = -1
+
+    def step(self, live: Any, action: int, key: str, a: int, b: int, times: Times) -> None:
+        handle = max(b, self.taken + 1), a, a + 10, key  # nothing is put where all was taken
+        match action % 4:
+            case 0 | 1:
+                self.rows[handle] = Waiting(a, b, told=False)
+                live.put(handle, self.rows[handle])
+            case 2:
+                live.put(handle, None)
+                self.rows.pop(handle, None)
+            case _:
+                due = sorted(found for found in self.rows if found[0] <= b)
+                assert live.take_until(b) == [(found, self.rows.pop(found)) for found in due]
+                self.taken = max(self.taken, b)
+
+    def check(self, live: Any, times: Times) -> None:
+        assert list(live.fetch_all()) == [
+            WaitingResult(key, start, end, due, found.value, found.time_ms)
+            for (due, start, end, key), found in sorted(self.rows.items())
+        ]
 
 
 def copied(found: list[Model]) -> list[Model]:

@@ -13,6 +13,7 @@ from kstreams.state.pointer import Pointer
 from kstreams.state.task_key import TaskKey
 from kstreams.state.upkeep import Upkeep
 from kstreams.state.versions import TaskVersions
+from kstreams.state.working import StoreChanges
 from tests.kstreams.state.object_dict import ObjectDict
 
 _UPKEEP = Upkeep(merge_count=3, floor_bytes=1500, small_bytes=0, chunk_bytes=200)
@@ -44,7 +45,7 @@ class _History:
         changes = [(key, b"%d" % number) for key in keys]
         attempt = Attempt(f"a{number}", number)
         with self.versions(self.home).checkout(self.pointer, attempt) as checkout:
-            self.pointer = checkout.commit({"s": changes}, {})
+            self.pointer = checkout.commit({"s": StoreChanges(changes)}, {})
         self.model.update(changes)
 
     def restore(self, home: Path) -> dict[bytes, bytes]:

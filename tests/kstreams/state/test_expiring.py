@@ -109,7 +109,7 @@ def test_a_key_that_is_put_often_writes_its_index_seldom() -> None:
         for time in range(TTL):
             times.stream_time = time
             store.live.put("hot", time)
-        assert len(store.overlay.changes()["t"]) == 2
+        assert len(store.overlay.changes()["t"].pairs) == 2
 
 
 def test_a_span_of_nothing_is_refused() -> None:

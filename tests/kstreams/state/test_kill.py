@@ -23,8 +23,8 @@ _Model = dict[str, dict[bytes, bytes]]
 def _model(version: int) -> _Model:
     model: _Model = {"a": {}, "b": {}}
     for number in range(1, version + 1):
-        for store, pairs in committer.changes(number).items():
-            for key, value in pairs:
+        for store, changed in committer.changes(number).items():
+            for key, value in changed.pairs:
                 if value is None:
                     model[store].pop(key, None)
                 else:
@@ -60,6 +60,10 @@ def test_a_kill_at_any_moment_loses_nothing(backend: str, tmp_path: Path) -> Non
             found = {s: dict(checkout.store.scan(s, None, None)) for s in ("a", "b")}
         assert found == _model(pointer.version)
     assert pointer.version >= _KILLS
+    last = Attempt(new_attempt(), 0)
     left = [p for p in tmp_path.rglob("*/*") if p.parent.name in ("attempts", "locks")]
     assert len(left) <= 3
-    assert len(list((tmp_path / "log" / ".unfinished").iterdir())) <= 1
+    with committer.versions(backend, tmp_path).checkout(pointer, last) as checkout:
+        checkout.commit(committer.changes(pointer.version + 1), {})
+    committer.BACKGROUND.drain()
+    assert list((tmp_path / "log" / ".unfinished").iterdir()) == []

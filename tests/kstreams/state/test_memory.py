@@ -7,15 +7,16 @@ import pytest
 from kstreams.errors import StoreError
 from kstreams.state import memory
 from kstreams.state.memory import Memory, MemoryStore
+from kstreams.state.working import StoreChanges
 
 
 def test_a_store_by_itself_touches_no_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     store = MemoryStore(["s"])
-    store.write({"s": [(b"k", b"v")]})
+    store.write({"s": StoreChanges([(b"k", b"v")])})
     store.close()
     other = Memory().open(Path("nowhere/at/all"), ["s"])
-    other.write({"s": [(b"k", b"v")]})
+    other.write({"s": StoreChanges([(b"k", b"v")])})
     other.close()
     assert Memory().open(Path("nowhere/at/all"), ["s"]).get("s", b"k") == b"v"
     assert list(tmp_path.iterdir()) == []
@@ -23,7 +24,7 @@ def test_a_store_by_itself_touches_no_disk(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_branch_hands_the_contents_over(tmp_path: Path) -> None:
     store = Memory().open(tmp_path / "a", ["s"])
-    store.write({"s": [(b"k", b"v")]})
+    store.write({"s": StoreChanges([(b"k", b"v")])})
     store.close()
     assert Memory().branch(tmp_path / "a", tmp_path / "b")
     assert not Memory().branch(tmp_path / "a", tmp_path / "c")
@@ -52,12 +53,22 @@ def test_a_directory_that_is_not_ours_is_not_removed(tmp_path: Path) -> None:
         Memory().remove(tmp_path / "d")
 
 
+def test_a_scan_that_outlives_its_store_is_an_error() -> None:
+    store = MemoryStore(["s"])
+    store.write({"s": StoreChanges([(b"%d" % n, b"") for n in range(9)])})
+    scan = store.scan("s", None, None)
+    next(scan)
+    store.close()
+    with pytest.raises(StoreError, match="was closed"):
+        next(scan)
+
+
 def test_deleted_keys_do_not_pile_up_in_the_index() -> None:
     store = MemoryStore(["s"])
     list(store.scan("s", None, None))
     for number in range(200):
-        store.write({"s": [(b"%06d" % (10 * number + n), b"v") for n in range(10)]})
-        store.write({"s": [(b"%06d" % (10 * number + n), None) for n in range(10)]})
+        store.write({"s": StoreChanges([(b"%06d" % (10 * number + n), b"v") for n in range(10)])})
+        store.write({"s": StoreChanges([(b"%06d" % (10 * number + n), None) for n in range(10)])})
         list(store.scan("s", None, None))
     table = store._tables["s"]
     assert table.index is not None

@@ -19,11 +19,13 @@ from hypothesis.stateful import (
 
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde import BYTES, DOUBLE, INT64, NONE, TEXT, Serde
+from kstreams.state.key_ranges import covers
 from kstreams.state.memory import MemoryStore
 from kstreams.state.overlay import Overlay
 from kstreams.state.row_cache import RowCache
 from kstreams.state.store_overlay import StoreOverlay
 from kstreams.state.task_key import TaskKey
+from kstreams.state.working import StoreChanges
 
 TASK = TaskKey("app", "group", 0)
 
@@ -120,6 +122,27 @@ class OverlayMachine(RuleBasedStateMachine):
         keys = self.items(data)
         assert self.store.get_many(keys) == [self.expected(key) for key in keys]
 
+    @rule(data=st.data())
+    def delete_range(self, data: st.DataObject) -> None:
+        low, high = (self.key.serialize(self.item(data)) for _ in range(2))
+        self.store.delete_range(low, high)
+        for key in [key for key in self.model if low <= key < high]:
+            del self.model[key]
+
+    @rule(data=st.data())
+    def first(self, data: st.DataObject) -> None:
+        low, high = (
+            None if (key := data.draw(st.none() | st.sampled_from(self.keys))) is None
+            else self.key.serialize(key)
+            for _ in range(2)
+        )  # fmt: skip
+        expected = (
+            key
+            for key in sorted(self.model)
+            if (low is None or key >= low) and (high is None or key < high)
+        )
+        assert self.store.first(low, high) == next(expected, None)
+
     @rule(data=st.data(), reverse=st.booleans(), steps=st.integers(0, 3))
     def start_scan(self, data: st.DataObject, reverse: bool, steps: int) -> None:
         low, high = (
@@ -178,9 +201,13 @@ class OverlayMachine(RuleBasedStateMachine):
         if self.before is not None:
             return
         changes = self.overlay.changes()
-        for pairs in changes.values():
-            keys = [key for key, _ in pairs]
+        for changed in changes.values():
+            keys = [key for key, _ in changed.pairs]
             assert keys == sorted(set(keys))
+            bounds = [bound for each in changed.ranges for bound in each]
+            assert bounds == sorted(set(bounds))
+            gone = [key for key, value in changed.pairs if value is None]
+            assert not any(covers(changed.ranges, key) for key in gone)
         self.base.write(changes)
         self.overlay.committed()
         assert self.overlay.changes() == {}
@@ -231,7 +258,7 @@ def overlay_of(
     key: Serde[Any], value: Serde[Any], stored: dict[bytes, bytes] | None = None
 ) -> tuple[Overlay, StoreOverlay]:
     base = MemoryStore(["s"])
-    base.write({"s": sorted((stored or {}).items())})
+    base.write({"s": StoreChanges(sorted((stored or {}).items()))})
     overlay = Overlay(base)
     return overlay, overlay.store("s", key, value)
 
@@ -248,7 +275,7 @@ def test_changes_are_sorted_by_key_bytes_and_name_deletions() -> None:
         store.put(key, value)
     encode = INT64.ordered.serialize
     assert overlay.changes() == {
-        "s": [(encode(-3), b"minus three"), (encode(0), None), (encode(5), b"five")]
+        "s": StoreChanges([(encode(-3), b"minus three"), (encode(0), None), (encode(5), b"five")])
     }
 
 
@@ -286,7 +313,7 @@ def test_stored_bytes_that_do_not_decode_name_store_and_key() -> None:
 def test_the_key_of_none_is_a_key_like_others() -> None:
     overlay, store = overlay_of(NONE, INT64)
     store.put(None, 7)
-    assert overlay.changes() == {"s": [(b"", INT64.serialize(7))]}
+    assert overlay.changes() == {"s": StoreChanges([(b"", INT64.serialize(7))])}
     assert list(store.scan(None, None)) == [(None, 7)]
 
 
@@ -299,7 +326,7 @@ def test_a_guarded_put_that_fails_leaves_nothing() -> None:
     with pytest.raises(SerializationError):
         store.put("a", "text")
     overlay.rollback()
-    assert overlay.changes() == {"s": [(b"a", INT64.serialize(1))]}
+    assert overlay.changes() == {"s": StoreChanges([(b"a", INT64.serialize(1))])}
 
 
 def test_a_store_that_is_first_used_below_a_mark_is_undone_too() -> None:
@@ -327,7 +354,7 @@ def test_a_key_without_a_value_at_the_call_is_not_seen_even_if_it_gets_one(commi
     overlay, store = overlay_of(TEXT, INT64, {b"a": bytes(8), b"b": bytes(8)})
     store.put_many(["a", "c"], [None, None])
     if committed:
-        store._base.write(overlay.changes())  # as a commit would
+        store._rows._base.write(overlay.changes())  # as a commit would
         overlay.committed()
     found = store.scan(None, None)
     store.put_many(["a", "c"], [1, 1])

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from kstreams.serde import INT64, TEXT
+from kstreams.serde import BYTES, INT64, TEXT
 from kstreams.state.memory import MemoryStore
 from kstreams.state.overlay import Overlay
+from kstreams.state.working import StoreChanges
 
 
 def test_it_takes_over_what_was_cached_and_put() -> None:
     base = MemoryStore(["s"])
-    base.write({"s": [(b"a", INT64.serialize(1)), (b"b", INT64.serialize(2))]})
+    base.write({"s": StoreChanges([(b"a", INT64.serialize(1)), (b"b", INT64.serialize(2))])})
     overlay = Overlay(base)
     store = overlay.store("s", TEXT, INT64)
     assert store.get("a") == 1
@@ -23,7 +24,7 @@ def test_it_takes_over_what_was_cached_and_put() -> None:
     pairs = [(b"c", INT64.serialize(3)), (b"d", INT64.serialize(4))]
     assert list(store.scan_bytes(None, None)) == pairs
     assert list(store.scan_bytes(None, None, reverse=True)) == pairs[::-1]
-    assert overlay.changes() == {"s": [(b"a", None), (b"b", None), *pairs]}
+    assert overlay.changes() == {"s": StoreChanges([(b"a", None), (b"b", None), *pairs])}
 
 
 def test_what_is_undone_leaves_nothing() -> None:
@@ -49,3 +50,63 @@ def test_rows_that_go_to_the_next_batch_stay_bytes() -> None:
     assert second.get("a") == 1
     second.keep_bytes()
     assert second.get_bytes([b"a"]) == [INT64.serialize(1)]
+
+
+def test_a_deleted_range_is_one_change_and_hides_what_was_read_and_put() -> None:
+    base = MemoryStore(["s"])
+    base.write({"s": StoreChanges([(b"%d" % n, b"old") for n in range(8)])})
+    overlay = Overlay(base)
+    store = overlay.store("s", BYTES, BYTES)
+    store.keep_bytes()
+    store.get_bytes([b"2", b"5", b"6"])
+    store.put_bytes([b"3", b"3x", b"6"], [b"new", b"new", None])
+    store.delete_range(b"2", b"5")
+    store.put_bytes([b"4"], [b"again"])
+    left = [(b"0", b"old"), (b"1", b"old"), (b"4", b"again"), (b"5", b"old"), (b"7", b"old")]
+    keys = [b"%d" % n for n in range(8)]
+    assert store.get_bytes(keys) == [dict(left).get(key) for key in keys]
+    assert list(store.scan_bytes(None, None)) == left
+    assert list(store.scan_bytes(None, None, reverse=True)) == left[::-1]
+    assert store.count() == 5
+    changed = StoreChanges([(b"4", b"again"), (b"6", None)], ((b"2", b"5"),))
+    assert overlay.changes() == {"s": changed}
+
+
+def test_a_range_without_keys_is_no_change() -> None:
+    base = MemoryStore(["s"])
+    base.write({"s": StoreChanges([(b"a", b"1"), (b"x", b"1")])})
+    overlay = Overlay(base)
+    store = overlay.store("s", BYTES, BYTES)
+    store.keep_bytes()
+    store.delete_range(b"b", b"x")
+    assert overlay.changes() == {}
+
+
+def test_a_deleted_range_that_is_undone_shows_what_was_there() -> None:
+    base = MemoryStore(["s"])
+    base.write({"s": StoreChanges([(b"%d" % n, b"old") for n in range(4)])})
+    overlay = Overlay(base)
+    store = overlay.store("s", BYTES, BYTES)
+    store.put(b"1", b"put")
+    store.delete_range(b"0", b"1")
+    overlay.begin()
+    store.delete_range(b"0", b"3")
+    assert store.get_many([b"0", b"1", b"2", b"3"]) == [None, None, None, b"old"]
+    overlay.rollback()
+    assert store.get_many([b"0", b"1", b"2", b"3"]) == [None, b"put", b"old", b"old"]
+    assert overlay.changes() == {"s": StoreChanges([(b"1", b"put")], ((b"0", b"1"),))}
+
+
+def test_rows_of_a_deleted_range_do_not_come_back_in_the_next_batch() -> None:
+    base = MemoryStore(["s"])
+    base.write({"s": StoreChanges([(b"%d" % n, b"old") for n in range(4)])})
+    first = Overlay(base)
+    store = first.store("s", BYTES, BYTES)
+    store.get_many([b"0", b"1", b"2"])
+    store.put(b"1x", b"new")
+    store.delete_range(b"0", b"2")
+    base.write(first.changes())
+    first.committed()
+    assert first.cached()["s"].rows == {b"2": b"old"}
+    second = Overlay(base, first.cached()).store("s", BYTES, BYTES)
+    assert [second.get(b"%d" % n) for n in range(4)] == [None, None, b"old", b"old"]

@@ -49,8 +49,12 @@ def test_it_stays_small() -> None:
 
 def test_upkeep_changes_what_it_is_made_of_and_nothing_else() -> None:
     pointer = Pointer(5, "ab" * 32, deltas=tuple(_ref(n) for n in range(5)), meta={"n": 1})
-    merged = pointer.with_merged(3, _ref(9))
+    merged = pointer.with_merged((_ref(2), _ref(3), _ref(4)), _ref(9))
     assert merged.deltas == (_ref(0), _ref(1), _ref(9))
+    middle = pointer.with_merged((_ref(1), _ref(2)), _ref(9))
+    assert middle.deltas == (_ref(0), _ref(9), _ref(3), _ref(4))
+    assert pointer.with_merged((_ref(4), _ref(5)), _ref(9)) == pointer
+    assert pointer.with_merged((_ref(0), _ref(2)), _ref(9)) == pointer
     assert merged.with_snapshot((_ref(7),), base=1).deltas == (_ref(9),)
     cut = pointer.with_snapshot((_ref(7),))
     assert (cut.snapshot, cut.deltas, cut.base) == ((_ref(7),), (), 5)

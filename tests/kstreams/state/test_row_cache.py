@@ -10,6 +10,7 @@ from kstreams.state.memory import MemoryStore
 from kstreams.state.overlay import Overlay
 from kstreams.state.row_cache import RowCache
 from kstreams.state.task_key import TaskKey
+from kstreams.state.working import StoreChanges
 
 TASKS = [TaskKey("app", "group", number) for number in range(3)]
 
@@ -75,7 +76,7 @@ def test_a_batch_that_fails_leaves_nothing_to_its_retry() -> None:
 def test_rows_of_other_serdes_are_read_anew() -> None:
     base, cache = Counting(["s"]), RowCache(1 << 20)
     batch(base, cache, ("0", "1"), {"a": 1})
-    base.write({"s": [(b"a", INT32.serialize(7))]})
+    base.write({"s": StoreChanges([(b"a", INT32.serialize(7))])})
 
     assert batch(base, cache, ("1", "2"), {"a": 1}, value=INT32) == 1
 

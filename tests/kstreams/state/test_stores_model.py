@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 
 from kstreams.clock import FakeClock
 from kstreams.state import memory
-from kstreams.state.background import BackgroundSnapshots
+from kstreams.state.background import BackgroundUpkeep
 from kstreams.state.checkout import Checkout
 from kstreams.state.durable import Attempt, DurableLog
 from kstreams.state.memory import Memory
@@ -93,7 +93,7 @@ class StoresMachine(RuleBasedStateMachine):
     def _new_process(self) -> None:
         memory._CLOSED.clear()
         self.rows = RowCache(1 << 20)
-        self.background = BackgroundSnapshots(clock=FakeClock())
+        self.background = BackgroundUpkeep(clock=FakeClock())
 
     def _checkout(self) -> None:
         self.names += 1

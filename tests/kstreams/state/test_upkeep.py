@@ -12,6 +12,7 @@ from kstreams.state.pointer import Pointer
 from kstreams.state.task_key import TaskKey
 from kstreams.state.upkeep import Upkeep
 from kstreams.state.versions import TaskVersions
+from kstreams.state.working import StoreChanges
 from tests.kstreams.state.object_dict import ObjectDict
 
 _Pairs = list[tuple[bytes, "bytes | None"]]
@@ -30,7 +31,7 @@ class _Task:
         self.count += 1
         attempt = Attempt(f"a{self.count}", self.count)
         with self.versions.checkout(self.pointer, attempt) as checkout:
-            self.pointer = checkout.commit({"s": pairs} if pairs else {}, {})
+            self.pointer = checkout.commit({"s": StoreChanges(pairs)} if pairs else {}, {})
 
     def written(self, kind: str) -> list[str]:
         return [name for name in self.log.objects if name.endswith(kind)]

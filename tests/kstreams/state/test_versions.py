@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from kstreams.errors import StoreError, StoreOpenError
-from kstreams.state.background import BackgroundSnapshots
+from kstreams.state.background import BackgroundUpkeep
 from kstreams.state.durable import Attempt
 from kstreams.state.memory import Memory
 from kstreams.state.pointer import Pointer
 from kstreams.state.task_key import TaskKey, new_attempt
 from kstreams.state.upkeep import Upkeep
 from kstreams.state.versions import TaskVersions
-from kstreams.state.working import StateBackend
+from kstreams.state.working import StateBackend, StoreChanges
 from kstreams_rocksdb import RocksDB
 from tests.kstreams.state.object_dict import ObjectDict
 
@@ -34,7 +34,7 @@ class _Worker:
 
     def commit(self, pointer: Pointer, *pairs: _Change) -> Pointer:
         with self.versions().checkout(pointer, Attempt(new_attempt(), 1)) as checkout:
-            return checkout.commit({"s": pairs}, {})
+            return checkout.commit({"s": StoreChanges(pairs)}, {})
 
     def is_warm(self, pointer: Pointer) -> bool:
         with self.versions().checkout(pointer, Attempt(new_attempt(), 1)) as checkout:
@@ -57,8 +57,8 @@ def test_two_attempts_from_one_pointer_do_not_mix(worker: _Worker) -> None:
     base = worker.commit(Pointer.empty(), (b"k", b"base"))
     first = worker.versions().checkout(base, Attempt("first", 2))
     second = worker.versions().checkout(base, Attempt("second", 2))
-    other = second.commit({"s": [(b"k", b"second"), (b"m", b"2")]}, {})
-    one = first.commit({"s": [(b"k", b"first")]}, {})
+    other = second.commit({"s": StoreChanges([(b"k", b"second"), (b"m", b"2")])}, {})
+    one = first.commit({"s": StoreChanges([(b"k", b"first")])}, {})
     assert one.lineage != other.lineage
     assert worker.read(one) == [(b"k", b"first")]
     assert worker.read(other) == [(b"k", b"second"), (b"m", b"2")]
@@ -84,7 +84,7 @@ def test_a_batch_without_changes_leaves_the_version_warm(worker: _Worker) -> Non
     for number in range(3):
         with worker.versions().checkout(base, Attempt(new_attempt(), 2)) as checkout:
             assert checkout.warm
-            after = checkout.commit({"s": []}, {"n": number})
+            after = checkout.commit({"s": StoreChanges([])}, {"n": number})
         assert (after.lineage, after.version, after.meta) == (base.lineage, 1, {"n": number})
 
 
@@ -141,7 +141,7 @@ def test_a_version_that_cannot_be_named_leaves_nothing(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    snapshots = BackgroundSnapshots()
+    snapshots = BackgroundUpkeep()
     versions = TaskVersions(
         worker.backend,
         worker.home,
@@ -155,7 +155,7 @@ def test_a_version_that_cannot_be_named_leaves_nothing(
     with monkeypatch.context() as patch:
         patch.setattr(Path, "symlink_to", full)
         with pytest.raises(StoreError, match="cannot name version 2") as caught:
-            checkout.commit({"s": [(b"k", b"2")]}, {})
+            checkout.commit({"s": StoreChanges([(b"k", b"2")])}, {})
     assert "room" in caught.value.hint
     assert set(worker.left_over()) <= set(before)
     assert snapshots.wants(TaskKey("app", "g", 0))
@@ -198,24 +198,26 @@ def test_a_lost_reply_of_the_storage_is_no_failure(worker: _Worker) -> None:
 
 def test_an_attempt_ends_once(worker: _Worker) -> None:
     checkout = worker.versions().checkout(Pointer.empty(), Attempt("one", 1))
-    checkout.commit({"s": [(b"k", b"1")]}, {})
+    checkout.commit({"s": StoreChanges([(b"k", b"1")])}, {})
     checkout.abort()
     with pytest.raises(StoreError, match="has ended"):
-        checkout.commit({"s": [(b"k", b"2")]}, {})
+        checkout.commit({"s": StoreChanges([(b"k", b"2")])}, {})
 
 
 def test_attempt_names_are_used_once(worker: _Worker) -> None:
     with worker.versions().checkout(Pointer.empty(), Attempt("same", 1)) as checkout:
-        checkout.commit({"s": [(b"k", b"1")]}, {})
+        checkout.commit({"s": StoreChanges([(b"k", b"1")])}, {})
         with pytest.raises(StoreError, match="begun already"):
             worker.versions().checkout(Pointer.empty(), Attempt("same", 1))
 
 
 def test_a_store_that_was_dropped_keeps_its_contents_warm_or_cold(worker: _Worker) -> None:
     with worker.versions(("a", "b")).checkout(Pointer.empty(), Attempt("1", 1)) as checkout:
-        base = checkout.commit({"a": [(b"k", b"1")], "b": [(b"k", b"2")]}, {})
+        base = checkout.commit(
+            {"a": StoreChanges([(b"k", b"1")]), "b": StoreChanges([(b"k", b"2")])}, {}
+        )
     with worker.versions(("b",)).checkout(base, Attempt("2", 2)) as checkout:
-        after = checkout.commit({"b": [(b"k", b"3")]}, {})
+        after = checkout.commit({"b": StoreChanges([(b"k", b"3")])}, {})
     for _ in range(2):
         with worker.versions(("a", "c")).checkout(after, Attempt(new_attempt(), 3)) as checkout:
             assert [checkout.store.get(name, b"k") for name in "abc"] == [b"1", b"3", None]

@@ -24,7 +24,7 @@ from hypothesis.stateful import (
 
 from kstreams.clock import FakeClock
 from kstreams.state import memory
-from kstreams.state.background import BackgroundSnapshots
+from kstreams.state.background import BackgroundUpkeep
 from kstreams.state.checkout import Checkout
 from kstreams.state.durable import Attempt
 from kstreams.state.garbage import collect_garbage
@@ -34,7 +34,7 @@ from kstreams.state.pointer import Pointer
 from kstreams.state.task_key import TaskKey
 from kstreams.state.upkeep import Upkeep
 from kstreams.state.versions import TaskVersions
-from kstreams.state.working import StateBackend, WorkingStore
+from kstreams.state.working import StateBackend, StoreChanges, WorkingStore
 from kstreams_rocksdb import RocksDB
 from tests.kstreams.state.object_dict import ObjectDict
 from tests.servers.s3 import Bucket
@@ -42,9 +42,18 @@ from tests.servers.s3 import Bucket
 Model = dict[str, dict[bytes, bytes]]
 _STORES = ("a", "b")
 _KEYS = st.binary(max_size=2)
+_PAIRS = st.dictionaries(_KEYS, st.none() | st.binary(max_size=40), max_size=12)
+_BOUNDS = st.just(set[bytes]()) | st.sets(_KEYS, min_size=2, max_size=4)
 _CHANGES = st.dictionaries(
     st.sampled_from(_STORES),
-    st.dictionaries(_KEYS, st.none() | st.binary(max_size=40), max_size=12),
+    st.builds(
+        lambda pairs, bounds: StoreChanges(
+            sorted(pairs.items()),
+            list(zip(sorted(bounds)[::2], sorted(bounds)[1::2], strict=False)),
+        ),
+        _PAIRS,
+        _BOUNDS,
+    ),
 )
 _UPKEEP = Upkeep(merge_count=3, max_deltas=7, floor_bytes=900, small_bytes=2500, chunk_bytes=120)
 _TASK = TaskKey("app", "group", 0)
@@ -68,7 +77,7 @@ class VersionsMachine(RuleBasedStateMachine):
         self.root = Path(tempfile.mkdtemp(prefix="versions-model-"))
         self.log = type(self).new_log()
         self.clock = FakeClock()
-        self.background = BackgroundSnapshots(clock=self.clock) if self.beside else None
+        self.background = BackgroundUpkeep(clock=self.clock) if self.beside else None
         self.names = 0
         self.open: list[_Open] = []
         self.committed: list[tuple[Pointer, Model]] = [(Pointer.empty(), _empty())]
@@ -105,11 +114,10 @@ class VersionsMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.open)
     @rule(pick=st.integers(0, 2), changes=_CHANGES, number=st.integers())
-    def commit(self, pick: int, changes: dict[str, dict[bytes, bytes | None]], number: int) -> None:
+    def commit(self, pick: int, changes: dict[str, StoreChanges], number: int) -> None:
         """Finish an attempt; whether it counts is decided later."""
         attempt = self.open.pop(pick % len(self.open))
-        pairs = {store: sorted(pairs.items()) for store, pairs in changes.items()}
-        pointer = attempt.checkout.commit(pairs, {"n": number})
+        pointer = attempt.checkout.commit(changes, {"n": number})
         pointer = Pointer.from_json(pointer.to_json())
         assert pointer.meta == {"n": number}
         assert self.beside or len(pointer.deltas) <= _UPKEEP.max_deltas
@@ -136,7 +144,7 @@ class VersionsMachine(RuleBasedStateMachine):
         """Go on in a new process: what was open is dead, memory is lost."""
         self.snapshots_are_done()
         if self.background is not None:
-            self.background = BackgroundSnapshots(clock=self.clock)
+            self.background = BackgroundUpkeep(clock=self.clock)
         for attempt in self.open:
             attempt.checkout.store.close()
             attempt.checkout._place.directory.release()
@@ -182,8 +190,16 @@ def _empty() -> Model:
     return {store: {} for store in _STORES}
 
 
-def _applied(model: Model, changes: dict[str, dict[bytes, bytes | None]]) -> Model:
-    both = {store: {**model[store], **changes.get(store, {})} for store in _STORES}
+def _applied(model: Model, changes: dict[str, StoreChanges]) -> Model:
+    both: dict[str, dict[bytes, bytes | None]] = {}
+    for store in _STORES:
+        changed = changes.get(store, StoreChanges())
+        kept = {
+            key: value
+            for key, value in model[store].items()
+            if not any(start <= key < end for start, end in changed.ranges)
+        }
+        both[store] = {**kept, **dict(changed.pairs)}
     return {
         store: {key: value for key, value in pairs.items() if value is not None}
         for store, pairs in both.items()

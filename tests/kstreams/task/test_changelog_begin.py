@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kstreams import INT64, TEXT, key_value_store
+from kstreams import INT64, TEXT, key_value_store, window_store
 from kstreams.state.memory import MemoryStore
 from kstreams.state.overlay import Overlay
 from kstreams.task.changelogs import Changelogs
@@ -36,6 +36,44 @@ def test_all_of_a_store_is_written_once_when_its_changelog_begins() -> None:
     assert meta.changelogs == {"s": ("log", 7)}
     meta = TaskMeta.from_json(meta.to_json())
     assert batch(base, meta, "log", ("b", 3)) == [b"b"]
+
+
+def test_topics_get_a_deletion_for_each_key_of_a_deleted_range() -> None:
+    spec = window_store("s", key=TEXT, value=INT64).with_changelog("log")
+    base, meta = MemoryStore(["s"]), TaskMeta()
+    written = []
+    for number in range(3):
+        overlay = Overlay(base)
+        changelogs = Changelogs([spec], overlay, meta, {"s": 7})
+        store = spec.factory(spec, overlay)
+        if number == 0:
+            for start in range(4):
+                store.put("k", start, start)
+        else:
+            store.put("passing", 0, 1)
+            store.drop_before(2 * number)
+            store.put("k", 0, number)
+        changes = overlay.changes()
+        table = changelogs.tables(changes, 0)["s"]
+        base.write(changes)
+        keys, values = (table.column(name).to_pylist() for name in ("key", "value"))
+        written.append([(k[:-8], k[-1], v is None) for k, v in zip(keys, values, strict=True)])
+    assert written[1] == [(b"k", 0, False), (b"k", 1, True)]
+    assert written[2] == [(b"k", 0, False), (b"k", 2, True), (b"k", 3, True)]
+
+
+def test_a_changelog_that_begins_leaves_out_what_a_range_deletes() -> None:
+    spec = window_store("s", key=TEXT, value=INT64)
+    base, meta = MemoryStore(["s"]), TaskMeta()
+    overlay = Overlay(base)
+    for start in range(3):
+        spec.factory(spec, overlay).put("k", start, start)
+    base.write(overlay.changes())
+    overlay = Overlay(base)
+    changelogs = Changelogs([spec.with_changelog("log")], overlay, meta, {})
+    spec.factory(spec, overlay).drop_before(2)
+    keys = changelogs.tables(overlay.changes(), 0)["s"].column("key").to_pylist()
+    assert [key[-1] for key in keys] == [2]
 
 
 def test_a_batch_without_changes_begins_it_too() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
@@ -19,12 +20,12 @@ from kstreams import (
     TopologyBuilder,
     TopologyError,
     key_value_store,
-    list_store,
     window_store,
 )
 from kstreams.aggregators import count
 from kstreams.durations import milliseconds
 from kstreams.partitioner import partition_of
+from kstreams.state.overlay import Overlay
 from kstreams.testing import TopologyTestDriver
 from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate
 
@@ -104,6 +105,10 @@ def test_windows_are_read_by_the_windowed_serde() -> None:
         }
 
 
+def _own(spec: StoreSpec[Any], overlay: Overlay) -> object:
+    return overlay.store(spec.name, spec.key, spec.value)
+
+
 def test_a_changelog_is_refused_that_is_not_the_stores_own_or_that_it_cannot_have() -> None:
     builder = TopologyBuilder("wrong")
     numbers = builder.add_source("numbers", NUMBERS)
@@ -111,7 +116,7 @@ def test_a_changelog_is_refused_that_is_not_the_stores_own_or_that_it_cannot_hav
         PLAIN.with_changelog("numbers"),
         key_value_store("other", key=TEXT, value=INT64).with_changelog("same"),
         key_value_store("third", key=TEXT, value=INT64).with_changelog("same"),
-        list_store("list", key=TEXT, value=INT64).with_changelog("list-log"),
+        StoreSpec("list", "own", TEXT, INT64, _own).with_changelog("list-log"),
     ]
     builder.add_processor("sum", adding(stores[0]), numbers, stores=stores)  # type: ignore[arg-type]  # the point is elsewhere
     with pytest.raises(TopologyError) as caught:
@@ -119,7 +124,7 @@ def test_a_changelog_is_refused_that_is_not_the_stores_own_or_that_it_cannot_hav
     text = "\n".join(caught.value.problems)
     assert "store 'sums' has the changelog 'numbers', a topic of node 'numbers'" in text
     assert "store 'third' has the changelog 'same', a topic of store 'other'" in text
-    assert "store 'list' is a list store, which has no changelog" in text
+    assert "store 'list' is of kind 'own', which has no changelog" in text
 
 
 def test_describe_and_pictures_show_it() -> None:

@@ -60,9 +60,7 @@ class Committing:
         self.path = path
         self.spec = spec
         self.topology = topology(spec, key)
-        self.checkpoint = Checkpoint.open(
-            path, "viewed", self.topology, tasks={"in": PARTITIONS}, partitions={"in": 2}
-        )
+        self.checkpoint = Checkpoint.open(path, "viewed", self.topology, tasks={"in": PARTITIONS})
         self.objects = objects or self.checkpoint.log.open()
         self.commits = self.checkpoint.commits("in", self.objects)
         self.pointers = {p: Pointer.empty() for p in range(PARTITIONS)}

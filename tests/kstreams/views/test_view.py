@@ -174,6 +174,8 @@ def test_windows_sessions_and_times(tmp_path: Path) -> None:
         assert list(view.fetch("b", from_ms=20, reverse=True)) == [(20, 21)]
         assert list(view.fetch_all(0, 1)) == [(("a", 0), 1), (("b", 0), 1), (("c", 0), 1)]
         assert [k for (k, _), _ in view.fetch_all(20, reverse=True)] == ["c", "b", "a"]
+        ordered = [row for row, _ in view.fetch_range("a", "c", 0, 20)]
+        assert ordered == [("a", 0), ("b", 0), ("a", 10), ("b", 10)]
     two = Committing(tmp_path / "s", sessions)
     two.commit(in_place(lambda s, key: s.put(key, 5, 9, 1)))
     with View(tmp_path / "s", sessions) as seen:

@@ -321,3 +321,14 @@ def test_what_waits_on_disk_is_what_waits_in_memory(path: Any) -> None:
                 found.append(driver.read(sink))
         assert found[0] == found[1]
         assert len(found[0]) > 10
+
+
+@pytest.mark.parametrize(
+    "emit", [every(minutes(1)), at_most_every(minutes(1))], ids=["every", "paced"]
+)
+def test_what_waits_has_a_changelog_where_its_store_has_one(emit: Any) -> None:
+    store = store_for(TUMBLING, INT64)
+    supplier = windowed_aggregate(TUMBLING, count(), store=store, emit=emit)
+    assert supplier.stores[1].changelog is None
+    logged = windowed_aggregate(TUMBLING, count(), store=store.with_changelog("log"), emit=emit)
+    assert [spec.changelog for spec in logged.stores] == ["log", "log-waiting"]

@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 from kstreams.errors import StoreError, StoreOpenError
+from kstreams.state.working import StoreChanges
 from kstreams_rocksdb import RocksDB
 from kstreams_rocksdb.compaction import run_count
 from kstreams_rocksdb.options import block_cache
@@ -18,7 +19,7 @@ def _write(
     directory: Path, *pairs: tuple[bytes, bytes | None], backend: RocksDB | None = None
 ) -> None:
     store = (backend or RocksDB()).open(directory, ["s"])
-    store.write({"s": pairs})
+    store.write({"s": StoreChanges(pairs)})
     store.close()
 
 
@@ -77,18 +78,18 @@ def test_a_branch_shares_data_files(tmp_path: Path) -> None:
 
 def test_a_scan_shows_the_state_of_its_making(tmp_path: Path) -> None:
     store = RocksDB().open(tmp_path / "d", ["s"])
-    store.write({"s": [(b"a", b"1"), (b"b", b"1"), (b"c", b"1")]})
+    store.write({"s": StoreChanges([(b"a", b"1"), (b"b", b"1"), (b"c", b"1")])})
     for reverse in (False, True):
         scan = store.scan("s", None, None, reverse=reverse)
-        store.write({"s": [(b"a", b"2"), (b"b", None), (b"bb", b"2"), (b"c", b"2")]})
+        store.write({"s": StoreChanges([(b"a", b"2"), (b"b", None), (b"bb", b"2"), (b"c", b"2")])})
         assert sorted(scan) == [(b"a", b"1"), (b"b", b"1"), (b"c", b"1")]
-        store.write({"s": [(b"a", b"1"), (b"b", b"1"), (b"bb", None), (b"c", b"1")]})
+        store.write({"s": StoreChanges([(b"a", b"1"), (b"b", b"1"), (b"bb", None), (b"c", b"1")])})
     store.close()
 
 
 def test_a_scan_that_outlives_its_store_is_an_error_and_holds_no_lock(tmp_path: Path) -> None:
     store = RocksDB().open(tmp_path / "d", ["s"])
-    store.write({"s": [(b"%d" % n, b"") for n in range(9)]})
+    store.write({"s": StoreChanges([(b"%d" % n, b"") for n in range(9)])})
     scan = store.scan("s", None, None)
     next(scan)
     store.close()
@@ -136,7 +137,7 @@ def test_runs_stay_few_however_many_batches(tmp_path: Path) -> None:
         store = backend.open(tmp_path / str(number), ["s"])
         most = max(most, run_count(store._families["s"]))
         keys = sorted(random.sample(range(2000), 100))
-        store.write({"s": [(b"%06d" % key, random.randbytes(50)) for key in keys]})
+        store.write({"s": StoreChanges([(b"%06d" % key, random.randbytes(50)) for key in keys])})
         store.close()
     assert 2 <= most <= 4
 
@@ -144,7 +145,7 @@ def test_runs_stay_few_however_many_batches(tmp_path: Path) -> None:
 def test_a_scan_whose_bound_nobody_else_holds_ends_where_it_shall(tmp_path: Path) -> None:
     store = RocksDB().open(tmp_path / "db", ["s"])
     keys = [number.to_bytes(4, "big") for number in range(2_000)]
-    store.write({"s": [(key, b"x" * 50) for key in keys]})
+    store.write({"s": StoreChanges([(key, b"x" * 50) for key in keys])})
     for low in range(0, 1_900, 100):
         scan = store.scan("s", low.to_bytes(4, "big"), (low + 50).to_bytes(4, "big"))
         garbage = [bytes([255]) * 4 for _ in range(200)]  # takes the place of freed bounds

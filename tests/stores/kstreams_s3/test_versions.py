@@ -16,6 +16,7 @@ from kstreams.state.task_key import TaskKey, new_attempt
 from kstreams.state.traffic import CountedObjects, Traffic
 from kstreams.state.upkeep import Upkeep
 from kstreams.state.versions import TaskVersions
+from kstreams.state.working import StoreChanges
 from kstreams_rocksdb import RocksDB
 from kstreams_s3 import S3, StorageUnavailableError
 from tests.servers.fault_proxy import CutUpload, DropReply, Fault, FaultProxy, Refuse, Truncate
@@ -47,7 +48,7 @@ class Machine:
         with self.versions().checkout(pointer, attempt) as checkout:
             self.warm.append(checkout.warm)
             pairs = sorted(changes.items())
-            return Pointer.from_json(checkout.commit({"s": pairs}, {}).to_json())
+            return Pointer.from_json(checkout.commit({"s": StoreChanges(pairs)}, {}).to_json())
 
     def read(self, pointer: Pointer) -> Rows:
         with self.versions().checkout(pointer, Attempt(new_attempt(), 0)) as checkout:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from kstreams import (
     INT64,
     TEXT,
+    Record,
     StoreSpec,
     TopologyError,
     key_value_store,
@@ -29,8 +30,12 @@ from kstreams.state.changelog.form import Entry
 from kstreams.state.changelog.forms import changelog_form
 from kstreams.state.memory import MemoryStore
 from kstreams.state.overlay import Overlay
+from kstreams.state.paced_store import paced_store
+from kstreams.state.pending_store import pending_store
 from kstreams.state.sliding_store import sliding_store
 from kstreams.state.times import FixedTimes
+from kstreams.state.waiting import Waiting
+from kstreams.state.working import StoreChanges
 
 Change = tuple[int, int, int | None]
 Step = Callable[[Any, Change], object]
@@ -62,6 +67,56 @@ def put_session(store: Any, change: Change) -> None:
     store.merge(key, near, start, end, value)
 
 
+def put_list(store: Any, change: Change) -> None:
+    """Add some elements; None takes some away."""
+    key, time, value = change
+    if value is None:
+        store.take_first(key, 1 + time % 4)
+    else:
+        store.extend(key, range(value))
+
+
+def put_slice(store: Any, change: Change) -> None:
+    """Add a slice; None deletes all of a key."""
+    key, time, value = change
+    slices = {**dict(store.slices(key)), time: value}
+    found = () if value is None else tuple(sorted(slices.items()))
+    store.put(key, found, done_ms=time // 2, wake_ms=time)
+
+
+def put_kept(store: Any, change: Change) -> None:
+    """Keep a record, at 0 a tombstone; None takes one out."""
+    key, time, value = change
+    if value is not None:
+        store.put(Record(key, value or None, time, (("h", b"x"), ("n", None))), time)
+    elif time % 2:
+        store.take_first()
+    else:
+        store.delete(key)
+
+
+def put_paced(store: Any, change: Change) -> None:
+    """Let a window wait, or the key rest; None deletes."""
+    key, time, value = change
+    if value is None:
+        store.delete(key)
+    elif value % 2:
+        store.rest(key, time, 50)
+    else:
+        store.wait(key, time, ((0, 10, Waiting(value, time, told=False)),))
+
+
+def put_pending(store: Any, change: Change) -> None:
+    """Let a result wait; None takes what is due, and 5 moves it."""
+    key, time, value = change
+    if value is None:
+        store.take_until(time)
+    elif value == 5:
+        store.bring_forward(time)
+    else:
+        store.put((time // 50 * 50, -10, 10, key), Waiting(value or None, time, told=True))
+
+
 def rows(store: Any) -> list[Any]:
     return list(store.range())
 
@@ -82,6 +137,26 @@ def histories(store: Any) -> list[Any]:
     return [(key, list(store.history(key))) for key in range(5)]
 
 
+def lists(store: Any) -> list[Any]:
+    return [list(store.keys()), *((key, store.get(key)) for key in range(5))]
+
+
+def slices(store: Any) -> list[Any]:
+    return [*store.due(1_000), *((key, store.row(key)) for key in range(5))]
+
+
+def kept(store: Any) -> list[Any]:
+    return [len(store), *store.take_until(1_000)]
+
+
+def paced(store: Any) -> list[Any]:
+    return [*store.due(1_000), *((key, store.get(key)) for key in range(5))]
+
+
+def pending(store: Any) -> list[Any]:
+    return list(store.take_until(None))
+
+
 TTL = timedelta(milliseconds=40)
 KINDS: dict[str, tuple[StoreSpec[Any], Step, Callable[[Any], list[Any]]]] = {
     "key-value": (key_value_store("s", key=INT64, value=INT64), put, rows),
@@ -94,6 +169,11 @@ KINDS: dict[str, tuple[StoreSpec[Any], Step, Callable[[Any], list[Any]]]] = {
         put_stamped,
         histories,
     ),
+    "list": (list_store("s", key=INT64, value=INT64), put_list, lists),
+    "sliding": (sliding_store("s", key=INT64, value=INT64), put_slice, slices),
+    "buffer": (buffer_store("s", key=INT64, value=INT64, nullable=True), put_kept, kept),
+    "paced": (paced_store("s", key=INT64, value=INT64), put_paced, paced),
+    "pending": (pending_store("s", key=INT64, value=INT64), put_pending, pending),
 }
 kinds = pytest.mark.parametrize("kind", KINDS)
 
@@ -116,7 +196,9 @@ class Logged:
             overlay.times = FixedTimes(self.time, self.time)
             step(store, change)
         changed = overlay.changes()
-        pairs = changed.get("s", ())
+        found = changed.get("s", StoreChanges())
+        gone: dict[bytes, bytes | None] = dict.fromkeys(overlay.stored_in("s", found.ranges))
+        pairs = sorted({**gone, **dict(found.pairs)}.items())
         entries = list(
             self.form.entries(pairs, lambda keys: self.base.multi_get("s", keys), self.time)
         )
@@ -212,17 +294,37 @@ def test_a_late_version_comes_before_the_one_that_holds() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "spec",
-    [make("s", key=TEXT, value=INT64) for make in (list_store, buffer_store, sliding_store)],
-    ids=lambda spec: spec.kind,
-)
-def test_other_kinds_have_none(spec: StoreSpec[Any]) -> None:
-    with pytest.raises(TopologyError, match=f"is a {spec.kind} store, which has no changelog"):
+def test_elements_of_a_list_are_numbered() -> None:
+    logged = Logged(KINDS["list"][0])
+    assert logged.batch(put_list, [(3, 7, 3)]) == [Entry(q(3, n), q(n), 7) for n in range(3)]
+    # What was taken comes before what was added, also where a short list becomes a long one.
+    changed = [(3, 8, None), (3, 8, 4)]
+    assert logged.batch(put_list, changed) == [
+        Entry(q(3, 0), None, 8),
+        *(Entry(q(3, n), q(n - 3), 8) for n in range(3, 7)),
+    ]
+
+
+def test_a_waiting_result_has_its_times_behind_its_key() -> None:
+    logged = Logged(KINDS["pending"][0])
+    (entry,) = logged.batch(put_pending, [(3, 60, 7)])
+    assert (entry.key, entry.value) == (q(3, 50, -10, 10), b"\x03" + q(60, 7))
+
+
+class OwnStore:
+    """A user's own kind of store."""
+
+    def __init__(self, spec: StoreSpec[Any], overlay: Overlay) -> None:
+        self.rows = overlay.store(spec.name, spec.key, spec.value)
+
+
+def test_a_users_own_kind_has_none() -> None:
+    spec = StoreSpec("s", "own", TEXT, INT64, OwnStore)
+    with pytest.raises(TopologyError, match="is of kind 'own', which has no changelog"):
         changelog_form(spec)
 
 
-@pytest.mark.parametrize("kind", ["window", "session"])
+@pytest.mark.parametrize("kind", ["window", "session", "list", "pending"])
 def test_a_key_that_is_too_short_is_no_window(kind: str) -> None:
     logged = Logged(KINDS[kind][0])
     with pytest.raises(DeserializationError, match="behind a windowed key"):

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kstreams.spark.cache import cache_folder
-from kstreams.spark.ivy import Artifact, JarResolutionError, _proxy_properties, resolve
-from tests.kstreams.spark.local_repository import LocalRepository
+from tests.servers.ivy import Artifact, JarResolutionError, _proxy_properties, resolve
+from tests.servers.local_repository import LocalRepository
 
 LEAF = Artifact("org.leaf", "leaf", "1.0")
 TREE = Artifact("org.tree", "tree_2.13", "2.0")

@@ -1,0 +1,207 @@
+"""Ranges of offsets come whole, in order, and once, wherever the reader was before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from kstreams.errors import DataLossError, UnknownTopicError
+from kstreams.kafka import range_reader
+from kstreams.kafka.errors import BrokerUnavailableError, KafkaOptionsError
+from kstreams.kafka.options import Kafka
+from kstreams.kafka.range_reader import OffsetRange, RangeReader
+from kstreams.task.queues import QUEUE_SCHEMA
+from tests.kstreams.kafka.samples import fill, sasl
+from tests.servers.kafka import KafkaBroker
+
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
+
+
+@pytest.fixture
+def reader(broker: KafkaBroker) -> Iterator[RangeReader]:
+    opened = RangeReader(Kafka(broker.bootstrap))
+    yield opened
+    opened.close()
+
+
+def offsets(reader: RangeReader, *ranges: OffsetRange) -> list[list[int]]:
+    return [table.column("offset").to_pylist() for table in reader.read(ranges)]
+
+
+def test_records_come_with_all_that_they_have(
+    broker: KafkaBroker, reader: RangeReader, topic_name: str
+) -> None:
+    broker.create_topic(topic_name)
+    fill(Kafka(broker.bootstrap), topic_name, 0, 36)
+    (table,) = reader.read([OffsetRange(topic_name, 0, 0, 36)])
+    assert table.schema == QUEUE_SCHEMA
+    assert table.to_pydict() == {
+        "offset": list(range(36)),
+        "timestamp": [1_000 + n for n in range(36)],
+        "key": [None if n % 5 == 0 else b"k%d" % n for n in range(36)],
+        "value": [None if n % 7 == 0 else b"v%d" % n for n in range(36)],
+        "headers": [
+            [{"key": "n", "value": b"%d" % n}, {"key": "null", "value": None}]
+            if n % 3 == 0
+            else None
+            for n in range(36)
+        ],
+    }
+
+
+def test_batch_after_batch_goes_on_in_every_partition(
+    broker: KafkaBroker, reader: RangeReader, topic_name: str
+) -> None:
+    topics = [broker.create_topic(f"{topic_name}-{n}", 2) for n in range(2)]
+    kafka = Kafka(broker.bootstrap)
+    for topic in topics:
+        fill(kafka, topic, 0, 25_000)
+        fill(kafka, topic, 1, 300)
+    found: dict[tuple[str, int], list[int]] = {}
+    for start in range(0, 25_000, 5_000):
+        ranges = [OffsetRange(topic, 0, start, start + 5_000) for topic in topics]
+        ranges += [OffsetRange(t, 1, start * 3 // 250, start * 3 // 250 + 60) for t in topics]
+        for asked, got in zip(ranges, offsets(reader, *ranges), strict=True):
+            assert got == list(range(asked.start, asked.end))
+            found.setdefault((asked.topic, asked.partition), []).extend(got)
+    for topic in topics:
+        assert found[topic, 0] == list(range(25_000))
+        assert found[topic, 1] == list(range(300))
+
+
+def test_it_goes_back_and_forth_as_it_is_told(
+    broker: KafkaBroker, reader: RangeReader, topic_name: str
+) -> None:
+    broker.create_topic(topic_name, 3)
+    for partition in range(3):
+        fill(Kafka(broker.bootstrap), topic_name, partition, 100)
+    first = OffsetRange(topic_name, 0, 10, 20)
+    assert offsets(reader, first) == [list(range(10, 20))]
+    assert offsets(reader, first) == [list(range(10, 20))]
+    for ranges in (
+        [(0, 20, 30), (1, 0, 5)],
+        [(1, 5, 100), (0, 90, 100)],
+        [(2, 50, 51)],
+        [(2, 51, 60), (0, 0, 100), (1, 99, 100)],
+    ):
+        asked = [OffsetRange(topic_name, *each) for each in ranges]
+        assert offsets(reader, *asked) == [list(range(each.start, each.end)) for each in asked]
+    assert reader.read([]) == []
+
+
+def test_a_partition_that_is_far_ahead_waits_for_the_others(
+    broker: KafkaBroker,
+    reader: RangeReader,
+    topic_name: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(range_reader, "_MOST_AHEAD", 10)
+    broker.create_topic(topic_name, 2)
+    for partition in range(2):
+        fill(Kafka(broker.bootstrap), topic_name, partition, 60_000)
+    for first, other in (
+        ((0, 5), (0, 30_000)),
+        ((5, 6), (30_000, 59_000)),
+        ((6, 20_000), (59_000, 59_001)),
+        ((20_000, 60_000), (59_001, 60_000)),
+    ):
+        asked = [OffsetRange(topic_name, 0, *first), OffsetRange(topic_name, 1, *other)]
+        assert offsets(reader, *asked) == [list(range(each.start, each.end)) for each in asked]
+
+
+def test_what_is_appended_later_is_read_later(
+    broker: KafkaBroker, reader: RangeReader, topic_name: str
+) -> None:
+    broker.create_topic(topic_name)
+    for start in range(0, 40, 10):
+        fill(Kafka(broker.bootstrap), topic_name, 0, 10)
+        asked = OffsetRange(topic_name, 0, start, start + 10)
+        assert offsets(reader, asked) == [list(range(start, start + 10))]
+
+
+def _transactions(broker: KafkaBroker, topic: str, *values: bytes) -> None:
+    """Append one record a transaction, and abort those of `aborted`; each ends with a marker."""
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": topic})
+    producer.init_transactions(30)
+    for value in values:
+        producer.begin_transaction()
+        producer.produce(topic, value)
+        if value == b"aborted":
+            assert producer.flush(30) == 0
+            producer.abort_transaction(30)
+        else:
+            producer.commit_transaction(30)
+
+
+def test_offsets_without_records_are_passed_over(
+    broker: KafkaBroker, reader: RangeReader, topic_name: str
+) -> None:
+    broker.create_topic(topic_name)
+    _transactions(broker, topic_name, b"one", b"aborted", b"two")
+    (end,) = Kafka(broker.bootstrap).admin().end_offsets(topic_name).values()
+    assert end == 6  # a record and a marker each
+    found: list[Any] = []
+    for start in range(end):  # a range may hold nothing at all, at the end of the topic too
+        (table,) = reader.read([OffsetRange(topic_name, 0, start, start + 1)])
+        found += table.column("value").to_pylist()
+    assert found == [b"one", b"two"]
+    (table,) = reader.read([OffsetRange(topic_name, 0, 0, end)])
+    assert table.column("value").to_pylist() == [b"one", b"two"]
+
+
+def test_deleted_records_are_data_loss(
+    broker: KafkaBroker, reader: RangeReader, topic_name: str
+) -> None:
+    broker.create_topic(topic_name, 2)
+    fill(Kafka(broker.bootstrap), topic_name, 1, 20)
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    for future in admin.delete_records([TopicPartition(topic_name, 1, 15)]).values():
+        future.result(30)
+    with pytest.raises(DataLossError, match="deleted before they were read") as caught:
+        reader.read([OffsetRange(topic_name, 1, 10, 20)])
+    where = caught.value.where
+    assert (where.topic, where.partition, where.offset) == (topic_name, 1, 10)
+    assert offsets(reader, OffsetRange(topic_name, 1, 15, 20)) == [list(range(15, 20))]
+
+
+def test_a_partition_that_has_become_shorter_is_data_loss(
+    broker: KafkaBroker, topic_name: str
+) -> None:
+    broker.create_topic(topic_name)
+    fill(Kafka(broker.bootstrap), topic_name, 0, 3)
+    reader = RangeReader(Kafka(broker.bootstrap), timeout=timedelta(seconds=3))
+    with pytest.raises(DataLossError, match="ends at offset 3, and was longer before"):
+        reader.read([OffsetRange(topic_name, 0, 0, 5)])
+
+
+def test_a_topic_that_is_gone_is_named(broker: KafkaBroker, topic_name: str) -> None:
+    said = {"topic.metadata.propagation.max.ms": "100"}
+    reader = RangeReader(Kafka(broker.bootstrap, consumer=said), timeout=timedelta(seconds=3))
+    with pytest.raises(UnknownTopicError, match="gone"):
+        reader.read([OffsetRange(topic_name, 0, 0, 5)])
+
+
+def test_a_silent_broker_is_named() -> None:
+    reader = RangeReader(Kafka("127.0.0.1:9"), timeout=timedelta(seconds=1))
+    with pytest.raises(BrokerUnavailableError, match=r"127\.0\.0\.1:9"):
+        reader.read([OffsetRange("t", 0, 0, 5)])
+
+
+def test_unknown_options_are_refused(broker: KafkaBroker) -> None:
+    kafka = Kafka(broker.bootstrap, consumer={"no.such.option": "1"})
+    with pytest.raises(KafkaOptionsError, match=r"no\.such\.option"):
+        RangeReader(kafka).read([OffsetRange("t", 0, 0, 5)])
+
+
+def test_a_sasl_listener_is_read(broker: KafkaBroker, topic_name: str) -> None:
+    broker.create_topic(topic_name)
+    kafka = sasl(broker, "SCRAM-SHA-256")
+    fill(kafka, topic_name, 0, 5)
+    reader = RangeReader(kafka)
+    assert offsets(reader, OffsetRange(topic_name, 0, 0, 5)) == [list(range(5))]
+    reader.close()

@@ -1,0 +1,79 @@
+"""A broker that dies and comes back leaves a running app where it was, and nothing is lost."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from kstreams import App, BatchReport, Kafka
+from kstreams.connection import RawRecord
+from kstreams.spark.report import AppState
+from tests.kstreams.kafka.samples import read_all
+from tests.kstreams.spark.apps import TOTALS, WORDS, counting
+from tests.servers.kafka import KafkaBroker
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(300)]
+
+KEYS = 7
+WITHIN_S = 120
+
+
+def _emit(kafka: Kafka, count: int) -> None:
+    writer = kafka.writer()
+    for n in range(count):
+        key = f"k{n % KEYS}".encode()
+        writer.enqueue(WORDS.name, n % KEYS % 2, key, b"x", 1_000 + n, ())
+    writer.close()
+
+
+def _totals(records: list[RawRecord]) -> Counter[bytes]:
+    """Return each key's highest count: results may repeat after a failure."""
+    found: Counter[bytes] = Counter()
+    for record in records:
+        assert record.key is not None
+        assert record.value is not None
+        found[record.key] = max(found[record.key], TOTALS.value.deserialize(record.value))
+    return found
+
+
+def test_an_app_goes_on_when_its_broker_is_back(spark: SparkSession, tmp_path: Path) -> None:
+    counted: Counter[str] = Counter()
+
+    def count(report: BatchReport) -> None:
+        counted["records"] += report.source_records
+
+    def await_count(wanted: int) -> None:
+        end = time.monotonic() + WITHIN_S
+        while counted["records"] < wanted:
+            assert app.failure is None, app.failure
+            assert time.monotonic() < end, f"{counted['records']} of {wanted}"
+            time.sleep(0.1)
+
+    with KafkaBroker(tmp_path / "broker") as broker:
+        kafka = Kafka(broker.bootstrap)
+        for topic in (WORDS.name, TOTALS.name):
+            broker.create_topic(topic, 2, {"retention.ms": "-1"})
+        app = App(
+            counting(),
+            kafka,
+            checkpoint=tmp_path / "checkpoint",
+            spark=spark,
+            trigger=timedelta(0),
+            on_batch=count,
+        )
+        with app:
+            app.start()
+            _emit(kafka, 700)
+            await_count(700)
+            broker.kill()
+            broker.restart()
+            _emit(kafka, 700)
+            await_count(1_400)
+            assert app.state is AppState.RUNNING
+        totals = _totals(read_all(kafka, TOTALS.name))
+    assert totals == {f"k{n}".encode(): 200 for n in range(KEYS)}

@@ -1,0 +1,186 @@
+"""An app whose stores have changelogs on a broker: all state is lost, rebuilt, and goes on."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Iterable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from kstreams import (
+    INT64,
+    TEXT,
+    App,
+    Emitter,
+    FixedKeyProcessor,
+    Kafka,
+    ProcessorContext,
+    Record,
+    Topic,
+    Topology,
+    TopologyBuilder,
+    View,
+    key_value_store,
+    window_store,
+)
+from kstreams.aggregators import count
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.errors import StateCorruptError
+from kstreams.spark.kafka_io import KafkaIO
+from kstreams.task.outputs import TaskOutput
+from kstreams.windows import TumblingWindows, seconds, windowed, windowed_aggregate
+from kstreams_rocksdb import RocksDB
+from tests.kstreams.cli.terminal import say
+from tests.kstreams.kafka.samples import output_table, read_all
+from tests.servers.kafka import KafkaBroker
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.timeout(300)]
+
+START_MS = 1_700_000_000_000
+WINDOWS = TumblingWindows(seconds(10), grace=seconds(1000))
+Click = tuple[str, int]
+"""A page, and when it was clicked, in seconds from the start."""
+
+CLICKS = Topic("logged-clicks", TEXT, INT64)
+TOTALS = Topic("logged-totals", TEXT, INT64)
+PER_WINDOW = Topic("logged-per-window", windowed(TEXT, WINDOWS), INT64)
+PAGES = key_value_store("pages", key=TEXT, value=INT64).with_changelog("logged-pages")
+RECENT = window_store("recent", key=TEXT, value=INT64).with_changelog("logged-recent")
+FORGET = 777
+"""A page with a click at this time is forgotten: its changelog gets a tombstone."""
+
+
+class Count(FixedKeyProcessor[str, int, int]):
+    """Running count of each page; 0 forgets it."""
+
+    def init(self, context: ProcessorContext[str, int]) -> None:
+        self.context, self.pages = context, context.store(PAGES)
+
+    def process(self, record: Record[str, int]) -> None:
+        total = (self.pages.get(record.key) or 0) + 1 if record.value != FORGET else None
+        self.pages.put(record.key, total)
+        self.context.forward(record.with_value(total or 0))
+
+
+def build() -> Topology:
+    builder = TopologyBuilder("logged")
+    clicks = builder.add_source("clicks", CLICKS)
+    totals = builder.add_processor("count", Count, clicks, stores=[PAGES])
+    builder.add_sink("totals", TOTALS, totals)
+    recent = windowed_aggregate(WINDOWS, count(), store=RECENT)
+    builder.add_sink("per-window", PER_WINDOW, builder.add_processor("recent", recent, clicks))
+    return builder.build()
+
+
+TOPOLOGY = build()
+
+
+class Shop:
+    """The app's files, its broker, and a plain model of what it was given."""
+
+    def __init__(self, home: Path, kafka: Kafka, spark: SparkSession) -> None:
+        self.checkpoint, self.local = home / "checkpoint", home / "local"
+        self.kafka, self.spark = kafka, spark
+        self.pages: dict[str, int] = {}
+        self.recent: Counter[tuple[str, int]] = Counter()
+        self.totals: list[tuple[str, int]] = []
+
+    def click(self, clicks: Iterable[Click]) -> None:
+        """Append clicks, and run the app to their end, some batches."""
+        with Emitter(CLICKS, self.kafka) as emitter:
+            for page, second in clicks:
+                time = START_MS + 1000 * second
+                emitter.emit(page, second, timestamp=time)
+                total = 0 if second == FORGET else self.pages.get(page, 0) + 1
+                self.pages[page] = total
+                self.totals.append((page, total))
+                self.recent[page, time // 10_000 * 10_000] += 1
+        app = App(
+            TOPOLOGY,
+            self.kafka,
+            checkpoint=self.checkpoint,
+            state=RocksDB(directory=str(self.local)),
+            spark=self.spark,
+            trigger=timedelta(0),
+            parallelism=2,
+            max_records_per_batch=30,
+        )
+        with app:
+            app.run(until="end", timeout=timedelta(seconds=120))
+
+    def leave_behind(self) -> None:
+        """Write what a batch leaves that is killed between writing and committing."""
+        found = Checkpoint.load(self.checkpoint)
+        last = found.commits("clicks", found.log.open()).last()
+        assert last is not None
+        (group,) = TOPOLOGY.groups
+        for partition in range(2):
+            tables = {
+                "pages": output_table("logged-pages", [b"p1", b"ghost"], values=[bytes(8)] * 2),
+                "recent": output_table("logged-recent", [b"p1" + bytes(8)], values=[bytes(8)]),
+            }
+            output = TaskOutput(changelogs=tables, partition=partition)
+            producer = f"{found.life('clicks')}/clicks/{partition}"
+            KafkaIO(self.kafka).write(output, group, producer=producer, batch=last.batch + 1)
+
+    def lose_state(self) -> None:
+        """Delete all objects of the stores, and the working copies."""
+        found = Checkpoint.load(self.checkpoint)
+        objects = found.log.open()
+        last = found.commits("clicks", objects).last()
+        assert last is not None
+        objects.delete(ref.name for p in last.pointers().values() for ref in p.objects())
+        shutil.rmtree(self.local)
+        with pytest.raises(StateCorruptError):
+            self.read()
+
+    def restore(self) -> None:
+        """Rebuild both stores on the command line."""
+        said = say(
+            *("state", "restore", "logged", "--from-changelog", "--yes"),
+            *("--topology", f"{__name__}:TOPOLOGY", "--checkpoint", str(self.checkpoint)),
+            *("--bootstrap", self.kafka.bootstrap),
+        )
+        assert said.startswith("Rebuilt 2 stores of logged from ")
+
+    def read(self) -> tuple[dict[str, int], dict[tuple[str, int], int]]:
+        """Return what the last commit has of both stores."""
+        with View(self.checkpoint, PAGES) as pages, View(self.checkpoint, RECENT) as recent:
+            return dict(pages.items()), dict(recent.fetch_all())
+
+    def expected(self) -> tuple[dict[str, int], dict[tuple[str, int], int]]:
+        """Return what the model has."""
+        return {page: total for page, total in self.pages.items() if total}, dict(self.recent)
+
+
+def test_lost_stores_are_rebuilt_from_the_broker_and_the_app_goes_on(
+    broker: KafkaBroker, spark: SparkSession, tmp_path: Path
+) -> None:
+    kafka = Kafka(broker.bootstrap)
+    forever = {"retention.ms": "-1"}  # old event times
+    for topic in (CLICKS, TOTALS, PER_WINDOW):
+        broker.create_topic(topic.name, 2, forever)
+    shop = Shop(tmp_path, kafka, spark)
+    shop.click((f"p{n % 7}", n) for n in range(80))
+    shop.click([("p2", FORGET), ("p3", 100), ("p8", 101)])
+    assert shop.read() == shop.expected()
+
+    shop.leave_behind()
+    shop.lose_state()
+    shop.restore()
+    assert shop.read() == shop.expected()
+
+    shop.click([*((f"p{n % 9}", 80 + n) for n in range(40)), ("p4", FORGET)])
+    assert shop.read() == shop.expected()
+    found = read_all(kafka, TOTALS.name)
+    assert Counter((r.key, r.value) for r in found) == Counter(
+        (TEXT.serialize(page), INT64.serialize(total)) for page, total in shop.totals
+    )
+
+    shop.lose_state()  # and again: what the first life did not commit stays out
+    shop.restore()
+    assert shop.read() == shop.expected()

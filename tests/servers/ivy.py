@@ -1,0 +1,223 @@
+"""
+Bringing jars onto this machine with the Ivy that PySpark ships.
+
+Spark itself uses this Ivy for `spark.jars.packages`; using it directly needs no
+Maven and no session. Where it looks is Ivy's own default, or the settings file
+that `KSTREAMS_IVY_SETTINGS` names. Everything it keeps is under `cache_folder`,
+never in the user's own Ivy home.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+from xml.sax.saxutils import quoteattr
+
+import pyspark
+
+from kstreams.errors import ExecutionError
+from kstreams.spark.cache import cache_folder
+from kstreams.spark.java import java_home
+
+__all__ = ("Artifact", "JarResolutionError", "cache_folder", "resolve")
+
+_PATTERN = "[artifact]-[revision](-[classifier]).[ext]"
+_TIMEOUT_S = 900
+_SHOWN_LINES = 15
+_UNRESOLVED = re.compile(r":: ([^\s#]+)#([^\s;]+);(\S+): not found")
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """One jar by its Maven coordinates."""
+
+    organisation: str
+    name: str
+    version: str
+
+    def __str__(self) -> str:
+        return f"{self.organisation}:{self.name}:{self.version}"
+
+
+class JarResolutionError(ExecutionError):
+    """
+    Jars could not be brought onto this machine; nothing was put into the folder asked for.
+
+    Attributes:
+        artifacts: What was asked for.
+        missing: Those of them that the repositories answered not to have; empty
+            when a repository did not answer.
+        output: All that Ivy printed.
+
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        artifacts: tuple[Artifact, ...] = (),
+        missing: tuple[Artifact, ...] = (),
+        output: str = "",
+        hint: str = "",
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.artifacts = artifacts
+        self.missing = missing
+        self.output = output
+
+
+def resolve(artifacts: Sequence[Artifact], into: Path, *, transitive: bool) -> tuple[Path, ...]:
+    """
+    Return the jars of these artifacts, downloading them unless the folder exists.
+
+    The folder appears whole or not at all, so its existence means that an
+    earlier call succeeded. Any number of processes may call at once: one
+    downloads, the others wait for it.
+
+    Args:
+        artifacts: What to bring, at least one.
+        into: The folder for the jars alone; its parents are created.
+        transitive: Whether to bring along what the artifacts depend on.
+
+    Returns:
+        The jars in the folder, sorted by name; at least one.
+
+    Raises:
+        JarResolutionError: An artifact is nowhere to be had, the network does
+            not answer, or PySpark lacks Ivy. Calling again is safe.
+        JavaNotFoundError: There is no Java to run Ivy on.
+
+    """
+    if not into.is_dir():
+        with _locked(cache_folder() / "ivy"):
+            if not into.is_dir():
+                _download(tuple(artifacts), into, transitive)
+    return tuple(sorted(into.glob("*.jar")))
+
+
+def _download(artifacts: tuple[Artifact, ...], into: Path, transitive: bool) -> None:
+    into.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{into.name}-", dir=into.parent))
+    try:
+        jars = scratch / "jars"
+        jars.mkdir()
+        wanted = scratch / "ivy.xml"
+        wanted.write_text(_ivy_file(artifacts, transitive), encoding="utf-8")
+        _run_ivy(artifacts, wanted, jars)
+        lacking = tuple(a for a in artifacts if not (jars / f"{a.name}-{a.version}.jar").is_file())
+        if lacking:
+            raise _failure(artifacts, lacking, "", "Ivy succeeded without these jars")
+        jars.rename(into)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _run_ivy(artifacts: tuple[Artifact, ...], wanted: Path, jars: Path) -> None:
+    settings = os.environ.get("KSTREAMS_IVY_SETTINGS")
+    command = [
+        str(java_home() / "bin" / "java"),
+        f"-Divy.home={cache_folder() / 'ivy'}",
+        *_proxy_properties(os.environ),
+        *("-cp", str(_ivy_jar()), "org.apache.ivy.Main", "-warn"),
+        *(("-settings", settings) if settings else ()),
+        *("-ivy", str(wanted), "-confs", "default", "-retrieve", f"{jars}/{_PATTERN}"),
+    ]
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=_TIMEOUT_S,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+        )
+    except subprocess.TimeoutExpired as exc:
+        raise _failure(artifacts, (), "", f"Ivy took longer than {_TIMEOUT_S} s") from exc
+    except OSError as exc:
+        raise _failure(artifacts, (), "", f"Java does not start: {exc}") from exc
+    if done.returncode:
+        # An unreachable repository has not said that it lacks anything.
+        reached = "Server access error" not in done.stdout
+        unresolved = {found.groups() for found in _UNRESOLVED.finditer(done.stdout) if reached}
+        missing = tuple(a for a in artifacts if (a.organisation, a.name, a.version) in unresolved)
+        raise _failure(artifacts, missing, done.stdout, f"Ivy ended with {done.returncode}")
+
+
+def _ivy_file(artifacts: tuple[Artifact, ...], transitive: bool) -> str:
+    lines = "".join(
+        f"<dependency org={quoteattr(a.organisation)} name={quoteattr(a.name)} "
+        f'rev={quoteattr(a.version)} transitive="{str(transitive).lower()}" '
+        'conf="default->default"/>\n'
+        for a in artifacts
+    )
+    return (
+        '<ivy-module version="2.0"><info organisation="kstreams" module="jars"/>\n'
+        '<configurations><conf name="default"/></configurations>\n'
+        f"<dependencies>\n{lines}</dependencies></ivy-module>\n"
+    )
+
+
+def _ivy_jar() -> Path:
+    homes = (Path(pyspark.__file__).parent, Path(os.environ.get("SPARK_HOME") or "/nonexistent"))
+    for home in homes:
+        if found := sorted((home / "jars").glob("ivy-*.jar")):
+            return found[-1]
+    raise JarResolutionError(
+        f"no ivy-*.jar in the jars of PySpark, looked below {homes[0]}",
+        hint="install pyspark whole, not pyspark-client, or set SPARK_HOME.",
+    )
+
+
+def _proxy_properties(environment: Mapping[str, str]) -> Iterator[str]:
+    """Yield the usual proxy variables as the properties that Java reads instead."""
+    for scheme in ("http", "https"):
+        value = environment.get(f"{scheme}_proxy") or environment.get(f"{scheme.upper()}_PROXY")
+        proxy = urlsplit(value if value and "://" in value else f"//{value or ''}")
+        if proxy.hostname:
+            yield f"-D{scheme}.proxyHost={proxy.hostname}"
+            yield f"-D{scheme}.proxyPort={proxy.port or 80}"
+    direct = environment.get("no_proxy") or environment.get("NO_PROXY") or ""
+    hosts = [host.strip() for host in direct.split(",") if host.strip()]
+    if hosts:
+        patterns = "|".join(f"*{host}" if host.startswith(".") else host for host in hosts)
+        yield f"-Dhttp.nonProxyHosts={patterns}"
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold the folder's lock, which the system frees even if this process is killed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _failure(
+    artifacts: tuple[Artifact, ...], missing: tuple[Artifact, ...], output: str, reason: str
+) -> JarResolutionError:
+    wanted = ", ".join(str(artifact) for artifact in missing or artifacts)
+    spoken = [
+        line.strip()
+        for line in output.splitlines()
+        if re.search(r"\w", line) and not line.startswith(".")
+    ]
+    said = "".join(f"\n  {line}" for line in spoken[-_SHOWN_LINES:])
+    return JarResolutionError(
+        f"cannot bring {wanted}: {reason}" + (f"; it last said:{said}" if said else ""),
+        artifacts=artifacts,
+        missing=missing,
+        output=output,
+        hint="check the network and the proxy variables, or name a mirror in an Ivy settings "
+        "file by KSTREAMS_IVY_SETTINGS.",
+    )
