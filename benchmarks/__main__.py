@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
 from benchmarks.machine import machine
-from benchmarks.suite.cluster import CacheInUse
+from benchmarks.scale import command as scale
+from benchmarks.suite.cluster import CacheInUse, Cluster
 from benchmarks.suite.compare import compared
 from benchmarks.suite.console import Console
 from benchmarks.suite.outcome import Outcome
 from benchmarks.suite.plan import Plan
+from benchmarks.suite.planned import PLANNED, note_planned
 from benchmarks.suite.plots import plot
 from benchmarks.suite.registry import UnknownName, all_peers, all_workloads, peer_by, workload_by
 from benchmarks.suite.report import markdown
 from benchmarks.suite.rounds import Rounds
-
-QUICK_RECORDS = 100_000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -56,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     plots = commands.add_parser("plot", help="draw the figures of a run again")
     plots.add_argument("file", type=Path, help="figures.json of a run")
     plots.set_defaults(call=_plot)
+    scale.add_to(commands, cache=_cache(), count=_count)
     comparison = commands.add_parser("compare", help="two runs side by side")
     comparison.add_argument("before", type=Path)
     comparison.add_argument("after", type=Path)
@@ -68,39 +70,34 @@ def _run(options: argparse.Namespace) -> int:
     found = [workload_by(name) for name in names]
     workloads = [each.of_keys(keys) for each in found for keys in options.keys or ()] or found
     peers = [peer_by(name) for name in options.peer] if options.peer else all_peers()
-    quick: bool = options.quick
     plan = Plan(
-        workloads=workloads,
-        peers=peers,
-        records=options.records or (QUICK_RECORDS if quick else None),
-        rounds=options.rounds or (1 if quick else 3),
-        minutes=options.minutes or (15 if quick else 90),
-        lag=not (options.no_lag or quick),
+        pairs=[(workload, peer) for workload in workloads for peer in peers],
+        lag=not options.no_lag,
         files={
             workload.name: str(Path(name).absolute())
             for workload, name in zip(found, names, strict=True)
             if name.endswith(".py")
         },
     )
+    plan = plan.asked(
+        quick=options.quick,
+        records=options.records,
+        rounds=options.rounds,
+        minutes=options.minutes,
+    )
     started = datetime.now(timezone.utc)
     folder: Path = options.out or options.cache / "results" / f"{started:%Y%m%dT%H%M%S}"
-    outcome = Outcome(
-        machine=machine(),
-        settings={
-            "started": f"{started:%Y-%m-%d %H:%M} UTC",
-            "rounds": plan.rounds,
-            "records": plan.records,
-        },
-        workloads={workload.label: workload.title for workload in workloads},
-        peers={peer.name: peer.title for peer in peers},
-    )
-    with Console() as console:
+    outcome = Outcome.of(plan, started)
+    if not options.workload:
+        note_planned(outcome)
+    with Console() as console, Cluster(options.cache) as cluster:
         Rounds(
             plan,
             outcome,
-            options.cache,
-            console,
-            lambda: outcome.save(folder / "figures.json"),
+            cluster,
+            cache=options.cache,
+            watcher=console,
+            save=lambda: outcome.save(folder / "figures.json"),
         ).run()
     outcome.machine["load_after"] = machine()["load"]
     return _report(outcome, folder)
@@ -122,6 +119,8 @@ def _list(options: argparse.Namespace) -> int:
     print("workloads")
     for workload in all_workloads():
         print(f"  {workload.name:4} {workload.title}")
+    for planned in PLANNED:
+        print(f"  {planned.name:4} {planned.title}: not yet, {planned.reason}")
     print("peers")
     for peer in all_peers():
         able = [each.name for each in all_workloads() if peer.refusal(each) is None]
@@ -154,4 +153,5 @@ def _cache() -> Path:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave no broker and no peer behind
     raise SystemExit(main())

@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.measured import Times
 from kstreams import FakeClock, Memory
-from kstreams.state.background import BackgroundSnapshots
+from kstreams.state.background import BackgroundUpkeep
 from kstreams.state.checkout import Checkout
 from kstreams.state.directory import Directory
 from kstreams.state.durable import Attempt
@@ -25,7 +25,7 @@ from kstreams.state.pointer import Pointer
 from kstreams.state.task_key import TaskKey, new_attempt
 from kstreams.state.traffic import CountedObjects
 from kstreams.state.versions import TaskVersions
-from kstreams.state.working import StateBackend
+from kstreams.state.working import StateBackend, StoreChanges
 from kstreams_rocksdb import RocksDB
 from kstreams_rocksdb.compaction import run_count
 from tests.servers.s3 import Bucket, S3Server
@@ -42,7 +42,7 @@ class StoredTask:
     def __init__(self, backend: StateBackend, home: Path, log: ObjectStoreSettings) -> None:
         self.backend, self.home, self.random = backend, home, Random(1)
         self.objects = CountedObjects(log.open())
-        self.background = BackgroundSnapshots()
+        self.background = BackgroundUpkeep()
         self.pointer = Pointer.empty()
         self.stored = 0
 
@@ -61,7 +61,7 @@ class StoredTask:
         return [(b"%012d" % key, self.random.randbytes(50) * 2) for key in sorted(keys)]
 
     def commit(self, checkout: Checkout, pairs: list[tuple[bytes, bytes | None]]) -> None:
-        self.pointer = checkout.commit({"s": pairs}, {"offsets": {"topic": {"0": 1}}})
+        self.pointer = checkout.commit({"s": StoreChanges(pairs)}, {"offsets": {"topic": {"0": 1}}})
 
     def load(self, keys: int) -> None:
         while self.stored < keys:

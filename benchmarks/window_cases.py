@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from benchmarks.suite.zipf import zipf
 from kstreams import DOUBLE, INT64, TEXT, Topic, Topology, TopologyBuilder
 from kstreams.aggregators import count, first, last, max_, mean, min_, sum_, together, variance
 from kstreams.processors.aggregate import aggregate
@@ -158,10 +159,7 @@ def topology(case: Case) -> Topology:
 def drawn(case: Case) -> pa.Table:
     """Draw a case's records: keys Zipf 1.3 over all keys; W1 at its standard settings."""
     random = np.random.default_rng(1)
-    numbers = random.zipf(1.3, case.records)
-    while (beyond := np.flatnonzero(numbers > case.keys)).size:
-        numbers[beyond] = random.zipf(1.3, beyond.size)
-    names = pa.array(numbers - 1).cast(pa.string())
+    names = pa.array(zipf(random, case.records, case.keys)).cast(pa.string())
     times = np.arange(case.records) * case.gap_us // 1000
     if case.disorder_ms:
         times = np.maximum(times - random.integers(0, case.disorder_ms, case.records), 0)

@@ -10,23 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchmarks.suite.dataset import START_MS, Dataset
+from benchmarks.suite.zipf import zipf
 
-__all__ = ("CLICKS", "GAP_MS", "clicks", "clicks_of", "zipf")
+__all__ = ("CLICKS", "GAP_MS", "clicks", "clicks_of")
 
 KEYS = 100_000
-EXPONENT = 1.3
 GAP_MS = 5
-
-
-def zipf(
-    random: np.random.Generator, count: int, keys: int, exponent: float = EXPONENT
-) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Draw numbers from 1 to `keys`, k with a probability proportional to k^-exponent."""
-    weights = np.arange(1, keys + 1, dtype=np.float64) ** -exponent
-    bounds = np.cumsum(weights)
-    found = np.searchsorted(bounds, random.random(count) * bounds[-1], side="right") + 1
-    drawn: np.ndarray[tuple[int], np.dtype[np.int64]] = np.minimum(found, keys).astype(np.int64)
-    return drawn
 
 
 def clicks(count: int, random: np.random.Generator, *, keys: int = KEYS) -> pa.Table:

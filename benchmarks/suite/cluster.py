@@ -22,6 +22,7 @@ from tests.servers.silent import SILENT
 __all__ = ("CacheInUse", "Cluster", "Output")
 
 _CHUNK = 10_000
+_WAIT_S = 0.2  # for a whole chunk: the last one is never whole
 
 
 class CacheInUse(Exception):
@@ -31,11 +32,15 @@ class CacheInUse(Exception):
 class Cluster:
     """One broker process, its data in the cache; enter it as a context.
 
+    Attributes:
+        cache: The folder of all runs.
+
     Raises:
         CacheInUse: On entering, when another run has entered.
     """
 
     def __init__(self, cache: Path) -> None:
+        self.cache = cache
         self._folder = cache / "broker"
         self._broker = KafkaBroker(self._folder, heap_mb=1024)
 
@@ -73,9 +78,9 @@ class Cluster:
         """The broker's process."""
         return self._broker.pid or 0
 
-    def create(self, topic: str) -> None:
+    def create(self, topic: str, partitions: int = PARTITIONS) -> None:
         """Make an empty topic."""
-        create_topic(self.bootstrap, topic, PARTITIONS, {})
+        create_topic(self.bootstrap, topic, partitions, {})
 
     def delete_all_but(self, kept: Callable[[str], bool]) -> None:
         """Delete topics: outputs, changelogs and what else a peer has made."""
@@ -110,11 +115,11 @@ class Cluster:
         """
         topic = dataset.topic(count)
         known = topic in self._admin.topics()
-        if known and self.ends(topic) == count + PARTITIONS:
+        if known and self.ends(topic) == count + dataset.partitions:
             return topic
         if known:
             self._admin.delete(topic)
-        self.create(topic)
+        self.create(topic, dataset.partitions)
         rows = dataset.topic_rows(dataset.records(count))
         producer = Producer(
             {
@@ -152,9 +157,12 @@ class Output:
         bootstrap: The broker.
         topic: Its name.
         decode: Reads a record.
+        partitions: How many it has.
     """
 
-    def __init__(self, bootstrap: str, topic: str, decode: Decoder) -> None:
+    def __init__(
+        self, bootstrap: str, topic: str, decode: Decoder, partitions: int = PARTITIONS
+    ) -> None:
         self.results: Results = {}
         self._decode = decode
         self._consumer = Consumer(
@@ -168,14 +176,14 @@ class Output:
             },
             logger=SILENT,
         )
-        self._places = [TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)]
+        self._places = [TopicPartition(topic, partition, 0) for partition in range(partitions)]
 
     def read(self) -> None:
         """Read all that has come since the last call."""
         self._consumer.assign(self._places)
         open_ones = {place.partition for place in self._places}
         while open_ones:
-            for message in self._consumer.consume(_CHUNK, 5):
+            for message in self._consumer.consume(_CHUNK, _WAIT_S):
                 if error := message.error():
                     if error.code() != -191:  # the end of a partition
                         raise KafkaException(error)
@@ -185,6 +193,11 @@ class Output:
         self._places = self._consumer.position(self._places)
         for place in self._places:
             place.offset = max(place.offset, 0)
+
+    def skip(self) -> None:
+        """Pass over all that has come so far."""
+        for place in self._places:
+            place.offset = self._consumer.get_watermark_offsets(place, 30)[1]
 
     def close(self) -> None:
         """Close the consumer."""

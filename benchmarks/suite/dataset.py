@@ -33,16 +33,19 @@ class Dataset:
             order of event time.
         filler: The value of a record that only moves time.
         seed: Seed of the generator.
+        partitions: How many the topic has, and that of the results.
     """
 
     name: str
     make: Callable[[int, np.random.Generator], pa.Table]
     filler: bytes
     seed: int = 7
+    partitions: int = PARTITIONS
 
     def topic(self, records: int) -> str:
         """Return the topic that holds so many records."""
-        return f"{DATA}{self.name}-{records}-seed{self.seed}"
+        spread = "" if self.partitions == PARTITIONS else f"-over-{self.partitions}"
+        return f"{DATA}{self.name}-{records}-seed{self.seed}{spread}"
 
     def records(self, count: int) -> pa.Table:
         """Return the records; the same at each call."""
@@ -54,26 +57,27 @@ class Dataset:
 
     def topic_rows(self, table: pa.Table) -> pa.Table:
         """Return all that a topic holds: key, value, timestamp, partition; closers last."""
-        end = closers(int(pc.max(table.column("timestamp")).as_py()) + DAY_MS, self.filler)
+        last = int(pc.max(table.column("timestamp")).as_py())
+        end = closers(last + DAY_MS, self.filler, self.partitions)
         rows = pa.concat_tables([table.select(["key", "value", "timestamp"]), end])
         keys = rows.column("key").combine_chunks()
         if isinstance(keys, pa.ChunkedArray):
             keys = pa.concat_arrays(keys.chunks)
-        return rows.append_column("partition", pa.array(partitions_of(keys, PARTITIONS)))
+        return rows.append_column("partition", pa.array(partitions_of(keys, self.partitions)))
 
 
-def closers(timestamp: int, value: bytes) -> pa.Table:
+def closers(timestamp: int, value: bytes, partitions: int = PARTITIONS) -> pa.Table:
     """Return one record a partition that moves time on, so that all windows before close."""
     found: dict[int, bytes] = {}
     number = 0
-    while len(found) < PARTITIONS:
+    while len(found) < partitions:
         key = CLOSER + str(number).encode()
-        found.setdefault(partition_of(key, PARTITIONS), key)
+        found.setdefault(partition_of(key, partitions), key)
         number += 1
-    keys = [found[partition] for partition in range(PARTITIONS)]
+    keys = [found[partition] for partition in range(partitions)]
     columns = {
         "key": pa.array(keys, pa.binary()),
-        "value": pa.array([value] * PARTITIONS, pa.binary()),
-        "timestamp": pa.array([timestamp] * PARTITIONS, pa.int64()),
+        "value": pa.array([value] * partitions, pa.binary()),
+        "timestamp": pa.array([timestamp] * partitions, pa.int64()),
     }
     return pa.table(columns)

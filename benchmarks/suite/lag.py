@@ -15,15 +15,16 @@ from pathlib import Path
 import numpy as np
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from benchmarks.suite.clicks import KEYS, zipf
+from benchmarks.suite.clicks import KEYS
 from benchmarks.suite.dataset import PARTITIONS
 from benchmarks.suite.measure import RunFailed
 from benchmarks.suite.outcome import Lag
 from benchmarks.suite.peer import Job, Peer
 from benchmarks.suite.process import PeerProcess
+from benchmarks.suite.zipf import zipf
 from tests.servers.silent import SILENT
 
-__all__ = ("RATE", "measure_lag")
+__all__ = ("RATE", "keeps_up", "measure_lag")
 
 RATE = 20_000
 _STEP_S = 0.01
@@ -33,6 +34,11 @@ _WARM_S = 15.0
 _MEASURED_S = 30.0
 _PATIENCE_S = 45.0
 _START_S = 90.0
+
+
+def keeps_up(peer: Peer, throughput: float | None) -> bool:
+    """Tell whether a lag can be measured: not where a slow peer's throughput is below the rate."""
+    return peer.most_records is None or throughput is None or throughput >= RATE
 
 
 def measure_lag(peer: Peer, job: Job, *, cache: Path) -> Lag:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from benchmarks.suite.check import check
 from benchmarks.suite.cluster import Cluster, Output
-from benchmarks.suite.dataset import PARTITIONS
 from benchmarks.suite.figures import Figures, span_of
 from benchmarks.suite.formats import decoder
 from benchmarks.suite.peer import Job, Peer
@@ -22,6 +21,8 @@ __all__ = ("RunFailed", "measure")
 
 _EVERY_S = 0.05
 _QUIET_S = 4.0
+_DONE_QUIET_S = 2.0
+"""How long no result must come before they are read: of a peer that says it is done, shorter."""
 _WEIGHED_EVERY_S = 2.0
 _SHOWN_POINTS = 200
 
@@ -76,7 +77,8 @@ def _watched(
     done: Callable[[int], None],
 ) -> tuple[list[tuple[float, int]], int]:
     """Wait for all results; return how many were there when, and the most bytes of state."""
-    output = Output(job.bootstrap, job.output, decoder(peer.format, job.workload))
+    decode = decoder(peer.format, job.workload)
+    output = Output(job.bootstrap, job.output, decode, job.workload.dataset.partitions)
     settle = job.workload.settle or dict
     counts: list[tuple[float, int]] = [(process.launched, 0)]
     looked, problems = 0, "no result came"
@@ -91,7 +93,8 @@ def _watched(
             done(process.progress[-1][1] if process.progress else 0)
             if now - weighed > _WEIGHED_EVERY_S:
                 weighed, state = now, max(state, _bytes_in(job.home))
-            quiet = now - counts[-1][0] > _QUIET_S
+            is_done = bool(process.progress) and process.progress[-1][1] >= job.records
+            quiet = now - counts[-1][0] > (_DONE_QUIET_S if is_done else _QUIET_S)
             if (quiet or ended) and count and count != looked:
                 looked = count
                 output.read()
@@ -122,7 +125,7 @@ def _figures(
     cluster: Cluster,
     before: set[str],
 ) -> Figures:
-    total = job.records + PARTITIONS
+    total = job.records + job.workload.dataset.partitions
     end, results = counts[-1]
     points = [(when, round(count * total / results)) for when, count in counts[1:]]
     if peer.reports_progress:

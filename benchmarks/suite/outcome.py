@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.machine import machine
 from benchmarks.suite.figures import Figures
+from benchmarks.suite.figures_file import write_figures
+from benchmarks.suite.plan import Plan
 
 __all__ = ("Cell", "Lag", "Outcome", "Spread", "spread")
 
@@ -86,12 +90,23 @@ class Outcome:
         self.cells.append(made)
         return made
 
+    @staticmethod
+    def of(plan: Plan, started: datetime) -> Outcome:
+        """Return what a plan begins with: no cells yet."""
+        return Outcome(
+            machine=machine(),
+            settings={
+                "started": f"{started:%Y-%m-%d %H:%M} UTC",
+                "rounds": plan.rounds,
+                "records": plan.records,
+            },
+            workloads={workload.label: workload.title for workload in plan.workloads},
+            peers={peer.name: peer.title for peer in plan.peers},
+        )
+
     def save(self, path: Path) -> None:
         """Write it; whole or not at all."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(".tmp")
-        temporary.write_text(json.dumps(asdict(self), indent=1))
-        temporary.replace(path)
+        write_figures(path, asdict(self))
 
     @staticmethod
     def load(path: Path) -> Outcome:

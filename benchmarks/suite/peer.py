@@ -28,11 +28,11 @@ class Job:
     """One run of a workload.
 
     A process is told by environment variables: `BENCH_WORKLOAD`, `BENCH_BOOTSTRAP`,
-    `BENCH_INPUT`, `BENCH_OUTPUT` (topics of 4 partitions that exist), `BENCH_RECORDS` (what
-    the input holds; 0 when it is not known), `BENCH_BATCH` (most records a micro-batch),
-    `BENCH_HOME` (an empty folder, where all state goes) and `BENCH_FILE` (of a user's own
-    workload, else empty). It runs until SIGTERM. On standard output a line `progress N` says
-    that N records are done.
+    `BENCH_INPUT`, `BENCH_OUTPUT` (topics that exist, of as many partitions as the dataset
+    says), `BENCH_RECORDS` (what the input holds; 0 when it is not known), `BENCH_BATCH` (most
+    records a micro-batch), `BENCH_HOME` (an empty folder, where all state goes) and
+    `BENCH_FILE` (of a user's own workload, else empty). It runs until SIGTERM. On standard
+    output a line `progress N` says that N records are done.
     """
 
     workload: Workload

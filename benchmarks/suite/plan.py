@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from benchmarks.suite.peer import Peer
 from benchmarks.suite.workload import Workload
 
-__all__ = ("Plan", "batch_of", "ordered")
+__all__ = ("Pair", "Plan", "batch_of", "ordered")
+
+Pair = tuple[Workload, Peer]
 
 T = TypeVar("T")
 """Type of what is rotated."""
 
+QUICK_RECORDS = 50_000
+QUICK_MINUTES = 15.0
 MOST_BATCH = 90_000
 BATCHES = 11
 """A run has at least ten commits after the first."""
@@ -24,6 +28,7 @@ class Plan:
     """What is to be run.
 
     Attributes:
+        pairs: Each workload, with each peer that is to do it.
         records: How many, for every workload; None: as each says.
         rounds: How many times.
         minutes: How long all runs may take; what does not fit is left out, and told.
@@ -32,14 +37,47 @@ class Plan:
         limit_s: How long one run may take.
     """
 
-    workloads: Sequence[Workload]
-    peers: Sequence[Peer]
+    pairs: Sequence[Pair]
     records: int | None = None
     rounds: int = 3
-    minutes: float = 90
+    minutes: float = 90.0
     lag: bool = True
     files: Mapping[str, str] = field(default_factory=dict)
     limit_s: float = 300.0
+
+    def asked(
+        self,
+        *,
+        quick: bool,
+        records: int | None = None,
+        rounds: int | None = None,
+        minutes: float | None = None,
+    ) -> Plan:
+        """Return it with what was asked for; None leaves what it has, or what is quick.
+
+        Args:
+            quick: One round of few records in a short time, without lags.
+            records: See the attributes, here and below.
+            rounds: How many times.
+            minutes: How long all runs may take.
+        """
+        return replace(
+            self,
+            records=records or (QUICK_RECORDS if quick else self.records),
+            rounds=rounds or (1 if quick else self.rounds),
+            minutes=minutes or (QUICK_MINUTES if quick else self.minutes),
+            lag=self.lag and not quick,
+        )
+
+    @property
+    def workloads(self) -> list[Workload]:
+        """Each workload once, in order."""
+        return list(dict.fromkeys(workload for workload, _ in self.pairs))
+
+    @property
+    def peers(self) -> list[Peer]:
+        """Each peer once, in order."""
+        return list({peer.name: peer for _, peer in self.pairs}.values())
 
     def records_of(self, workload: Workload, peer: Peer) -> int:
         """Return how many records a run has."""

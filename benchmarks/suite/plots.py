@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.suite.outcome import Cell, Outcome
 
-__all__ = ("plot",)
+__all__ = ("figure", "plot")
 
 _OURS, _OTHERS = "#1f6fb4", "#9aa5b1"
 _BATCHED = ("kstreams", "spark")
@@ -42,7 +42,7 @@ def plot(outcome: Outcome, folder: Path) -> list[Path]:
 
 
 def _bars(cells: list[Cell], title: str, outcome: Outcome, path: Path) -> None:
-    figure, axes = _figure(title, 1.2 + 0.42 * len(cells))
+    drawn, axes = figure(title, 1.2 + 0.42 * len(cells))
     spreads = [found for cell in cells if (found := cell.of("rate"))]
     names = [cell.peer for cell in cells]
     middle = [found.median / 1000 for found in spreads]
@@ -57,12 +57,12 @@ def _bars(cells: list[Cell], title: str, outcome: Outcome, path: Path) -> None:
     axes.set_xlabel(
         f"thousand records/s, median with least and most; {about['cores']} cores, {about['cpu']}"
     )
-    figure.savefig(path, dpi=130)
+    drawn.savefig(path, dpi=130)
 
 
 def _batches(cells: list[Cell], title: str, path: Path) -> None:
     """Draw what a batch takes as windows pass: level lines say that past ones cost nothing."""
-    figure, axes = _figure(f"{title}: time from commit to commit", 4)
+    drawn, axes = figure(f"{title}: time from commit to commit", 4)
     for cell in cells:
         points = cell.rounds[-1].progress
         done = [later[1] / 1000 for _, later in pairwise(points)]
@@ -72,7 +72,7 @@ def _batches(cells: list[Cell], title: str, path: Path) -> None:
     axes.set_xlabel("thousand records done, and so their windows passed")
     axes.set_ylabel("seconds")
     axes.legend(frameon=False)
-    figure.savefig(path, dpi=130)
+    drawn.savefig(path, dpi=130)
 
 
 def _by_keys(outcome: Outcome) -> dict[str, dict[str, list[tuple[int, float]]]]:
@@ -88,7 +88,7 @@ def _by_keys(outcome: Outcome) -> dict[str, dict[str, list[tuple[int, float]]]]:
 
 
 def _keys(peers: dict[str, list[tuple[int, float]]], title: str, path: Path) -> None:
-    figure, axes = _figure(title, 4)
+    drawn, axes = figure(title, 4)
     for peer, points in peers.items():
         keys, rates = zip(*sorted(points), strict=True)
         axes.plot(keys, rates, marker="o", label=peer)
@@ -97,14 +97,15 @@ def _keys(peers: dict[str, list[tuple[int, float]]], title: str, path: Path) -> 
     axes.set_xlabel("keys")
     axes.set_ylabel("thousand records/s")
     axes.legend(frameon=False)
-    figure.savefig(path, dpi=130)
+    drawn.savefig(path, dpi=130)
 
 
-def _figure(title: str, height: float) -> tuple[Any, Any]:
+def figure(title: str, height: float) -> tuple[Any, Any]:
+    """Return matplotlib's figure of a height in inches, and its one pair of axes."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8, height), layout="constrained")
-    axes = figure.subplots()
+    drawn = Figure(figsize=(8, height), layout="constrained")
+    axes = drawn.subplots()
     axes.set_title(title, loc="left")
     axes.spines[["top", "right"]].set_visible(False)
-    return figure, axes
+    return drawn, axes

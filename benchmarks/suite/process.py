@@ -15,6 +15,7 @@ from benchmarks.suite.processes import Sampler, members
 
 __all__ = ("PeerProcess",)
 
+_POLL_S = 0.01
 _STOP_S = 30.0
 _SHOWN_LINES = 5
 _ERROR = re.compile(r"[\w.$]*(Error|Exception)\b")
@@ -72,6 +73,9 @@ class PeerProcess:
             except ProcessLookupError:
                 continue
         self._process.wait()
+        end = time.monotonic() + _STOP_S
+        while members(self._process.pid) and time.monotonic() < end:
+            time.sleep(_POLL_S)
         self._reader.join(5)
         self.sampler.stop()
 

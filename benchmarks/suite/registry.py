@@ -10,6 +10,7 @@ from pathlib import Path
 import benchmarks.peers
 import benchmarks.workloads
 from benchmarks.suite.peer import Peer
+from benchmarks.suite.planned import PLANNED
 from benchmarks.suite.workload import Workload
 
 __all__ = ("UnknownName", "all_peers", "all_workloads", "peer_by", "workload_by")
@@ -35,6 +36,9 @@ def workload_by(name: str) -> Workload:
     if name.endswith(".py"):
         return _workload_in(Path(name))
     known = {workload.name.lower(): workload for workload in all_workloads()}
+    for planned in PLANNED:
+        if name.lower() == planned.name.lower():
+            raise UnknownName(f"{planned.name} cannot be run: {planned.reason}")
     if name.lower() not in known:
         raise UnknownName(
             f"no workload {name!r}; there are: {' '.join(w.name for w in known.values())}, "
@@ -69,6 +73,7 @@ _ORDER = (
     "kafka_streams",
     "quix",
     "goka",
+    "birdayz",
     "bytewax",
     "faust",
     "flink",

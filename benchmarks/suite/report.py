@@ -65,12 +65,20 @@ def _table(workload: str, title: str, cells: list[Cell]) -> Iterator[str]:
     for cell in cells:
         yield _row(_columns(cell, base))
     yield ""
-    for cell in cells:
-        if cell.reason:
-            yield f"- `{cell.peer}`: {' '.join(cell.reason.split())}"
-        if cell.lag and cell.lag.reason:
-            yield f"- `{cell.peer}`, no lag: {' '.join(cell.lag.reason.split())}"
+    yield from _reasons((cell.peer, cell.reason) for cell in cells)
+    lags = ((cell.peer, cell.lag.reason) for cell in cells if cell.lag)
+    yield from _reasons((peer, reason and f"no lag, {reason}") for peer, reason in lags)
     yield ""
+
+
+def _reasons(told: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Tell each reason once, of all peers that have it."""
+    peers: dict[str, list[str]] = {}
+    for peer, reason in told:
+        if reason:
+            peers.setdefault(" ".join(reason.split()), []).append(f"`{peer}`")
+    for reason, names in peers.items():
+        yield f"- {', '.join(names)}: {reason}"
 
 
 def _columns(cell: Cell, base: Spread | None) -> Iterator[str]:

@@ -10,17 +10,16 @@ from uuid import uuid4
 
 from benchmarks.suite.cluster import Cluster
 from benchmarks.suite.dataset import DATA
-from benchmarks.suite.lag import measure_lag
+from benchmarks.suite.lag import RATE, keeps_up, measure_lag
 from benchmarks.suite.measure import RunFailed, measure
 from benchmarks.suite.outcome import Lag, Outcome
 from benchmarks.suite.peer import Job, Peer, Unavailable
-from benchmarks.suite.plan import MOST_BATCH, Plan, batch_of, ordered
+from benchmarks.suite.plan import MOST_BATCH, Pair, Plan, batch_of, ordered
 from benchmarks.suite.watcher import Watcher
 from benchmarks.suite.workload import Expected, Workload
 
 __all__ = ("Rounds",)
 
-Pair = tuple[Workload, Peer]
 LAG_S = 75.0
 """What measuring a lag takes."""
 
@@ -31,53 +30,59 @@ class Rounds:
     Args:
         plan: What to run.
         outcome: Takes the figures, and the reasons where there are none.
-        cache: Where peers, topics and state lie.
+        cluster: The broker, entered.
+        cache: Where peers and state lie.
         watcher: Is told how it gets on.
         save: Called when the outcome has changed.
+        clock: Seconds; says whether there is time for more.
     """
 
     def __init__(
         self,
         plan: Plan,
         outcome: Outcome,
+        cluster: Cluster,
+        *,
         cache: Path,
         watcher: Watcher,
         save: Callable[[], None],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._plan = plan
         self._outcome = outcome
+        self._cluster = cluster
         self._cache = cache
         self._watcher = watcher
         self._save = save
+        self._clock = clock
         self._expected: dict[tuple[str, str], Expected] = {}
         self._deadline = 0.0
 
     def run(self) -> None:
         """Install, fill, run and check all."""
         pairs = self._pairs()
-        lags = sum(pair[0] is self._plan.workloads[0] for pair in pairs) if self._plan.lag else 0
-        self._watcher.begin(len(pairs) * self._plan.rounds + lags)
-        with Cluster(self._cache) as cluster:
-            for workload, records in dict.fromkeys(
-                (w, self._plan.records_of(w, p)) for w, p in pairs
-            ):
-                step = self._watcher.step(f"fill {workload.dataset.topic(records)}", records)
-                cluster.fill(workload.dataset, records, step)
-            self._deadline = time.monotonic() + self._plan.minutes * 60 - lags * LAG_S
-            self._rounds(pairs, cluster)
-            if self._plan.lag:
-                self._lags(pairs, cluster)
+        first = self._plan.workloads[:1]
+        lags = [pair for pair in pairs if self._plan.lag and pair[0] in first]
+        self._watcher.begin(len(pairs) * self._plan.rounds + len(lags))
+        for workload, records in dict.fromkeys((w, self._plan.records_of(w, p)) for w, p in pairs):
+            step = self._watcher.step(f"fill {workload.dataset.topic(records)}", records)
+            self._cluster.fill(workload.dataset, records, step)
+        lags_s = LAG_S * sum(peer.emits_updates for _, peer in lags)
+        self._deadline = self._clock() + self._plan.minutes * 60 - lags_s
+        self._rounds(pairs)
+        self._lags(lags)
 
     def _pairs(self) -> list[Pair]:
         """Return what can be run; note why the rest cannot."""
-        able = [peer for peer in self._plan.peers if self._installed(peer)]
+        able = {peer.name for peer in self._plan.peers if self._installed(peer)}
         pairs = []
-        for workload in self._plan.workloads:
-            for peer in able:
-                refusal = peer.refusal(workload)
-                self._outcome.cell(workload.label, peer.name).reason = refusal or ""
-                if refusal is None:
-                    pairs.append((workload, peer))
+        for workload, peer in self._plan.pairs:
+            if peer.name not in able:
+                continue
+            refusal = peer.refusal(workload)
+            self._outcome.cell(workload.label, peer.name).reason = refusal or ""
+            if refusal is None:
+                pairs.append((workload, peer))
         self._save()
         return pairs
 
@@ -86,16 +91,18 @@ class Rounds:
         try:
             peer.install(self._cache)
         except Unavailable as exc:
-            for workload in self._plan.workloads:
-                self._outcome.cell(workload.label, peer.name).reason = f"not installed: {exc}"
+            for workload, other in self._plan.pairs:
+                if other.name == peer.name:
+                    reason = f"not installed: {exc}"
+                    self._outcome.cell(workload.label, peer.name).reason = reason
             self._watcher.say(f"{peer.name}: skipped, {exc}")
             return False
         return True
 
-    def _rounds(self, pairs: list[Pair], cluster: Cluster) -> None:
+    def _rounds(self, pairs: list[Pair]) -> None:
         longest = 0.0
         for number in range(self._plan.rounds):
-            begun = time.monotonic()
+            begun = self._clock()
             if number and begun + longest > self._deadline:
                 self._note(
                     f"{number} of {self._plan.rounds} rounds were run: another would not have "
@@ -103,28 +110,28 @@ class Rounds:
                 )
                 return
             for workload in self._plan.workloads:
-                for pair in ordered([each for each in pairs if each[0] is workload], number):
-                    self._one(pair, number, cluster)
+                for pair in ordered([each for each in pairs if each[0] == workload], number):
+                    self._one(pair, number)
                     self._save()
-            self._expected.clear()
-            longest = max(longest, time.monotonic() - begun)
+                self._expected.clear()
+            longest = max(longest, self._clock() - begun)
 
-    def _one(self, pair: Pair, number: int, cluster: Cluster) -> None:
+    def _one(self, pair: Pair, number: int) -> None:
         workload, peer = pair
         cell = self._outcome.cell(workload.label, peer.name)
-        if not cell.reason and time.monotonic() > self._deadline:
+        if not cell.reason and self._clock() > self._deadline:
             cell.reason = f"round {number + 1} not run: {self._plan.minutes:g} minutes were over"
         if cell.reason:
             self._watcher.done()
             return
         records = self._plan.records_of(workload, peer)
-        job = self._job(pair, cluster, workload.dataset.topic(records), records)
+        job = self._job(pair, workload.dataset.topic(records), records)
         step = self._watcher.step(f"{workload.label} {peer.name}, round {number + 1}", records)
         try:
             figures = measure(
                 peer,
                 job,
-                cluster=cluster,
+                cluster=self._cluster,
                 cache=self._cache,
                 expected=self._results(workload, records),
                 limit_s=self._plan.limit_s,
@@ -135,7 +142,7 @@ class Rounds:
             self._watcher.say(f"{workload.label} {peer.name}: {cell.reason}")
             return
         finally:
-            self._clean(job, cluster)
+            self._clean(job)
             self._watcher.done()
         job.log.unlink(missing_ok=True)  # that of a failed run stays
         cell.rounds.append(figures)
@@ -144,21 +151,25 @@ class Rounds:
             f"{figures.startup_s:.1f} s, {figures.peak_bytes / 1e6:,.0f} MB"
         )
 
-    def _lags(self, pairs: list[Pair], cluster: Cluster) -> None:
+    def _lags(self, pairs: list[Pair]) -> None:
         for pair in pairs:
             workload, peer = pair
             cell = self._outcome.cell(workload.label, peer.name)
-            if workload is not self._plan.workloads[0] or cell.reason:
+            rate = cell.of("rate")
+            if not keeps_up(peer, rate.median if rate else None):
+                cell.lag = Lag(reason=f"it does not reach {RATE:,} records/s")
+            if cell.reason or cell.lag:
+                self._watcher.done()
                 continue
-            job = self._job(pair, cluster, f"bench-in-{uuid4().hex[:8]}", 0)
-            cluster.create(job.input)
+            job = self._job(pair, f"bench-in-{uuid4().hex[:8]}", 0)
+            self._cluster.create(job.input)
             self._watcher.step(f"{workload.label} {peer.name}, lag", 0)
             try:
                 cell.lag = measure_lag(peer, job, cache=self._cache)
             except RunFailed as exc:
                 cell.lag = Lag(reason=str(exc))
             finally:
-                self._clean(job, cluster)
+                self._clean(job)
                 self._watcher.done()
             if not cell.lag.reason:
                 job.log.unlink(missing_ok=True)
@@ -166,13 +177,13 @@ class Rounds:
             self._watcher.say(f"{workload.label} {peer.name}: lag {told}")
             self._save()
 
-    def _job(self, pair: Pair, cluster: Cluster, topic: str, records: int) -> Job:
+    def _job(self, pair: Pair, topic: str, records: int) -> Job:
         workload, peer = pair
         name = f"{workload.label.lower()}-{peer.name}-{uuid4().hex[:8]}"
-        cluster.create(f"bench-out-{name}")
+        self._cluster.create(f"bench-out-{name}", workload.dataset.partitions)
         return Job(
             workload=workload,
-            bootstrap=cluster.bootstrap,
+            bootstrap=self._cluster.bootstrap,
             input=topic,
             output=f"bench-out-{name}",
             records=records,
@@ -187,8 +198,8 @@ class Rounds:
             self._expected[topic] = workload.expected(workload.dataset.records(records))
         return self._expected[topic]
 
-    def _clean(self, job: Job, cluster: Cluster) -> None:
-        cluster.delete_all_but(lambda topic: topic.startswith(DATA))
+    def _clean(self, job: Job) -> None:
+        self._cluster.delete_all_but(lambda topic: topic.startswith(DATA))
         shutil.rmtree(job.home, ignore_errors=True)
 
     def _note(self, text: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 
 from benchmarks.suite.clicks import CLICKS, clicks_of
-from benchmarks.suite.dataset import Dataset
+from benchmarks.suite.dataset import PARTITIONS, Dataset
 from kstreams import Topology
 
 if TYPE_CHECKING:
@@ -73,8 +73,10 @@ class Workload:
 
     @property
     def label(self) -> str:
-        """What reports call it: its name, and the number of keys where that is unusual."""
-        return self.name if self.keys is None else f"{self.name}-{self.keys}-keys"
+        """What reports call it: its name, and numbers of keys or partitions that are unusual."""
+        keys = "" if self.keys is None else f"-{self.keys}-keys"
+        spread = self.dataset.partitions
+        return f"{self.name}{keys}{'' if spread == PARTITIONS else f'-{spread}-partitions'}"
 
     def of_keys(self, keys: int) -> Workload:
         """Return the same on clicks of another number of users.
@@ -85,3 +87,7 @@ class Workload:
         if self.dataset != CLICKS:
             raise ValueError(f"{self.name} is not about clicks: it has no number of keys to set")
         return replace(self, dataset=clicks_of(keys), keys=keys)
+
+    def of_partitions(self, partitions: int) -> Workload:
+        """Return the same on topics of another number of partitions."""
+        return replace(self, dataset=replace(self.dataset, partitions=partitions))

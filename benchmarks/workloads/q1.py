@@ -53,4 +53,5 @@ WORKLOAD = Workload(
     topology=topology,
     spark=spark,
     by_record=False,
+    records=300_000,
 )

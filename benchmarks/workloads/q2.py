@@ -51,4 +51,5 @@ WORKLOAD = Workload(
     topology=topology,
     spark=spark,
     by_record=False,
+    records=300_000,
 )

@@ -10,20 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from benchmarks.suite.bids import BIDS
+from benchmarks.suite.greatest import add_greatest, without_closers
 from benchmarks.suite.plain import windows
 from benchmarks.suite.workload import Expected, Path, Workload
-from kstreams import (
-    BYTES,
-    INT64,
-    TEXT,
-    Topic,
-    Topology,
-    TopologyBuilder,
-    map_,
-    reduce,
-    timestamped_store,
-    window_store,
-)
+from kstreams import BYTES, INT64, TEXT, Topic, Topology, TopologyBuilder, window_store
 from kstreams.aggregators import count
 from kstreams.windows import HoppingWindows, Windowed, seconds, windowed_aggregate
 from kstreams_json import json_serde
@@ -35,26 +25,17 @@ LATELY = HoppingWindows(seconds(10), seconds(2))
 PAIR = json_serde(tuple[int, int])
 
 
-def of_window(key: Windowed[str], bids: int) -> tuple[int, tuple[int, int]]:
-    return key.start_ms, (bids, int(key.key) if key.key.isdigit() else 0)
+def place(key: Windowed[str], bids: int) -> tuple[int, int]:
+    return bids, int(key.key) if key.key.isdigit() else 0
 
 
 def topology(source: str, sink: str, path: Path) -> Topology:
     builder = TopologyBuilder("q5")
     bids = builder.add_source("bids", Topic(source, TEXT, BYTES))
-    counts: Any = builder.add_processor(
-        "count",
-        windowed_aggregate(
-            LATELY, count(), store=window_store("bids", key=TEXT, value=INT64), path=path
-        ),
-        bids,
-    )
-    by_window: Any = builder.add_processor("of-window", map_(of_window), counts)
-    by_window = builder.repartition("by-window", by_window, key=INT64, value=PAIR)
-    hottest: Any = builder.add_processor(
-        "hottest", reduce(max, store=timestamped_store("hot", key=INT64, value=PAIR)), by_window
-    )
-    builder.add_sink("hot-out", Topic(sink, INT64, PAIR), hottest)
+    store = window_store("bids", key=TEXT, value=INT64)
+    supplier = windowed_aggregate(LATELY, count(), store=store, path=path)
+    counts: Any = builder.add_processor("count", supplier, bids)
+    add_greatest(builder, counts, place, serde=PAIR, sink=sink)
     return builder.build()
 
 
@@ -81,11 +62,6 @@ def expected(table: pa.Table) -> Expected:
     return {(b"", start, 0): (found, None) for start, found in best.items()}
 
 
-def settle(results: Any) -> Any:
-    """Leave out the windows of the records that only move time."""
-    return {key: found for key, found in results.items() if found[0][1] > 0}
-
-
 WORKLOAD = Workload(
     name="Q5",
     title="NEXMark Q5, hot items: hopping 10/2 s count, then the most of each window",
@@ -96,5 +72,5 @@ WORKLOAD = Workload(
     spark=spark,
     values="json",
     records=500_000,
-    settle=settle,
+    settle=without_closers,
 )

@@ -10,18 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from benchmarks.suite.bids import BID, BIDS, Bid
+from benchmarks.suite.greatest import add_greatest, without_closers
 from benchmarks.suite.workload import Expected, Path, Workload
-from kstreams import (
-    INT64,
-    TEXT,
-    Topic,
-    Topology,
-    TopologyBuilder,
-    map_,
-    reduce,
-    timestamped_store,
-    window_store,
-)
+from kstreams import TEXT, Topic, Topology, TopologyBuilder, window_store
 from kstreams.aggregators import over, reducing
 from kstreams.windows import TumblingWindows, Windowed, seconds, windowed_aggregate
 from kstreams_json import json_serde
@@ -38,8 +29,8 @@ def offer(bid: Bid) -> Offer:
     return int(bid.price), bid.auction, bid.bidder
 
 
-def of_window(key: Windowed[str], highest: Offer) -> tuple[int, Offer]:
-    return key.start_ms, highest
+def place(_: Windowed[str], highest: Offer) -> Offer:
+    return highest
 
 
 def topology(source: str, sink: str, path: Path) -> Topology:
@@ -47,15 +38,9 @@ def topology(source: str, sink: str, path: Path) -> Topology:
     bids = builder.add_source("bids", Topic(source, TEXT, BID))
     store: Any = window_store("of-auctions", key=TEXT, value=OFFER)
     highest: Any = over(offer, reducing(max, OFFER))
-    of_auctions: Any = builder.add_processor(
-        "of-auctions", windowed_aggregate(SIZE, highest, store=store, path=path), bids
-    )
-    by_window: Any = builder.add_processor("of-window", map_(of_window), of_auctions)
-    by_window = builder.repartition("by-window", by_window, key=INT64, value=OFFER)
-    best: Any = builder.add_processor(
-        "highest", reduce(max, store=timestamped_store("best", key=INT64, value=OFFER)), by_window
-    )
-    builder.add_sink("highest-out", Topic(sink, INT64, OFFER), best)
+    supplier = windowed_aggregate(SIZE, highest, store=store, path=path)
+    of_auctions: Any = builder.add_processor("of-auctions", supplier, bids)
+    add_greatest(builder, of_auctions, place, serde=OFFER, sink=sink)
     return builder.build()
 
 
@@ -84,11 +69,6 @@ def expected(table: pa.Table) -> Expected:
     return {(b"", start, 0): (found, None) for start, found in best.items()}
 
 
-def settle(results: Any) -> Any:
-    """Leave out the window of the records that only move time."""
-    return {key: found for key, found in results.items() if found[0][0] > 0}
-
-
 WORKLOAD = Workload(
     name="Q7",
     title="NEXMark Q7, highest bid of each 10 s",
@@ -100,5 +80,5 @@ WORKLOAD = Workload(
     values="json",
     by_record=False,
     records=300_000,
-    settle=settle,
+    settle=without_closers,
 )

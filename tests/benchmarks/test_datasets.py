@@ -8,8 +8,9 @@ import pyarrow as pa
 import pytest
 
 from benchmarks.suite.bids import BIDS
-from benchmarks.suite.clicks import CLICKS, GAP_MS, KEYS, zipf
+from benchmarks.suite.clicks import CLICKS, GAP_MS, KEYS
 from benchmarks.suite.dataset import CLOSER, DAY_MS, PARTITIONS, Dataset
+from benchmarks.suite.zipf import zipf
 from kstreams.partitioner import partition_of
 
 DATASETS = [pytest.param(CLICKS, id="clicks"), pytest.param(BIDS, id="bids")]

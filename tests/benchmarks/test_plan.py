@@ -24,10 +24,10 @@ def test_run_has_ten_batches_after_the_first() -> None:
 
 
 def test_slow_peers_run_fewer_records() -> None:
-    plan = Plan([workload_by("W1")], [])
+    plan = Plan([])
     assert plan.records_of(workload_by("W1"), peer_by("kstreams")) == 1_000_000
-    assert plan.records_of(workload_by("W1"), peer_by("quix")) == 300_000
-    few = Plan([workload_by("W1")], [], records=20_000)
+    assert plan.records_of(workload_by("W1"), peer_by("quix")) == 200_000
+    few = Plan([], records=20_000)
     assert few.records_of(workload_by("W1"), peer_by("quix")) == 20_000
 
 
@@ -38,3 +38,31 @@ def test_workload_on_another_number_of_keys_has_its_own_data_and_label() -> None
     assert len(few.dataset.records(500).column("key").unique()) == 10
     with pytest.raises(ValueError, match="not about clicks"):
         workload_by("Q5").of_keys(10)
+
+
+def test_workload_on_another_number_of_partitions_has_its_own_data_and_label() -> None:
+    spread = workload_by("W1").of_partitions(16)
+    assert spread.label == "W1-16-partitions"
+    assert spread.dataset.topic(5) != workload_by("W1").dataset.topic(5)
+    rows = spread.dataset.topic_rows(spread.dataset.records(500))
+    assert set(rows.column("partition").to_pylist()) == set(range(16))
+    assert workload_by("W1").of_keys(9).of_partitions(2).label == "W1-9-keys-2-partitions"
+    assert workload_by("W1").of_partitions(4) == workload_by("W1")
+
+
+def test_plan_lists_each_workload_and_peer_once() -> None:
+    one, other = workload_by("W1"), workload_by("W2")
+    ours, spark = peer_by("kstreams"), peer_by("spark")
+    plan = Plan([(one, ours), (one, spark), (other, ours)])
+    assert plan.workloads == [one, other]
+    assert plan.peers == [ours, spark]
+
+
+def test_quick_is_one_round_of_few_records_unless_told_otherwise() -> None:
+    full = Plan([])
+    assert full.asked(quick=False) == full
+    quick = full.asked(quick=True)
+    assert (quick.records, quick.rounds, quick.minutes, quick.lag) == (50_000, 1, 15, False)
+    more = full.asked(quick=True, records=7, rounds=2, minutes=0.5)
+    assert (more.records, more.rounds, more.minutes, more.lag) == (7, 2, 0.5, False)
+    assert full.asked(quick=False, rounds=5).rounds == 5

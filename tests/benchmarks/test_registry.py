@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.suite.plan import Plan
 from benchmarks.suite.registry import (
     UnknownName,
     all_peers,
@@ -56,4 +55,8 @@ def test_workload_of_ones_own_is_a_file(tmp_path: Path) -> None:
         workload_by(str(file))
     with pytest.raises(UnknownName, match="there is no file"):
         workload_by(str(tmp_path / "none.py"))
-    assert Plan([workload_by("w1")], []).workloads
+
+
+def test_planned_workload_says_what_it_waits_for() -> None:
+    with pytest.raises(UnknownName, match="W5 cannot be run: there are no joins yet"):
+        workload_by("w5")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import socket
+import subprocess
+import sys
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -23,23 +26,60 @@ CLOCK = win.EventClock(
     wait_for_system_duration=timedelta(seconds=10),
 )
 GAP = timedelta(seconds=30)
+RECOVERY = Path(os.environ["BENCH_HOME"]) / "recovery"
 
 
 def main() -> None:
+    others = [_another(number) for number in range(1, _begin())]
     given = os.environ
-    brokers = [given["BENCH_BOOTSTRAP"]]
+    try:
+        cli_main(
+            _flow([given["BENCH_BOOTSTRAP"]], given["BENCH_INPUT"], given["BENCH_OUTPUT"]),
+            process_id=int(given["BENCH_NUMBER"]),
+            addresses=given["BENCH_ADDRESSES"].split(),
+            recovery_config=RecoveryConfig(RECOVERY),
+        )
+    finally:
+        for other in others:
+            other.wait()
+
+
+def _begin() -> int:
+    """Make what all processes share, in the first; return how many there are to be."""
+    given = os.environ
+    if "BENCH_NUMBER" in given:
+        return 1
+    processes = int(given["BENCH_PROCESSES"])
+    RECOVERY.mkdir(parents=True)
+    init_db_dir(RECOVERY, processes)
+    given["BENCH_ADDRESSES"] = " ".join(_addresses(processes))
+    given["BENCH_NUMBER"] = "0"
+    return processes
+
+
+def _another(number: int) -> subprocess.Popen[bytes]:
+    own = {**os.environ, "BENCH_NUMBER": str(number)}
+    return subprocess.Popen([sys.executable, __file__], env=own)
+
+
+def _addresses(count: int) -> list[str]:
+    """Return addresses of this machine that are free."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    found = [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
+    for each in sockets:
+        each.close()
+    return found
+
+
+def _flow(brokers: list[str], source: str, sink: str) -> Dataflow:
     flow = Dataflow("bench")
     # The end of the input closes all windows; otherwise those of quiet keys wait for the clock.
-    source = KafkaSource(brokers, [given["BENCH_INPUT"]], tail=False)
-    clicks = op.input("clicks", flow, source)
+    clicks = op.input("clicks", flow, KafkaSource(brokers, [source], tail=False))
     keyed = op.map("keyed", clicks, lambda click: (click.key.decode(), click))
-    results = _results(keyed, given["BENCH_WORKLOAD"])
+    results = _results(keyed, os.environ["BENCH_WORKLOAD"])
     messages = op.map("message", results, _message)
-    kop.output("results", messages, brokers=brokers, topic=given["BENCH_OUTPUT"])
-    store = Path(given["BENCH_HOME"]) / "recovery"
-    store.mkdir(parents=True)
-    init_db_dir(store, 1)
-    cli_main(flow, epoch_interval=timedelta(seconds=1), recovery_config=RecoveryConfig(store))
+    kop.output("results", messages, brokers=brokers, topic=sink)
+    return flow
 
 
 def _results(keyed: Any, workload: str) -> Any:

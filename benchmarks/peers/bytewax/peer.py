@@ -1,4 +1,4 @@
-"""Bytewax, with recovery on disk."""
+"""Bytewax with recovery on disk, in one process and in two."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ _MAIN = Path(__file__).with_name("main.py")
 
 @dataclass(frozen=True)
 class Bytewax:
-    """The one configuration."""
+    """One number of processes."""
 
-    name: str = "bytewax"
+    name: str
+    processes: int
     format: Format = "json"
     timestamps: Timestamps = "none"
     reports_progress: bool = False
@@ -28,7 +29,8 @@ class Bytewax:
 
     @property
     def title(self) -> str:
-        return f"Bytewax {VERSION}, 1 worker, recovery on SQLite, windows close with the input"
+        processes = "1 process" if self.processes == 1 else f"{self.processes} processes"
+        return f"Bytewax {VERSION}, {processes}, recovery on SQLite, windows close with the input"
 
     def refusal(self, workload: Workload) -> str | None:
         known = workload.name in ("W1", "W2", "W3", "W4")
@@ -38,7 +40,8 @@ class Bytewax:
         installed(cache, "bytewax", [f"bytewax[kafka]=={VERSION}"])
 
     def command(self, job: Job, cache: Path) -> Command:
-        return Command((str(python_of(cache, "bytewax")), str(_MAIN)))
+        python = str(python_of(cache, "bytewax"))
+        return Command((python, str(_MAIN)), {"BENCH_PROCESSES": str(self.processes)})
 
 
-PEERS = (Bytewax(),)
+PEERS = (Bytewax("bytewax", 1), Bytewax("bytewax-2", 2))

@@ -1,5 +1,3 @@
+`auction` BIGINT, `price` BIGINT, `dateTime` BIGINT;
 `dateTime` BIGINT, `price` BIGINT;
-SELECT `key`, CAST(JSON_VALUE(`value`, '$.dateTime') AS BIGINT),
-    CAST(JSON_VALUE(`value`, '$.price') AS BIGINT)
-FROM input
-WHERE MOD(CAST(JSON_VALUE(`value`, '$.auction') AS BIGINT), 123) = 0
+SELECT `key`, `dateTime`, price FROM input WHERE MOD(auction, 123) = 0

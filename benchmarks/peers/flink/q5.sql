@@ -1,5 +1,8 @@
+`value` BYTES;
 `start` BIGINT, `value` ARRAY<BIGINT>;
-SELECT '', UNIX_TIMESTAMP(CAST(window_start AS STRING)) * 1000, ARRAY[bids, auction] FROM (
+SELECT '', 1000 * CAST(TIMESTAMPDIFF(SECOND, TIMESTAMP '1970-01-01 00:00:00', window_start) AS BIGINT),
+    ARRAY[bids, auction]
+FROM (
     SELECT *, ROW_NUMBER() OVER (
         PARTITION BY window_start, window_end ORDER BY bids DESC, auction DESC) AS place
     FROM (

@@ -1,4 +1,5 @@
+`value` BYTES;
 `start` BIGINT, `value` BIGINT;
-SELECT `key`, UNIX_TIMESTAMP(CAST(window_start AS STRING)) * 1000, COUNT(*)
+SELECT `key`, 1000 * CAST(TIMESTAMPDIFF(SECOND, TIMESTAMP '1970-01-01 00:00:00', window_start) AS BIGINT), COUNT(*)
 FROM TUMBLE(TABLE input, DESCRIPTOR(`time`), INTERVAL '10' SECOND)
 GROUP BY `key`, window_start, window_end

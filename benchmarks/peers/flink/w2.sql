@@ -1,3 +1,3 @@
--- upsert
-`value` BIGINT;
+`value` BYTES;
+`value` BIGINT, PRIMARY KEY (`key`) NOT ENFORCED;
 SELECT `key`, COUNT(*) FROM input GROUP BY `key`

@@ -1,8 +1,10 @@
+`value` BYTES;
 `start` BIGINT, `end` BIGINT, `value` BIGINT;
-SELECT `key`, first_ms, last_ms, clicks FROM (
-    SELECT `key`, COUNT(*) AS clicks,
-        MIN(1000 * UNIX_TIMESTAMP(CAST(`time` AS STRING)) + EXTRACT(MILLISECOND FROM `time`)) AS first_ms,
-        MAX(1000 * UNIX_TIMESTAMP(CAST(`time` AS STRING)) + EXTRACT(MILLISECOND FROM `time`)) AS last_ms
-    FROM SESSION(TABLE input PARTITION BY `key`, DESCRIPTOR(`time`), INTERVAL '30.001' SECOND)
-    GROUP BY `key`, window_start, window_end
-)
+SELECT `key`,
+    1000 * CAST(TIMESTAMPDIFF(SECOND, TIMESTAMP '1970-01-01 00:00:00', window_start) AS BIGINT)
+        + EXTRACT(MILLISECOND FROM window_start),
+    1000 * CAST(TIMESTAMPDIFF(SECOND, TIMESTAMP '1970-01-01 00:00:00', window_end) AS BIGINT)
+        + EXTRACT(MILLISECOND FROM window_end) - 30000,
+    COUNT(*)
+FROM SESSION(TABLE input PARTITION BY `key`, DESCRIPTOR(`time`), INTERVAL '30' SECOND)
+GROUP BY `key`, window_start, window_end

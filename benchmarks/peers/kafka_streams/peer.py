@@ -12,8 +12,8 @@ from benchmarks.suite.environment import step
 from benchmarks.suite.peer import Command, Format, Job, Timestamps, Unavailable
 from benchmarks.suite.workload import Workload
 from kstreams.errors import KStreamsError
-from kstreams.spark.ivy import Artifact, resolve
 from kstreams.spark.java import java_home
+from tests.servers.ivy import Artifact, resolve
 
 __all__ = ("PEERS",)
 

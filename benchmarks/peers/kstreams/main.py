@@ -10,6 +10,7 @@ from typing import Any
 from benchmarks.suite.registry import workload_by
 from kstreams import App, BatchReport, Kafka
 from kstreams_rocksdb import RocksDB
+from tests.cluster.spark_home import spark_home
 
 
 def main() -> None:
@@ -18,6 +19,9 @@ def main() -> None:
     if workload.topology is None:
         raise SystemExit(f"{workload.name} has no topology")
     path: Any = given["BENCH_PATH"]
+    home = Path(given["BENCH_HOME"])
+    if given["BENCH_MASTER"].startswith("local-cluster"):
+        os.environ["SPARK_HOME"] = str(spark_home(home))
     done = 0
 
     def on_batch(report: BatchReport) -> None:
@@ -30,10 +34,10 @@ def main() -> None:
         workload.topology(given["BENCH_INPUT"], given["BENCH_OUTPUT"], path),
         Kafka(given["BENCH_BOOTSTRAP"]),
         state=RocksDB(),
-        checkpoint=Path(given["BENCH_HOME"]) / "checkpoint",
+        checkpoint=home / "checkpoint",
         trigger=timedelta(0),
         max_records_per_batch=int(given["BENCH_BATCH"]),
-        config={"spark.driver.memory": "1g"},
+        config={"spark.driver.memory": "1g", "spark.master": given["BENCH_MASTER"]},
         on_batch=on_batch,
     )
     with app:

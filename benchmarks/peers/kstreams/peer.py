@@ -11,15 +11,22 @@ from benchmarks.suite.peer import Command, Format, Job, Timestamps
 from benchmarks.suite.repository import ON_PATH
 from benchmarks.suite.workload import Path, Workload
 
-__all__ = ("PEERS",)
+__all__ = ("PEERS", "KStreams")
 
 
 @dataclass(frozen=True)
 class KStreams:
-    """One way through the library."""
+    """One way through the library.
+
+    Args:
+        name: What the command line calls it.
+        path: How it runs topologies.
+        master: Where Spark runs; by default in one process, on all cores.
+    """
 
     name: str
     path: Path
+    master: str = "local[*]"
     format: Format = "windowed"
     timestamps: Timestamps = "event"
     reports_progress: bool = True
@@ -29,7 +36,8 @@ class KStreams:
     @property
     def title(self) -> str:
         how = "as it is" if self.path == "auto" else "one call a record"
-        return f"kstreams-spark {version('kstreams-spark')}, {how}, RocksDB"
+        where = "" if self.master == "local[*]" else f", on {self.master}"
+        return f"kstreams-spark {version('kstreams-spark')}, {how}, RocksDB{where}"
 
     def refusal(self, workload: Workload) -> str | None:
         if workload.topology is None:
@@ -43,7 +51,8 @@ class KStreams:
 
     def command(self, job: Job, cache: pathlib.Path) -> Command:
         arguments = (sys.executable, "-m", "benchmarks.peers.kstreams.main")
-        return Command(arguments, {"PYTHONPATH": ON_PATH, "BENCH_PATH": self.path})
+        given = {"BENCH_PATH": self.path, "BENCH_MASTER": self.master}
+        return Command(arguments, {"PYTHONPATH": ON_PATH, **given})
 
 
 PEERS = (KStreams("kstreams", "auto"), KStreams("kstreams-record", "record"))

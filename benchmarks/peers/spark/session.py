@@ -17,9 +17,9 @@ from pyspark.sql.streaming.listener import (
 )
 from pyspark.sql.streaming.query import StreamingQuery
 
+from benchmarks.peers.spark.connector import kafka_connector_jars
 from benchmarks.suite.dataset import PARTITIONS
 from kstreams.spark.java import java_home
-from kstreams.spark.kafka_jars import kafka_connector_jars
 
 __all__ = ("rows", "run", "session")
 

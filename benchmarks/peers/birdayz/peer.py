@@ -1,0 +1,41 @@
+"""birdayz/kstreams: what it could be measured on, and why it is not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.suite.peer import Command, Format, Job, Timestamps, Unavailable
+from benchmarks.suite.workload import Workload
+
+__all__ = ("PEERS",)
+
+_REASON = "Go's module proxy gives out no version of github.com/birdayz/kstreams"
+
+
+@dataclass(frozen=True)
+class Birdayz:
+    """The one configuration."""
+
+    name: str = "birdayz"
+    title: str = "birdayz/kstreams (Go)"
+    format: Format = "decimal"
+    timestamps: Timestamps = "none"
+    reports_progress: bool = False
+    emits_updates: bool = True
+    most_records: int | None = None
+
+    def refusal(self, workload: Workload) -> str | None:
+        if workload.name == "W2":
+            return None
+        windowed = workload.name[0] == "W"
+        return "birdayz/kstreams aggregates no windows" if windowed else "not written for it"
+
+    def install(self, cache: Path) -> None:
+        raise Unavailable(_REASON)
+
+    def command(self, job: Job, cache: Path) -> Command:
+        raise Unavailable(_REASON)
+
+
+PEERS = (Birdayz(),)

@@ -1,0 +1,10 @@
+`bidder` BIGINT;
+`start` BIGINT, `end` BIGINT, `value` BIGINT;
+SELECT CAST(bidder AS STRING),
+    1000 * CAST(TIMESTAMPDIFF(SECOND, TIMESTAMP '1970-01-01 00:00:00', window_start) AS BIGINT)
+        + EXTRACT(MILLISECOND FROM window_start),
+    1000 * CAST(TIMESTAMPDIFF(SECOND, TIMESTAMP '1970-01-01 00:00:00', window_end) AS BIGINT)
+        + EXTRACT(MILLISECOND FROM window_end) - 10000,
+    COUNT(*)
+FROM SESSION(TABLE input PARTITION BY bidder, DESCRIPTOR(`time`), INTERVAL '10' SECOND)
+GROUP BY bidder, window_start, window_end

@@ -1,0 +1,96 @@
+"""The jars of Spark's Kafka connector, brought without Maven and without a session."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from dataclasses import replace
+from pathlib import Path
+
+import pyspark
+
+from kstreams.spark.cache import cache_folder
+from tests.servers.ivy import Artifact, JarResolutionError, resolve
+
+__all__ = ("kafka_connector_jars",)
+
+_SPARK = "org.apache.spark"
+_CONNECTOR = "spark-sql-kafka-0-10_2.13"
+_TOKENS = "spark-token-provider-kafka-0-10_2.13"
+
+_FALLBACKS = {_CONNECTOR: ("4.1.3",), _TOKENS: ("4.0.0",)}
+"""Versions to take, in this order, where a repository lacks PySpark's own: all run on 4.1."""
+
+_LIBRARIES = (
+    Artifact("org.apache.kafka", "kafka-clients", "3.9.1"),
+    Artifact("org.apache.commons", "commons-pool2", "2.12.1"),
+)
+"""What the connector depends on and Spark does not ship."""
+
+
+def kafka_connector_jars() -> tuple[Path, ...]:
+    """
+    Return the jars that let this PySpark read and write Kafka, for `spark.jars`.
+
+    Downloads them into the library's cache at the first call on a machine
+    (about 10 MB, some 10 s), and finds them there afterwards. The connector has
+    PySpark's own version where the repository has it, else a near one. A folder
+    named by `KSTREAMS_KAFKA_JARS` replaces all this: its jars are returned as
+    they are. Driver side; safe to call from several processes at once.
+
+    Returns:
+        The jars sorted by name; at least one.
+
+    Raises:
+        JarResolutionError: The jars are not to be had, or the folder that
+            `KSTREAMS_KAFKA_JARS` names has none.
+
+    """
+    if own := os.environ.get("KSTREAMS_KAFKA_JARS"):
+        return _jars_of(Path(own).expanduser().absolute())
+    version = pyspark.__version__
+    wanted = (Artifact(_SPARK, _CONNECTOR, version), Artifact(_SPARK, _TOKENS, version))
+    mark = zlib.crc32(repr((wanted, _FALLBACKS, _LIBRARIES)).encode())
+    into = cache_folder() / "jars" / f"spark-kafka-{version}-{mark:08x}"
+    try:
+        return _resolve_nearest((*wanted, *_LIBRARIES), into)
+    except JarResolutionError as error:
+        error.hint = (
+            f"{error.hint} Or set KSTREAMS_KAFKA_JARS to a folder of these jars, or configure "
+            f"the session with spark.jars.packages={_SPARK}:{_CONNECTOR}:{version} yourself."
+        )
+        raise
+
+
+def _resolve_nearest(wanted: tuple[Artifact, ...], into: Path) -> tuple[Path, ...]:
+    """Resolve, replacing what is missing by its next fallback as long as there is one."""
+    untried = {name: [*versions] for name, versions in _FALLBACKS.items()}
+    while True:
+        try:
+            return resolve(wanted, into, transitive=False)
+        except JarResolutionError as error:
+            if not error.missing:
+                raise
+            nearer = {a: _next_version(a, untried.get(a.name, [])) for a in error.missing}
+            if None in nearer.values():
+                raise
+            wanted = tuple(nearer.get(artifact) or artifact for artifact in wanted)
+
+
+def _next_version(artifact: Artifact, untried: list[str]) -> Artifact | None:
+    while untried:
+        version = untried.pop(0)
+        if version != artifact.version:
+            return replace(artifact, version=version)
+    return None
+
+
+def _jars_of(folder: Path) -> tuple[Path, ...]:
+    jars = tuple(sorted(folder.glob("*.jar")))
+    if not jars:
+        raise JarResolutionError(
+            f"KSTREAMS_KAFKA_JARS names {folder}, which has no *.jar",
+            hint=f"put {_CONNECTOR}, {_TOKENS}, kafka-clients and commons-pool2 there, "
+            "or unset the variable.",
+        )
+    return jars

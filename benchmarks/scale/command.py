@@ -1,0 +1,141 @@
+"""The command `scale`: measures, writes the report and, if asked, a page of the documentation."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from benchmarks.machine import machine
+from benchmarks.scale.commits import commit_sizes
+from benchmarks.scale.growth import measure_growth
+from benchmarks.scale.outcome import GROWTH, RUNS, Scale, StateCost
+from benchmarks.scale.page import write_into
+from benchmarks.scale.plots import plot
+from benchmarks.scale.runs import pairs
+from benchmarks.scale.tables import markdown
+from benchmarks.suite.cluster import Cluster
+from benchmarks.suite.console import Console
+from benchmarks.suite.measure import RunFailed
+from benchmarks.suite.outcome import Outcome
+from benchmarks.suite.plan import Plan
+from benchmarks.suite.rounds import Rounds
+from benchmarks.suite.watcher import Watcher
+
+__all__ = ("add_to",)
+
+PARTS = ("runs", "state")
+MINUTES = 45.0
+SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
+QUICK_SIZES = SIZES[:2]
+BATCHES = 30
+QUICK_BATCHES = 8
+_STATE_LIMIT_S = 1_800.0
+
+
+def add_to(commands: Any, *, cache: Path, count: Callable[[str], int]) -> None:
+    """Add the command.
+
+    Args:
+        commands: Of the parser.
+        cache: Where topics and results lie by default.
+        count: Reads a number.
+    """
+    scale = commands.add_parser(
+        "scale", help="cores, partitions, keys, state, memory of the library"
+    )
+    scale.add_argument("--part", action="append", choices=PARTS, help="only this; may be repeated")
+    scale.add_argument("--records", type=count, metavar="N", help="records of every run")
+    scale.add_argument("--rounds", type=count, help="3; --quick: 1")
+    scale.add_argument("--minutes", type=float, help=f"for the runs; {MINUTES:g}, --quick: 15")
+    scale.add_argument("--quick", action="store_true", help="one round, less state")
+    scale.add_argument("--cache", type=Path, default=cache, help="topics; %(default)s")
+    scale.add_argument("--out", type=Path, help="folder of the report; <cache>/results/<time>")
+    scale.add_argument(
+        "--again", type=Path, metavar="FOLDER", help="measure nothing: report what is there"
+    )
+    scale.add_argument("--into", type=Path, metavar="PAGE", help="write the tables into a page too")
+    scale.set_defaults(call=_scale)
+
+
+def _scale(options: argparse.Namespace) -> int:
+    started = datetime.now(timezone.utc)
+    folder: Path = (
+        options.again or options.out or options.cache / "results" / f"scale-{started:%Y%m%dT%H%M%S}"
+    )
+    failed = False
+    if options.again is None:
+        parts: list[str] = options.part or list(PARTS)
+        with Console() as console, Cluster(options.cache) as cluster:
+            if "runs" in parts:
+                failed |= _runs(options, folder, started, cluster, console)
+            if "state" in parts:
+                failed |= _state(options, folder, cluster, console)
+    _report(folder, options.into)
+    return int(failed)
+
+
+def _runs(
+    options: argparse.Namespace,
+    folder: Path,
+    started: datetime,
+    cluster: Cluster,
+    watcher: Watcher,
+) -> bool:
+    """Run the rounds; return whether one has failed."""
+    plan = Plan(pairs(), minutes=MINUTES, lag=False).asked(
+        quick=options.quick,
+        records=options.records,
+        rounds=options.rounds,
+        minutes=options.minutes,
+    )
+    outcome = Outcome.of(plan, started)
+
+    def save() -> None:
+        outcome.save(folder / RUNS)
+
+    Rounds(plan, outcome, cluster, cache=options.cache, watcher=watcher, save=save).run()
+    outcome.machine["load_after"] = machine()["load"]
+    save()
+    return any(" failed: " in cell.reason for cell in outcome.cells)
+
+
+def _state(options: argparse.Namespace, folder: Path, cluster: Cluster, watcher: Watcher) -> bool:
+    """Measure what state costs; return whether it has failed."""
+    found = StateCost(machine())
+    with tempfile.TemporaryDirectory(prefix="kstreams-bench-") as home:
+        found.commits = commit_sizes(Path(home))
+    sizes = list(QUICK_SIZES if options.quick else SIZES)
+    batches = QUICK_BATCHES if options.quick else BATCHES
+    step = watcher.step(f"state of up to {sizes[-1]:,} keys", sizes[-1])
+    try:
+        found.points = measure_growth(
+            sizes,
+            batches,
+            cluster=cluster,
+            cache=options.cache,
+            limit_s=_STATE_LIMIT_S,
+            done=step,
+        )
+    except RunFailed as exc:
+        found.notes.append(f"state growth failed: {exc}")
+        watcher.say(found.notes[-1])
+    found.machine["load_after"] = machine()["load"]
+    found.save(folder / GROWTH)
+    return bool(found.notes)
+
+
+def _report(folder: Path, page: Path | None) -> None:
+    found = Scale.load(folder)
+    text = markdown(found)
+    (folder / "scale.md").write_text(f"# Scale\n\n{text}")
+    print(text)
+    if page is not None:
+        write_into(page, text)
+    try:
+        print(f"figures, report and {len(plot(found, folder))} plots are in {folder}")
+    except ImportError as exc:
+        print(f"figures and report are in {folder}; no plots: {exc}")

@@ -1,0 +1,17 @@
+"""Keys of a state that grows: where a key lies says nothing of when it came."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ("Numbers", "names")
+
+Numbers = np.ndarray[tuple[int], np.dtype[np.int64]]
+
+_ODD = 2_654_435_761  # 2^32 by the golden ratio, nearly: neighbours land far apart
+_RANGE = 2**32
+
+
+def names(numbers: Numbers) -> list[bytes]:
+    """Return a key for each number below 2^31; no two numbers have the same."""
+    return [b"user-%08x" % spread for spread in (numbers * _ODD % _RANGE).tolist()]

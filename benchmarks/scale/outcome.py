@@ -1,0 +1,77 @@
+"""The outcome of a scale run: the suite's own for the rounds, and what is measured besides."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.scale.commits import CommitSize
+from benchmarks.scale.growth import Point
+from benchmarks.suite.figures_file import write_figures
+from benchmarks.suite.outcome import Outcome
+
+__all__ = ("GROWTH", "RUNS", "Scale", "StateCost")
+
+RUNS, GROWTH = "figures.json", "growth.json"
+"""Files in the folder of a scale run."""
+
+
+@dataclass
+class StateCost:
+    """What state costs.
+
+    Attributes:
+        machine: As `benchmarks.machine` tells it.
+        points: Batches on more and more state.
+        commits: The driver's commits, by the number of tasks.
+        notes: What a reader must know besides.
+    """
+
+    machine: dict[str, Any]
+    points: list[Point] = field(default_factory=list)
+    commits: list[CommitSize] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def save(self, path: Path) -> None:
+        """Write it; whole or not at all."""
+        write_figures(path, asdict(self))
+
+    @staticmethod
+    def load(path: Path) -> StateCost:
+        """Read it.
+
+        Raises:
+            ValueError: The file has no such figures.
+        """
+        try:
+            found = json.loads(path.read_text())
+            points = [Point(**point) for point in found["points"]]
+            commits = [CommitSize(**commit) for commit in found["commits"]]
+            return StateCost(found["machine"], points, commits, found["notes"])
+        except (OSError, KeyError, TypeError, json.JSONDecodeError) as exc:
+            raise ValueError(f"{path} has no figures of a scale run: {exc}") from exc
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Both parts; one that was not run is None."""
+
+    runs: Outcome | None
+    state: StateCost | None
+
+    @staticmethod
+    def load(folder: Path) -> Scale:
+        """Read what a folder has.
+
+        Raises:
+            ValueError: It has neither part, or a file is not what it should be.
+        """
+        runs, state = folder / RUNS, folder / GROWTH
+        if not runs.exists() and not state.exists():
+            raise ValueError(f"{folder} has no {RUNS} or {GROWTH} of a scale run")
+        return Scale(
+            Outcome.load(runs) if runs.exists() else None,
+            StateCost.load(state) if state.exists() else None,
+        )

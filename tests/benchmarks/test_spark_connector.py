@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyspark
+import pytest
+
+from benchmarks.peers.spark.connector import _resolve_nearest, kafka_connector_jars
+from tests.servers.ivy import Artifact, JarResolutionError
+from tests.servers.local_repository import LocalRepository
+
+CONNECTOR = "spark-sql-kafka-0-10_2.13"
+TOKENS = "spark-token-provider-kafka-0-10_2.13"
+LIBRARY = Artifact("org.library", "library", "1.0")
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalRepository:
+    local = LocalRepository(tmp_path / "repository")
+    local.add(LIBRARY)
+    monkeypatch.setenv("KSTREAMS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("KSTREAMS_IVY_SETTINGS", str(local.settings))
+    return local
+
+
+def spark(name: str, version: str) -> Artifact:
+    return Artifact("org.apache.spark", name, version)
+
+
+def test_own_version_is_taken_where_it_exists(repository: LocalRepository, tmp_path: Path) -> None:
+    wanted = (
+        repository.add(spark(CONNECTOR, "4.1.9")),
+        repository.add(spark(TOKENS, "4.1.9")),
+        LIBRARY,
+    )
+    repository.add(spark(CONNECTOR, "4.1.3"))
+    jars = _resolve_nearest(wanted, tmp_path / "jars")
+    assert ["library-1.0.jar", f"{CONNECTOR}-4.1.9.jar", f"{TOKENS}-4.1.9.jar"] == [
+        jar.name for jar in jars
+    ]
+
+
+def test_missing_versions_fall_back_each_to_its_own(
+    repository: LocalRepository, tmp_path: Path
+) -> None:
+    repository.add(spark(CONNECTOR, "4.1.3"))
+    repository.add(spark(TOKENS, "4.0.0"))
+    wanted = (spark(CONNECTOR, "4.1.9"), spark(TOKENS, "4.1.9"), LIBRARY)
+    jars = _resolve_nearest(wanted, tmp_path / "jars")
+    assert ["library-1.0.jar", f"{CONNECTOR}-4.1.3.jar", f"{TOKENS}-4.0.0.jar"] == [
+        jar.name for jar in jars
+    ]
+
+
+@pytest.mark.usefixtures("repository")
+def test_failure_tells_what_to_do_by_hand() -> None:
+    with pytest.raises(JarResolutionError, match="cannot bring") as caught:
+        kafka_connector_jars()
+    assert "KSTREAMS_KAFKA_JARS" in str(caught.value)
+    assert f"spark.jars.packages=org.apache.spark:{CONNECTOR}:{pyspark.__version__}" in str(
+        caught.value
+    )
+
+
+def test_own_folder_of_jars_is_taken_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KSTREAMS_KAFKA_JARS", str(tmp_path))
+    with pytest.raises(JarResolutionError, match=r"has no \*\.jar"):
+        kafka_connector_jars()
+    for name in ("b.jar", "a.jar", "notes.txt"):
+        (tmp_path / name).touch()
+    assert (tmp_path / "a.jar", tmp_path / "b.jar") == kafka_connector_jars()
+
+
+@pytest.mark.kafka
+@pytest.mark.timeout(600)
+def test_the_connector_comes_from_the_repository_that_ivy_knows() -> None:
+    names = [jar.name for jar in kafka_connector_jars()]
+    assert names[:2] == ["commons-pool2-2.12.1.jar", "kafka-clients-3.9.1.jar"]
+    assert names[2].startswith(f"{CONNECTOR}-4.1.")
+    assert names[3].startswith(f"{TOKENS}-4.")
+    assert len(names) == 4
