@@ -1,4 +1,8 @@
-"""One app a checkpoint: a lock that a killed process cannot leave behind."""
+"""One app a checkpoint: a lock that a killed process cannot leave behind.
+
+Where the file system does not know of locks, two apps can both take it. Then the newer
+one's name is in the file, and the older one finds it there: it is fenced.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,9 @@ import os
 import socket
 from pathlib import Path
 from typing import IO
+from uuid import uuid4
 
-from kstreams.errors import AppLockedError
+from kstreams.errors import AppLockedError, FencedError
 
 __all__ = ("CheckpointLock",)
 
@@ -26,6 +31,7 @@ class CheckpointLock:
     def __init__(self, checkpoint: Path) -> None:
         self._path = checkpoint / "lock"
         self._file: IO[str] | None = None
+        self._owner = ""
 
     def acquire(self) -> None:
         """Take the lock.
@@ -51,9 +57,29 @@ class CheckpointLock:
             ) from exc
         file.seek(0)
         file.truncate()
-        file.write(json.dumps({"host": socket.gethostname(), "pid": os.getpid()}))
+        owner = {"host": socket.gethostname(), "pid": os.getpid(), "run": uuid4().hex[:12]}
+        self._owner = json.dumps(owner)
+        file.write(self._owner)
         file.flush()
         self._file = file
+
+    def check(self) -> None:
+        """Make sure that nobody has taken the lock since this one did.
+
+        Raises:
+            FencedError: Somebody has, or the checkpoint was taken away.
+        """
+        try:
+            owner = self._path.read_text()
+        except FileNotFoundError:
+            owner = ""
+        if owner != self._owner:
+            raise FencedError(
+                f"checkpoint {str(self._path.parent)!r} was taken over by another app "
+                f"({owner or 'unknown'})",
+                hint="this one has stopped, and lost nothing: go on with the other, or stop it "
+                "before this one is started again",
+            )
 
     def _opened(self) -> IO[str]:
         self._path.parent.mkdir(parents=True, exist_ok=True)

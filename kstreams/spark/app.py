@@ -114,6 +114,7 @@ class App:
         self.topology = topology
         self.app_id = app_id or topology.name
         self.checkpoint = checkpoint_path(self.app_id, checkpoint)
+        self._lock = CheckpointLock(self.checkpoint)
         self._assembly = Assembly(
             topology=topology,
             connection=connection,
@@ -133,9 +134,9 @@ class App:
             fork=ForkSource.parse(fork) if isinstance(fork, str) else fork,
             retained=retained_batches,
             upkeep=upkeep or Upkeep(),
+            fence=self._lock.check,
             wanted=threading.Event(),
         )
-        self._lock = CheckpointLock(self.checkpoint)
         self._on_batch = on_batch
         self._listeners: list[Callable[[AppState, AppState], None]] = []
         self._state = AppState.CREATED

@@ -68,6 +68,7 @@ class Assembly:
     fork: ForkSource | None
     retained: int
     upkeep: Upkeep
+    fence: Callable[[], None]
     wanted: threading.Event
 
 
@@ -208,6 +209,7 @@ def _pipeline(
         objects=objects,
         pinned=partial(named_elsewhere, checkpoint, objects, name),
         clock=parts.clock,
+        fence=parts.fence,
         report=report,
         wanted=parts.wanted,
     )

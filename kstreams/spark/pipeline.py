@@ -86,6 +86,7 @@ class Pipeline:
         objects: The durable log, for the sweep of what no commit names.
         pinned: Returns the names of the objects that the sweep has to leave alone besides.
         clock: The app's.
+        fence: Raises `FencedError` when a newer driver has taken the checkpoint.
         report: Called after each commit, in Spark's callback thread.
         wanted: Set when a plan is wanted.
     """
@@ -101,6 +102,7 @@ class Pipeline:
         objects: CountedObjects,
         pinned: Callable[[], Collection[str]],
         clock: Clock,
+        fence: Callable[[], None],
         report: Callable[[BatchReport, Sequence[str]], None],
         wanted: threading.Event,
     ) -> None:
@@ -112,6 +114,7 @@ class Pipeline:
         self._objects = objects
         self._pinned = pinned
         self._clock = clock
+        self._fence = fence
         self._report = report
         self._wanted = wanted
         self._groups = [stage.group.name for stage in settings.stages]
@@ -164,6 +167,7 @@ class Pipeline:
 
         Raises:
             KStreamsError: The query has failed.
+            FencedError: A newer driver has taken the checkpoint.
         """
         self.check()
         began = time.monotonic()
@@ -172,6 +176,7 @@ class Pipeline:
         plan = self._with_calls(self._planner.next(until=until), self._clock.now_ms())
         if plan is None:
             return
+        self._fence()
         self._plans.write(self._number, plan)
         self._planned_at = began
         self._plan = plan
@@ -322,6 +327,7 @@ class Pipeline:
             positions=plan.positions,
             fingerprint=self._settings.fingerprint,
         )
+        self._fence()
         self._commits.append(commit)
         self._feed.publish(commit.outputs, batch)
         self._last = commit

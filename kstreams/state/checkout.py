@@ -70,8 +70,8 @@ class Checkout:
     def commit(self, changes: Changes, meta: Mapping[str, Any]) -> Pointer:
         """Make changes durable, close the working store, and return the version they lead to.
 
-        The version counts once the pointer is committed, by Spark; until then it is one
-        of possibly several. Without changes nothing is written, and the version stays.
+        The version counts once the driver's commit log has the pointer; until then it is
+        one of possibly several. Without changes nothing is written, and the version stays.
 
         Args:
             changes: What to delete and what to put, by store.

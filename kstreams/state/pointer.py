@@ -1,6 +1,6 @@
 """The small value that says which version of a task's state counts.
 
-Spark commits it together with a batch, in its own state. What no committed pointer
+The driver commits those of a batch together, in its commit log. What no committed pointer
 names does not exist: that is how attempts that failed, lost or came back from the dead
 are kept apart without any lock.
 """

@@ -1,8 +1,8 @@
 """One task's state, version after version: checked out, changed, committed.
 
-An attempt works on a copy of its own of exactly the version that Spark's state points
-to, and its commit adds a version beside the others. Which of several attempts counts is
-decided by whose pointer Spark commits; the rest is removed later.
+An attempt works on a copy of its own of exactly the version that the driver's pointer
+names, and its commit adds a version beside the others. Which of several attempts counts is
+decided by whose pointer the driver commits; the rest is removed later.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kstreams.checkpoint.lock import CheckpointLock
-from kstreams.errors import AppLockedError
+from kstreams.errors import AppLockedError, FencedError
 
 _HOLD = """
 import sys
@@ -68,3 +68,20 @@ def test_other_checkpoints_are_free(tmp_path: Path) -> None:
     other.acquire()
     one.release()
     other.release()
+
+
+def test_a_holder_finds_that_another_has_come_where_locks_do_not_hold(tmp_path: Path) -> None:
+    older, newer = CheckpointLock(tmp_path), CheckpointLock(tmp_path)
+    older.acquire()
+    older.check()
+    (tmp_path / "lock").unlink()  # so both can take it
+    with pytest.raises(FencedError, match=r"taken over by another app \(unknown\)"):
+        older.check()
+    newer.acquire()
+    newer.check()
+    with pytest.raises(FencedError, match=rf'"pid": {os.getpid()}\b') as caught:
+        older.check()
+    assert str(tmp_path) in str(caught.value)
+    assert "Hint: this one has stopped" in str(caught.value)
+    newer.release()
+    older.release()
