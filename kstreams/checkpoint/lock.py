@@ -57,8 +57,8 @@ class CheckpointLock:
             ) from exc
         file.seek(0)
         file.truncate()
-        owner = {"host": socket.gethostname(), "pid": os.getpid(), "run": uuid4().hex[:12]}
-        self._owner = json.dumps(owner)
+        run = uuid4().hex[:12]
+        self._owner = json.dumps({"host": socket.gethostname(), "pid": os.getpid(), "run": run})
         file.write(self._owner)
         file.flush()
         self._file = file

@@ -14,7 +14,7 @@ from kstreams.cli.consoles import counted, new_table, stderr, stdout
 from kstreams.cli.formats import find_format, printable
 from kstreams.cli.moments import iso, parse_moment
 from kstreams.cli.sizes import shown_size
-from kstreams.cli.state_rows import Times, columns_of, rows_of, rows_of_key
+from kstreams.cli.state_rows import Times, columns_of, key_serde, rows_of, rows_of_key
 from kstreams.cli.stores import (
     AppArgument,
     AppState,
@@ -27,8 +27,8 @@ from kstreams.cli.stores import (
     ValueOption,
 )
 from kstreams.cli.usage import WrongUsageError, for_option
+from kstreams.serde import Serde
 from kstreams.state.commits import SEED
-from kstreams.views.view import View
 
 __all__ = ("get", "list_stores", "scan")
 
@@ -126,7 +126,7 @@ def get(
     with state.view(
         store, topology=topology, key=key_format, value=value_format, as_of=as_of
     ) as view:
-        found = list(rows_of_key(view, _typed(view, key_format, key), _times(from_, to)))
+        found = list(rows_of_key(view, _typed(view.spec.key, key_format, key), _times(from_, to)))
     for row in found:
         print("\t".join(printable(part) for part in row))
     if not found:
@@ -153,8 +153,9 @@ def scan(
     as_of: AsOfOption = None,
 ) -> None:
     """
-    Show a store's rows in order: by key, or windows by start.
+    Show a store's rows in order: by key; or windows, sessions and what waits, by time.
 
+    With --start and --end only those of some keys; where rows lie by time, all are looked at.
     All partitions are shown at one committed version. Values of serdes that are not known
     here are shown as bytes: give --topology, or --key and --value.
 
@@ -166,7 +167,8 @@ def scan(
     with state.view(
         store, topology=topology, key=key_format, value=value_format, as_of=as_of
     ) as view:
-        bounds = [None if k is None else _typed(view, key_format, k) for k in (start, end)]
+        serde = key_serde(view)
+        bounds = [None if k is None else _typed(serde, key_format, k) for k in (start, end)]
         rows = rows_of(view, *bounds, reverse=reverse)
         table = new_table(*columns_of(view))
         count = 0
@@ -187,13 +189,13 @@ def _times(start: str | None, end: str | None) -> Times:
         return low, None if end is None else parse_moment(end)
 
 
-def _typed(view: View[Any], given: str | None, text: str) -> object:
+def _typed(serde: Serde[Any], given: str | None, text: str) -> object:
     """Return the key that a text means."""
-    parse = find_format(given).parse if given else _PARSERS.get(view.spec.key.type_token)
+    parse = find_format(given).parse if given else _PARSERS.get(serde.type_token)
     try:
         return json.loads(text) if parse is None else parse(text)
     except ValueError as exc:
-        raise WrongUsageError(f"{text!r} is no {view.spec.key.name}: {exc}", "KEY") from exc
+        raise WrongUsageError(f"{text!r} is no {serde.name}: {exc}", "KEY") from exc
 
 
 _PARSERS: dict[object, Any] = {str: str, int: int, float: float, bytes: str.encode}

@@ -51,30 +51,44 @@ def _has_windows(view: View[Any]) -> bool:
 def rows_of(
     view: View[Any], start: object = None, end: object = None, *, reverse: bool = False
 ) -> Iterator[Row]:
-    """Yield all rows of a store, as flat tuples.
+    """Yield the rows of a store, as flat tuples; those that lie by time are all looked at.
+
+    Args:
+        view: Of the store.
+        start: The first key; None is open.
+        end: The key to stop before; None is open.
+        reverse: From the last to the first.
 
     Raises:
-        WrongUsageError: Bounds are given for a store that is read by time; or the store is
-            of a user's own kind.
+        WrongUsageError: The store is of a user's own kind.
     """
-    rows = _rows(view, start, end, reverse=reverse)
-    if not _has_windows(view):
-        return rows
-    return ((key.key, key.start_ms, key.end_ms, *rest) for key, *rest in rows)
-
-
-def _rows(view: View[Any], start: object, end: object, *, reverse: bool) -> Iterator[Row]:
     kind = view.spec.kind
+    windowed = _has_windows(view)
     if kind in ("timestamped", "versioned", "list") or kind.startswith("key-value"):
-        for key, found in view.range(start, end, reverse=reverse):
-            yield from _flat(kind, key, found, reverse=reverse)
-        return
-    if kind not in _COLUMNS:
+        bounds = (None, None) if windowed else (start, end)
+        rows = _by_key(view, *bounds, reverse=reverse)
+    elif kind in _COLUMNS:
+        rows = _by_time(view, reverse=reverse)
+    else:
         raise WrongUsageError(
             f"store {view.spec.name!r} is of kind {kind}, which has no rows to show", "STORE"
         )
-    if start is not None or end is not None:
-        raise WrongUsageError("bounds are for stores of one value a key", "--start / --end")
+    if windowed:
+        rows = ((key.key, key.start_ms, key.end_ms, *rest) for key, *rest in rows)
+    return (row for row in rows if _within(row[0], start, end))
+
+
+def _within(key: Any, start: Any, end: Any) -> bool:  # noqa: ANN401  # keys of one type
+    return (start is None or key >= start) and (end is None or key < end)
+
+
+def _by_key(view: View[Any], start: object, end: object, *, reverse: bool) -> Iterator[Row]:
+    for key, found in view.range(start, end, reverse=reverse):
+        yield from _flat(view.spec.kind, key, found, reverse=reverse)
+
+
+def _by_time(view: View[Any], *, reverse: bool) -> Iterator[Row]:
+    kind = view.spec.kind
     everything: Iterator[Any] = view.fetch_all(reverse=reverse)
     for row in everything:
         match kind:

@@ -83,6 +83,7 @@ def deduplicate(
     within: timedelta,
     store: str,
     late: Late = ...,
+    changelog: str | None = ...,
 ) -> KeySupplier[K]: ...
 @overload
 def deduplicate(
@@ -92,6 +93,7 @@ def deduplicate(
     within: timedelta,
     store: str,
     late: Late = ...,
+    changelog: str | None = ...,
 ) -> HeaderSupplier: ...
 @overload
 def deduplicate(
@@ -101,6 +103,7 @@ def deduplicate(
     within: timedelta,
     store: str,
     late: Late = ...,
+    changelog: str | None = ...,
 ) -> DeduplicateSupplier[K, V]: ...
 def deduplicate(
     by: KeyId | HeaderId | Callable[[Record[Any, Any]], Any],
@@ -109,6 +112,7 @@ def deduplicate(
     within: timedelta,
     store: str,
     late: Late = "forward",
+    changelog: str | None = None,
 ) -> Any:
     """Forward a record unless one of the same id was forwarded whose time is near.
 
@@ -133,6 +137,7 @@ def deduplicate(
         store: Name of the store, unique in the topology.
         late: What becomes of late records: `forward`, so that nothing is lost; or `drop`,
             counted as `late`, so that nothing comes twice.
+        changelog: Name of the store's changelog topic; none by default.
 
     Raises:
         TopologyError: The span is negative, or `late` is something else.
@@ -145,6 +150,8 @@ def deduplicate(
         raise TopologyError(f"deduplicate: late is 'forward' or 'drop', not {late!r}")
     span = 2 * within + timedelta(milliseconds=1)
     seen = key_value_store(store, key=id, value=INT64, ttl=span)
+    if changelog is not None:
+        seen = seen.with_changelog(changelog)
     find = by if callable(by) else by.of
     return DeduplicateSupplier(find, to_ms(within), late, seen)
 

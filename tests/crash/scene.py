@@ -164,6 +164,7 @@ class Scene:
             fork=None,
             retained=2,
             upkeep=self.point.upkeep,
+            fence=lambda: None,
             wanted=PlanAtOnce(),
         )
         self.checkpoint = Checkpoint.open(parts.checkpoint, parts.app, topology, tasks=tasks)

@@ -193,6 +193,8 @@ def test_slices_and_what_is_held_back_are_shown_and_exported(kind: str) -> None:
     shown = [["null" if part is None else str(part) for part in row] for row in cells]
     assert rows[1:] == shown
     assert words(say("state", "scan", "viewed", "t", *WHERE, "--reverse"))[1:] == shown[::-1]
+    some = words(say("state", "scan", "viewed", "t", *WHERE, "--start", "aa", "--end", "c"))
+    assert some[1:] == [row for row in shown if row[0] == "b"]
     assert say("state", "get", "viewed", "t", "a", *WHERE) == of_a
     assert kstreams("state", "get", "viewed", "t", "c", *WHERE).exit_code == 1
     kstreams("state", "export", "viewed", "t", "t.parquet", *WHERE)
@@ -210,6 +212,8 @@ def test_windowed_keys_are_columns_of_their_own() -> None:
     with View(made.path, made.spec) as view:
         assert columns_of(view) == ("key", "start_ms", "end_ms", "value", "timestamp_ms", "time_ms")
         assert list(rows_of(view)) == [("a", 10, 20, 7, 11, 20)]
+        assert list(rows_of(view, "a", "b")) == [("a", 10, 20, 7, 11, 20)]
+        assert list(rows_of(view, "b")) == []
         assert key_serde(view) == TEXT
 
 

@@ -145,3 +145,11 @@ def test_it_equals_a_model_that_forgets_nothing(steps: list[tuple[str, int]]) ->
         for key, time in records:
             d.pipe(IN, key, "v", timestamp=time)
         assert [(r.key, r.timestamp) for r in d.read(OUT)] == expected(records)
+
+
+def test_its_store_has_a_changelog_when_asked() -> None:
+    span = timedelta(milliseconds=WITHIN)
+    (plain,) = deduplicate(BY_KEY, id=TEXT, within=span, store="seen").stores
+    (told,) = deduplicate(BY_KEY, id=TEXT, within=span, store="seen", changelog="ids").stores
+    assert (plain.changelog, told.changelog) == (None, "ids")
+    assert told == plain.with_changelog("ids")
