@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import repeat
 from operator import is_, itemgetter, methodcaller, ne
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from kstreams.errors import DataLossError, Where
@@ -31,12 +31,19 @@ _TUNING = {
     "queued.min.messages": 20_000,
     "queued.max.messages.kbytes": 32 * 1024,
     "fetch.queue.backoff.ms": 2,
+    # One request is under way at a time: while it waits for news of partitions that are read to
+    # their end, what was fetched ahead of the others runs out.
+    "fetch.wait.max.ms": 50,
     "fetch.error.backoff.ms": 100,
 }
 _AT_ONCE = 10_000
-_NO_OFFSETS = np.empty(0, np.int64)
+_AT_ONCE_AHEAD = 2_000
+"""So few that the next read does not wait long for the end of reading ahead."""
 _MOST_AHEAD = 50_000
 _POLL_S = 0.05
+_POLL_AHEAD_S = 0.005
+_AHEAD_S = 1.0
+"""How long to look for more ahead: when nothing was read for so long, little comes."""
 
 _Place = tuple[str, int]
 
@@ -62,20 +69,18 @@ class _Progress:
     """How far one range is read.
 
     Attributes:
+        start: Where it begins.
         end: Where it ends.
         next: All before this offset was given out by the consumer, or is not there.
-        messages: What was read of the range.
-        offsets: Theirs, in pieces.
-        ahead: What was read behind it.
+        pieces: What was read, in order; the last of them may go beyond the end.
         topic_end: Where the partition ended, as far as the consumer has noticed.
         paused: Whether it is fetched no more for now: other partitions are far behind.
     """
 
+    start: int
     end: int
     next: int
-    messages: list[Message] = field(default_factory=list)
-    offsets: list[npt.NDArray[np.int64]] = field(default_factory=list)
-    ahead: list[Message] = field(default_factory=list)
+    pieces: list[pa.Table] = field(default_factory=list)
     topic_end: int = -1
     paused: bool = False
 
@@ -84,16 +89,16 @@ class _Progress:
         """How many offsets are still to come."""
         return max(self.end - self.next, 0)
 
+    @property
+    def ahead(self) -> int:
+        """How many offsets are read beyond the end."""
+        return max(self.next - self.end, 0)
+
     def take(self, messages: list[Message]) -> None:
         """Take messages of the partition, offsets rising."""
-        if not messages:
-            return
-        offsets = np.fromiter(map(_OFFSET, messages), np.int64, len(messages))
-        inside = int(np.searchsorted(offsets, self.end))
-        self.messages += messages[:inside]
-        self.offsets.append(offsets[:inside])
-        self.ahead += messages[inside:]
-        self.next = max(self.next, int(offsets[-1]) + 1)
+        piece = _table(messages)
+        self.pieces.append(piece)
+        self.next = max(self.next, piece.column("offset")[-1].as_py() + 1)
 
     def take_end(self, offset: int) -> None:
         """Note where the partition ends: what is missing before it does not exist."""
@@ -101,32 +106,38 @@ class _Progress:
         self.next = max(self.next, offset)
 
     def table(self) -> pa.Table:
-        """Return what was read of the range, and let go of it."""
-        messages, self.messages = self.messages, []
-        headers = list(map(_HEADERS, messages))
-        bare = headers.count(None) == len(headers)
-        columns = [
-            pa.array(np.concatenate((_NO_OFFSETS, *self.offsets))),
-            pa.array(np.fromiter(map(_STAMP, map(_TIMESTAMP, messages)), np.int64, len(messages))),
-            pa.array(list(map(_KEY, messages)), pa.binary()),
-            pa.array(list(map(_VALUE, messages)), pa.binary()),
-            pa.nulls(len(messages), HEADERS_TYPE) if bare else pa.array(headers, HEADERS_TYPE),
-        ]
-        return pa.Table.from_arrays(columns, schema=QUEUE_SCHEMA)
+        """Return what was read of the range, and keep what is behind it."""
+        whole = pa.concat_tables([QUEUE_SCHEMA.empty_table(), *self.pieces])
+        inside = int(np.searchsorted(whole.column("offset").to_numpy(), self.end))
+        self.pieces = [whole.slice(inside)] if inside < whole.num_rows else []
+        return whole.slice(0, inside).combine_chunks()
 
     def followed_by(self, end: int) -> _Progress:
         """Return the progress of the range that begins where this one ends."""
-        following = _Progress(end, self.next, topic_end=self.topic_end)
-        following.take(self.ahead)
-        return following
+        start = self.end
+        return _Progress(start, end, max(self.next, start), self.pieces, topic_end=self.topic_end)
+
+
+def _table(messages: list[Message]) -> pa.Table:
+    count = len(messages)
+    headers = list(map(_HEADERS, messages))
+    bare = headers.count(None) == count
+    columns = [
+        pa.array(np.fromiter(map(_OFFSET, messages), np.int64, count)),
+        pa.array(np.fromiter(map(_STAMP, map(_TIMESTAMP, messages)), np.int64, count)),
+        pa.array(list(map(_KEY, messages)), pa.binary()),
+        pa.array(list(map(_VALUE, messages)), pa.binary()),
+        pa.nulls(count, HEADERS_TYPE) if bare else pa.array(headers, HEADERS_TYPE),
+    ]
+    return pa.Table.from_arrays(columns, schema=QUEUE_SCHEMA)
 
 
 class RangeReader:
     """
     Reads ranges of offsets with one consumer.
 
-    What was fetched beyond a range is kept for the next call, which goes on there in most
-    cases. Not for several threads at once.
+    What was read beyond a range is kept for the next call, which goes on there in most
+    cases. `read` and `read_ahead` are for one thread.
 
     Args:
         connection: The cluster.
@@ -138,6 +149,9 @@ class RangeReader:
         self._timeout_s = timeout.total_seconds()
         self._consumer: Consumer | None = None
         self._last: dict[_Place, _Progress] = {}
+        self._ahead: threading.Thread | None = None
+        self._ahead_ends = threading.Event()
+        self._ahead_failed = False
 
     def read(self, ranges: Sequence[OffsetRange]) -> list[pa.Table]:
         """
@@ -161,6 +175,9 @@ class RangeReader:
         """
         if not ranges:
             return []
+        self._end_ahead()
+        if self._ahead_failed:
+            self.close()
         try:
             consumer, reading = self._begin(ranges)
             self._read(consumer, reading)
@@ -170,8 +187,46 @@ class RangeReader:
         self._last = reading
         return [reading[each.topic, each.partition].table() for each in ranges]
 
+    def read_ahead(self) -> None:
+        """
+        Go on in the background where the last `read` ended, until the next one.
+
+        As much as it read, of each partition; most of what is to be done for a record is
+        done then. What fails meanwhile fails again in the next `read`, and is raised there.
+        """
+        if self._consumer is None or self._ahead is not None:
+            return
+        self._ahead_ends.clear()
+        self._ahead = threading.Thread(
+            target=self._go_on, args=(self._consumer, self._last), name="read-ahead", daemon=True
+        )
+        self._ahead.start()
+
+    def _go_on(self, consumer: Consumer, reading: dict[_Place, _Progress]) -> None:
+        deadline = time.monotonic() + _AHEAD_S
+        try:
+            while not self._ahead_ends.is_set() and time.monotonic() < deadline:
+                if all(each.ahead >= each.end - each.start for each in reading.values()):
+                    return
+                messages = consumer.consume(_AT_ONCE_AHEAD, timeout=0)
+                if messages:
+                    self._take(messages, reading)
+                    self._pause(consumer, reading)
+                else:
+                    self._ahead_ends.wait(_POLL_AHEAD_S)
+        except Exception:  # noqa: BLE001  # comes again in the next read
+            self._ahead_failed = True
+
+    def _end_ahead(self) -> None:
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None:
+            self._ahead_ends.set()
+            ahead.join()
+
     def close(self) -> None:
         """Let go of connections; the next read makes new ones."""
+        self._end_ahead()
+        self._ahead_failed = False
         consumer, self._consumer = self._consumer, None
         self._last = {}
         if consumer is not None:
@@ -187,7 +242,7 @@ class RangeReader:
             if last is not None and last.end == each.start:
                 reading[place] = last.followed_by(each.end)
             else:
-                reading[place], same = _Progress(each.end, each.start), False
+                reading[place], same = _Progress(each.start, each.end, each.start), False
         if self._consumer is None:
             self._consumer = self._consumers.open()
         paused = [TopicPartition(*place) for place, last in self._last.items() if last.paused]
@@ -214,7 +269,7 @@ class RangeReader:
     def _pause(self, consumer: Consumer, reading: dict[_Place, _Progress]) -> None:
         """Fetch no more of what is far ahead."""
         for place, progress in reading.items():
-            if len(progress.ahead) > _MOST_AHEAD and not progress.paused:
+            if progress.ahead > _MOST_AHEAD and not progress.paused:
                 consumer.pause([TopicPartition(*place)])
                 progress.paused = True
 
@@ -226,7 +281,7 @@ class RangeReader:
                 if error is not None:
                     self._take_error(message, error, reading)
             messages = [m for m, error in zip(messages, errors, strict=True) if error is None]
-        for place, run in _runs(messages):
+        for place, run in _runs(messages, {topic for topic, _ in reading}):
             reading[place].take(run)
 
     def _take_error(
@@ -256,17 +311,18 @@ class RangeReader:
         return self._consumers.silence(f"no records of {topic}/{partition} in time", where)
 
 
-def _runs(messages: list[Message]) -> Iterator[tuple[_Place, list[Message]]]:
-    """Divide messages where topic or partition change."""
+def _runs(
+    messages: list[Message], topics: Collection[str]
+) -> Iterator[tuple[_Place, list[Message]]]:
+    """Divide messages of some topics where topic or partition change."""
     count = len(messages)
     if not count:
         return
     partitions = np.fromiter(map(_PARTITION, messages), np.int32, count)
     changed = partitions[1:] != partitions[:-1]
-    topics = list(map(_TOPIC, messages))
-    if topics.count(topics[0]) < count:
-        changed |= np.fromiter(map(ne, topics[1:], topics), np.bool_, count - 1)
+    if len(topics) > 1:
+        names = list(map(_TOPIC, messages))
+        changed |= np.fromiter(map(ne, names[1:], names), np.bool_, count - 1)
     starts = [0, *(np.flatnonzero(changed) + 1).tolist()]
     for start, end in zip(starts, [*starts[1:], count], strict=True):
-        first = messages[start]
-        yield (first.topic() or "", int(partitions[start])), messages[start:end]
+        yield (messages[start].topic() or "", int(partitions[start])), messages[start:end]

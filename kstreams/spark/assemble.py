@@ -34,7 +34,13 @@ from kstreams.spark.pipeline import Pipeline, PipelineSettings
 from kstreams.spark.planner import BatchPlanner
 from kstreams.spark.plans import PlanDirectory
 from kstreams.spark.report import BatchReport
-from kstreams.spark.session import app_session, check_shared, is_local, query_session
+from kstreams.spark.session import (
+    app_session,
+    check_shared,
+    executor_cores,
+    is_local,
+    query_session,
+)
 from kstreams.spark.stage import StageSettings
 from kstreams.state.objects import ObjectStore
 from kstreams.state.traffic import CountedObjects
@@ -90,8 +96,9 @@ def assemble(parts: Assembly, report: _Report) -> tuple[Pipeline, ...]:
         check_shared(session, parts.checkpoint)
         archives = ship(session, parts.packages)
     changelogs = open_changelogs(parts.connection, parts.topology, counts)
+    at_once = executor_cores(session)
     built = [
-        _pipeline(parts, checkpoint, groups, counts, cores, archives, changelogs, report)
+        _pipeline(parts, checkpoint, groups, counts, cores, at_once, archives, changelogs, report)
         for groups in parts.topology.pipelines()
     ]
     try:
@@ -152,6 +159,7 @@ def _pipeline(
     groups: tuple[PartitionGroup, ...],
     counts: Mapping[str, int],
     cores: int,
+    at_once: int,
     archives: tuple[str, ...],
     changelogs: Mapping[str, tuple[int, ...]],
     report: _Report,
@@ -199,6 +207,7 @@ def _pipeline(
         archives,
         fingerprint=parts.topology.fingerprint(),
         retained=parts.retained,
+        own_workers=len(stages) == 1 and stages[0].width <= at_once,
     )
     return Pipeline(
         settings,

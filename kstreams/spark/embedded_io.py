@@ -48,6 +48,9 @@ class EmbeddedIO:
         )
         return Queue(each.entry, each.topic, each.partition, table.cast(QUEUE_SCHEMA))
 
+    def read_ahead(self) -> None:
+        """Do nothing: segments are read from a disk, fast."""
+
     def write(
         self, output: TaskOutput, group: PartitionGroup, *, producer: str, batch: int
     ) -> list[list[Any]]:

@@ -38,6 +38,10 @@ class KafkaIO:
             for each, table in zip(slices, tables, strict=True)
         ]
 
+    def read_ahead(self) -> None:
+        """Read on behind the slices, until the next ones are asked for."""
+        _reader(self.connection).read_ahead()
+
     def write(
         self, output: TaskOutput, group: PartitionGroup, *, producer: str, batch: int
     ) -> list[list[Any]]:

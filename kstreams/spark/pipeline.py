@@ -19,9 +19,11 @@ from kstreams.errors import ExecutionError
 from kstreams.spark.envelope import Envelope
 from kstreams.spark.failure import find_failure, jvm_is_gone, typed
 from kstreams.spark.feed import Feed
+from kstreams.spark.own_workers import mapped_by_own_workers
 from kstreams.spark.planner import BatchPlanner
 from kstreams.spark.plans import Plan, PlanDirectory
 from kstreams.spark.report import BatchReport
+from kstreams.spark.spread import Spread
 from kstreams.spark.stage import Message, Stage, StageSettings
 from kstreams.state.commits import Commit, CommitLog, Output
 from kstreams.state.garbage import collect_garbage
@@ -59,6 +61,8 @@ class PipelineSettings:
         archives: Names of the user's packages on executors.
         fingerprint: The topology's, recorded with each commit.
         retained: How many commits stay readable from outside.
+        own_workers: Whether each Spark partition of the first stage has Python workers of its
+            own: there is but that stage, and one executor runs them all at once.
     """
 
     name: str
@@ -69,6 +73,7 @@ class PipelineSettings:
     archives: tuple[str, ...]
     fingerprint: str
     retained: int
+    own_workers: bool
 
 
 class Pipeline:
@@ -130,7 +135,7 @@ class Pipeline:
         self._query: StreamingQuery | None = None
         self._last = commits.last()
         self._due: dict[tuple[int, int], int] = {}
-        self._last_ended: dict[str, float] = {}
+        self._spread = Spread(settings.stages[0].counts[0], settings.stages[0].width)
         self._since = clock.now_ms()
         self._close_windows = False
         self._call_all = self._last is None or any(
@@ -271,30 +276,23 @@ class Pipeline:
     def _run(self, spark: SparkContext, plan: Plan, batch: int) -> list[Mapping[str, Any]]:
         """Run a batch's tasks, a Spark stage for each of the pipeline's; return their statuses."""
         width = self._settings.stages[0].width
+        homes = self._spread.over(
+            {task: sum(map(len, read)) for (stage, task), read in plan.tasks.items() if not stage}
+        )
         parts: dict[int, list[Message]] = {}
         for envelope in self._messages(plan):
-            partition = envelope.task % width
+            partition = envelope.task % width if envelope.stage else homes[envelope.task]
             parts.setdefault(partition, []).append((partition, envelope.pack()))
         first, *others = self._stages
-        ordered = [parts[partition] for partition in sorted(parts, key=self._ended)]
-        messages = spark.parallelize(ordered, len(ordered)).flatMap(iter)
-        messages = messages.mapPartitions(first.in_batch(batch))
+        function = first.in_batch(batch)
+        if self._settings.own_workers:
+            messages = mapped_by_own_workers(spark, parts, function)
+        else:
+            inputs = list(parts.values())
+            messages = spark.parallelize(inputs, len(inputs)).flatMap(iter).mapPartitions(function)
         for stage in others:
             messages = messages.partitionBy(width, int).mapPartitions(stage.in_batch(batch))
-        statuses = [Envelope.unpack(payload).header for _, payload in messages.collect()]
-        self._last_ended = {status["task"]: status["ended"] for status in statuses}
-        return statuses
-
-    def _ended(self, partition: int) -> float:
-        """Return when the tasks of one of the first stage's partitions ended in the last batch.
-
-        In this order Spark hands out its workers again, first come first served: so tasks
-        mostly come to the worker that has fetched ahead for them.
-        """
-        stage = self._settings.stages[0]
-        tasks = range(partition, stage.counts[0], stage.width)
-        ended = (self._last_ended.get(f"{self._groups[0]}/{task}", 0.0) for task in tasks)
-        return max(ended, default=0.0)
+        return [Envelope.unpack(payload).header for _, payload in messages.collect()]
 
     def _messages(self, plan: Plan) -> Iterator[Envelope]:
         """Yield what the driver tells tasks: the state that counts, and what to do."""

@@ -151,17 +151,13 @@ class BatchPlanner:
 
 
 def share(lags: Mapping[str, int], total: int) -> dict[str, int]:
-    """Divide a number of records fairly among partitions that lag behind.
+    """Divide a number of records among partitions in proportion to how far they lag behind.
 
-    Each gets an equal part, and what some do not need goes to the others; at least one
-    record each.
+    So partitions that hold the same span of time are read in step, however unlike their
+    sizes: none of them makes stream time run ahead of the others, and the largest is not
+    left to the end. At least one record each.
     """
-    shares: dict[str, int] = {}
-    waiting = sorted(lags, key=lambda place: (lags[place], place))
-    left = total
-    while waiting:
-        part = max(left // len(waiting), 1)
-        place = waiting.pop(0)
-        shares[place] = min(lags[place], part)
-        left -= shares[place]
-    return shares
+    behind = sum(lags.values())
+    if behind <= total:
+        return dict(lags)
+    return {place: max(lag * total // behind, 1) for place, lag in lags.items()}

@@ -44,6 +44,10 @@ class Slice:
     to_offset: int
     segment: str = ""
 
+    def __len__(self) -> int:
+        """Return how many offsets it has."""
+        return self.to_offset - self.from_offset
+
     def to_json(self) -> list[Any]:
         """Return plain data."""
         place = [self.entry, self.topic, self.partition]
@@ -76,7 +80,7 @@ class Plan:
     @property
     def record_count(self) -> int:
         """How many records the batch reads at most."""
-        return sum(s.to_offset - s.from_offset for slices in self.tasks.values() for s in slices)
+        return sum(len(each) for slices in self.tasks.values() for each in slices)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from kstreams.errors import CompileError
 from kstreams.spark.java import java_home
 
-__all__ = ("app_session", "check_shared", "is_local", "query_session")
+__all__ = ("app_session", "check_shared", "executor_cores", "is_local", "query_session")
 
 _DEFAULTS = {
     "spark.ui.enabled": "false",
@@ -78,6 +78,13 @@ def is_local(session: SparkSession) -> bool:
     """Tell whether the executors are this very process."""
     master = session.sparkContext.master or ""
     return master == "local" or master.startswith("local[")
+
+
+def executor_cores(session: SparkSession) -> int:
+    """Return how many tasks one executor runs at the same time, or 1 if nobody says."""
+    if is_local(session):
+        return session.sparkContext.defaultParallelism
+    return int(session.sparkContext.getConf().get("spark.executor.cores") or 1)
 
 
 def check_shared(session: SparkSession, checkpoint: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
@@ -121,6 +120,7 @@ class Stage:
             settings: StageSettings = load_once(self._digest, self._data)
             with rare_collections():
                 yield from StageRun(settings, batch).messages(payload for _, payload in messages)
+            settings.io.read_ahead()
             freeze_heap()
         except Exception as exc:  # noqa: BLE001  # all of it must reach the driver, typed
             raise as_failure(exc) from None
@@ -273,7 +273,6 @@ class TaskRun:
             "due": output.next_wall_due,
             "outputs": staged,
             "log": log.take().to_json(),
-            "ended": time.monotonic(),
         }
         edges = self._edges(output, wall_ms)
         return [*edges, Envelope("status", DRIVER, self._partition, status)]

@@ -24,6 +24,10 @@ class TopicIO(Protocol):
         """
         ...
 
+    def read_ahead(self) -> None:
+        """Get ready for the next slices of what was read, beside whatever else is done."""
+        ...
+
     def write(
         self, output: TaskOutput, group: PartitionGroup, *, producer: str, batch: int
     ) -> list[list[Any]]:

@@ -169,7 +169,7 @@ class Scene:
         )
         self.checkpoint = Checkpoint.open(parts.checkpoint, parts.app, topology, tasks=tasks)
         self.pipeline = assemble._pipeline(
-            parts, self.checkpoint, topology.groups, tasks, PARTITIONS, (), {}, self._reported
+            parts, self.checkpoint, topology.groups, tasks, PARTITIONS, 0, (), {}, self._reported
         )
         parts.wanted.pipeline = self.pipeline  # type: ignore[attr-defined]  # it is our own
         self.pipeline.start(self.spark.begin(self.pipeline._settings))  # type: ignore[arg-type]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from datetime import timedelta
+from random import Random
 from typing import Any
 
 import pytest
@@ -112,6 +114,59 @@ def test_a_partition_that_is_far_ahead_waits_for_the_others(
     ):
         asked = [OffsetRange(topic_name, 0, *first), OffsetRange(topic_name, 1, *other)]
         assert offsets(reader, *asked) == [list(range(each.start, each.end)) for each in asked]
+
+
+def test_reading_ahead_changes_nothing(
+    broker: KafkaBroker, reader: RangeReader, topic_name: str
+) -> None:
+    broker.create_topic(topic_name, 2)
+    for partition in range(2):
+        fill(Kafka(broker.bootstrap), topic_name, partition, 20_000)
+    chance, starts = Random(7), [0, 0]
+    for number in range(30):
+        if number % 7 == 0:
+            starts = [chance.randrange(10_000), chance.randrange(10_000)]
+        ends = [start + chance.choice((1, 50, 1_400)) for start in starts]
+        asked = [OffsetRange(topic_name, p, starts[p], ends[p]) for p in range(2)]
+        assert offsets(reader, *asked) == [list(range(each.start, each.end)) for each in asked]
+        starts = ends
+        reader.read_ahead()
+        time.sleep(chance.choice((0, 0.001, 0.03)))
+
+
+def read_ahead(reader: RangeReader) -> None:
+    """Let it read ahead as far as it does."""
+    reader.read_ahead()
+    assert reader._ahead is not None
+    reader._ahead.join()
+
+
+def test_what_was_read_ahead_is_there_though_it_is_deleted(
+    broker: KafkaBroker, reader: RangeReader, topic_name: str
+) -> None:
+    broker.create_topic(topic_name)
+    fill(Kafka(broker.bootstrap), topic_name, 0, 100)
+    assert offsets(reader, OffsetRange(topic_name, 0, 0, 30)) == [list(range(30))]
+    read_ahead(reader)
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    for future in admin.delete_records([TopicPartition(topic_name, 0, 60)]).values():
+        future.result(30)
+    assert offsets(reader, OffsetRange(topic_name, 0, 30, 60)) == [list(range(30, 60))]
+
+
+def test_what_fails_while_it_reads_ahead_is_read_again(
+    broker: KafkaBroker,
+    reader: RangeReader,
+    topic_name: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broker.create_topic(topic_name)
+    fill(Kafka(broker.bootstrap), topic_name, 0, 100)
+    assert offsets(reader, OffsetRange(topic_name, 0, 0, 10)) == [list(range(10))]
+    with monkeypatch.context() as patch:
+        patch.setattr(reader, "_pause", lambda *_: 1 / 0)
+        read_ahead(reader)
+    assert offsets(reader, OffsetRange(topic_name, 0, 10, 100)) == [list(range(10, 100))]
 
 
 def test_what_is_appended_later_is_read_later(

@@ -1,0 +1,45 @@
+"""Tasks are spread evenly by what they read, and stay where they are while that costs little."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstreams.spark.spread import Spread
+
+
+def fullest(loads: dict[int, int], homes: list[int], width: int) -> int:
+    return max(sum(n for task, n in loads.items() if homes[task] == w) for w in range(width))
+
+
+def test_a_large_task_has_a_partition_of_its_own() -> None:
+    homes = Spread(4, 2).over({0: 44_000, 1: 12_000, 2: 15_000, 3: 19_000})
+    assert len(set(homes[1:])) == 1
+    assert homes[0] != homes[1]
+
+
+def test_tasks_move_only_for_something() -> None:
+    spread = Spread(4, 2)
+    assert list(spread.over({})) == [0, 1, 0, 1]
+    assert list(spread.over({0: 1_000, 2: 1_000})) == [0, 1, 0, 1]
+    assert list(spread.over({0: 20_000, 1: 18_000, 2: 20_000, 3: 18_000})) == [0, 1, 0, 1]
+    moved = list(spread.over({0: 20_000, 2: 20_000}))
+    assert moved[0] != moved[2]
+    assert list(spread.over({0: 100, 1: 90})) == moved
+
+
+@given(
+    batches=st.lists(
+        st.dictionaries(st.integers(0, 9), st.integers(0, 100_000), max_size=10), max_size=5
+    ),
+    width=st.integers(1, 5),
+)
+def test_no_partition_has_much_more_than_it_must(batches: list[dict[int, int]], width: int) -> None:
+    spread = Spread(10, width)
+    for loads in batches:
+        homes = list(spread.over(loads))
+        assert len(homes) == 10
+        assert set(homes) <= set(range(width))
+        least = max(sum(loads.values()) / width, max(loads.values(), default=0))
+        bound = least * 4 / 3  # of the longest first
+        assert fullest(loads, homes, width) <= max(bound * 5 / 4, bound + 2_000)
