@@ -62,6 +62,8 @@ def family_options(
     options.set_stats_dump_period_sec(0)
     options.set_stats_persist_period_sec(0)
     options.set_keep_log_file_num(1)
+    # A version is opened for each batch and has few files: starting threads takes longer.
+    options.set_max_file_opening_threads(1)
     return options
 
 

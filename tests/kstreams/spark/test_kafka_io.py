@@ -63,7 +63,7 @@ def test_a_batch_is_a_bounded_range_of_each_partition(
     fill(kafka, topic_name, 1, 10)
     plans = planner(kafka, tmp_path, topic_name, most=30)
     plan = plans.next()
-    assert planned(plan) == [(0, entry, 0, 20), (1, entry, 0, 10)]
+    assert planned(plan) == [(0, entry, 0, 25), (1, entry, 0, 5)]
     assert plan is not None
     queues = KafkaIO(kafka).read([s for slices in plan.tasks.values() for s in slices])
     assert [(q.entry, q.topic, q.partition) for q in queues] == [
@@ -71,10 +71,10 @@ def test_a_batch_is_a_bounded_range_of_each_partition(
         (entry, topic_name, 1),
     ]
     assert [q.table.column("offset").to_pylist() for q in queues] == [
-        list(range(20)),
-        list(range(10)),
+        list(range(25)),
+        list(range(5)),
     ]
-    assert planned(plans.next()) == [(0, entry, 20, 50)]
+    assert planned(plans.next()) == [(0, entry, 25, 50), (1, entry, 5, 10)]
     assert plans.next() is None
 
 
