@@ -113,6 +113,8 @@ class BatchPlanner:
     def next(self, *, until: Mapping[str, int] | None = None) -> Plan | None:
         """Return the next batch, or None when there is nothing new; moves the positions.
 
+        Topics are asked for their ends only when those that are known give no full batch.
+
         Args:
             until: By `topic/partition`, where to end; the present ends by default.
 
@@ -120,9 +122,10 @@ class BatchPlanner:
             DataLossError: A topic is shorter than what was read of it before.
             PartitionCountError: A topic has got more partitions.
         """
-        self._ends = present = self.end()
-        self._check_ends(present)
-        end = present if until is None else until
+        if self.backlog() < self._max_records:
+            self._ends = self.end()
+            self._check_ends(self._ends)
+        end = self._ends if until is None else until
         lags = {place: end[place] - start for place, start in self.positions.items()}
         shares = share({p: lag for p, lag in lags.items() if lag > 0}, self._max_records)
         tasks: dict[tuple[int, int], list[Slice]] = {}

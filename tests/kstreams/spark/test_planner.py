@@ -1,4 +1,4 @@
-"""What the driver plans from embedded topics: exact bounds, fair shares, starts."""
+"""What the driver plans from embedded topics: exact bounds, shares in proportion, starts."""
 
 from __future__ import annotations
 
@@ -95,6 +95,24 @@ def test_each_offset_is_planned_once_and_in_order(tmp_path: Path) -> None:
             seen[partition] += range(low, high)
         assert plan.positions == planner.positions
     assert seen == {0: list(range(21)), 1: list(range(3))}
+
+
+def test_topics_are_asked_when_what_is_known_gives_no_full_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = _log(tmp_path, "a", partitions=1)
+    _append(log, "a", 0, *range(100))
+    planner = _planner(log, _groups("a"), most=30)
+    ends: list[dict[str, int]] = []
+    ask = planner.end
+    monkeypatch.setattr(planner, "end", lambda: ends.append(ask()) or ends[-1])
+    for _ in range(3):
+        planner.next()
+    assert ends == [{"a/0": 100}]
+    _append(log, "a", 0, *range(5))
+    assert _read(planner.next()) == [(0, "a", 0, 90, 100), (0, "a", 0, 100, 105)]
+    assert planner.next() is None
+    assert ends[1:] == [{"a/0": 105}] * 2
 
 
 def test_parts_of_segments_are_read(tmp_path: Path) -> None:
