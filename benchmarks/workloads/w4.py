@@ -32,8 +32,7 @@ def topology(source: str, sink: str, path: Path) -> Topology:
 def spark(rows: DataFrame) -> tuple[DataFrame, str]:
     from pyspark.sql.functions import col, count, session_window, unix_millis
 
-    # Spark's session ends where its gap does, and a record right there is not in it.
-    gap_ms = 30_001
+    gap_ms = 30_000  # Spark's session ends where its gap does; a record right there is in it
     counts = (
         rows.withWatermark("timestamp", "10 seconds")
         .groupBy("key", session_window("timestamp", f"{gap_ms} milliseconds"))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.core.rdd import RDD
 
-__all__ = ("mapped_by_own_workers",)
+__all__ = ("OwnWorkers",)
 
 T = TypeVar("T")
 """Type of the elements."""
@@ -22,30 +23,47 @@ _LOCK = threading.Lock()
 """Settings of workers are the context's, and queries have threads of their own."""
 
 
-def mapped_by_own_workers(
-    context: SparkContext,
-    parts: Mapping[int, Sequence[T]],
-    function: Callable[[Iterable[T]], Iterator[U]],
-) -> RDD[U]:
-    """Return the results of a function over each part, in a worker of the part's number.
+class OwnWorkers:
+    """The Python workers of a context's jobs, told apart by number.
 
     Spark has idle workers for each set of environment variables that it was asked for, so
     a variable with the number chooses among them. Otherwise workers come first, first
     served, and mostly without what they have fetched ahead for the partition.
 
     Args:
-        context: Of the executors: for one that runs all parts at the same time.
-        parts: By number, the elements of each Spark partition.
-        function: For `mapPartitions`.
+        context: Of one executor that runs all parts of a job at the same time.
     """
-    mapped: list[RDD[Any]] = []
-    with _LOCK:
-        try:
-            for number, part in parts.items():
-                context.environment[_NAME] = str(number)
-                rdd = context.parallelize([part], 1).flatMap(iter).mapPartitions(function)
-                rdd.id()  # asks the JVM for it, with the variables of now
-                mapped.append(rdd)
-        finally:
-            context.environment.pop(_NAME, None)
-    return mapped[0] if len(mapped) == 1 else context.union(mapped)
+
+    def __init__(self, context: SparkContext) -> None:
+        self._context = context
+        self._single: dict[int, RDD[int]] = {}  # one partition, made once: it takes a while
+
+    def mapped(
+        self, parts: Mapping[int, Sequence[T]], function: Callable[[Iterable[T]], Iterator[U]]
+    ) -> RDD[U]:
+        """Return the results of a function over each part, in the worker of the part's number.
+
+        Args:
+            parts: By number, small: they are sent with the function.
+            function: Called once a part.
+        """
+        mapped: list[RDD[Any]] = []
+        with _LOCK:
+            try:
+                for number, part in parts.items():
+                    if number not in self._single:
+                        self._single[number] = self._context.parallelize([number], 1)
+                    self._context.environment[_NAME] = str(number)
+                    rdd = self._single[number].mapPartitions(partial(_over, function, part))
+                    rdd.id()  # asks the JVM for it, with the variables of now
+                    mapped.append(rdd)
+            finally:
+                self._context.environment.pop(_NAME, None)
+        return mapped[0] if len(mapped) == 1 else self._context.union(mapped)
+
+
+def _over(
+    function: Callable[[Iterable[T]], Iterator[U]], part: Sequence[T], number: Iterable[int]
+) -> Iterator[U]:
+    list(number)  # a worker that has not read its input to the end is not used again
+    return function(part)

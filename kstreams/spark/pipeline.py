@@ -19,7 +19,7 @@ from kstreams.errors import ExecutionError
 from kstreams.spark.envelope import Envelope
 from kstreams.spark.failure import find_failure, jvm_is_gone, typed
 from kstreams.spark.feed import Feed
-from kstreams.spark.own_workers import mapped_by_own_workers
+from kstreams.spark.own_workers import OwnWorkers
 from kstreams.spark.planner import BatchPlanner
 from kstreams.spark.plans import Plan, PlanDirectory
 from kstreams.spark.report import BatchReport
@@ -133,6 +133,7 @@ class Pipeline:
         self._stopping = False
         self._failure: BaseException | None = None
         self._query: StreamingQuery | None = None
+        self._workers: OwnWorkers | None = None
         self._last = commits.last()
         self._due: dict[tuple[int, int], int] = {}
         self._spread = Spread(settings.stages[0].counts[0], settings.stages[0].width)
@@ -153,6 +154,8 @@ class Pipeline:
         last = self._last
         if last is not None:
             self._feed.publish(last.outputs, last.batch)
+        if self._settings.own_workers:
+            self._workers = OwnWorkers(session.sparkContext)
         ticks = session.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
         self._query = (
             ticks.writeStream.queryName(f"{self._settings.stages[0].app}/{self.name}")
@@ -285,8 +288,8 @@ class Pipeline:
             parts.setdefault(partition, []).append((partition, envelope.pack()))
         first, *others = self._stages
         function = first.in_batch(batch)
-        if self._settings.own_workers:
-            messages = mapped_by_own_workers(spark, parts, function)
+        if self._workers is not None:
+            messages = self._workers.mapped(parts, function)
         else:
             inputs = list(parts.values())
             messages = spark.parallelize(inputs, len(inputs)).flatMap(iter).mapPartitions(function)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from kstreams.spark.own_workers import mapped_by_own_workers
+from kstreams.spark.own_workers import OwnWorkers
 from kstreams.spark.session import executor_cores
 
 pytestmark = pytest.mark.spark
@@ -26,21 +26,22 @@ def worked(items: Iterable[tuple[int, float]]) -> Iterator[tuple[int, int]]:
 
 
 def test_each_part_has_a_worker_of_its_own(spark: SparkSession) -> None:
+    own = OwnWorkers(spark.sparkContext)
     workers: dict[int, set[int]] = {}
     for first, second in PAUSES * 3:
         parts = {0: [(0, first)], 1: [(1, second)]}
-        for number, pid in mapped_by_own_workers(spark.sparkContext, parts, worked).collect():
+        for number, pid in own.mapped(parts, worked).collect():
             workers.setdefault(number, set()).add(pid)
     assert {number: len(pids) for number, pids in workers.items()} == {0: 1, 1: 1}
     assert workers[0] != workers[1]
     for _ in range(3):
-        alone = mapped_by_own_workers(spark.sparkContext, {1: [(1, 0.0)]}, worked).collect()
+        alone = own.mapped({1: [(1, 0.0)]}, worked).collect()
         assert {pid for _, pid in alone} == workers[1]
 
 
 def test_nothing_is_left_in_the_context(spark: SparkSession) -> None:
     before = dict(spark.sparkContext.environment)
-    mapped_by_own_workers(spark.sparkContext, {0: [(0, 0.0)]}, worked)
+    OwnWorkers(spark.sparkContext).mapped({0: [(0, 0.0)]}, worked)
     assert spark.sparkContext.environment == before
 
 
