@@ -105,7 +105,12 @@ def test_topics_are_asked_when_what_is_known_gives_no_full_batch(
     planner = _planner(log, _groups("a"), most=30)
     ends: list[dict[str, int]] = []
     ask = planner.end
-    monkeypatch.setattr(planner, "end", lambda: ends.append(ask()) or ends[-1])
+
+    def asked() -> dict[str, int]:
+        ends.append(ask())
+        return ends[-1]
+
+    monkeypatch.setattr(planner, "end", asked)
     for _ in range(3):
         planner.next()
     assert ends == [{"a/0": 100}]
