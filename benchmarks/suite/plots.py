@@ -50,8 +50,9 @@ def _bars(cells: list[Cell], title: str, outcome: Outcome, path: Path) -> None:
     above = [(found.most - found.median) / 1000 for found in spreads]
     colours = [_OURS if name.startswith("kstreams") else _OTHERS for name in names]
     axes.barh(names, middle, xerr=[below, above], color=colours, ecolor="#333333", capsize=3)
-    for place, value in enumerate(middle):
-        axes.text(0, place, f"  {value:,.1f}", va="center", color="white", fontweight="bold")
+    for place, (value, spread) in enumerate(zip(middle, above, strict=True)):
+        axes.text(value + spread, place, f"  {value:,.1f}", va="center", fontweight="bold")
+    axes.margins(x=0.12)
     axes.invert_yaxis()
     about = outcome.machine
     axes.set_xlabel(
