@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.suite.peer import Unavailable
+from tests.servers.heard import heard
 
 __all__ = ("installed", "packages_of", "python_of", "step")
 
@@ -55,20 +56,9 @@ def step(
         Unavailable: It fails, or the program is not on this machine.
     """
     try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=_TIMEOUT_S,
-            encoding="utf-8",
-            errors="replace",
-            check=False,
-        )
+        status, said = heard(command, timeout_s=_TIMEOUT_S, folder=folder, environment=environment)
     except (OSError, subprocess.TimeoutExpired) as exc:
         raise Unavailable(str(exc)) from exc
-    if done.returncode:
-        said = " ".join(done.stdout.split())[-_SHOWN:]
-        raise Unavailable(f"{' '.join(command[:4])} ... ended with {done.returncode}: {said}")
+    if status:
+        last = " ".join(said.split())[-_SHOWN:]
+        raise Unavailable(f"{' '.join(command[:4])} ... ended with {status}: {last}")

@@ -65,8 +65,9 @@ def rows_of(
     kind = view.spec.kind
     windowed = _has_windows(view)
     if kind in ("timestamped", "versioned", "list") or kind.startswith("key-value"):
-        bounds = (None, None) if windowed else (start, end)
-        rows = _by_key(view, *bounds, reverse=reverse)
+        if not windowed:
+            return _by_key(view, start, end, reverse=reverse)
+        rows = _by_key(view, None, None, reverse=reverse)
     elif kind in _COLUMNS:
         rows = _by_time(view, reverse=reverse)
     else:

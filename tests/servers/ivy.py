@@ -27,6 +27,7 @@ import pyspark
 from kstreams.errors import ExecutionError
 from kstreams.spark.cache import cache_folder
 from kstreams.spark.java import java_home
+from tests.servers.heard import heard
 
 __all__ = ("Artifact", "JarResolutionError", "cache_folder", "resolve")
 
@@ -132,26 +133,17 @@ def _run_ivy(artifacts: tuple[Artifact, ...], wanted: Path, jars: Path) -> None:
         *("-ivy", str(wanted), "-confs", "default", "-retrieve", f"{jars}/{_PATTERN}"),
     ]
     try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=_TIMEOUT_S,
-            encoding="utf-8",
-            errors="replace",
-            check=False,
-        )
+        status, said = heard(command, timeout_s=_TIMEOUT_S)
     except subprocess.TimeoutExpired as exc:
         raise _failure(artifacts, (), "", f"Ivy took longer than {_TIMEOUT_S} s") from exc
     except OSError as exc:
         raise _failure(artifacts, (), "", f"Java does not start: {exc}") from exc
-    if done.returncode:
+    if status:
         # An unreachable repository has not said that it lacks anything.
-        reached = "Server access error" not in done.stdout
-        unresolved = {found.groups() for found in _UNRESOLVED.finditer(done.stdout) if reached}
+        reached = "Server access error" not in said
+        unresolved = {found.groups() for found in _UNRESOLVED.finditer(said) if reached}
         missing = tuple(a for a in artifacts if (a.organisation, a.name, a.version) in unresolved)
-        raise _failure(artifacts, missing, done.stdout, f"Ivy ended with {done.returncode}")
+        raise _failure(artifacts, missing, said, f"Ivy ended with {status}")
 
 
 def _ivy_file(artifacts: tuple[Artifact, ...], transitive: bool) -> str:
