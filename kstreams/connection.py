@@ -17,7 +17,11 @@ __all__ = ("Appended", "Connection", "RawRecord", "TopicAdmin", "TopicReader", "
 
 @dataclass(frozen=True)
 class RawRecord:
-    """A record as it stands in a topic, undecoded; `timestamp` in ms since the epoch."""
+    """A record as it stands in a topic, undecoded; `timestamp` in ms since the epoch.
+
+    Where headers cannot be read, because a name is not UTF-8, `headers` is empty and
+    `headers_readable` False.
+    """
 
     topic: str
     partition: int
@@ -26,6 +30,7 @@ class RawRecord:
     key: bytes | None
     value: bytes | None
     headers: Headers = ()
+    headers_readable: bool = True
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from kstreams.connection import RawRecord, TopicAdmin, TopicReader
 __all__ = ("tail",)
 
 _POLL_SECONDS = 0.2
+_UNREADABLE = "(headers that are not UTF-8)"
 
 
 def tail(
@@ -57,6 +58,7 @@ def tail(
 
     Each partition is in the order of its offsets; partitions are merged by time. Bytes
     that the serde does not read are shown as Python writes them, such as b'\xff'.
+    Headers with a name that is not UTF-8 cannot be shown, which is said.
 
     Example:
         kstreams topics tail totals --value-serde int64 --from -10
@@ -113,7 +115,8 @@ def _as_json(record: RawRecord, key: Format, value: Format) -> None:
         "value": shown_value,
         "headers": [[name, _header(data)] for name, data in record.headers],
     }
-    failed = [n for n, reads in (("key", key_reads), ("value", value_reads)) if not reads]
+    reads = {"key": key_reads, "value": value_reads, "headers": record.headers_readable}
+    failed = [name for name, good in reads.items() if not good]
     if failed:
         fields["undecodable"] = failed
     print(json.dumps(fields, ensure_ascii=False, default=repr), flush=True)
@@ -132,6 +135,7 @@ class _TextWriter:
         when = iso(record.timestamp)
         shown = [_shown(key, record.key), _shown(value, record.value)]
         headers = [f"{name}={_header(data)}" for name, data in record.headers]
+        headers += [] if record.headers_readable else [_UNREADABLE]
         if not self._console.is_terminal:
             parts = [str(record.partition), str(record.offset), when, shown[0][0], shown[1][0]]
             print("\t".join([*parts, *map(printable, headers)]), flush=self._flush)

@@ -1,19 +1,104 @@
-"""The headers of produced records, made of an Arrow column without an object per null."""
+"""Headers of records: as the client gives them, and as it takes them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import methodcaller
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-__all__ = ("ID_HEADER", "HeaderList", "header_lists")
+from kstreams.errors import Where
+from kstreams.kafka.errors import RecordRefusedError
+from kstreams.kafka.librdkafka import Message
+from kstreams.record import Headers
+from kstreams.task.queues import HEADERS_TYPE
+
+__all__ = (
+    "ID_HEADER",
+    "HeaderList",
+    "check_names",
+    "header_lists",
+    "headers_column",
+    "read_headers",
+)
 
 ID_HEADER = "kstreams-id"
 """Name of the header with a record's id, the same on every copy of it."""
 
 HeaderList = list[tuple[str, "str | bytes | None"]]
 """Headers as librdkafka's client takes them."""
+
+_HEADERS = methodcaller("headers")
+"""Calls through C, which checks results: by confluent-kafka 2.16 a failure beside a result would
+show somewhere later in the caller."""
+
+
+def read_headers(messages: Sequence[Message]) -> list[Sequence[tuple[str | None, bytes | None]]]:
+    """
+    Return the headers of each message; none are ().
+
+    Headers with a name that is not UTF-8 cannot be had from the client: in their place is
+    one header of no name, whose value is such a name.
+
+    Args:
+        messages: Asked here for the first time: a message that fails has nothing afterwards.
+
+    """
+    return [each or () for each in _asked(messages)]
+
+
+def headers_column(messages: Sequence[Message]) -> pa.Array:
+    """Return what `read_headers` does, as a column of `HEADERS_TYPE`."""
+    headers = _asked(messages)
+    if headers.count(None) == len(headers):
+        return pa.nulls(len(headers), HEADERS_TYPE)
+    return pa.array(headers, HEADERS_TYPE)
+
+
+def _asked(messages: Sequence[Message]) -> list[Any]:
+    found: list[Any] = []
+    asked = map(_HEADERS, messages)
+    while True:
+        try:
+            found.extend(asked)
+        except (UnicodeDecodeError, SystemError) as exc:  # goes on behind the one that failed
+            found.append([(None, _undecoded(exc))])
+        else:
+            return found
+
+
+def _undecoded(exc: BaseException) -> bytes:
+    """Return the name that did not decode; several make a chain of errors."""
+    while exc.__cause__ is not None:
+        exc = exc.__cause__
+    return exc.object if isinstance(exc, UnicodeDecodeError) else b""
+
+
+def check_names(headers: Headers, where: Where) -> None:
+    """
+    Refuse names that librdkafka cannot write as they are.
+
+    Raises:
+        RecordRefusedError: A name does not encode, or has a NUL, where librdkafka ends it.
+
+    """
+    for name, _ in headers:
+        if "\0" in name or not _encodes(name):
+            raise RecordRefusedError(
+                f"the header name {name!r} cannot be written: it has a NUL or does not encode",
+                "_INVALID_ARG",
+                hint="name headers in UTF-8 text without NUL.",
+                where=where,
+            )
+
+
+def _encodes(name: str) -> bool:
+    try:
+        return name.isascii() or bool(name.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def header_lists(column: pa.Array, ids: Sequence[bytes]) -> Iterator[HeaderList]:

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from kstreams.errors import DataLossError, Where
 from kstreams.kafka.consumers import Consumers
+from kstreams.kafka.headers import headers_column
 from kstreams.kafka.librdkafka import (
     Consumer,
     KafkaError,
@@ -22,7 +23,7 @@ from kstreams.kafka.librdkafka import (
     TopicPartition,
 )
 from kstreams.kafka.options import Kafka
-from kstreams.task.queues import HEADERS_TYPE, QUEUE_SCHEMA
+from kstreams.task.queues import QUEUE_SCHEMA
 
 __all__ = ("OffsetRange", "RangeReader")
 
@@ -48,9 +49,8 @@ _AHEAD_S = 1.0
 _Place = tuple[str, int]
 
 _STAMP = itemgetter(1)
-_ERROR, _TOPIC, _PARTITION, _OFFSET, _TIMESTAMP, _KEY, _VALUE, _HEADERS = map(
-    methodcaller,
-    ("error", "topic", "partition", "offset", "timestamp", "key", "value", "headers"),
+_ERROR, _TOPIC, _PARTITION, _OFFSET, _TIMESTAMP, _KEY, _VALUE = map(
+    methodcaller, ("error", "topic", "partition", "offset", "timestamp", "key", "value")
 )
 
 
@@ -120,14 +120,12 @@ class _Progress:
 
 def _table(messages: list[Message]) -> pa.Table:
     count = len(messages)
-    headers = list(map(_HEADERS, messages))
-    bare = headers.count(None) == count
     columns = [
         pa.array(np.fromiter(map(_OFFSET, messages), np.int64, count)),
         pa.array(np.fromiter(map(_STAMP, map(_TIMESTAMP, messages)), np.int64, count)),
         pa.array(list(map(_KEY, messages)), pa.binary()),
         pa.array(list(map(_VALUE, messages)), pa.binary()),
-        pa.nulls(count, HEADERS_TYPE) if bare else pa.array(headers, HEADERS_TYPE),
+        headers_column(messages),
     ]
     return pa.Table.from_arrays(columns, schema=QUEUE_SCHEMA)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any
 
 from kstreams.connection import RawRecord
 from kstreams.errors import Where
 from kstreams.kafka.consumers import Consumers
+from kstreams.kafka.headers import read_headers
 from kstreams.kafka.librdkafka import (
     Consumer,
     KafkaError,
@@ -19,6 +19,7 @@ from kstreams.kafka.librdkafka import (
 )
 from kstreams.kafka.options import Kafka
 from kstreams.kafka.partition_counts import PartitionCounts
+from kstreams.task.unreadable import named
 
 __all__ = ("KafkaReader",)
 
@@ -113,7 +114,8 @@ class KafkaReader:
 
 
 def _raw(message: Message) -> RawRecord:
-    headers: Any = message.headers() or ()  # the stub has what a producer may give
+    (found,) = read_headers([message])
+    headers = named(found)
     return RawRecord(
         message.topic() or "",
         message.partition() or 0,
@@ -121,5 +123,6 @@ def _raw(message: Message) -> RawRecord:
         message.timestamp()[1],
         message.key(),
         message.value(),
-        tuple(headers),
+        headers,
+        headers_readable=len(headers) == len(found),
     )

@@ -9,7 +9,7 @@ from threading import Event, Lock, Thread
 
 from kstreams.connection import Appended
 from kstreams.errors import ExecutionError, KStreamsError, Where
-from kstreams.kafka.headers import HeaderList
+from kstreams.kafka.headers import HeaderList, check_names
 from kstreams.kafka.librdkafka import KafkaError, KafkaException, Message
 from kstreams.kafka.options import Kafka
 from kstreams.kafka.partition_counts import PartitionCounts
@@ -75,7 +75,8 @@ class KafkaWriter:
 
         Raises:
             UnknownTopicError: The topic does not exist, or has no such partition.
-            RecordRefusedError: The timestamp is below 1, or the record too large.
+            RecordRefusedError: The timestamp is below 1, a header's name has a NUL or does
+                not encode, or the record is too large.
             BrokerUnavailableError: No broker answers.
             ExecutionError: The writer is closed.
 
@@ -133,6 +134,8 @@ class KafkaWriter:
         report: DeliveryReport | None,
     ) -> None:
         check_timestamp(timestamp, topic, key)
+        if headers:
+            check_names(headers, Where(topic=topic, key=key))
         self._counts.check(topic, partition)
         if self._closing.is_set():
             raise ExecutionError("the writer is closed", where=Where(topic=topic))

@@ -15,6 +15,7 @@ from kstreams.task.columns import headers_of
 from kstreams.task.cursor import Cursor
 from kstreams.task.decoding import Entry
 from kstreams.task.queues import Queue
+from kstreams.task.unreadable import named
 
 __all__ = ("Policies",)
 
@@ -69,4 +70,4 @@ def _letter(queue: Queue, row: int, error: KStreamsError) -> Record[Any, Any]:
     }
     (own,) = headers_of(table.column("headers"))
     added = ((f"kstreams-error-{name}", str(text).encode()) for name, text in reasons.items())
-    return Record(key, value, timestamp, (*own, *added))
+    return Record(key, value, timestamp, (*named(own), *added))

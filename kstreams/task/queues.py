@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 __all__ = ("HEADERS_TYPE", "QUEUE_SCHEMA", "Queue", "empty_queue_table", "merged_order")
 
 HEADERS_TYPE = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
-"""Arrow type of a headers column; null is no headers."""
+"""Arrow type of a headers column; null is no headers. A header of no name stands for headers
+that cannot be read: its value is the name that is not UTF-8."""
 
 QUEUE_SCHEMA = pa.schema(
     [

@@ -31,6 +31,7 @@ from kstreams.task.queues import Queue
 from kstreams.task.rare_gc import rare_collections
 from kstreams.task.read_ahead import ReadAhead
 from kstreams.task.undo import Undo
+from kstreams.task.unreadable import readable_rows, unreadable_rows
 from kstreams.task.wiring import Wiring
 
 __all__ = ("Task",)
@@ -197,7 +198,8 @@ class Task:
     def _process(self, queues: Sequence[Queue]) -> None:
         """Run the batch's records through the graph."""
         drop = self._cursor.drop
-        whole = [without_nulls(self._entries[queue.entry], queue, drop) for queue in queues]
+        readable = [self._readable(queue) for queue in queues]
+        whole = [without_nulls(self._entries[queue.entry], queue, drop) for queue in readable]
         timed = [self._times.timed(queue) for queue in whole]
         rows = [queue for queue in timed if queue.table.num_rows]
         if not rows:
@@ -207,6 +209,15 @@ class Task:
             TablePass(self._work).run(rows)
         else:
             RecordPass(self._work).run(rows)
+
+    def _readable(self, queue: Queue) -> Queue:
+        """Deal with the rows whose headers cannot be read, and return the others."""
+        readable = readable_rows(queue.table)
+        if readable is None:
+            return queue
+        for row, error in unreadable_rows(queue.table, readable):
+            self._record_failed(queue, row, None, error)
+        return queue.with_table(queue.table.filter(readable))
 
     def _fire_stream_time(self) -> None:
         """Fire what stream time has made due."""

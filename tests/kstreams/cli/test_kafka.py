@@ -9,6 +9,7 @@ import pytest
 
 from tests.kstreams.cli.terminal import kstreams, say
 from tests.servers.kafka import KafkaBroker
+from tests.servers.raw_produce import RawBytes, produce_raw
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 
@@ -45,6 +46,21 @@ def test_topics_on_kafka(
     assert f"did you mean '{topic_name}'?" in near.stderr
     say("topics", "delete", topic_name, "--yes")
     assert topic_name not in say("topics", "list", "--quiet").splitlines()
+
+
+def test_tail_goes_on_behind_headers_that_cannot_be_read(
+    broker: KafkaBroker, topic_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KSTREAMS_BOOTSTRAP", broker.bootstrap)
+    broker.create_topic(topic_name)
+    bad = RawBytes(b"bad", timestamp=-1, headers=[(b"\xff", b"1")])
+    produce_raw(broker.bootstrap, topic_name, [bad, RawBytes(b"far", timestamp=2**62)])
+    first, second = [line.split("\t") for line in say("topics", "tail", topic_name).splitlines()]
+    assert first[2:4] == ["1969-12-31T23:59:59.999Z", "bad"]
+    assert "not UTF-8" in first[5]
+    assert second[2:4] == [f"@{2**62}", "far"]
+    line = say("topics", "tail", topic_name, "--format", "json", "--limit", "1")
+    assert json.loads(line)["undecodable"] == ["headers"]
 
 
 def test_secrets_come_from_a_file_and_are_not_shown(broker: KafkaBroker, tmp_path: Path) -> None:

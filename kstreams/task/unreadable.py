@@ -1,0 +1,52 @@
+"""Rows of a queue whose headers cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kstreams.errors import DeserializationError
+from kstreams.record import Headers
+
+__all__ = ("named", "readable_rows", "unreadable_rows")
+
+
+def named(headers: Iterable[tuple[str | None, bytes | None]]) -> Headers:
+    """Return the headers that have a name; those without stand for what cannot be read."""
+    return tuple((name, value) for name, value in headers if name is not None)
+
+
+def readable_rows(table: pa.Table) -> pa.Array | None:
+    """Return which rows of a queue's table have headers that can be read; None if all have."""
+    headers = table.column("headers")
+    if headers.null_count == len(headers):
+        return None
+    lists = headers.combine_chunks()
+    names = lists.flatten().field("key")
+    if not names.null_count:
+        return None
+    good = np.ones(len(lists), bool)
+    owners = pc.list_parent_indices(lists).to_numpy()
+    good[owners[names.is_null().to_numpy(zero_copy_only=False)]] = False
+    return pa.array(good)
+
+
+def unreadable_rows(
+    table: pa.Table, readable: pa.Array
+) -> Iterator[tuple[int, DeserializationError]]:
+    """Yield number and error of each row that is not readable, in order."""
+    for row in np.flatnonzero(~readable.to_numpy(zero_copy_only=False)).tolist():
+        pairs = table.column("headers")[row].as_py()
+        name = next(pair["value"] for pair in pairs if pair["key"] is None)
+        shown = f"{name!r} " if name else ""
+        yield (
+            row,
+            DeserializationError(
+                f"headers: the name {shown}is not UTF-8",
+                hint="let the source skip such records or set them aside: on_error='skip' or "
+                "DeadLetter(topic). Key and value can be read.",
+            ),
+        )
