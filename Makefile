@@ -33,7 +33,7 @@ format: setup ## format the code and apply the linter's safe fixes
 	@$(BIN)/ruff format .
 
 .PHONY: check
-check: check-format check-lint check-mypy check-pyright check-imports ## format, lint, types and import contracts
+check: check-format check-lint check-mypy check-pyright check-imports check-audit ## format, lint, types, import contracts, advisories
 
 .PHONY: check-format
 check-format: setup
@@ -59,6 +59,11 @@ check-pyright: setup
 check-imports: setup
 	$(call stage,check: import contracts)
 	@$(BIN)/lint-imports --no-cache # its cache misses that an imported module has come
+
+.PHONY: check-audit
+check-audit: setup ## known vulnerabilities of the locked packages, where the index has them
+	$(call stage,check: advisories)
+	@$(RUN_PYTHON) scripts/audit.py
 
 .PHONY: test
 test: check test-fast test-slow test-engine ## check, then every test: fast, slow, on Spark and Kafka

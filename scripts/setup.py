@@ -155,7 +155,9 @@ def runs_spark(java: str) -> bool:
     """True for a `java` of the right version that takes the option that Spark passes to all."""
     command = [java, "--add-modules=jdk.incubator.vector", "-version"]
     try:
-        answer = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+        answer = subprocess.run(  # noqa: S603  # a Java that was found here, and an option
+            command, check=False, capture_output=True, text=True, timeout=60
+        )
     except (OSError, subprocess.SubprocessError):
         return False
     match = re.search(r'version "(?:1\.)?(\d+)', answer.stderr)
@@ -199,7 +201,7 @@ def call(command: Sequence[str]) -> int:
     environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONHOME", "PYTHONPATH")}
     STAMPS.mkdir(parents=True, exist_ok=True)
     with LOG.open("wb") as log:
-        process = subprocess.Popen(
+        process = subprocess.Popen(  # noqa: S603  # a command of this file
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=environment
         )
         while True:

@@ -288,7 +288,7 @@ class WorkingStoreContract:
     def test_settings_travel_to_workers(self) -> None:
         backend = self.backend()
         assert backend.name
-        assert pickle.loads(pickle.dumps(backend)) == backend
+        assert pickle.loads(pickle.dumps(backend)) == backend  # noqa: S301  # pickled here
 
 
 def _refused(action: Callable[[], object]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic
 
@@ -15,6 +16,15 @@ from kstreams.state.working import StateBackend, StoreChanges, WorkingStore
 __all__ = ("Replica",)
 
 _CACHED_READS = 1000
+
+
+@dataclass(frozen=True)
+class _Copy(Generic[S]):
+    """An open copy: what the backend has, read through an overlay as the typed store."""
+
+    store: WorkingStore
+    overlay: Overlay
+    live: S
 
 
 class Replica(Generic[S]):
@@ -39,9 +49,7 @@ class Replica(Generic[S]):
         self._home = home
         self._number = 0
         self._at: Pointer | None = None
-        self._store: WorkingStore | None = None
-        self._overlay: Overlay | None = None
-        self._live: S | None = None
+        self._copy: _Copy[S] | None = None
         self._reads = 0
 
     def at(self, pointer: Pointer, wall_ms: int) -> S:
@@ -55,32 +63,34 @@ class Replica(Generic[S]):
             StateCorruptError: An object of the version is damaged, or gone since: the app
                 keeps what its last commits name.
         """
-        if self._live is None or self._at is None or self._at.lineage != pointer.lineage:
+        copy = self._copy
+        if copy is None or self._at is None or self._at.lineage != pointer.lineage:
             try:
-                self._move(pointer)
+                copy = self._move(pointer)
             except BaseException:
                 self.close()
                 raise
-        if self._overlay is not None:
-            self._overlay.times = FixedTimes(pointer.meta.get("time", -1), wall_ms)
+        copy.overlay.times = FixedTimes(pointer.meta.get("time", -1), wall_ms)
         self._reads += 1
-        if self._overlay is not None and self._reads % _CACHED_READS == 0:
-            self._overlay.forget()
-        assert self._live is not None  # made by the move
-        return self._live
+        if self._reads % _CACHED_READS == 0:
+            copy.overlay.forget()
+        return copy.live
 
-    def _move(self, pointer: Pointer) -> None:
-        present = self._at
-        if present is None or not pointer.base <= present.version <= pointer.version:
+    def _move(self, pointer: Pointer) -> _Copy[S]:
+        copy, present = self._copy, self._at
+        if (
+            copy is None
+            or present is None
+            or not pointer.base <= present.version <= pointer.version
+        ):
             refs = pointer.objects()
-            self._begin()
+            copy = self._begin()
         else:
             refs = pointer.deltas_after(present.version)
-        store, overlay = self._store, self._overlay
-        if store is not None and overlay is not None:
-            self._apply(refs, store)
-            overlay.forget()
+        self._apply(refs, copy.store)
+        copy.overlay.forget()
         self._at = pointer
+        return copy
 
     def _apply(self, refs: tuple[ObjectRef, ...], store: WorkingStore) -> None:
         """Write objects in their order; read first what clean-up deletes first."""
@@ -96,20 +106,21 @@ class Replica(Generic[S]):
             if changed:
                 store.write({name: changed})
 
-    def _begin(self) -> None:
+    def _begin(self) -> _Copy[S]:
         self.close()
         self._number += 1
-        self._store = self._backend.open(self._directory(), [self._spec.name])
-        self._overlay = Overlay(self._store)
-        self._live = self._spec.factory(self._spec, self._overlay)
+        store = self._backend.open(self._directory(), [self._spec.name])
+        overlay = Overlay(store)
+        copy = self._copy = _Copy(store, overlay, self._spec.factory(self._spec, overlay))
+        return copy
 
     def _directory(self) -> Path:
         return self._home / str(self._number)
 
     def close(self) -> None:
         """Forget the copy; the next read makes another."""
-        store, self._store = self._store, None
-        self._live = self._at = self._overlay = None
-        if store is not None:
-            store.close()
+        copy, self._copy = self._copy, None
+        self._at = None
+        if copy is not None:
+            copy.store.close()
             self._backend.remove(self._directory())

@@ -19,7 +19,7 @@ __all__ = ("DIGEST", "Creation", "content_md5")
 DIGEST = "kstreams-sha256"
 """Metadata of an object: SHA-256 of its contents, hex."""
 
-_TOKEN = "kstreams-put"  # no password
+_PUT = "kstreams-put"
 _TAKEN = 412
 
 
@@ -41,7 +41,7 @@ class Creation:
     @property
     def metadata(self) -> dict[str, str]:
         """What is kept with the object."""
-        return {_TOKEN: self.token, DIGEST: sha256(self.data).hexdigest()}
+        return {_PUT: self.token, DIGEST: sha256(self.data).hexdigest()}
 
     def put(self) -> bool:
         """Create the object by one request; tell whether this creation has won the name."""
@@ -68,7 +68,7 @@ class Creation:
             if answer(error).status == 404:
                 return None
             raise
-        return found["Metadata"].get(_TOKEN) == self.token
+        return found["Metadata"].get(_PUT) == self.token
 
 
 def content_md5(data: bytes) -> str:

@@ -25,7 +25,7 @@ def main() -> None:
 
 def _another(number: int) -> subprocess.Popen[bytes]:
     own = {**os.environ, "BENCH_PROCESSES": "1", "BENCH_NUMBER": str(number)}
-    return subprocess.Popen([sys.executable, __file__], env=own)
+    return subprocess.Popen([sys.executable, __file__], env=own)  # noqa: S603  # this file
 
 
 def _run(home: Path) -> None:

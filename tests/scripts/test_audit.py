@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+VULNERABLE = {
+    "name": "urllib3",
+    "version": "1.0",
+    "vulns": [{"id": "PYSEC-2026-1", "fix_versions": ["1.1"], "aliases": ["CVE-2026-7"]}],
+}
+SOUND = {"name": "idna", "version": "3.20", "vulns": []}
+UNKNOWN = {"name": "ours", "skip_reason": "Dependency not found"}
+
+
+@pytest.fixture
+def audit() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("scripts_audit", ROOT / "scripts" / "audit.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def speaker(*, out: str = "", err: str = "", status: int = 0) -> tuple[str, ...]:
+    """A command that says what pip-audit would, whatever it is asked."""
+    code = f"import sys; print({out!r}); print({err!r}, file=sys.stderr); sys.exit({status})"
+    return (sys.executable, "-c", code)
+
+
+def report(*packages: dict[str, Any]) -> str:
+    return json.dumps({"dependencies": packages, "fixes": []})
+
+
+def run(audit: ModuleType, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]) -> int:
+    ask = audit.ask
+    monkeypatch.setattr(audit, "ask", lambda *files: ask(*files, command=command))
+    status: int = audit.main()
+    return status
+
+
+def test_a_known_vulnerability_fails_with_its_package_and_the_repaired_version(
+    audit: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(audit, monkeypatch, speaker(out=report(SOUND, VULNERABLE), status=1)) == 1
+    said = capsys.readouterr().err
+    assert "urllib3 1.0: PYSEC-2026-1 CVE-2026-7, repaired in 1.1" in said
+    assert "requirements/audit-ignored.txt" in said
+
+
+def test_packages_without_one_pass_and_those_that_the_index_does_not_know_are_named(
+    audit: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(audit, monkeypatch, speaker(out=report(SOUND, UNKNOWN))) == 0
+    said = capsys.readouterr().out
+    assert "does not know ours" in said
+    assert "no known vulnerability" in said
+
+
+@pytest.mark.parametrize("name", ["PYSEC-2026-1", "CVE-2026-7"])
+def test_a_reason_written_down_excuses_a_finding_by_any_of_its_names(
+    audit: ModuleType, name: str
+) -> None:
+    reasons = audit.ignored(f"# a comment\n\n{name} we never parse such a file\n")
+    assert audit.judge(json.loads(report(VULNERABLE)), reasons) == ([], [])
+
+
+def test_an_excuse_without_a_reason_is_an_error(audit: ModuleType) -> None:
+    with pytest.raises(audit.BrokenError, match="no reason for PYSEC-2026-1"):
+        audit.ignored("PYSEC-2026-1\n")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(speaker(out=report(UNKNOWN)), id="an index without advisories"),
+        pytest.param(
+            speaker(err="requests.exceptions.ConnectionError: no route", status=1),
+            id="no network",
+        ),
+        pytest.param(
+            speaker(err="pip_audit._service.interface.ServiceError", status=1),
+            id="an index in trouble",
+        ),
+    ],
+)
+def test_where_there_are_no_advisories_the_check_says_so_in_one_line_and_passes(
+    audit: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: tuple[str, ...],
+) -> None:
+    assert run(audit, monkeypatch, command) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("audit: skipped: the package index")
+    assert said.out.count("\n") == 1
+    assert said.err == ""
+
+
+def test_a_check_that_does_not_work_is_red(
+    audit: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(audit, monkeypatch, speaker(err="ERROR: no such option", status=2)) == 2
+    assert "no such option" in capsys.readouterr().err
+
+
+def test_the_locks_are_of_the_form_that_is_audited(audit: ModuleType) -> None:
+    for lock in audit.LOCKS:
+        entry = audit.first_entry(lock.read_text())
+        assert "==" in entry
+        assert "--hash=sha256:" in entry
+    audit.ignored(audit.IGNORED.read_text())
