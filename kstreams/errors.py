@@ -18,6 +18,7 @@ __all__ = (
     "ExecutionError",
     "FencedError",
     "KStreamsError",
+    "LimitError",
     "NoCheckpointError",
     "ObjectMissingError",
     "PartitionCountError",
@@ -146,7 +147,7 @@ class CompileError(KStreamsError):
 
 
 class PartitionCountError(CompileError, ValueError):
-    """Source topics of one partition group differ in partition count or partitioner."""
+    """Topics of one group differ in partition count or partitioner, or a count is out of bounds."""
 
 
 class SerdeError(KStreamsError, ValueError):
@@ -200,6 +201,13 @@ class ProcessingError(ExecutionError):
         super().__init__(message, hint=hint, where=where)
         self.cause_type = cause_type
         self.cause_traceback = cause_traceback
+
+
+class LimitError(ExecutionError):
+    """A bound of the app is reached: no record's fault, so that no policy skips a record for it.
+
+    The hint says how to raise the bound.
+    """
 
 
 class UnknownTopicError(ExecutionError, KeyError):

@@ -21,16 +21,32 @@ import pyarrow.compute as pc
 from kstreams._murmur2 import ArrowKeys, murmur2_of, murmur2_of_column
 
 __all__ = (
+    "MAX_PARTITIONS",
     "ArrowKeys",
     "FunctionPartitioner",
     "InnerKeyPartitioner",
     "Murmur2Partitioner",
     "Partitioner",
+    "count_problem",
     "murmur2",
     "partition_by",
     "partition_of",
     "partitions_of",
 )
+
+MAX_PARTITIONS = 10_000
+"""How many partitions a topic or an edge that is made here may have.
+
+Each is a task with stores of its own, and a part of each batch; Kafka's brokers refuse to create
+more in one request, too.
+"""
+
+
+def count_problem(partitions: int) -> str | None:
+    """Return what is wrong with a partition count, or None."""
+    if 1 <= partitions <= MAX_PARTITIONS:
+        return None
+    return f"partition count is {partitions:,}, expected 1 to {MAX_PARTITIONS:,}"
 
 
 class Partitioner(Protocol):

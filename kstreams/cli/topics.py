@@ -15,6 +15,7 @@ from kstreams.cli.pairs import pairs_of
 from kstreams.cli.place import Place
 from kstreams.connection import TopicAdmin
 from kstreams.errors import TopicExistsError, UnknownTopicError
+from kstreams.partitioner import MAX_PARTITIONS
 
 __all__ = (
     "OutputFormat",
@@ -49,6 +50,7 @@ def create(
             "--partitions",
             "-p",
             min=1,
+            max=MAX_PARTITIONS,
             help="How many partitions: tasks run in parallel up to this number, and it is "
             "for good.",
             show_default=False,

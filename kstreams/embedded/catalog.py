@@ -15,6 +15,7 @@ from uuid import uuid4
 from kstreams.embedded.errors import InvalidTopicError, TopicFormatError
 from kstreams.embedded.files import explained, sync_directory, write_new
 from kstreams.errors import TopicExistsError, UnknownTopicError, Where
+from kstreams.partitioner import count_problem
 
 __all__ = ("FORMAT", "STAGING", "TopicCatalog", "TopicInfo")
 
@@ -114,7 +115,7 @@ class TopicCatalog:
 
         Raises:
             InvalidTopicError: The name is not one of Kafka's, or starts with a dot, or
-                there would be no partition.
+                there would be no partition, or more than `MAX_PARTITIONS`.
             TopicExistsError: It exists, or another creator was faster.
         """
         _check(topic, partitions)
@@ -193,10 +194,9 @@ def _check(topic: str, partitions: int) -> None:
             hint="Use 1 to 249 ASCII letters, digits, '.', '_' and '-', not '.' first.",
             where=Where(topic=topic),
         )
-    if partitions < 1:
-        raise InvalidTopicError(
-            f"partition count is {partitions}, expected at least 1", where=Where(topic=topic)
-        )
+    problem = count_problem(partitions)
+    if problem:
+        raise InvalidTopicError(problem, where=Where(topic=topic))
 
 
 def _format(info: TopicInfo) -> bytes:
@@ -220,9 +220,13 @@ def _parse(topic: str, raw: bytes) -> TopicInfo:
                 hint="Use the version of kstreams-spark that wrote it, or create the topic anew.",
                 where=Where(topic=topic),
             )
-        return TopicInfo(topic, str(found["id"]), int(found["partitions"]), dict(found["config"]))
+        info = TopicInfo(topic, str(found["id"]), found["partitions"], dict(found["config"]))
+        problem = count_problem(info.partitions)
     except (ValueError, KeyError, TypeError) as exc:
         raise _unreadable(topic, repr(exc)) from exc
+    if problem:
+        raise _unreadable(topic, problem)
+    return info
 
 
 def _unreadable(topic: str, why: str) -> TopicFormatError:

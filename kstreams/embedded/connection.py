@@ -10,6 +10,7 @@ from kstreams.embedded.admin import EmbeddedAdmin
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.embedded.reader import EmbeddedReader
 from kstreams.embedded.writer import Batching, EmbeddedWriter
+from kstreams.partitioner import MAX_PARTITIONS
 
 __all__ = ("Embedded",)
 
@@ -32,7 +33,8 @@ class Embedded:
         batching: When the writer makes a segment of what it was given.
 
     Raises:
-        ValueError: The root is a URL, or there would be no partition.
+        ValueError: The root is a URL, or there would be no partition, or more than
+            `MAX_PARTITIONS`.
 
     Example:
         >>> Embedded("/tmp/topics").default_partitions
@@ -52,8 +54,11 @@ class Embedded:
                 f"{root!r} is not a directory of this machine\n"
                 "Hint: embedded topics need a local disk; across machines use Kafka(...)."
             )
-        if self.default_partitions < 1:
-            raise ValueError(f"default_partitions is {self.default_partitions}, expected 1 or more")
+        if not 1 <= self.default_partitions <= MAX_PARTITIONS:
+            raise ValueError(
+                f"default_partitions is {self.default_partitions:,}, "
+                f"expected 1 to {MAX_PARTITIONS:,}"
+            )
         object.__setattr__(self, "root", str(Path(root).absolute()))
 
     def log(self) -> EmbeddedLog:

@@ -24,7 +24,7 @@ from kstreams.graph.nodes import (
 from kstreams.graph.tokens import type_arguments
 from kstreams.graph.topology import Topology
 from kstreams.graph.validate import validated
-from kstreams.partitioner import Partitioner
+from kstreams.partitioner import Partitioner, count_problem
 from kstreams.processors.branch import Branch, Through
 from kstreams.processors.event_time import EventTime, InvalidTime, TimeExtractor, WallClock
 from kstreams.processors.on_error import OnError
@@ -181,9 +181,13 @@ class TopologyBuilder:
             partitions: How many tasks the group below has. None: as many as its source
                 topics have, else as many as the group above.
             partitioner: Which partition a key belongs to; None as for a `Topic`.
+
+        Raises:
+            TopologyError: `partitions` is below 1, or above `MAX_PARTITIONS`.
         """
-        if partitions is not None and partitions < 1:
-            raise TopologyError(f"repartition {name!r}: partitions must be 1 or more")
+        problem = None if partitions is None else count_problem(partitions)
+        if problem:
+            raise TopologyError(f"repartition {name!r}: {problem}")
         rule = partitioner or default_partitioner(key)
         node = RepartitionNode(
             name, self._names(name, parents), key, value, partitions, rule, self._on_error

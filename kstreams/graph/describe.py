@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,14 @@ _PLAIN = re.compile(r"[\w.\-]+( [\w.\-]+)*")
 """Names that need no quotes: nothing in them could be taken for part of the text."""
 
 
+@dataclass(frozen=True)
+class _Edges:
+    """The groups that repartition edges leave, and enter, by the edge's name."""
+
+    above: Mapping[str, str]
+    below: Mapping[str, str]
+
+
 def describe(topology: Topology) -> str:
     """Return a topology as text: groups, their nodes, what leads to what, and stores.
 
@@ -38,21 +47,25 @@ def describe(topology: Topology) -> str:
     for equal topologies, and ends in a newline.
     """
     lines = [f"Topology: {_name(topology.name)}"]
+    edges = _Edges(
+        {edge.name: group.name for group in topology.groups for edge in group.exits},
+        {edge.name: group.name for group in topology.groups for edge in group.entries},
+    )
     for group in topology.groups:
         lines.append(f"  Group: {_name(group.name)}")
-        lines.extend(f"    {line}" for line in _group(topology, group))
+        lines.extend(f"    {line}" for line in _group(group, edges))
     return "\n".join(lines) + "\n"
 
 
-def _group(topology: Topology, group: PartitionGroup) -> Iterator[str]:
+def _group(group: PartitionGroup, edges: _Edges) -> Iterator[str]:
+    children = group.children()
     for entry in group.entries:
-        above = next(other for other in topology.groups if entry in other.exits)
-        yield f"Repartition: {_name(entry.name)} (from group: {_name(above.name)})"
-        yield from _children(group, entry)
+        yield f"Repartition: {_name(entry.name)} (from group: {_name(edges.above[entry.name])})"
+        yield _children(children[entry.name])
     for node in group.nodes:
-        yield f"{_title(topology, node)}"
+        yield _title(edges, node)
         if not isinstance(node, (SinkNode, RepartitionNode)):
-            yield from _children(group, node)
+            yield _children(children[node.name])
         if node.parents:
             yield f"  <-- {_names(node.parents)}"
     for spec in group.stores:
@@ -60,12 +73,11 @@ def _group(topology: Topology, group: PartitionGroup) -> Iterator[str]:
         yield f"Store: {_name(spec.name)} ({spec.kind}, {_serdes(spec.key, spec.value)}{log})"
 
 
-def _children(group: PartitionGroup, node: AnyNode) -> Iterator[str]:
-    names = [child.name for child in group.children(node.name)]
-    yield f"  --> {_names(names) or 'none'}"
+def _children(nodes: Sequence[AnyNode]) -> str:
+    return f"  --> {_names([node.name for node in nodes]) or 'none'}"
 
 
-def _title(topology: Topology, node: AnyNode) -> str:
+def _title(edges: _Edges, node: AnyNode) -> str:
     name = _name(node.name)
     match node:
         case SourceNode():
@@ -74,7 +86,7 @@ def _title(topology: Topology, node: AnyNode) -> str:
             stores = _names([spec.name for spec in node.stores])
             return f"Processor: {name} ({'batch, ' if node.batch else ''}stores: [{stores}])"
         case RepartitionNode():
-            return f"Repartition: {name} ({', '.join(_edge(topology, node))})"
+            return f"Repartition: {name} ({', '.join(_edge(edges, node))})"
         case SinkNode(target=target):
             return f"Sink: {name} ({_target(target)})"
 
@@ -91,9 +103,8 @@ def _source(node: SourceNode) -> Iterator[str]:
         yield f"start: {node.start.isoformat() if isinstance(node.start, datetime) else node.start}"
 
 
-def _edge(topology: Topology, node: RepartitionNode) -> Iterator[str]:
-    below = next(group for group in topology.groups if node in group.entries)
-    yield f"to group: {_name(below.name)}"
+def _edge(edges: _Edges, node: RepartitionNode) -> Iterator[str]:
+    yield f"to group: {_name(edges.below[node.name])}"
     yield _serdes(node.key, node.value)
     if node.partitions is not None:
         yield f"partitions: {node.partitions}"

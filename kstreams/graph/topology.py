@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from kstreams.graph.depth import deepest
 from kstreams.graph.nodes import (
     AnyNode,
     ProcessorNode,
@@ -59,14 +60,24 @@ class PartitionGroup:
         return tuple(node for node in self.nodes if isinstance(node, RepartitionNode))
 
     @property
+    def depth(self) -> int:
+        """How many nodes call each other for one record at most."""
+        return deepest(self.nodes)[0]
+
+    @property
     def stores(self) -> tuple[StoreSpec[Any], ...]:
         """Stores of the group, by name."""
         found = {spec.name: spec for node in self.processors for spec in node.stores}
         return tuple(found[name] for name in sorted(found))
 
-    def children(self, name: str) -> tuple[AnyNode, ...]:
-        """Nodes that read from a node (or from an entry), in the order they were added."""
-        return tuple(node for node in self.nodes if name in node.parents)
+    def children(self) -> dict[str, list[AnyNode]]:
+        """Return the nodes that read from each node and entry, in the order they were added."""
+        found: dict[str, list[AnyNode]] = {entry.name: [] for entry in self.entries}
+        found |= {node.name: [] for node in self.nodes}
+        for node in self.nodes:
+            for parent in node.parents:
+                found[parent].append(node)
+        return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kstreams.errors import TopologyError
+from kstreams.graph.depth import MAX_DEPTH, deepest
 from kstreams.graph.groups import partition_groups, topological_order
 from kstreams.graph.nodes import (
     AnyNode,
@@ -50,6 +51,7 @@ def validated(
     found.extend(_keys(ordered))
     groups = partition_groups(ordered, idle_timeout_ms) if not found else ()
     found.extend(_loops(groups))
+    found.extend(_depths(groups))
     if found:
         raise _error(name, found)
     return Topology(name, groups)
@@ -244,6 +246,18 @@ def _keys(ordered: list[AnyNode]) -> Iterator[str]:
                 changed[node.name] = above if node.keeps_key else node.name
             case SinkNode():
                 pass
+
+
+def _depths(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
+    """Find chains of processors that are too deep to call each other."""
+    for group in groups:
+        depth, last = deepest(group.nodes)
+        if depth > MAX_DEPTH:
+            yield (
+                f"group {group.name!r} has a chain of {depth:,} nodes, down to {last!r}, and "
+                f"{MAX_DEPTH:,} is the most: put builder.repartition(...) between, or do more in "
+                "one processor"
+            )
 
 
 def _loops(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:

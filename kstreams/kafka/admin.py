@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from kstreams.errors import UnknownTopicError
+from kstreams.errors import UnknownTopicError, Where
 from kstreams.kafka.client_options import ClientOptions
 from kstreams.kafka.connection import AdminConnection
+from kstreams.kafka.errors import KafkaRequestError
 from kstreams.kafka.librdkafka import (
     EARLIEST,
     LATEST,
@@ -20,6 +21,7 @@ from kstreams.kafka.librdkafka import (
     TopicCollection,
     TopicPartition,
 )
+from kstreams.partitioner import count_problem
 
 __all__ = ("KafkaAdmin", "TopicDescription")
 
@@ -200,7 +202,7 @@ class KafkaAdmin:
 
         Args:
             topic: The topic's name.
-            partitions: How many partitions, at least 1.
+            partitions: How many partitions, 1 to `MAX_PARTITIONS`.
             replication_factor: On how many brokers each partition is; -1 is the
                 cluster's default.
             config: Settings by Kafka's names. Note that under the default
@@ -213,6 +215,9 @@ class KafkaAdmin:
             BrokerUnavailableError: No broker answers, or no leader came in time.
 
         """
+        problem = count_problem(partitions)
+        if problem:
+            raise KafkaRequestError(problem, code="INVALID_PARTITIONS", where=Where(topic=topic))
         wanted = NewTopic(topic, partitions, replication_factor, config=dict(config or {}))
         self._link.order(
             lambda: self._client.create_topics(

@@ -5,18 +5,24 @@ from __future__ import annotations
 import traceback
 from types import CodeType, FrameType, FunctionType, TracebackType
 
-from kstreams.errors import KStreamsError, ProcessingError
+from kstreams.errors import KStreamsError, LimitError, ProcessingError
 
 __all__ = ("Places", "located")
+
+_BY_ITSELF = 300
 
 
 class Places:
     """Which node runs what, to find the node of an exception in its traceback.
 
     So nothing is tracked while all goes well.
+
+    Args:
+        call_frames: How many frames are set aside for nodes that call each other.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, call_frames: int = 0) -> None:
+        self._call_frames = call_frames
         self._owners: dict[int, tuple[object, str]] = {}
         self._functions: dict[CodeType, list[tuple[FunctionType, str]]] = {}
 
@@ -35,6 +41,22 @@ class Places:
             found = self._node(trace.tb_frame) or found
             trace = trace.tb_next
         return found
+
+    def is_chains(self, exc: RecursionError) -> bool:
+        """Tell whether the nodes together ran out of stack, none of them by itself.
+
+        By itself is what a node does with its record, such as reading a document that nests
+        too deep: of more frames than most programs have in all, or none that are seen (in C).
+        """
+        frames = most = own = 0
+        last = None
+        trace = exc.__traceback__
+        while trace is not None:
+            node = self._node(trace.tb_frame) or last
+            own = own + 1 if node == last else 1
+            frames, most, last = frames + 1, max(most, own), node
+            trace = trace.tb_next
+        return frames > self._call_frames and most < _BY_ITSELF
 
     def _node(self, frame: FrameType) -> str | None:
         for function, node in self._functions.get(frame.f_code, ()):
@@ -62,12 +84,24 @@ def located(exc: Exception, places: Places, *, hint: str = "") -> KStreamsError:
     node = places.node_of(exc.__traceback__)
     if isinstance(exc, KStreamsError):
         return exc.at(node=node)
+    if isinstance(exc, RecursionError) and places.is_chains(exc):
+        return _too_deep(exc, node)
     text = "".join(traceback.format_exception(type(exc), exc, exc.__traceback__))
     error = ProcessingError(
         f"{type(exc).__name__} in a processor: {exc}",
         cause_type=f"{type(exc).__module__}.{type(exc).__qualname__}",
         cause_traceback=text,
         hint=hint,
+    )
+    error.__cause__ = exc
+    return error.at(node=node)
+
+
+def _too_deep(exc: RecursionError, node: str | None) -> LimitError:
+    error = LimitError(
+        "the processors above this one take more of the stack than is set aside for them",
+        hint="raise sys.setrecursionlimit, call fewer functions between process and forward, or "
+        "put builder.repartition(...) between the nodes",
     )
     error.__cause__ = exc
     return error.at(node=node)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kstreams.errors import KStreamsError
+from kstreams.errors import KStreamsError, LimitError
 from kstreams.processors.on_error import DeadLetter
 from kstreams.record import Record
 from kstreams.task.collector import Collector
@@ -40,7 +40,7 @@ class Policies:
     def apply(self, queue: Queue, row: int, error: KStreamsError) -> None:
         """Deal with a record of which nothing remains; raise the error if so asked."""
         policy = self._by_entry[queue.entry]
-        if policy == "fail":
+        if policy == "fail" or isinstance(error, LimitError):
             raise error from error.__cause__
         kind = type(error).__name__
         if isinstance(policy, DeadLetter):

@@ -15,6 +15,7 @@ from kstreams.processors.interceptor import Interceptor
 from kstreams.state.overlay import Overlay
 from kstreams.state.working import Changes
 from kstreams.task.buffer import BatchBuffer
+from kstreams.task.call_room import CallRoom
 from kstreams.task.changelogs import Changelogs
 from kstreams.task.contexts import TaskServices
 from kstreams.task.cursor import Cursor
@@ -87,13 +88,17 @@ class Task:
         self._idleness = Idleness(group.idle_timeout_ms, meta, self._cursor)
         self._policies = Policies(self._entries, self._cursor)
         self._services = TaskServices(self.id, overlay, meta, self._cursor)
+        self._room = CallRoom(group.depth, len(interceptors))
+        wire = partial(
+            Wiring,
+            group,
+            self._services,
+            interceptors=interceptors,
+            eager=not self._policies.all_fail,
+            call_frames=self._room.frames,
+        )
         try:
-            self._wiring = Wiring(
-                group,
-                self._services,
-                interceptors=interceptors,
-                eager=not self._policies.all_fail,
-            )
+            self._wiring = self._room.call(wire)
         except KStreamsError as exc:
             raise self._here(exc) from exc.__cause__
         self._work = BatchWork(
@@ -134,7 +139,8 @@ class Task:
         self._cursor.dropped = {}
         try:
             with rare_collections():
-                return self._run(queues, wall_ms, idle_since_ms, close_windows=close_windows)
+                run = partial(self._run, queues, wall_ms, idle_since_ms)
+                return self._room.call(partial(run, close_windows=close_windows))
         except Exception as exc:  # noqa: BLE001  # user code
             error = located(exc, self._wiring.places, hint=_HINT)
             raise self._here(error) from error.__cause__
@@ -174,9 +180,11 @@ class Task:
             ProcessingError: A `close` raised.
         """
         try:
-            self._wiring.close()
+            self._room.call(self._wiring.close)
         except KStreamsError as exc:
             raise self._here(exc) from exc.__cause__
+        finally:
+            self._room.close()
 
     def _here(self, error: KStreamsError) -> KStreamsError:
         return error.at(group=self.group.name, partition=self.id.partition)

@@ -43,6 +43,13 @@ _TableCall = Callable[[pa.Table], None]
 class Wiring:
     """The live graph of one task.
 
+    Args:
+        group: The nodes.
+        services: What their contexts share.
+        interceptors: Wrapped around each processor.
+        eager: Whether records are encoded as they come.
+        call_frames: How many frames are set aside for processors that call each other.
+
     Attributes:
         buffers: Of batch processors, in topological order.
         collectors: By sink and edge node.
@@ -61,11 +68,12 @@ class Wiring:
         *,
         interceptors: Sequence[Interceptor],
         eager: bool,
+        call_frames: int = 0,
     ) -> None:
         self.collectors: dict[str, Collector] = {}
         self.lines: dict[str, StdoutLines] = {}
-        self.places = Places()
-        self._group = group
+        self.places = Places(call_frames)
+        self._children = group.children()
         self._services = services
         self._interceptors = interceptors
         self._eager = eager
@@ -85,7 +93,7 @@ class Wiring:
 
     def takers(self, entry: str) -> list[Taker]:
         """Return what takes an entry's records, in the order the children were added."""
-        names = [node.name for node in self._group.children(entry)]
+        names = [node.name for node in self._children[entry]]
         return [self._buffers.get(name) or self._record_calls[name] for name in names]
 
     def close(self) -> None:
@@ -160,7 +168,7 @@ class Wiring:
         self._table_calls[name] = take_table
 
     def _record(self, node: ProcessorNode, processor: Processor[Any, Any, Any, Any]) -> None:
-        children = {c.name: self._record_calls[c.name] for c in self._group.children(node.name)}
+        children = {c.name: self._record_calls[c.name] for c in self._children[node.name]}
         context = RecordTaskContext(node, self._services, children)
         processor.init(context)
         context.initialised()
@@ -175,7 +183,7 @@ class Wiring:
         self._buffer(node, BatchBuffer(node, processor))
 
     def _start(self, node: ProcessorNode, processor: BatchProcessor[Any, Any, Any, Any]) -> None:
-        children = {c.name: self._table_calls[c.name] for c in self._group.children(node.name)}
+        children = {c.name: self._table_calls[c.name] for c in self._children[node.name]}
         context = BatchTaskContext(node, self._services, children)
         processor.init(context)
         context.initialised()

@@ -62,7 +62,8 @@ class TopologyTestDriver:
             the key's: equal keys could meet in two tasks.
 
     Raises:
-        PartitionCountError: Topics of a group differ in partition count.
+        PartitionCountError: Topics of a group differ in partition count, or one has none, or
+            more than `MAX_PARTITIONS`.
 
     Source: `org.apache.kafka.streams.TopologyTestDriver`, with partitions.
     """

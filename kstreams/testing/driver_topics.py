@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from kstreams.errors import TopologyError
+from kstreams.errors import PartitionCountError, TopologyError
 from kstreams.graph.nodes import SourceNode
-from kstreams.partitioner import Partitioner
+from kstreams.partitioner import Partitioner, count_problem
 from kstreams.record import Headers
 from kstreams.serde.objects import objects_of
 from kstreams.task.columns import headers_array, headers_of
@@ -35,6 +35,10 @@ class DriverTopics:
     """Topics that come into being when they are first named."""
 
     def __init__(self, partitions: int | Mapping[str, int]) -> None:
+        counts = [partitions] if isinstance(partitions, int) else partitions.values()
+        problem = next(filter(None, map(count_problem, counts)), None)
+        if problem:
+            raise PartitionCountError(problem, hint="a test's topics have as many as it needs")
         self._partitions = partitions
         self._logs: dict[str, list[list[Row]]] = {}
         self._unread: dict[str, list[Row]] = {}

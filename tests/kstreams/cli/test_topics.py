@@ -82,3 +82,9 @@ def test_nothing_is_deleted_when_one_name_is_wrong() -> None:
 def test_a_topic_has_at_least_one_partition() -> None:
     assert kstreams("topics", "create", "lines", "-p", "0").exit_code == 2
     assert kstreams("topics", "create", "lines").exit_code == 2
+
+
+def test_more_partitions_than_make_sense_are_refused() -> None:
+    result = kstreams("topics", "create", "lines", "--partitions", "1000000000")
+    assert result.exit_code == 2
+    assert "less than or equal to 10000" in result.output

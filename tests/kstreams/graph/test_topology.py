@@ -77,8 +77,8 @@ def test_groups_joined_by_an_edge_are_one_pipeline() -> None:
 
 def test_children_of_an_entry_are_found_in_the_group_below() -> None:
     _, below = word_count().groups
-    assert [node.name for node in below.children("by-word")] == ["count"]
-    assert [node.name for node in below.children("count")] == ["totals", "print"]
+    assert [node.name for node in below.children()["by-word"]] == ["count"]
+    assert [node.name for node in below.children()["count"]] == ["totals", "print"]
 
 
 def test_equal_topologies_are_not_one() -> None:

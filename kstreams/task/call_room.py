@@ -1,0 +1,108 @@
+"""Room on the stack for processors that call each other, however many there are."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from typing import ClassVar, TypeVar
+
+__all__ = ("CallRoom",)
+
+T = TypeVar("T")
+"""What a call returns."""
+
+_FRAMES = 16
+"""Frames set aside for a node: its `process`, what that calls until it forwards."""
+_INTERCEPTOR_FRAMES = 4
+_FRAME_BYTES = 2048
+"""Stack for a frame. It needs none where Python calls Python; a call through C takes 800."""
+_LEAST_STACK = 16 * 1024 * 1024
+_SHALLOW = 1_000
+"""Up to so many frames fit on the stack of any thread."""
+
+
+class CallRoom:
+    """Runs a task so that each of its processors has the stack that the first one has.
+
+    A processor forwards by calling the next one. Without this a chain as long as Python's
+    recursion limit would fail for each record, and a shorter one for records that the same
+    processors take elsewhere. Deep chains run in a thread of their own, always the same one,
+    with a stack that is large enough.
+
+    Args:
+        depth: How many nodes call each other for one record at most.
+        interceptors: How many are wrapped around each.
+
+    Attributes:
+        frames: How many frames are set aside for all nodes.
+    """
+
+    def __init__(self, depth: int, interceptors: int = 0) -> None:
+        self.frames = depth * (_FRAMES + interceptors * _INTERCEPTOR_FRAMES)
+        self._thread: ThreadPoolExecutor | None = None
+
+    def call(self, function: Callable[[], T]) -> T:
+        """Call a function with room; return or raise what it does."""
+        with _RecursionLimit.raised_by(self.frames):
+            if self.frames <= _SHALLOW:
+                return function()
+            future = self._submitted(function)
+            try:
+                return future.result()
+            finally:
+                wait([future])  # an interrupt of this thread does not stop the other
+
+    def _submitted(self, function: Callable[[], T]) -> Future[T]:
+        if self._thread is not None:
+            return self._thread.submit(function)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="kstreams-deep-chain")
+        with _STACK_SIZE:
+            before = threading.stack_size(max(_LEAST_STACK, self.frames * _FRAME_BYTES))
+            try:
+                return self._thread.submit(function)  # starts the thread
+            finally:
+                threading.stack_size(before)
+
+    def close(self) -> None:
+        """End the thread, if there is one."""
+        if self._thread is not None:
+            self._thread.shutdown()
+            self._thread = None
+
+
+_STACK_SIZE = threading.Lock()
+"""Held while the stack size of new threads is another one: it is the whole process's."""
+
+
+class _RecursionLimit:
+    """The process's limit, raised by the most that any task needs at the time."""
+
+    _lock: ClassVar[threading.Lock] = threading.Lock()
+    _raised: ClassVar[list[int]] = []
+    _base: ClassVar[int] = 0
+    _made: ClassVar[int] = 0
+
+    @classmethod
+    @contextmanager
+    def raised_by(cls, frames: int) -> Iterator[None]:
+        """Raise it meanwhile."""
+        with cls._lock:
+            cls._raised.append(frames)
+            cls._set()
+        try:
+            yield
+        finally:
+            with cls._lock:
+                cls._raised.remove(frames)
+                cls._set()
+
+    @classmethod
+    def _set(cls) -> None:
+        present = sys.getrecursionlimit()
+        if present != cls._made:  # somebody else has set it: that is what is added to
+            cls._base = present
+        cls._made = cls._base + max(cls._raised, default=0)
+        sys.setrecursionlimit(cls._made)

@@ -1,0 +1,165 @@
+"""Processors that call each other deeper than Python lets functions do."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from kstreams import (
+    INT64,
+    TEXT,
+    FixedKeyProcessor,
+    ProcessorContext,
+    Record,
+    Topic,
+    TopologyBuilder,
+    TopologyError,
+    map_values,
+)
+from kstreams.errors import LimitError, ProcessingError
+from kstreams.graph.depth import MAX_DEPTH
+from kstreams.processors.on_error import OnError
+from kstreams.testing import TopologyTestDriver
+
+IN, OUT = Topic("in", TEXT, INT64), Topic("out", TEXT, INT64)
+
+
+class Through(FixedKeyProcessor[str, int, int]):
+    """Forwards by some frames of its own, and by way of C."""
+
+    frames = 5
+
+    def init(self, context: ProcessorContext[str, int]) -> None:
+        self.forward = partial(context.forward)
+
+    def process(self, record: Record[str, int]) -> None:
+        self.step(record, self.frames)
+
+    def step(self, record: Record[str, int], left: int) -> None:
+        if left:
+            self.step(record, left - 1)
+        else:
+            list(map(self.forward, [record]))
+
+
+class Wasteful(Through):
+    """Takes more frames to forward than are set aside."""
+
+    frames = 40
+
+
+class Nested(FixedKeyProcessor[str, int, int]):
+    """Goes as deep as the value says, and needs nearly all that Python gives a program."""
+
+    def init(self, context: ProcessorContext[str, int]) -> None:
+        self.context = context
+
+    def process(self, record: Record[str, int]) -> None:
+        self.context.forward(record.with_value(self.depth(record.value)))
+
+    def depth(self, value: int) -> int:
+        return self.depth(value - 1) + 1 if value else 0
+
+
+def chain(
+    depth: int, *below: Callable[[], Any], each: Callable[[], Any], on_error: OnError = "skip"
+) -> TopologyBuilder:
+    """Build a chain of equal processors, and others at its end."""
+    builder = TopologyBuilder("deep", on_error=on_error)
+    node: Any = builder.add_source("in", IN)
+    for number in range(depth):
+        node = builder.add_processor(f"p{number}", each, node)
+    for number, supplier in enumerate(below):
+        node = builder.add_processor(f"below-{number}", supplier, node)
+    builder.add_sink("out", OUT, node)
+    return builder
+
+
+def results(builder: TopologyBuilder, *values: int) -> tuple[list[int], dict[str, int]]:
+    with TopologyTestDriver(builder.build()) as driver:
+        for value in values:
+            driver.pipe(IN, "a", value)
+        return [record.value for record in driver.read(OUT)], driver.dropped
+
+
+@pytest.mark.parametrize("on_error", ["skip", "fail"])
+def test_a_record_passes_through_a_thousand_processors(on_error: OnError) -> None:
+    builder = chain(1_000, each=map_values(lambda v: v + 1), on_error=on_error)
+    assert results(builder, 1, 2) == ([1_001, 1_002], {})
+
+
+def test_processors_may_call_functions_of_their_own_and_of_c_at_the_largest_depth() -> None:
+    assert results(chain(MAX_DEPTH - 2, each=Through), 7) == ([7], {})
+
+
+@pytest.mark.parametrize("depth", [0, 40, 1_500])
+def test_the_last_processor_of_a_chain_has_as_much_of_the_stack_as_the_first(depth: int) -> None:
+    enough = sys.getrecursionlimit() - 150
+    builder = chain(depth, Nested, each=Through)
+    assert results(builder, enough, 10**6) == ([enough], {"skipped-ProcessingError": 1})
+
+
+def test_a_chain_that_runs_out_of_stack_is_no_records_fault() -> None:
+    with pytest.raises(LimitError, match="more of the stack") as caught:
+        results(chain(500, each=Wasteful), 1)
+    assert caught.value.where.node is not None
+    assert "setrecursionlimit" in caught.value.hint
+
+
+def test_a_record_that_nests_too_deep_is_its_own_fault_whatever_the_chain() -> None:
+    with pytest.raises(ProcessingError, match="RecursionError") as caught:
+        results(chain(300, Nested, each=Through, on_error="fail"), 10**6)
+    assert caught.value.where.node == "below-0"
+
+
+def test_a_chain_deeper_than_the_limit_is_refused_when_the_topology_is_built() -> None:
+    builder = chain(MAX_DEPTH, each=map_values(lambda v: v))
+    with pytest.raises(TopologyError, match=f"chain of {MAX_DEPTH + 2:,} nodes, down to 'out'"):
+        builder.build()
+
+
+def test_a_repartition_edge_begins_a_chain_anew() -> None:
+    builder = TopologyBuilder("deep")
+    node: Any = builder.add_source("in", IN)
+    for number in range(MAX_DEPTH + 100):
+        node = builder.add_processor(f"p{number}", map_values(lambda v: v), node)
+        if number == 1_000:
+            node = builder.repartition("edge", node, key=TEXT, value=INT64)
+    builder.add_sink("out", OUT, node)
+    assert results(builder, 5) == ([5], {})
+
+
+class OwnConnection(FixedKeyProcessor[str, int, int]):
+    """Keeps what belongs to the thread that made it."""
+
+    def init(self, context: ProcessorContext[str, int]) -> None:
+        self.context = context
+        self.database = sqlite3.connect(":memory:")
+
+    def process(self, record: Record[str, int]) -> None:
+        ((found,),) = self.database.execute("select ? + 1", (record.value,))
+        self.context.forward(record.with_value(found))
+
+    def close(self) -> None:
+        self.database.close()
+
+
+def test_a_processor_of_a_deep_chain_is_made_run_and_closed_in_one_thread() -> None:
+    before = threading.active_count()
+    builder = chain(400, OwnConnection, each=map_values(lambda v: v), on_error="fail")
+    assert results(builder, 1, 2) == ([2, 3], {})
+    assert threading.active_count() == before
+
+
+def test_the_recursion_limit_is_as_before_when_a_batch_is_over() -> None:
+    before = sys.getrecursionlimit()
+    builder = chain(400, Nested, each=map_values(lambda v: v))
+    with TopologyTestDriver(builder.build()) as driver:
+        driver.pipe(IN, "a", 10**6)
+        assert sys.getrecursionlimit() == before
