@@ -19,6 +19,7 @@ __all__ = (
     "FencedError",
     "KStreamsError",
     "LimitError",
+    "LogMismatchError",
     "NoCheckpointError",
     "ObjectMissingError",
     "PartitionCountError",
@@ -180,6 +181,16 @@ class ObjectMissingError(StoreError, KeyError):
 
 class StateCorruptError(StoreError):
     """Durable state is missing or does not match its checksum; nothing was changed."""
+
+
+class LogMismatchError(StateCorruptError):
+    """The durable log is not what the checkpoint stands on: moved, emptied, older, another's."""
+
+    WAY_ON: ClassVar[str] = (
+        "bring the log back, or name the right one; or begin again from a savepoint, or with "
+        "`kstreams reset`. docs/lost-state.md says when to do what."
+    )
+    """A hint: what to do when the log that the app has written is not there."""
 
 
 class ExecutionError(KStreamsError, RuntimeError):

@@ -158,11 +158,15 @@ class Checkpoint:
         group, _, partition = task.rpartition("/")
         return TaskKey(self.scope(query), group, int(partition))
 
-    def commits(self, query: str, log: ObjectStore) -> CommitLog:
-        """Open the commit log of a query."""
+    def line(self, query: str) -> str:
+        """Return the name of a query's commits and plans, like that of no other generation's."""
         generation = self.generations.get(query, 0)
         suffix = f"!{generation}" if generation else ""
-        return CommitLog(log, f"commits/{quote(self.scope(query), safe='')}{suffix}")
+        return f"{quote(self.scope(query), safe='')}{suffix}"
+
+    def commits(self, query: str, log: ObjectStore) -> CommitLog:
+        """Open the commit log of a query."""
+        return CommitLog(log, f"commits/{self.line(query)}")
 
     @property
     def savepoints_prefix(self) -> str:

@@ -166,7 +166,7 @@ def _pipeline(
 ) -> Pipeline:
     name = query_name(groups)
     path = checkpoint.query(name)
-    plans = PlanDirectory(path / "plans")
+    plans = PlanDirectory(path / "plans", checkpoint.line(name))
     log = parts.backend.log or checkpoint.log
     objects = CountedObjects(log.open())
     commits = checkpoint.commits(name, objects)

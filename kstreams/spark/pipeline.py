@@ -185,9 +185,8 @@ class Pipeline:
         if plan is None:
             return
         self._fence()
-        self._plans.write(self._number, plan)
+        self._plan = self._plans.write(self._number, plan)
         self._planned_at = began
-        self._plan = plan
         self._waits.clear()
         self._given.set()
 
@@ -210,6 +209,7 @@ class Pipeline:
             wall_ms=now,
             since_ms=self._since,
             close_windows=closing,
+            after=None if self._last is None else self._last.id,
         )
 
     def close_windows(self) -> None:
@@ -327,9 +327,11 @@ class Pipeline:
             outputs=tuple(Output(*row) for status in statuses for row in status["outputs"]),
             positions=plan.positions,
             fingerprint=self._settings.fingerprint,
+            after=None if self._last is None else self._last.id,
+            plan=plan.digest,
         )
         self._fence()
-        self._commits.append(commit)
+        commit = self._commits.append(commit)
         self._feed.publish(commit.outputs, batch)
         self._last = commit
         for status in statuses:

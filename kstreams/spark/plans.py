@@ -2,26 +2,35 @@
 
 Each batch of a query has one, of the batch's own number, written before Spark runs it: a
 batch that comes again after a crash reads the same. A plan lists what each task reads of
-its source topics; a task without slices is only called, for its wall-clock work. The
-newest plan also says where planning goes on.
+its source topics; a task without slices is only called, for its wall-clock work. It names
+the commit that it follows. The newest plan also says where planning goes on.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from kstreams.errors import FencedError
+from kstreams.state.commits import CommitId
+from kstreams.state.document import Document, read_document, seal
+from kstreams.state.fields import Fields, checked_integer, checked_text
 
 __all__ = ("Plan", "PlanDirectory", "Slice")
 
-_NAME = re.compile(r"(\d+)\.json$")
+T = TypeVar("T")
+"""What a file says."""
+
+_PLAN = re.compile(r"(\d{12})\.json")
 _BEGIN = "begin.json"
+_HINT = (
+    "bring it back from a copy of the checkpoint directory. If there is none: without the plans "
+    "directory the app goes on from its last commit."
+)
 
 
 @dataclass(frozen=True)
@@ -55,8 +64,19 @@ class Slice:
 
     @classmethod
     def from_json(cls, data: Sequence[Any]) -> Slice:
-        """Read what `to_json` returned."""
-        return cls(*data)
+        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        entry, topic, partition, start, end, segment = data
+        found = cls(
+            checked_text(entry, "the source of a slice"),
+            checked_text(topic, "the topic of a slice"),
+            checked_integer(partition, "the partition of a slice"),
+            checked_integer(start, "the start of a slice"),
+            checked_integer(end, "the end of a slice"),
+            checked_text(segment, "the segment of a slice"),
+        )
+        if found.from_offset > found.to_offset:
+            raise ValueError(f"a slice ends at {end}, before it begins at {start}")
+        return found
 
 
 @dataclass(frozen=True)
@@ -69,6 +89,8 @@ class Plan:
         wall_ms: Wall time of the batch, for all its tasks.
         since_ms: Wall time at which this run of the app began: no idleness before counts.
         close_windows: Whether the tasks close what is open.
+        after: The commit that it follows; None when there is none, or none is recorded.
+        digest: Its own, once it is in a directory.
     """
 
     tasks: Mapping[tuple[int, int], Sequence[Slice]]
@@ -76,6 +98,8 @@ class Plan:
     wall_ms: int = 0
     since_ms: int = 0
     close_windows: bool = False
+    after: CommitId | None = None
+    digest: str = field(default="", compare=False)
 
     @property
     def record_count(self) -> int:
@@ -93,23 +117,40 @@ class Plan:
                 [stage, task, [s.to_json() for s in slices]]
                 for (stage, task), slices in self.tasks.items()
             ],
+            "after": None if self.after is None else self.after.to_json(),
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Plan:
-        """Read what `to_json` returned."""
+    def from_json(cls, fields: Fields, digest: str = "") -> Plan:
+        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
         tasks = {
-            (stage, task): tuple(map(Slice.from_json, slices))
-            for stage, task, slices in data["tasks"]
+            (checked_integer(stage, "a stage"), checked_integer(task, "a task")): tuple(
+                map(Slice.from_json, slices)
+            )
+            for stage, task, slices in fields.items("tasks")
         }
-        return cls(tasks, data["positions"], data["wall"], data["since"], data["close"])
+        return cls(
+            tasks,
+            fields.integers("positions"),
+            fields.integer("wall"),
+            fields.integer("since"),
+            fields.flag("close"),
+            CommitId.from_json(fields.anything("after")),
+            digest,
+        )
 
 
 class PlanDirectory:
-    """The plans of one query."""
+    """The plans of one query.
 
-    def __init__(self, path: Path) -> None:
+    Args:
+        path: Where they are; made if it is missing.
+        life: Whose they are: a name like that of no other query's life.
+    """
+
+    def __init__(self, path: Path, life: str = "") -> None:
         self.path = path
+        self._life = life
         path.mkdir(parents=True, exist_ok=True)
 
     def begin(self, positions: Mapping[str, int]) -> dict[str, int]:
@@ -117,37 +158,73 @@ class PlanDirectory:
 
         So a source that begins at the end of its topic, or at a time, begins there still
         when the app is started again before its first batch.
+
+        Raises:
+            StateCorruptError: What was decided cannot be read.
         """
         file = self.path / _BEGIN
         if not file.exists():
-            self._create(file, json.dumps(dict(positions)))
-        return dict(json.loads(file.read_text()))
+            self._create(file, seal({"positions": dict(positions)}, self._document(file)))
+
+        def parse(fields: Fields, _: str) -> dict[str, int]:
+            if "positions" in fields:
+                return fields.integers("positions")
+            return Fields({"positions": fields.all()}).integers("positions")
+
+        return self._read(file, parse)
 
     def numbers(self) -> list[int]:
         """Return the numbers of the plans that are still there, rising."""
-        found = (_NAME.match(entry.name) for entry in os.scandir(self.path))
+        found = (_PLAN.fullmatch(entry.name) for entry in os.scandir(self.path))
         return sorted(int(match[1]) for match in found if match)
+
+    def strays(self) -> list[str]:
+        """Return the names of files among the plans that are none, sorted."""
+        return sorted(
+            entry.name
+            for entry in os.scandir(self.path)
+            if not _PLAN.fullmatch(entry.name) and entry.name != _BEGIN and entry.name[0] != "."
+        )
 
     def positions(self) -> dict[str, int]:
         """Return where planning goes on, after the newest plan; nothing before any."""
         numbers = self.numbers()
-        return dict(self._read(numbers[-1]).positions) if numbers else {}
+        return dict(self.at(numbers[-1]).positions) if numbers else {}
 
     def find(self, number: int) -> Plan | None:
-        """Return the plan of a batch, or None if none was made."""
-        return self._read(number) if self._file(number).exists() else None
+        """Return the plan of a batch, or None if none was made.
 
-    def write(self, number: int, plan: Plan) -> None:
+        Raises:
+            StateCorruptError: It cannot be read.
+        """
+        return self.at(number) if self._file(number).exists() else None
+
+    def at(self, number: int) -> Plan:
+        """Return the plan of a batch that has one.
+
+        Raises:
+            FileNotFoundError: It has none, or none any more.
+            StateCorruptError: It cannot be read.
+        """
+        return self._read(self._file(number), Plan.from_json)
+
+    def write(self, number: int, plan: Plan) -> Plan:
         """Record a plan, durably, under a number that nobody has taken.
+
+        Returns:
+            The plan, with its digest.
 
         Raises:
             FencedError: Another driver has written this plan.
         """
-        if not self._create(self._file(number), json.dumps(plan.to_json())):
+        file = self._file(number)
+        document = seal(plan.to_json(), self._document(file))
+        if not self._create(file, document):
             raise FencedError(
                 f"plan {number} of {self.path} was written by another driver",
                 hint="two apps run on one checkpoint; stop one of them",
             )
+        return replace(plan, digest=document.digest)
 
     def forget_before(self, number: int) -> None:
         """Delete plans of batches that are long committed; the newest always stays."""
@@ -155,11 +232,11 @@ class PlanDirectory:
             if old < number:
                 self._file(old).unlink(missing_ok=True)
 
-    def _create(self, file: Path, text: str) -> bool:
+    def _create(self, file: Path, document: Document) -> bool:
         """Write a file whole, unless it is there; tell whether it was not."""
         temporary = self.path / f".{file.name}-{os.getpid()}.tmp"
-        with temporary.open("w") as opened:
-            opened.write(text)
+        with temporary.open("wb") as opened:
+            opened.write(document.data)
             opened.flush()
             os.fsync(opened.fileno())
         try:
@@ -170,8 +247,13 @@ class PlanDirectory:
             temporary.unlink()
         return True
 
-    def _read(self, number: int) -> Plan:
-        return Plan.from_json(json.loads(self._file(number).read_text()))
+    def _read(self, file: Path, parse: Callable[[Fields, str], T]) -> T:
+        data = file.read_bytes()
+        name = self._document(file)
+        return read_document(data, name, parse, what=f"plan {str(file)!r}", hint=_HINT)
+
+    def _document(self, file: Path) -> str:
+        return f"plans/{self._life}/{file.name}"
 
     def _file(self, number: int) -> Path:
         return self.path / f"{number:012d}.json"

@@ -208,7 +208,7 @@ def _snapshot(log: DurableLog, pointer: Pointer, copy: VersionCopy, chunk_bytes:
     def publish(later: Pointer) -> Pointer:
         if later.base >= pointer.version:
             return later
-        return later.with_snapshot(made.snapshot, base=pointer.version)
+        return later.with_snapshot(made.snapshot, pointer.version, pointer.lineage)
 
     return publish
 

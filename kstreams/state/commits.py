@@ -1,24 +1,60 @@
 """The driver's log of committed batches: the truth about versions, for everyone else.
 
 One immutable JSON object a batch, created only if it is absent, so that of two drivers
-one wins. Views, repairs after a crash and clean-up start from it.
+one wins. Each names the one before it, so that none can be missing unnoticed. The log
+begins with an object that says whose it is. Views, repairs after a crash and clean-up
+start from it.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kstreams.errors import FencedError, ObjectMissingError, StateCorruptError
+from kstreams.errors import FencedError, LogMismatchError, ObjectMissingError
+from kstreams.state.beginning import Beginning
+from kstreams.state.document import read_document, seal
+from kstreams.state.fields import Fields, checked_digest, checked_integer
 from kstreams.state.objects import ObjectStore
 from kstreams.state.pointer import Pointer
 
-__all__ = ("SEED", "Commit", "CommitLog", "Output")
+__all__ = ("SEED", "Commit", "CommitId", "CommitLog", "Output")
 
 SEED = -1
 """The batch of a commit that stands before all batches: a fork's or an upgrade's state."""
+
+_BEGIN = "begin.json"
+_COMMIT = re.compile(r"(-\d{19}|\d{20})\.json")
+_HINT = "bring it back from a copy of the durable log, start from a savepoint, or reset the app"
+
+
+@dataclass(frozen=True)
+class CommitId:
+    """Names one commit, as no other can be named.
+
+    Attributes:
+        batch: Its batch.
+        digest: Its checksum, hex.
+    """
+
+    batch: int
+    digest: str
+
+    def to_json(self) -> list[Any]:
+        """Return plain data."""
+        return [self.batch, self.digest]
+
+    @classmethod
+    def from_json(cls, data: object) -> CommitId | None:
+        """Read what `to_json` returned; None is None."""
+        if data is None:
+            return None
+        if not isinstance(data, list) or len(data) != 2:  # batch and digest
+            raise ValueError(f"{data!r} does not name a commit")
+        batch = checked_integer(data[0], "the batch of a commit", least=SEED)
+        return cls(batch, checked_digest(data[1], "the digest of a commit"))
 
 
 @dataclass(frozen=True)
@@ -29,6 +65,17 @@ class Output:
     partition: int
     staged: str
     producer: str
+
+    @classmethod
+    def from_json(cls, data: object) -> Output:
+        """Read its fields; `ValueError` says what is wrong with them."""
+        fields = Fields(data)
+        return cls(
+            fields.text("topic"),
+            fields.integer("partition"),
+            fields.text("staged"),
+            fields.text("producer"),
+        )
 
 
 @dataclass(frozen=True)
@@ -44,6 +91,9 @@ class Commit:
         positions: By `topic/partition`, where reading goes on after it; a task's own
             pointer knows better, where it has one.
         fingerprint: `Topology.fingerprint` of what wrote it.
+        after: The commit before it; None for the first, and where it is not recorded.
+        plan: Digest of the plan that it has done; empty where there is none on record.
+        digest: Its own, once it is in a log.
     """
 
     batch: int
@@ -53,6 +103,14 @@ class Commit:
     outputs: tuple[Output, ...] = field(default=())
     positions: Mapping[str, int] = field(default_factory=dict)
     fingerprint: str = ""
+    after: CommitId | None = None
+    plan: str = ""
+    digest: str = field(default="", compare=False)
+
+    @property
+    def id(self) -> CommitId:
+        """What names it, once it is in a log."""
+        return CommitId(self.batch, self.digest)
 
     def pointers(self) -> dict[str, Pointer]:
         """Return the pointer of every task, by `group/partition`."""
@@ -60,37 +118,108 @@ class Commit:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
-        return {**asdict(self), "tasks": dict(self.tasks), "positions": dict(self.positions)}
+        return {
+            "batch": self.batch,
+            "run": self.run,
+            "wall_ms": self.wall_ms,
+            "tasks": dict(self.tasks),
+            "outputs": [vars(output) for output in self.outputs],
+            "positions": dict(self.positions),
+            "fingerprint": self.fingerprint,
+            "after": None if self.after is None else self.after.to_json(),
+            "plan": self.plan,
+        }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Commit:
-        """Read what `to_json` returned."""
-        outputs = tuple(Output(**output) for output in data["outputs"])
-        return cls(**{**data, "outputs": outputs})
+    def from_json(cls, data: object, digest: str = "") -> Commit:
+        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        fields = data if isinstance(data, Fields) else Fields(data)
+        return cls(
+            fields.integer("batch", least=SEED),
+            fields.text("run"),
+            fields.integer("wall_ms"),
+            fields.texts("tasks"),
+            tuple(Output.from_json(output) for output in fields.items("outputs")),
+            fields.integers("positions", {}),
+            fields.text("fingerprint", ""),
+            CommitId.from_json(fields.anything("after")),
+            fields.text("plan", ""),
+            digest,
+        )
 
 
 class CommitLog:
     """Commits of one query, below a prefix of an object store.
 
+    Args:
+        objects: The durable log.
+        prefix: What the names of its objects begin with.
+        begun: Whether it is known to have begun: then its beginning has to be there.
+
     Attributes:
-        prefix: What the names of its objects begin with, slash included.
+        prefix: The same, slash included.
     """
 
-    def __init__(self, objects: ObjectStore, prefix: str) -> None:
+    def __init__(self, objects: ObjectStore, prefix: str, *, begun: bool = False) -> None:
         self._objects = objects
+        self._begun = begun
         self.prefix = prefix.rstrip("/") + "/"
 
+    def begin(self, beginning: Beginning) -> str:
+        """Write down whose log this is, once; return the digest of that.
+
+        Raises:
+            LogMismatchError: It has begun as another.
+        """
+        name = self.prefix + _BEGIN
+        document = seal(vars(beginning), name)
+        if not self._objects.put_if_absent(name, document.data):
+            found, digest = self.beginning()
+            if digest != document.digest:
+                raise LogMismatchError(
+                    f"the durable log {self._objects} has begun as {found}, not as {beginning}",
+                    hint=LogMismatchError.WAY_ON,
+                )
+        return document.digest
+
+    def beginning(self) -> tuple[Beginning, str]:
+        """Return whose log this is, and the digest of that.
+
+        Raises:
+            LogMismatchError: That is not written down.
+            StateCorruptError: It cannot be read.
+        """
+        name = self.prefix + _BEGIN
+        try:
+            data = self._objects.get(name)
+        except ObjectMissingError as exc:
+            raise self._not_begun() from exc
+        what = f"the beginning of the log, {name!r} in {self._objects},"
+        return read_document(
+            data,
+            name,
+            lambda fields, digest: (Beginning.from_json(fields), digest),
+            what=what,
+            hint=_HINT,
+            sealed=True,
+        )
+
     def batches(self) -> list[int]:
-        """Return the ids of all batches that are retained, rising."""
-        return [self._batch(name) for name in self._objects.list(self.prefix)]
+        """Return the ids of all batches that are retained, rising.
+
+        Raises:
+            LogMismatchError: The log is not the one that was begun.
+        """
+        return [self._batch(name) for name in self._names()]
 
     def last(self) -> Commit | None:
         """Return the newest commit, or None before the first.
 
         Raises:
+            LogMismatchError: The log is not the one that was begun.
             StateCorruptError: It cannot be read.
         """
-        names = list(self._objects.list(self.prefix))
+        names = self._names()
         return self._read(names[-1]) if names else None
 
     def at(self, batch: int) -> Commit:
@@ -104,52 +233,76 @@ class CommitLog:
 
     def recent(self, count: int) -> tuple[Commit, ...]:
         """Return the newest commits, oldest first."""
-        names = list(self._objects.list(self.prefix))[-count:]
-        return tuple(self._read(name) for name in names)
+        return tuple(self._read(name) for name in self._names()[-count:])
 
     def all(self) -> Iterator[Commit]:
         """Yield all retained commits, oldest first; one that is forgotten meanwhile is not."""
-        for name in list(self._objects.list(self.prefix)):
+        for name in self._names():
             try:
                 yield self._read(name)
             except ObjectMissingError:
                 continue
 
-    def append(self, commit: Commit) -> None:
-        """Add a commit, durably.
+    def strays(self) -> list[str]:
+        """Return the names of objects among the commits that are none."""
+        found = self._objects.list(self.prefix)
+        return [name for name in found if not self._is_commit(name) and not self._is_begin(name)]
+
+    def append(self, commit: Commit) -> Commit:
+        """Add a commit, durably; return it with its digest.
 
         Raises:
             FencedError: Another driver has committed this batch.
         """
-        body = json.dumps(commit.to_json(), separators=(",", ":")).encode()
         name = self._name(commit.batch)
-        if self._objects.put_if_absent(name, body):
-            return
-        other = self._read(name)
-        if other.run != commit.run:
-            raise FencedError(
-                f"batch {commit.batch} was committed by another driver (run {other.run})",
-                hint="two apps run on one checkpoint; stop one of them",
-            )
+        document = seal(commit.to_json(), name)
+        if not self._objects.put_if_absent(name, document.data):
+            other = self._read(name)
+            if other.digest != document.digest:
+                raise FencedError(
+                    f"batch {commit.batch} was committed by another driver (run {other.run})",
+                    hint="two apps run on one checkpoint; stop one of them",
+                )
+        return replace(commit, digest=document.digest)
 
     def forget_before(self, batch: int) -> None:
         """Delete commits of batches before one."""
-        names = list(self._objects.list(self.prefix))
-        self._objects.delete(name for name in names if self._batch(name) < batch)
+        self._objects.delete(name for name in self._names() if self._batch(name) < batch)
+
+    def _names(self) -> list[str]:
+        """Return the names of all commits, in order."""
+        found = list(self._objects.list(self.prefix))
+        if self._begun and not any(map(self._is_begin, found)):
+            raise self._not_begun()
+        return list(filter(self._is_commit, found))
+
+    def _is_begin(self, name: str) -> bool:
+        return name == self.prefix + _BEGIN
+
+    def _is_commit(self, name: str) -> bool:
+        return _COMMIT.fullmatch(name, len(self.prefix)) is not None
 
     def _name(self, batch: int) -> str:
         return f"{self.prefix}{batch:020d}.json"
 
     def _batch(self, name: str) -> int:
-        return int(name[len(self.prefix) :].partition(".")[0])
+        return int(name[len(self.prefix) :].removesuffix(".json"))
 
     def _read(self, name: str) -> Commit:
-        try:
-            return Commit.from_json(json.loads(self._objects.get(name)))
-        except ObjectMissingError:
-            raise
-        except (ValueError, TypeError, KeyError) as exc:
-            raise StateCorruptError(
-                f"commit {name!r} cannot be read: {exc}",
-                hint="restore the checkpoint directory from a copy, or reset the app",
-            ) from exc
+        def parse(fields: Fields, digest: str) -> Commit:
+            found = Commit.from_json(fields, digest)
+            if found.batch != self._batch(name):
+                raise ValueError(f"it is the commit of batch {found.batch}, copied here")
+            return found
+
+        data = self._objects.get(name)
+        return read_document(data, name, parse, what=f"commit {name!r}", hint=_HINT)
+
+    def _not_begun(self) -> LogMismatchError:
+        others: Iterable[str] = self._objects.list("")
+        holds = "it is empty" if next(iter(others), None) is None else "it holds other objects"
+        return LogMismatchError(
+            f"the durable log {self._objects} does not have the commits of this app: {holds}, but "
+            f"not {self.prefix + _BEGIN!r}, which its log begins with",
+            hint=LogMismatchError.WAY_ON,
+        )

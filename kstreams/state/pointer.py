@@ -8,6 +8,7 @@ are kept apart without any lock.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -15,11 +16,15 @@ from os.path import commonprefix
 from typing import Any
 
 from kstreams.errors import StateCorruptError
+from kstreams.state.fields import Fields, checked_digest, checked_integer, checked_text
+from kstreams.state.objects import object_name_parts
 
-__all__ = ("ObjectRef", "Pointer")
+__all__ = ("ObjectRef", "Pointer", "lineage_after")
 
 _FORMAT = 2
 _EMPTY_LINEAGE = "0" * 64
+_NUMBERED = re.compile(r"\d{1,20}-")
+_SHORT_DIGEST = re.compile(r"[0-9a-f]{16}")
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,7 @@ class Pointer:
         meta: What the task keeps beside its stores (next offsets, stream time,
             punctuators): a JSON object, opaque here.
         base: The version that the snapshot holds; 0 without one.
+        base_lineage: The lineage of that version; empty where it is not recorded.
     """
 
     version: int
@@ -66,11 +72,17 @@ class Pointer:
     stores: tuple[str, ...] = ()
     meta: Mapping[str, Any] = field(default_factory=dict)
     base: int = 0
+    base_lineage: str = ""
 
     @classmethod
     def empty(cls, meta: Mapping[str, Any] | None = None) -> Pointer:
         """Return the pointer of a task that has no state yet."""
-        return cls(version=0, lineage=_EMPTY_LINEAGE, meta=dict(meta or {}))
+        return cls(
+            version=0,
+            lineage=_EMPTY_LINEAGE,
+            meta=dict(meta or {}),
+            base_lineage=_EMPTY_LINEAGE,
+        )
 
     @property
     def snapshot_bytes(self) -> int:
@@ -95,20 +107,25 @@ class Pointer:
         return replace(
             self,
             version=self.version + 1,
-            lineage=sha256(bytes.fromhex(self.lineage) + digest).hexdigest(),
+            lineage=lineage_after(self.lineage, digest),
             deltas=(*self.deltas, delta),
             stores=tuple(sorted({*self.stores, *stores})),
         )
 
-    def with_snapshot(self, chunks: tuple[ObjectRef, ...], base: int | None = None) -> Pointer:
+    def with_snapshot(
+        self, chunks: tuple[ObjectRef, ...], base: int | None = None, lineage: str = ""
+    ) -> Pointer:
         """Return the same version, made of a snapshot and the deltas that follow it.
 
         Args:
             chunks: The snapshot.
             base: The version that it holds, of this lineage; this very one by default.
+            lineage: That version's.
         """
-        base = self.version if base is None else base
-        return replace(self, snapshot=chunks, deltas=self.deltas_after(base), base=base)
+        if base is None:
+            base, lineage = self.version, self.lineage
+        deltas = self.deltas_after(base)
+        return replace(self, snapshot=chunks, deltas=deltas, base=base, base_lineage=lineage)
 
     def deltas_after(self, version: int) -> tuple[ObjectRef, ...]:
         """Return the deltas that lead on from a version of this lineage, `base` or later.
@@ -141,6 +158,7 @@ class Pointer:
             "s": self.stores,
             "m": self.meta,
             "n": self.base,
+            "o": self.base_lineage,
         }
         return json.dumps(content, separators=(",", ":"), ensure_ascii=False)
 
@@ -152,32 +170,50 @@ class Pointer:
             StateCorruptError: The text is not one, or of a later format.
         """
         try:
-            content = json.loads(text)
-            if content["f"] != _FORMAT:
+            fields = Fields(json.loads(text))
+            if fields.integer("f") != _FORMAT:
                 raise StateCorruptError(
-                    f"a state pointer of format {content['f']}; this version reads {_FORMAT}",
+                    f"a state pointer of format {fields.integer('f')}; this version reads "
+                    f"{_FORMAT}",
                     hint="A later version of the library wrote it: run that one.",
                 )
+            base = fields.text("b")
             return cls(
-                version=content["v"],
-                lineage=content["l"],
-                snapshot=tuple(_ref_from_list(ref, content["b"]) for ref in content["c"]),
-                deltas=tuple(_ref_from_list(ref, content["b"]) for ref in content["d"]),
-                stores=tuple(content["s"]),
-                meta=content["m"],
-                base=content["n"],
+                version=fields.integer("v"),
+                lineage=checked_digest(fields.text("l"), "the lineage"),
+                snapshot=tuple(_ref_from_list(ref, base) for ref in fields.items("c")),
+                deltas=tuple(_ref_from_list(ref, base, "delta") for ref in fields.items("d")),
+                stores=tuple(checked_text(store, "a store") for store in fields.items("s")),
+                meta=fields.mapping("m"),
+                base=fields.integer("n"),
+                base_lineage=fields.text("o", ""),
             )
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise StateCorruptError(
                 f"this is not a state pointer: {text[:80]!r} ({error!r})",
                 hint="The checkpoint was written by something else, or is damaged.",
             ) from error
 
 
+def lineage_after(lineage: str, digest: bytes) -> str:
+    """Return the lineage that a change of this SHA-256 leads to, hex."""
+    return sha256(bytes.fromhex(lineage) + digest).hexdigest()
+
+
 def _ref_to_list(ref: ObjectRef, base: str) -> list[str | int]:
     return [ref.name[len(base) :], ref.digest, ref.size_bytes, ref.level]
 
 
-def _ref_from_list(content: list[Any], base: str) -> ObjectRef:
+def _ref_from_list(content: object, base: str, kind: str = "") -> ObjectRef:
+    if not isinstance(content, list) or len(content) != 4:  # as written above
+        raise ValueError(f"{content!r} names no object")
     suffix, digest, size_bytes, level = content
-    return ObjectRef(base + suffix, digest, size_bytes, level)
+    name = base + checked_text(suffix, "the name of an object")
+    *_, last = object_name_parts(name)
+    if kind == "delta" and not _NUMBERED.match(last):
+        raise ValueError(f"{name!r} is no name of a delta")
+    if not _SHORT_DIGEST.fullmatch(checked_text(digest, "a digest")):
+        raise ValueError(f"{digest!r} is no digest")
+    return ObjectRef(
+        name, digest, checked_integer(size_bytes, "a size"), checked_integer(level, "a level")
+    )

@@ -1,0 +1,147 @@
+"""Fields of a document that may hold anything: read as what they have to be, or refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, TypeVar, overload
+
+__all__ = (
+    "MOST",
+    "Fields",
+    "WrongFieldError",
+    "checked_digest",
+    "checked_integer",
+    "checked_text",
+)
+
+T = TypeVar("T")
+"""Type of a default."""
+
+MOST = 2**63 - 1
+"""The largest number of a document: offsets, times and sizes have 64 bits."""
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_SHOWN = 40
+_MISSING = object()
+
+
+class WrongFieldError(ValueError):
+    """A field is missing, or is not what it has to be."""
+
+
+class Fields:
+    """The fields of a JSON object.
+
+    Each method returns a field that is there and is of its type; `WrongFieldError` says what
+    is wrong with it. A default is for a field that may be missing.
+    """
+
+    def __init__(self, content: object) -> None:
+        if not isinstance(content, Mapping):
+            raise WrongFieldError(f"{_shown(content)} is no object of fields")
+        self._content: Mapping[str, Any] = content
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._content
+
+    @overload
+    def integer(self, name: str, *, least: int = ...) -> int: ...
+
+    @overload
+    def integer(self, name: str, *, least: int = ..., default: T) -> int | T: ...
+
+    def integer(self, name: str, *, least: int = 0, default: object = _MISSING) -> Any:
+        """Return a whole number from `least` to `MOST`."""
+        if default is not _MISSING and name not in self._content:
+            return default
+        return checked_integer(self._get(name), f"field {name!r}", least=least)
+
+    @overload
+    def text(self, name: str) -> str: ...
+
+    @overload
+    def text(self, name: str, default: T) -> str | T: ...
+
+    def text(self, name: str, default: object = _MISSING) -> Any:
+        """Return a text."""
+        if default is not _MISSING and name not in self._content:
+            return default
+        return checked_text(self._get(name), f"field {name!r}")
+
+    def flag(self, name: str) -> bool:
+        """Return a truth value."""
+        found = self._get(name)
+        if not isinstance(found, bool):
+            raise WrongFieldError(f"field {name!r} is {_shown(found)}, not true or false")
+        return found
+
+    def all(self) -> dict[str, Any]:
+        """Return all of them, unchecked."""
+        return dict(self._content)
+
+    def anything(self, name: str) -> object:
+        """Return a field of any type, or None when it is missing."""
+        return self._content.get(name)
+
+    def items(self, name: str) -> list[Any]:
+        """Return a list of anything."""
+        found = self._get(name)
+        if not isinstance(found, list):
+            raise WrongFieldError(f"field {name!r} is {_shown(found)}, not a list")
+        return found
+
+    def mapping(self, name: str, default: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return an object of anything."""
+        found = default if name not in self._content and default is not None else self._get(name)
+        if not isinstance(found, Mapping):
+            raise WrongFieldError(f"field {name!r} is {_shown(found)}, not an object of fields")
+        return dict(found)
+
+    def integers(self, name: str, default: Mapping[str, Any] | None = None) -> dict[str, int]:
+        """Return an object whose fields are whole numbers from 0 to `MOST`."""
+        found = self.mapping(name, default)
+        for key, value in found.items():
+            checked_integer(value, f"field {key!r} of {name!r}")
+        return found
+
+    def texts(self, name: str, default: Mapping[str, Any] | None = None) -> dict[str, str]:
+        """Return an object whose fields are texts."""
+        found = self.mapping(name, default)
+        for key, value in found.items():
+            checked_text(value, f"field {key!r} of {name!r}")
+        return found
+
+    def _get(self, name: str) -> object:
+        if name not in self._content:
+            raise WrongFieldError(f"field {name!r} is missing")
+        return self._content[name]
+
+
+def checked_integer(value: object, what: str, *, least: int = 0) -> int:
+    """Return a whole number from `least` to `MOST`; `WrongFieldError` names what is none."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise WrongFieldError(f"{what} is {_shown(value)}, not a whole number")
+    if not least <= value <= MOST:
+        raise WrongFieldError(f"{what} is out of range: {_shown(value)}")
+    return value
+
+
+def checked_text(value: object, what: str) -> str:
+    """Return a text; `WrongFieldError` names what is none."""
+    if not isinstance(value, str):
+        raise WrongFieldError(f"{what} is {_shown(value)}, not a text")
+    return value
+
+
+def checked_digest(value: object, what: str) -> str:
+    """Return the 64 hex digits of a SHA-256; `WrongFieldError` names what is none."""
+    text = checked_text(value, what)
+    if not _DIGEST.fullmatch(text):
+        raise WrongFieldError(f"{what} is {_shown(text)}, not a SHA-256")
+    return text
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
