@@ -1,13 +1,16 @@
 """Every error that the library raises, by phase and by what the caller does next.
 
 Each carries a `Where`: the node, store, topic, partition, offset and key as far as
-they are known. All survive pickling, because they cross from executors to the driver.
+they are known. All survive pickling, for those who use pools of processes; from workers
+to the driver they travel otherwise (`kstreams.spark.failure`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
+
+from kstreams.quoting import repr_of, safe_text, text_of
 
 __all__ = (
     "AppLockedError",
@@ -39,6 +42,7 @@ __all__ = (
 )
 
 _MAX_KEY_CHARS = 80
+_MAX_NAME_CHARS = 300
 
 E = TypeVar("E", bound="KStreamsError")
 """The error class that `KStreamsError.at` is called on."""
@@ -61,28 +65,31 @@ class Where:
     def __str__(self) -> str:
         """Name the known parts, outermost first; empty when nothing is known."""
         parts = [
-            f"{name} {value!r}" if isinstance(value, str) else f"{name} {value}"
+            f"{name} {repr_of(value, _MAX_NAME_CHARS)}"
             for name in ("app", "group", "node", "store", "topic", "partition", "offset")
             if (value := getattr(self, name)) is not None
         ]
         if self.timestamp is not None:
-            parts.append(f"timestamp {self.timestamp} ms")
+            parts.append(f"timestamp {repr_of(self.timestamp)} ms")
         if self.key is not None:
-            text = repr(self.key)
-            parts.append(
-                f"key {text if len(text) <= _MAX_KEY_CHARS else text[:_MAX_KEY_CHARS] + '…'}"
-            )
+            parts.append(f"key {repr_of(self.key, _MAX_KEY_CHARS)}")
         return ", ".join(parts)
 
 
 class KStreamsError(Exception):
     """Root of all errors of the library.
 
+    Its text is safe to log and to print, whatever it quotes; `message` is as it was given.
+
     Args:
         message: What went wrong, expected against got.
         hint: What the reader can do about it; shown on a line of its own.
         where: The place; parts that become known further out are added with `at`.
     """
+
+    message: str = ""
+    hint: str = ""
+    where: Where = Where()
 
     def __init__(self, message: str, *, hint: str = "", where: Where | None = None) -> None:
         super().__init__(message)
@@ -92,9 +99,10 @@ class KStreamsError(Exception):
 
     def __str__(self) -> str:
         """Message, then the place in brackets, then the hint."""
-        place = str(self.where)
-        text = f"{self.message} [{place}]" if place else self.message
-        return f"{text}\nHint: {self.hint}" if self.hint else text
+        place, hint = text_of(self.where), safe_text(text_of(self.hint))
+        message = safe_text(text_of(self.message))
+        text = f"{message} [{place}]" if place else message
+        return f"{text}\nHint: {hint}" if hint else text
 
     def at(self: E, **known: object) -> E:
         """Fill in parts of the place that are not known yet, and return this error."""
@@ -110,7 +118,7 @@ class KStreamsError(Exception):
         fields = dict(self.__dict__)
         key = self.where.key
         if key is not None and not isinstance(key, (bytes, str, int, float)):
-            fields["where"] = replace(self.where, key=repr(key))
+            fields["where"] = replace(self.where, key=repr_of(key))
         return _rebuild, (type(self), fields)
 
 

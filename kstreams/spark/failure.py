@@ -1,55 +1,89 @@
-"""Carry a typed error from a worker through Spark's text-only errors to the driver."""
+"""Carry a typed error from a worker through Spark's text-only errors to the driver.
+
+Spark hands the driver the text of what a worker raised, within texts of its own, once or
+several times. The error is in it as plain JSON, signed by a secret of the run: what else
+is in the text, such as quoted records, may look as it likes.
+"""
 
 from __future__ import annotations
 
 import base64
-import pickle
+import hashlib
+import hmac
+import json
 import re
-import traceback
+import secrets
+from dataclasses import dataclass, field
 
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
 from kstreams.errors import ExecutionError, KStreamsError, ProcessingError
+from kstreams.quoting import kind_of, one_line, safe_text, text_of, traceback_of
+from kstreams.spark.error_json import from_json, to_json
 
-__all__ = ("WorkerFailure", "as_failure", "find_failure", "jvm_is_gone", "typed")
+__all__ = ("ErrorChannel", "WorkerFailure", "jvm_is_gone", "typed")
 
-_MARK = re.compile(r"<<kstreams-error:([A-Za-z0-9+/=]+)>>")
+_BEGIN = "<<kstreams-error:"
+_MARK = re.compile(_BEGIN + r"([A-Za-z0-9+/=]{1,2000000}):([0-9a-f]{64})>>")
 _MAX_CHARS = 30_000
+_BRIEF_CHARS = 300
+_MAX_TEXT = 1_000_000
+_FRAMES = re.compile(r"\n[ \t]+at [^\n(]{1,300}\(.*|\n[ \t]+\.\.\. \d+ more|\nDriver stacktrace:.*")
 
 
 class WorkerFailure(Exception):
     """What a worker raises: readable text, with the typed error inside."""
 
 
-def as_failure(exc: Exception) -> WorkerFailure:
-    """Wrap an error for the way to the driver."""
-    if isinstance(exc, KStreamsError):
-        error = exc
-    else:
-        text = "".join(traceback.format_exception(type(exc), exc, exc.__traceback__))
-        error = ExecutionError(f"{type(exc).__name__} in a worker: {exc}\n{text}")
-    if isinstance(error, ProcessingError):
-        error.cause_traceback = error.cause_traceback[-_MAX_CHARS:]
-    error.message = error.message[:_MAX_CHARS]
-    data = base64.b64encode(_pickled(error)).decode()
-    return WorkerFailure(f"{error}\n<<kstreams-error:{data}>>")
+@dataclass(frozen=True)
+class ErrorChannel:
+    """The way of errors from the workers of a run to its driver.
 
+    It goes to the workers with the function that they run.
 
-def find_failure(exc: BaseException) -> KStreamsError | None:
-    """Return the typed error inside an error of Spark's, or None."""
-    if isinstance(exc, KStreamsError):
-        return exc
-    found = _MARK.search(str(exc))
-    if found is None:
+    Attributes:
+        secret: Random, of this run; neither a record nor a text can know it.
+    """
+
+    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+
+    def wrap(self, exc: BaseException) -> WorkerFailure:
+        """Wrap an error for the way to the driver."""
+        try:
+            return self._wrapped(exc if isinstance(exc, KStreamsError) else _in_worker(exc))
+        except Exception:  # noqa: BLE001  # an error class of the user's that is none of ours
+            return self._wrapped(_in_worker(exc))
+
+    def _wrapped(self, error: KStreamsError) -> WorkerFailure:
+        text = safe_text(text_of(error), _MAX_CHARS).replace(_BEGIN, "<< kstreams-error:")
+        # The brief form is for a text that is cut; the last that is whole counts.
+        brief, whole = self._mark(error, _BRIEF_CHARS), self._mark(error, _MAX_CHARS)
+        return WorkerFailure(f"{one_line(text, _BRIEF_CHARS)}\n{brief}\n{text}\n{whole}")
+
+    def find(self, exc: BaseException) -> KStreamsError | None:
+        """Return the typed error inside an error of Spark's, or None."""
+        if isinstance(exc, KStreamsError):
+            return exc
+        for found in reversed(list(_MARK.finditer(text_of(exc)))):
+            data, signature = found[1].encode(), found[2]
+            if not hmac.compare_digest(self._signature(data), signature):
+                continue
+            try:
+                error = from_json(json.loads(base64.b64decode(data)))
+            except (ValueError, KeyError, TypeError):  # another version of the library's
+                continue
+            if isinstance(error, ProcessingError) and error.cause_traceback:
+                error.__cause__ = WorkerFailure(error.cause_traceback)
+            return error
         return None
-    try:
-        error = pickle.loads(base64.b64decode(found[1]))  # written by our own worker
-    except Exception:  # noqa: BLE001  # a class of the user's that the driver cannot find
-        return None
-    if isinstance(error, ProcessingError) and error.cause_traceback:
-        error.__cause__ = WorkerFailure(error.cause_traceback)
-    return error if isinstance(error, KStreamsError) else None
+
+    def _mark(self, error: KStreamsError, limit: int) -> str:
+        data = base64.b64encode(json.dumps(to_json(error, limit)).encode())
+        return f"{_BEGIN}{data.decode()}:{self._signature(data)}>>"
+
+    def _signature(self, data: bytes) -> str:
+        return hmac.new(self.secret, data, hashlib.sha256).hexdigest()
 
 
 def jvm_is_gone(exc: BaseException) -> bool:
@@ -62,24 +96,30 @@ def jvm_is_gone(exc: BaseException) -> bool:
 
 def typed(exc: BaseException) -> KStreamsError:
     """Return what an app raises for anything that ended one of its queries."""
-    found = find_failure(exc)
-    if found is not None:
-        return found
+    if isinstance(exc, KStreamsError):
+        return exc
     if jvm_is_gone(exc):
-        text = f"Spark's JVM has ended, or was killed ({type(exc).__name__}: {exc})"
+        text = f"Spark's JVM has ended, or was killed ({kind_of(exc)}: {text_of(exc)})"
     elif isinstance(exc, PySparkException):
-        text = f"Spark failed: {exc.getMessage() or exc}"
+        text = f"Spark failed: {exc.getMessage() or text_of(exc)}"
+    elif isinstance(exc, Py4JError):
+        text = f"Spark failed: {text_of(exc)}"
     else:
-        text = f"{type(exc).__name__}: {exc}"
+        text = f"{kind_of(exc)}: {text_of(exc)}"
     error = ExecutionError(
-        text[:4_000], hint="nothing of the failed batch was kept; see the cause and restart"
+        _without_frames(text),
+        hint="nothing of the failed batch was kept; see the cause and restart",
     )
     error.__cause__ = exc
     return error
 
 
-def _pickled(error: KStreamsError) -> bytes:
-    try:
-        return pickle.dumps(error)
-    except Exception:  # noqa: BLE001  # fields of a class of the user's
-        return pickle.dumps(ExecutionError(str(error), where=error.where))
+def _without_frames(text: str) -> str:
+    """Leave Java's stack out of a text, and the middle of what is still long."""
+    short = _FRAMES.sub("", text[:_MAX_TEXT])
+    return short if len(short) <= 2_000 else f"{short[:800]}\n…\n{short[-1_000:]}"
+
+
+def _in_worker(exc: BaseException) -> ExecutionError:
+    message = f"{kind_of(exc)} in a worker: {safe_text(text_of(exc), _MAX_CHARS // 3)}"
+    return ExecutionError(f"{message}\n{traceback_of(exc, _MAX_CHARS // 3)}")

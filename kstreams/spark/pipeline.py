@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from kstreams.clock import Clock
 from kstreams.errors import ExecutionError
 from kstreams.spark.envelope import Envelope
-from kstreams.spark.failure import find_failure, jvm_is_gone, typed
+from kstreams.spark.failure import ErrorChannel, jvm_is_gone, typed
 from kstreams.spark.feed import Feed
 from kstreams.spark.own_workers import OwnWorkers
 from kstreams.spark.planner import BatchPlanner
@@ -123,7 +123,8 @@ class Pipeline:
         self._report = report
         self._wanted = wanted
         self._groups = [stage.group.name for stage in settings.stages]
-        self._stages = [Stage(stage, settings.archives) for stage in settings.stages]
+        self._errors = ErrorChannel()
+        self._stages = [Stage(each, settings.archives, self._errors) for each in settings.stages]
         self._pause = settings.trigger.total_seconds()
         self._waits = threading.Event()  # a batch has no plan yet
         self._given = threading.Event()  # it has one, or the query is to stop
@@ -254,7 +255,7 @@ class Pipeline:
             if self._stopping:
                 self._await_end()
                 raise _StoppedError(_INTERRUPTED) from None
-            self._failure = find_failure(exc) or exc
+            self._failure = self._errors.find(exc) or exc
             raise _StoppedError(f"batch {batch} of query {self.name!r} failed") from None
 
     def _plan_of(self, batch: int) -> Plan | None:

@@ -15,7 +15,7 @@ from kstreams.errors import CompileError, KStreamsError, Where
 from kstreams.graph.topology import PartitionGroup
 from kstreams.processors.interceptor import Interceptor
 from kstreams.spark.envelope import DRIVER, Envelope
-from kstreams.spark.failure import as_failure
+from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.plans import Slice
 from kstreams.spark.topic_io import TopicIO
 from kstreams.spark.worker import add_archives, drop_spark_archives, freeze_heap, load_once
@@ -102,12 +102,21 @@ class StageSettings:
 
 
 class Stage:
-    """What Spark runs on each of its partitions: settings pickled once, small beside data."""
+    """What Spark runs on each of its partitions: settings pickled once, small beside data.
 
-    def __init__(self, settings: StageSettings, archives: tuple[str, ...]) -> None:
+    Args:
+        settings: Of the stage.
+        archives: Names of the user's packages on executors.
+        errors: The way of errors to the driver.
+    """
+
+    def __init__(
+        self, settings: StageSettings, archives: tuple[str, ...], errors: ErrorChannel
+    ) -> None:
         self._data = _pickled(settings)
         self._digest = hashlib.sha256(self._data).hexdigest()
         self._archives = archives
+        self._errors = errors
 
     def in_batch(self, batch: int) -> Callable[[Iterable[Message]], Iterator[Message]]:
         """Return the function of `mapPartitions` that runs tasks for one batch."""
@@ -122,8 +131,10 @@ class Stage:
                 yield from StageRun(settings, batch).messages(payload for _, payload in messages)
             settings.io.read_ahead()
             freeze_heap()
-        except Exception as exc:  # noqa: BLE001  # all of it must reach the driver, typed
-            raise as_failure(exc) from None
+        except GeneratorExit:  # Spark wants no more of it
+            raise
+        except BaseException as exc:  # noqa: BLE001  # all of it must reach the driver, typed
+            raise self._errors.wrap(exc) from None
 
 
 def _pickled(settings: StageSettings) -> bytes:

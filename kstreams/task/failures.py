@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import traceback
 from types import CodeType, FrameType, FunctionType, TracebackType
 
 from kstreams.errors import KStreamsError, LimitError, ProcessingError
+from kstreams.quoting import kind_of, one_line, safe_text, text_of, traceback_of
 
 __all__ = ("Places", "located")
 
 _BY_ITSELF = 300
+_MAX_CHARS = 10_000
+_MAX_NAME_CHARS = 300
 
 
 class Places:
@@ -86,11 +88,10 @@ def located(exc: Exception, places: Places, *, hint: str = "") -> KStreamsError:
         return exc.at(node=node)
     if isinstance(exc, RecursionError) and places.is_chains(exc):
         return _too_deep(exc, node)
-    text = "".join(traceback.format_exception(type(exc), exc, exc.__traceback__))
     error = ProcessingError(
-        f"{type(exc).__name__} in a processor: {exc}",
-        cause_type=f"{type(exc).__module__}.{type(exc).__qualname__}",
-        cause_traceback=text,
+        f"{kind_of(exc)} in a processor: {safe_text(text_of(exc), _MAX_CHARS)}",
+        cause_type=one_line(f"{type(exc).__module__}.{type(exc).__qualname__}", _MAX_NAME_CHARS),
+        cause_traceback=traceback_of(exc),
         hint=hint,
     )
     error.__cause__ = exc

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import pickle
 import threading
+from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
@@ -18,7 +22,9 @@ from kstreams.errors import (
     TopologyError,
     Where,
 )
-from kstreams.spark.failure import as_failure, find_failure, typed
+from kstreams.quoting import repr_of
+from kstreams.spark.error_json import from_json, to_json
+from kstreams.spark.failure import ErrorChannel, typed
 
 WHERE = Where(
     app="app",
@@ -38,9 +44,17 @@ CLASSES = [
 ]
 
 
-def _through_spark(error: Exception) -> KStreamsError | None:
-    text = "\n\tat ".join(["Job aborted due to stage failure", str(as_failure(error)), "java.lang"])
-    return find_failure(RuntimeError(text))
+CHANNEL = ErrorChannel()
+
+
+def _text(error: BaseException, channel: ErrorChannel = CHANNEL) -> str:
+    """Return what Spark makes of an error of a worker."""
+    raised = str(channel.wrap(error))
+    return f"Job aborted due to stage failure\n\tat {raised}\n\tat java.lang.Thread.run"
+
+
+def _through_spark(error: BaseException) -> KStreamsError | None:
+    return CHANNEL.find(RuntimeError(_text(error)))
 
 
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
@@ -84,26 +98,28 @@ def test_a_key_that_does_not_pickle_travels_as_text() -> None:
     assert found.where.key == repr(lock)
 
 
-def test_fields_that_do_not_pickle_leave_the_text() -> None:
+def test_a_class_that_is_not_the_librarys_leaves_its_text_and_place() -> None:
     class Odd(KStreamsError):
         """An error of a user's serde."""
 
     found = _through_spark(Odd("odd", hint="mend it", where=WHERE))
     assert type(found) is ExecutionError
     assert "odd" in found.message
-    assert "mend it" in found.message
+    assert found.hint == "mend it"
     assert found.where == WHERE
 
 
 def test_a_class_that_the_driver_lacks_leaves_the_text() -> None:
-    assert find_failure(RuntimeError("<<kstreams-error:AAAA>>")) is None
-    assert find_failure(RuntimeError("no mark")) is None
+    assert CHANNEL.find(RuntimeError("<<kstreams-error:AAAA>>")) is None
+    assert CHANNEL.find(RuntimeError("no mark")) is None
 
 
 def test_an_apps_error_is_always_typed() -> None:
     own = SerializationError("x")
     assert typed(own) is own
-    assert typed(RuntimeError(str(as_failure(own)))).message == "x"
+    found = CHANNEL.find(RuntimeError(str(CHANNEL.wrap(own))))
+    assert found is not None
+    assert (type(found), found.message) == (SerializationError, "x")
     disk = OSError(28, "No space left on device")
     found = typed(disk)
     assert type(found) is ExecutionError
@@ -120,3 +136,229 @@ def test_the_end_of_the_jvm_is_named(gone: Exception) -> None:
     assert isinstance(error, ExecutionError)
     assert "JVM has ended" in error.message
     assert error.__cause__ is gone
+
+
+# ------------------------------------------------------------ what records may say
+
+
+def _evil() -> str:
+    """Return a mark as it was once: a pickle that runs code where it is read."""
+    pickled = base64.b64encode(pickle.dumps(Evil())).decode()
+    return f"<<kstreams-error:{pickled}>>"
+
+
+class Evil:
+    """Runs code where it is unpickled."""
+
+    def __reduce__(self) -> Any:
+        return (_run, ())
+
+
+RAN: list[int] = []
+
+
+def _run() -> str:
+    RAN.append(1)
+    return "ran"
+
+
+def _forged(secret: bytes = b"x") -> str:
+    """Return a mark of the true form, signed with a secret that is not the run's."""
+    text = str(ErrorChannel(secret).wrap(KStreamsError("all is well", hint="pay here")))
+    return text[text.index("<<") :]
+
+
+MARKS = {
+    "pickle": _evil(),
+    "forged": _forged(),
+    "begun": "<<kstreams-error:AAAA",
+    "ended": ":" + "0" * 64 + ">>",
+    "many": "<<kstreams-error:" * 50_000,
+}
+
+
+@pytest.mark.parametrize("mark", MARKS.values(), ids=MARKS)
+@pytest.mark.parametrize("part", ["message", "hint", "node", "topic", "key", "kind", "traceback"])
+def test_marks_in_quoted_text_neither_make_nor_break_an_error(mark: str, part: str) -> None:
+    error: BaseException = ProcessingError("what", hint="do", where=WHERE)
+    match part:
+        case "message" | "hint":
+            setattr(error, part, mark)
+        case "kind":
+            error = type(mark, (ValueError,), {})("what")
+        case "traceback":
+            error = ProcessingError("what", cause_traceback=mark)
+        case _:
+            error = ProcessingError("what").at(**{part: mark})
+    RAN.clear()
+    for quoted in (_text(error), mark + _text(error) + mark, _text(error) * 3):
+        found = CHANNEL.find(RuntimeError(quoted))
+        assert found is not None
+        assert isinstance(found, ExecutionError)
+        assert ("what" in found.message) == (part != "message")
+        if part in ("node", "topic", "key"):
+            assert getattr(found.where, part) == (mark if len(mark) <= 30_000 else ANY)
+    assert CHANNEL.find(RuntimeError(mark)) is None
+    assert not RAN
+
+
+def test_the_mark_of_another_run_counts_for_nothing() -> None:
+    text = _text(KStreamsError("other"), ErrorChannel())
+    assert CHANNEL.find(RuntimeError(text)) is None
+    assert CHANNEL.secret.hex() not in repr(CHANNEL)
+
+
+def test_the_readable_text_has_no_mark_of_the_quoted_text() -> None:
+    raised = str(CHANNEL.wrap(ValueError(_forged())))
+    assert raised.count("<<kstreams-error:") == 2  # its own
+
+
+def test_of_several_errors_the_last_counts() -> None:
+    text = _text(KStreamsError("first")) + _text(KStreamsError("last"))
+    found = CHANNEL.find(RuntimeError(text))
+    assert found is not None
+    assert found.message == "last"
+
+
+@pytest.mark.parametrize("kept", [2_000, 5_000, 50_000])
+def test_a_text_that_was_cut_still_has_the_error(kept: int) -> None:
+    error = SerializationError("what " * 5_000, where=Where(topic="t", offset=7))
+    text = _text(error)
+    assert len(text) > kept
+    found = CHANNEL.find(RuntimeError(text[:kept]))
+    assert type(found) is SerializationError
+    assert (found.where.topic, found.where.offset) == ("t", 7)
+    assert found.message.startswith("what what")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("x" * 20_000_000),
+        ValueError("\ud800" * 1_000_000),
+        SerializationError("x" * 20_000_000, where=Where(key="y" * 20_000_000)),
+        ProcessingError("\ud800", cause_traceback="\ud800\x1b" * 1_000_000),
+    ],
+    ids=["text", "surrogates", "typed", "traceback"],
+)
+def test_a_text_of_any_size_travels_bounded_and_can_be_encoded(error: Exception) -> None:
+    raised = str(CHANNEL.wrap(error))
+    assert len(raised.encode()) < 1_000_000
+    found = _through_spark(error)
+    assert found is not None
+    assert isinstance(found, ExecutionError | SerializationError)
+    assert len(str(found).encode()) < 100_000
+
+
+@pytest.mark.parametrize(
+    "key", ["\ud800", b"\xff<<kstreams-error:", 2.5, True, -5, None, "<<", "x" * 1_000]
+)
+def test_a_plain_key_arrives_as_it_is(key: object) -> None:
+    found = _through_spark(KStreamsError("x", where=Where(key=key)))
+    assert found is not None
+    assert (type(found.where.key), found.where.key) == (type(key), key)
+
+
+class Text(str):
+    """Text of a class of its own."""
+
+    __slots__ = ()
+
+
+class Silent:
+    """Says nothing of itself."""
+
+    def __repr__(self) -> str:
+        raise SystemExit(3)
+
+    __str__ = __repr__
+
+
+ODD = {
+    "silent": Silent(),
+    "text": Text("x"),
+    "large": 10**5_000,
+    "dict": {1: 2},
+    "list": [Silent()],
+    "object": object(),
+}
+
+
+@pytest.mark.parametrize("value", ODD.values(), ids=ODD)
+def test_fields_that_are_not_plain_become_text(value: Any) -> None:
+    error = AppLockedError("x", owner=value).at(key=value, partition=value)
+    found = _through_spark(error)
+    assert isinstance(found, AppLockedError)
+    assert found.where.key == repr_of(value)
+    assert found.where.partition is None
+    assert {type(part) for part in (*found.owner,)} <= {str}
+
+
+class OwnError(SerializationError):
+    """An error class of the user's, with a field of its own."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"code {code}", hint="call us", where=WHERE)
+        self.code = code
+
+
+def test_an_error_class_of_the_users_arrives_as_the_nearest_of_ours_with_its_name() -> None:
+    found = _through_spark(OwnError(7))
+    assert type(found) is SerializationError
+    assert (found.message, found.hint, found.where) == ("OwnError: code 7", "call us", WHERE)
+    assert vars(found)["code"] == 7
+
+
+class Bare(KStreamsError):
+    """An error that never called its base."""
+
+    def __init__(self) -> None:
+        pass
+
+
+class Mute(KStreamsError):
+    """An error whose place is none."""
+
+    where: Any = 5
+
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+
+@pytest.mark.parametrize("error", [Bare(), Mute("x"), SystemExit(3), KeyboardInterrupt()])
+def test_whatever_a_worker_raises_arrives_typed(error: BaseException) -> None:
+    found = _through_spark(error)
+    assert type(found) is ExecutionError
+    assert type(error).__name__ in found.message
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"fields": {"at": "x"}},
+        {"fields": {"__class__": "x"}},
+        {"fields": {"x": {"a": 1}}},
+        {"fields": [1]},
+        {"message": 5},
+        {"where": {"key": ["plain", {}]}},
+        {"where": {"key": ["plain", None], "partition": "x"}},
+        {"classes": "kstreams.errors:KStreamsError"},
+    ],
+    ids=str,
+)
+def test_what_no_error_looks_like_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"expected|field"):
+        from_json({**to_json(KStreamsError("x"), 100), **change})
+
+
+def test_no_class_beyond_the_librarys_is_ever_made() -> None:
+    data = to_json(KStreamsError("x"), 100)
+    for name in ("builtins:SystemExit", f"{OwnError.__module__}:OwnError", "os:system"):
+        assert type(from_json({**data, "classes": [name]})) is ExecutionError
+
+
+def test_javas_stack_is_left_out_of_the_text() -> None:
+    frames = "".join(f"\n\tat org.apache.Spark.run(Spark.scala:{n})" for n in range(1_000))
+    found = typed(Py4JError(f"Job aborted: no space left{frames}\nDriver stacktrace:{frames}"))
+    assert "Job aborted: no space left" in found.message
+    assert "Spark.scala" not in found.message
