@@ -20,6 +20,7 @@ __all__ = (
     "DeserializationError",
     "ExecutionError",
     "FencedError",
+    "InvalidNameError",
     "KStreamsError",
     "LimitError",
     "LogMismatchError",
@@ -185,6 +186,24 @@ class ObjectMissingError(StoreError, KeyError):
     """An object store has no object of this name."""
 
     __str__ = KStreamsError.__str__
+
+
+class InvalidNameError(KStreamsError, ValueError):
+    """A name cannot be a step of a path or part of an object's name; choose another.
+
+    Attributes:
+        name: The name, as it was given.
+    """
+
+    RULE: ClassVar[str] = (
+        "any characters but '/', control characters and line breaks, no '.' in front, "
+        "255 bytes at most."
+    )
+    """A hint: what may be a name."""
+
+    def __init__(self, message: str, *, name: str = "", hint: str = RULE) -> None:
+        super().__init__(message, hint=hint)
+        self.name = name
 
 
 class StateCorruptError(StoreError):

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.savepoints import pinned_objects
+from kstreams.names import is_life
 from kstreams.state.objects import ObjectStore
 from kstreams.state.task_key import app_prefix, garbage_prefix
 
@@ -25,9 +26,21 @@ def life_objects(objects: ObjectStore, app: str, incarnation: str) -> Iterator[s
         incarnation: Id of the life; no other life, of whatever app, has names like these.
     """
     life = f"{app}.{incarnation}"
-    yield from objects.list(app_prefix(f"{life}.").removesuffix("/"))
-    yield from objects.list(f"commits/{quote(f'{life}.', safe='')}")
+    yield from _scoped(objects, app_prefix(f"{life}.").removesuffix("/"))
+    yield from _scoped(objects, f"commits/{quote(f'{life}.', safe='')}")
     yield from objects.list(f"savepoints/{quote(life, safe='')}/")
+
+
+def _scoped(objects: ObjectStore, prefix: str) -> Iterator[str]:
+    """Yield names that begin with a life, but those that may be of another app.
+
+    An app may be named like a life, `a.0123456789ab`: then its objects' names begin as those
+    of `a` do, and go on with the id of its own life where `a` has the name of a query.
+    """
+    for name in objects.list(prefix):
+        scope, dot, _ = name[len(prefix) :].partition("/")[0].partition(".")
+        if not (dot and is_life(scope)):
+            yield name
 
 
 def _named_objects(checkpoint: Checkpoint, objects: ObjectStore) -> set[str]:
@@ -78,7 +91,7 @@ def remove_leftovers(checkpoint: Checkpoint, objects: ObjectStore) -> int:
     life = f"{checkpoint.app}.{checkpoint.incarnation}."
     scopes = {query: checkpoint.scope(query) for query in checkpoint.queries}
     logs = tuple(checkpoint.commits(query, objects).prefix for query in scopes)
-    commits = objects.list(f"commits/{quote(life, safe='')}")
+    commits = _scoped(objects, f"commits/{quote(life, safe='')}")
     # Commits first: a savepoint that finds its commits in the log is seen below.
     count = _delete(objects, (name for name in commits if not name.startswith(logs)))
     tasks = {
@@ -88,7 +101,7 @@ def remove_leftovers(checkpoint: Checkpoint, objects: ObjectStore) -> int:
         for number in range(checkpoint.tasks[group])
     }
     present = (*sorted(tasks), *(garbage_prefix(scope) for scope in scopes.values()))
-    state = objects.list(app_prefix(life).removesuffix("/"))
+    state = _scoped(objects, app_prefix(life).removesuffix("/"))
     strange = [name for name in state if not name.startswith(present)]
     if strange:
         named = _named_objects(checkpoint, objects)

@@ -11,21 +11,36 @@ from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
 
-from kstreams.errors import CheckpointMismatchError, NoCheckpointError
+from kstreams.errors import CheckpointMismatchError, InvalidNameError, NoCheckpointError
 from kstreams.graph.topology import PartitionGroup, Topology
+from kstreams.names import (
+    MAX_NAME_BYTES,
+    check_life,
+    check_step,
+    is_path_below,
+    path_step,
+    shown_name,
+)
 from kstreams.state.commits import CommitLog
 from kstreams.state.directory import Directory
 from kstreams.state.objects import ObjectStore
 from kstreams.state.task_key import TaskKey
 
-__all__ = ("Checkpoint", "checkpoint_path", "queries_of", "query_name")
+__all__ = ("ENTRIES", "Checkpoint", "checkpoint_path", "queries_of", "query_name")
 
 _FORMAT = 3
 _DESCRIPTION = "app.json"
+ENTRIES = frozenset({_DESCRIPTION, "generations", "lock", "queries", "state"})
+"""All that an app keeps in its checkpoint directory; what else is there is somebody else's."""
 
 
 def checkpoint_path(app: str, named: str | Path | None = None) -> Path:
-    """Return an app's checkpoint directory: the one named, or `.kstreams/<app>`."""
+    """Return an app's checkpoint directory: the one named, or `.kstreams/<app>`.
+
+    Raises:
+        InvalidNameError: The app's id cannot name a directory.
+    """
+    check_step("an app's id", app)
     return Path(named or Path(".kstreams") / app).absolute()
 
 
@@ -81,11 +96,14 @@ class Checkpoint:
 
         Raises:
             CheckpointMismatchError: It belongs to another app, or has another format.
+            InvalidNameError: The ids of the app and of a query are too long together.
         """
         if not (path / _DESCRIPTION).exists():
             life = uuid4().hex[:12]
             queries = queries_of(topology)
             made = cls(path, app, life, topology.shape(), queries, dict(tasks))
+            for query in queries:
+                _check_scope(made, query)
             made.save()
         found = cls.load(path)
         if found.app != app:
@@ -102,6 +120,7 @@ class Checkpoint:
         Raises:
             NoCheckpointError: There is none.
             CheckpointMismatchError: It has another format.
+            InvalidNameError: A name in it leads elsewhere.
         """
         try:
             found: dict[str, Any] = json.loads((path / _DESCRIPTION).read_text())
@@ -120,10 +139,16 @@ class Checkpoint:
 
     @classmethod
     def from_json(cls, path: Path, data: Mapping[str, Any]) -> Checkpoint:
-        """Read what `to_json` returned."""
+        """Read what `to_json` returned.
+
+        Raises:
+            InvalidNameError: A name in it leads elsewhere.
+        """
         fields = {name: value for name, value in data.items() if name != "format"}
         queries = {name: tuple(groups) for name, groups in fields.pop("queries").items()}
-        return cls(path, queries=queries, **fields)
+        made = cls(path, queries=queries, **fields)
+        _check_names(made)
+        return made
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data: all but the path."""
@@ -185,8 +210,11 @@ class Checkpoint:
 
     def query(self, query: str) -> Path:
         """Return a query's directory."""
-        generation = self.generations.get(query, 0)
-        return self._generation(generation) / query
+        root = self._generation(self.generations.get(query, 0))
+        step = path_step(query)
+        if step != query and is_path_below(query) and (root / query / "plans").is_dir():
+            return root / query  # made before such names were quoted
+        return root / step
 
     def _generation(self, number: int) -> Path:
         return self.path / "generations" / str(number) if number else self.path / "queries"
@@ -205,6 +233,32 @@ class Checkpoint:
             for group, parts in self.shape.items()
             for name, schema in parts["stores"].items()
         }
+
+
+def _check_names(checkpoint: Checkpoint) -> None:
+    """Refuse a description whose names lead out of its directory, or to another's objects."""
+    place = f"the description of checkpoint {str(checkpoint.path)!r}"
+    check_step(f"in {place} an app's id", checkpoint.app)
+    check_life(checkpoint.incarnation, place)
+
+
+def _check_scope(checkpoint: Checkpoint, query: str) -> None:
+    """Refuse names that are good by themselves, but not in one object's name."""
+    try:
+        name = f"{quote(checkpoint.scope(query), safe='')}!0000"  # of a later generation
+    except UnicodeEncodeError as exc:
+        raise InvalidNameError(
+            f"a source or repartition edge is named {shown_name(query)}: it has half a character",
+            name=query,
+        ) from exc
+    if len(name) > MAX_NAME_BYTES:
+        raise InvalidNameError(
+            f"the app's id {checkpoint.app!r} and the name {query!r} of its source or repartition "
+            f"edge make a directory's name of {len(name)} bytes, at most {MAX_NAME_BYTES} will do",
+            name=query,
+            hint="shorten one of the two; characters other than ASCII letters, digits, '_', '.', "
+            "'-' and '~' take three bytes or more there.",
+        )
 
 
 def queries_of(topology: Topology) -> dict[str, tuple[str, ...]]:

@@ -14,6 +14,7 @@ from kstreams.checkpoint.positions import positions_after
 from kstreams.checkpoint.savepoints import Savepoint, Savepoints
 from kstreams.clock import to_ms
 from kstreams.errors import SavepointError
+from kstreams.names import check_step
 from kstreams.state.commits import SEED, Commit
 from kstreams.state.durable import checked_object
 from kstreams.state.objects import ObjectStore, ObjectStoreSettings
@@ -94,6 +95,7 @@ def fork(
         log: Durable log of that app; None is the new checkpoint directory.
 
     Raises:
+        InvalidNameError: The app's id cannot name a directory.
         SavepointError: There is no such savepoint, or a checkpoint at `target` already.
         StateCorruptError: The savepoint's objects are not what they were.
         AppLockedError: An app runs on `target`.
@@ -115,6 +117,7 @@ def copy_savepoint(
     source: ForkSource, target: Path, app: str, *, log: ObjectStoreSettings | None = None
 ) -> Checkpoint:
     """Do the work of `fork`, for one who holds the lock of `target` and has seen it empty."""
+    check_step("an app's id", app)
     savepoint, theirs = source.load()
     ours = (log or Checkpoint.log_of(target)).open()
     made = replace(

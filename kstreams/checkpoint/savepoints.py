@@ -12,10 +12,12 @@ from urllib.parse import quote
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.clock import Clock
 from kstreams.errors import (
+    InvalidNameError,
     ObjectMissingError,
     SavepointError,
     StateCorruptError,
 )
+from kstreams.names import MAX_NAME_BYTES, shown_name, text_problem
 from kstreams.state.commits import Commit
 from kstreams.state.objects import ObjectStore
 
@@ -96,10 +98,11 @@ class Savepoints:
         """
         try:
             data = self._objects.get(self._name(name))
-        except ObjectMissingError as exc:
+        except (ObjectMissingError, InvalidNameError, UnicodeEncodeError) as exc:
             known = ", ".join(map(repr, self.names())) or "none"
             raise SavepointError(
-                f"app {self._checkpoint.app!r} has no savepoint {name!r}; there are: {known}"
+                f"app {self._checkpoint.app!r} has no savepoint {shown_name(name)}; "
+                f"there are: {known}"
             ) from exc
         return _from_json(data, self._name(name))
 
@@ -139,7 +142,7 @@ class Savepoints:
         )
 
     def _name(self, name: str) -> str:
-        return f"{self._prefix}{quote(name, safe='')}.json"
+        return self._prefix + _file_name(name)
 
 
 def pinned_objects(checkpoint: Checkpoint, objects: ObjectStore) -> set[str]:
@@ -154,11 +157,20 @@ def pinned_objects(checkpoint: Checkpoint, objects: ObjectStore) -> set[str]:
 
 
 def _check(name: str) -> None:
-    if not name or name.startswith(".") or "@" in name:
+    if text_problem(name) or name.startswith(".") or "@" in name or _is_long(name):
         raise SavepointError(
-            f"{name!r} is no name of a savepoint",
-            hint="give it one letter or more, no '@', and no '.' in front",
+            f"{shown_name(name)} is no name of a savepoint",
+            hint="give it one letter or more, no '@', no control character, no '.' in front, and "
+            "250 bytes at most, of which characters beyond ASCII take three or more",
         )
+
+
+def _is_long(name: str) -> bool:
+    return len(_file_name(name)) > MAX_NAME_BYTES
+
+
+def _file_name(name: str) -> str:
+    return f"{quote(name, safe='')}.json"
 
 
 def _to_json(savepoint: Savepoint) -> dict[str, Any]:

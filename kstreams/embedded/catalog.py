@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
@@ -15,6 +14,7 @@ from uuid import uuid4
 from kstreams.embedded.errors import InvalidTopicError, TopicFormatError
 from kstreams.embedded.files import explained, sync_directory, write_new
 from kstreams.errors import TopicExistsError, UnknownTopicError, Where
+from kstreams.names import TOPIC_RULE, is_topic, shown_name
 from kstreams.partitioner import count_problem
 
 __all__ = ("FORMAT", "STAGING", "TopicCatalog", "TopicInfo")
@@ -24,8 +24,6 @@ FORMAT = 1
 
 STAGING = ".staged"
 """Directory of a topic for files that are not published yet."""
-
-_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,248}")
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ class TopicCatalog:
     def names(self) -> tuple[str, ...]:
         """Return the names of all topics, sorted; empty when there is no root yet."""
         files = self._root.glob("*/topic.json")
-        return tuple(sorted(f.parent.name for f in files if _NAME.fullmatch(f.parent.name)))
+        return tuple(sorted(f.parent.name for f in files if is_topic(f.parent.name)))
 
     def get(self, topic: str) -> TopicInfo:
         """
@@ -182,16 +180,16 @@ class TopicCatalog:
         return removed
 
     def _file(self, topic: str) -> Path:
-        if not _NAME.fullmatch(topic):
+        if not is_topic(topic):
             return self._root / ".none" / "topic.json"
         return self._root / topic / "topic.json"
 
 
 def _check(topic: str, partitions: int) -> None:
-    if not _NAME.fullmatch(topic):
+    if not is_topic(topic):
         raise InvalidTopicError(
-            f"{topic!r} cannot be a topic's name",
-            hint="Use 1 to 249 ASCII letters, digits, '.', '_' and '-', not '.' first.",
+            f"{shown_name(topic)} cannot be a topic's name",
+            hint=f"Use {TOPIC_RULE}.",
             where=Where(topic=topic),
         )
     problem = count_problem(partitions)

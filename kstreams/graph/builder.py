@@ -24,6 +24,7 @@ from kstreams.graph.nodes import (
 from kstreams.graph.tokens import type_arguments
 from kstreams.graph.topology import Topology
 from kstreams.graph.validate import validated
+from kstreams.names import MAX_NAME_BYTES, shown_name
 from kstreams.partitioner import Partitioner, count_problem
 from kstreams.processors.branch import Branch, Through
 from kstreams.processors.event_time import EventTime, InvalidTime, TimeExtractor, WallClock
@@ -70,9 +71,11 @@ class TopologyBuilder:
     def __init__(
         self, name: str, *, on_error: OnError = "fail", idle_timeout: timedelta | None = None
     ) -> None:
-        if not name or not name.replace("-", "").replace("_", "").replace(".", "").isalnum():
+        plain = name.replace("-", "").replace("_", "").replace(".", "").isalnum()
+        if not plain or len(name.encode()) > MAX_NAME_BYTES:
             raise TopologyError(
-                f"a topology's name consists of letters, digits, '.', '_' and '-', not {name!r}",
+                "a topology's name consists of letters, digits, '.', '_' and '-', "
+                f"{MAX_NAME_BYTES} bytes at most, not {shown_name(name)}",
                 hint="it names checkpoints and folders",
             )
         self.name = name

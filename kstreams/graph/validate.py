@@ -21,6 +21,7 @@ from kstreams.graph.nodes import (
 )
 from kstreams.graph.tokens import accepts, show
 from kstreams.graph.topology import PartitionGroup, Topology
+from kstreams.names import TOPIC_RULE, is_topic, shown_name
 from kstreams.serde.base import Serde
 from kstreams.state.changelog.forms import changelog_form
 from kstreams.topic import Topic, TopicChoice
@@ -112,7 +113,7 @@ def _stores(ordered: list[AnyNode]) -> Iterator[str]:
                     f"(nodes {user!r} and {node.name!r}): give each its own name"
                 )
             if not spec.name or "/" in spec.name or spec.name.startswith("__"):
-                yield f"node {node.name!r}: {spec.name!r} cannot name a store"
+                yield f"node {node.name!r}: {shown_name(spec.name)} cannot name a store"
 
 
 def _changelogs(ordered: list[AnyNode]) -> Iterator[str]:
@@ -132,8 +133,11 @@ def _changelogs(ordered: list[AnyNode]) -> Iterator[str]:
                 f"store {spec.name!r} has the changelog {spec.changelog!r}, a topic of {user}: "
                 "give it one of its own"
             )
-        if not spec.changelog:
-            yield f"store {spec.name!r}: the name of its changelog is empty"
+        if not is_topic(spec.changelog):
+            yield (
+                f"store {spec.name!r}: its changelog cannot be named "
+                f"{shown_name(spec.changelog)}, but with {TOPIC_RULE}"
+            )
         try:
             changelog_form(spec)
         except TopologyError as exc:

@@ -14,6 +14,7 @@ from kstreams.embedded.log import EmbeddedLog
 from kstreams.embedded.segment import Segment
 from kstreams.errors import StateCorruptError, UnknownTopicError
 from kstreams.graph.topology import PartitionGroup
+from kstreams.names import is_topic, shown_name
 from kstreams.spark.plans import Slice
 from kstreams.spark.sinks import by_partition, by_topic, outputs_of
 from kstreams.state.commits import Output
@@ -40,9 +41,11 @@ class EmbeddedIO:
         return [self._queue(each) for each in slices]
 
     def _queue(self, each: Slice) -> Queue:
-        segment = Segment.parse(each.topic, each.partition, each.segment)
+        plain = is_topic(each.topic) and isinstance(each.partition, int)
+        segment = Segment.parse(each.topic, each.partition, each.segment) if plain else None
         if segment is None:
-            raise StateCorruptError(f"a plan names {each.segment!r}, which is no segment")
+            place = f"{each.topic}/{each.partition}/{each.segment}"
+            raise StateCorruptError(f"a plan names {shown_name(place)}, which is no segment")
         table = _log(self._connection).read(
             segment, each.from_offset, each.to_offset, columns=QUEUE_SCHEMA.names
         )

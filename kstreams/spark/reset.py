@@ -14,23 +14,25 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import chain
 from pathlib import Path
 from uuid import uuid4
 
 from kstreams.checkpoint.app_objects import life_objects
-from kstreams.checkpoint.checkpoint import Checkpoint, checkpoint_path
+from kstreams.checkpoint.checkpoint import ENTRIES, Checkpoint, checkpoint_path
 from kstreams.checkpoint.lock import CheckpointLock
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.embedded.files import sync_directory
 from kstreams.errors import CheckpointMismatchError, ExecutionError, NoCheckpointError
-from kstreams.state.local import local_home
+from kstreams.names import check_life
+from kstreams.state.local import local_home, local_parts
 from kstreams.state.working import StateBackend
 
 __all__ = ("Leftover", "Survey", "reset", "survey")
 
 _DESCRIPTION = "app.json"
-_BARE = re.compile(r"lock|\.app-\d+\.json|\.probe-[0-9a-f]+")
-"""What may stand in a checkpoint that was never finished."""
+_BARE = re.compile(r"lock|\.app-\d+\.json|\.probe-[0-9a-f]+|\.nfs[0-9a-f]+|\.DS_Store")
+"""What may stand in a checkpoint that was never finished, or that systems leave there."""
 
 
 @dataclass(frozen=True)
@@ -85,14 +87,21 @@ def survey(
 
     Raises:
         NoCheckpointError: There is nothing to remove.
-        CheckpointMismatchError: The directory is another app's, or no checkpoint at all.
+        CheckpointMismatchError: The directory is another app's, or no checkpoint at all, or
+            something else is in it.
+        InvalidNameError: Its description names what lies elsewhere.
         AppLockedError: An app runs on it; stop it first.
         StoreError: The durable log cannot be reached.
     """
     path = checkpoint_path(app_id, checkpoint)
-    leftovers = tuple(_interrupted(path))
+    leftovers = tuple(_interrupted(app_id, path))
+    if path.is_symlink():
+        raise CheckpointMismatchError(
+            f"{path} is a symbolic link, and a reset follows none",
+            hint=f"nothing was removed; name the directory itself: {path.resolve()}",
+        )
     if path.exists():
-        _check(app_id, path)
+        _check(app_id, path, state)
         lock = CheckpointLock(path)
         lock.acquire()
         lock.release()
@@ -101,7 +110,7 @@ def survey(
     places = (path, *leftovers) if path.exists() else leftovers
     return Survey(
         app_id,
-        _measure(path) if path.exists() else None,
+        _measure(path, path) if path.exists() else None,
         _local(app_id, places, state),
         _measured(leftovers),
         sum(1 for _ in _objects(app_id, places, state)),
@@ -119,7 +128,8 @@ def reset(
     stay as they are. The checkpoint is renamed in one step before anything in it is
     deleted: a reset that is killed leaves either the whole checkpoint or none, and the
     next one removes the rest. Objects of a durable log elsewhere go if `state` names the
-    log (`RocksDB(log=S3(...))`): those of this life of the app and no others.
+    log (`RocksDB(log=S3(...))`): those of this life of the app and no others. Links are
+    removed, not followed.
 
     Args:
         app_id: The app's id.
@@ -132,7 +142,9 @@ def reset(
 
     Raises:
         NoCheckpointError: There is nothing to remove.
-        CheckpointMismatchError: The directory is another app's, or no checkpoint at all.
+        CheckpointMismatchError: The directory is another app's, or no checkpoint at all, or
+            something else is in it.
+        InvalidNameError: Its description names what lies elsewhere.
         AppLockedError: An app runs on it; stop it first.
         ExecutionError: The disk refuses; call again when it does not.
         StoreError: So does the durable log.
@@ -175,15 +187,16 @@ def _missing(app_id: str, path: Path) -> NoCheckpointError:
     return NoCheckpointError(f"app {app_id!r} has no checkpoint at {path}", hint=hint)
 
 
-def _check(app_id: str, path: Path) -> None:
+def _check(app_id: str, path: Path, state: StateBackend | None) -> None:
     """Refuse to remove what is not this app's checkpoint."""
     if not path.is_dir():
         raise CheckpointMismatchError(f"{path} is no directory")
-    if not (path / _DESCRIPTION).exists():
-        strange = sorted(p.name for p in path.iterdir() if not _BARE.fullmatch(p.name))
+    names = sorted(p.name for p in path.iterdir())
+    if _DESCRIPTION not in names:
+        strange = [name for name in names if not _BARE.fullmatch(name)]
         if strange:
             raise CheckpointMismatchError(
-                f"{path} is no checkpoint: it has {', '.join(strange[:5])}, but no {_DESCRIPTION}",
+                f"{path} is no checkpoint: it has {_listed(strange)}, but no {_DESCRIPTION}",
                 hint="nothing was removed; delete the directory yourself if you are sure.",
             )
         return
@@ -193,6 +206,25 @@ def _check(app_id: str, path: Path) -> None:
             f"checkpoint {str(path)!r} belongs to app {owner!r}, not to {app_id!r}",
             hint=f"reset {owner!r}, or name the directory of {app_id!r} with `checkpoint`.",
         )
+    known = {*ENTRIES, *_local_below(path, state)}
+    strange = [name for name in names if name not in known and not _BARE.fullmatch(name)]
+    if strange:
+        raise CheckpointMismatchError(
+            f"{path} has more in it than the checkpoint of {app_id!r}: {_listed(strange)}",
+            hint="nothing was removed; move that elsewhere, or delete it yourself.",
+        )
+
+
+def _local_below(path: Path, state: StateBackend | None) -> tuple[str, ...]:
+    """Return the entry of a checkpoint that leads to working copies, if they are in it."""
+    directory = None if state is None else state.directory
+    if directory is None or not (place := Path(directory).absolute()).is_relative_to(path):
+        return ()
+    return place.relative_to(path).parts[:1]
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
 
 
 def _described(path: Path) -> dict[str, object]:
@@ -203,23 +235,37 @@ def _described(path: Path) -> dict[str, object]:
     return found if isinstance(found, dict) else {}
 
 
-def _interrupted(path: Path) -> Iterator[Path]:
+def _interrupted(app_id: str, path: Path) -> Iterator[Path]:
+    """Yield what resets of this app have left behind, all or nearly all removed."""
     pattern = re.compile(rf"\.{re.escape(path.name)}\.reset-[0-9a-f]{{12}}")
-    if path.parent.is_dir():
-        yield from sorted(p for p in path.parent.iterdir() if pattern.fullmatch(p.name))
+    for found in sorted(path.parent.iterdir()) if path.parent.is_dir() else ():
+        if not pattern.fullmatch(found.name) or found.is_symlink() or not found.is_dir():
+            continue
+        if (found / _DESCRIPTION).exists():
+            is_own = _described(found).get("app") == app_id
+        else:
+            is_own = all(_BARE.fullmatch(entry.name) for entry in found.iterdir())
+        if is_own:
+            yield found
 
 
 def _local(
     app_id: str, checkpoints: tuple[Path, ...], state: StateBackend | None
 ) -> tuple[Leftover, ...]:
     """Return the working directories of these lives of the checkpoint, on this machine."""
-    homes = [local_home(state, app_id, life) for life in _lives(checkpoints)]
-    return _measured(tuple(home for home in homes if home.is_dir()))
+    homes = {life: local_home(state, app_id, life) for life in _lives(checkpoints)}
+    return tuple(
+        _measure(home, *local_parts(home, app_id, life))
+        for life, home in homes.items()
+        if home.is_dir() and not home.is_symlink()
+    )
 
 
 def _lives(checkpoints: tuple[Path, ...]) -> list[str]:
     return [
-        str(found["incarnation"]) for c in checkpoints if "incarnation" in (found := _described(c))
+        check_life(found["incarnation"], f"the description of checkpoint {str(path)!r}")
+        for path in checkpoints
+        if "incarnation" in (found := _described(path))
     ]
 
 
@@ -244,12 +290,12 @@ def _savepoints(checkpoints: tuple[Path, ...], state: StateBackend | None) -> It
 
 
 def _measured(paths: tuple[Path, ...]) -> tuple[Leftover, ...]:
-    return tuple(_measure(path) for path in paths)
+    return tuple(_measure(path, path) for path in paths)
 
 
-def _measure(path: Path) -> Leftover:
+def _measure(path: Path, *parts: Path) -> Leftover:
     size = count = 0
-    for folder, _, files in os.walk(path):
+    for folder, _, files in chain.from_iterable(map(os.walk, parts)):
         for name in files:
             try:
                 size += os.lstat(os.path.join(folder, name)).st_size  # noqa: PTH118  # many files
@@ -265,11 +311,15 @@ def _remove(found: Survey, state: StateBackend | None, *renamed: Path) -> None:
     if state is not None and state.log is not None:
         state.log.open().delete(list(_objects(found.app_id, gone, state)))
     for leftover in found.local:
-        _delete(leftover.path)
+        for part in local_parts(leftover.path, found.app_id, leftover.path.name):
+            _delete(part)
+        _remove_if_empty(leftover.path)
         _remove_if_empty(leftover.path.parent)
     for path in gone:
         for child in path.iterdir():
-            if child.name != _DESCRIPTION and child.is_dir():
+            if child.is_symlink():
+                child.unlink()
+            elif child.name != _DESCRIPTION and child.is_dir():
                 _delete(child)
         _delete(path)
 

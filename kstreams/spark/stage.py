@@ -21,7 +21,7 @@ from kstreams.spark.topic_io import TopicIO
 from kstreams.spark.worker import add_archives, drop_spark_archives, freeze_heap, load_once
 from kstreams.state.background import BackgroundUpkeep
 from kstreams.state.durable import Attempt
-from kstreams.state.local import local_home
+from kstreams.state.local import open_local_home
 from kstreams.state.objects import ObjectStore, ObjectStoreSettings
 from kstreams.state.overlay import Overlay
 from kstreams.state.pointer import Pointer
@@ -240,7 +240,7 @@ class TaskRun:
         log = CountedObjects(_opened(cast("Hashable", settings.log)))
         versions = TaskVersions(
             settings.backend,
-            local_home(settings.backend, settings.app, settings.incarnation),
+            open_local_home(settings.backend, settings.app, settings.incarnation),
             log,
             key,
             [spec.name for spec in group.stores],

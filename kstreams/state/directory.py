@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import IO
 
@@ -98,17 +99,33 @@ class DirectoryObjectStore:
         """
         parent, _, _ = prefix.rpartition("/")
         start = self._path(parent) if parent else self._root
-        yield from _walk(start, f"{parent}/" if parent else "", prefix)
+        if not self._is_linked(start):
+            yield from _walk(start, f"{parent}/" if parent else "", prefix)
 
     def delete(self, names: Iterable[str]) -> None:
-        """Delete objects; names that do not exist are no error. Empty directories stay."""
+        """Delete objects; names that do not exist are no error. Empty directories stay.
+
+        What lies behind a link below the root stays too.
+        """
+        is_linked = cache(self._is_linked)
         for name in names:
+            path = self._path(name)
             try:
-                self._path(name).unlink(missing_ok=True)
+                if not is_linked(path.parent):
+                    path.unlink(missing_ok=True)
             except NotADirectoryError:
                 continue
             except OSError as error:
                 raise self._failed("delete", name, error) from error
+
+    def _is_linked(self, directory: Path) -> bool:
+        """Tell whether a link leads from the root to a directory below it."""
+        step = self._root
+        for name in directory.relative_to(self._root).parts:
+            step /= name
+            if step.is_symlink():
+                return True
+        return False
 
     def _path(self, name: str) -> Path:
         return self._root.joinpath(*object_name_parts(name))
@@ -149,8 +166,9 @@ class DirectoryObjectStore:
 
 
 def _walk(directory: Path, base: str, prefix: str) -> Iterator[str]:
+    """Yield names below a directory; links lead elsewhere, and are no objects."""
     try:
-        entries = os.scandir(directory)
+        entries = [entry for entry in os.scandir(directory) if not entry.is_symlink()]
         names = sorted(f"{base}{entry.name}{'/' * entry.is_dir()}" for entry in entries)
     except (FileNotFoundError, NotADirectoryError):
         return

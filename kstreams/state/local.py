@@ -4,8 +4,9 @@
     locks/<name>      locked by the process that runs the attempt, as long as it lives
     versions/<version>-<lineage>   link to the attempt that made the version
 
-An attempt becomes a version in one step, by the link, once it is closed. What is neither
-linked nor locked is left over from a process that died, and is removed.
+All below a directory that is the user's alone (`open_local_home`): whoever could write here
+could plant state. An attempt becomes a version in one step, by the link, once it is closed.
+What is neither linked nor locked is left over from a process that died, and is removed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,9 +22,11 @@ from pathlib import Path
 from typing import IO
 
 from kstreams.errors import StoreError, StoreOpenError
+from kstreams.state.private import make_private, private_directory
+from kstreams.state.task_key import app_prefix
 from kstreams.state.working import StateBackend
 
-__all__ = ("LocalAttempt", "LocalVersions", "local_home")
+__all__ = ("LocalAttempt", "LocalVersions", "local_home", "local_parts", "open_local_home")
 
 _LINEAGE_CHARS = 32
 _logger = logging.getLogger(__name__)
@@ -37,9 +41,60 @@ def local_home(backend: StateBackend | None, app: str, incarnation: str) -> Path
         app: The app's id.
         incarnation: Id of this life of its checkpoint.
     """
+    base, steps = _home(backend, app, incarnation)
+    return base.joinpath(*steps)
+
+
+def open_local_home(backend: StateBackend, app: str, incarnation: str) -> Path:
+    """Make sure that `local_home` is this user's alone, and return it.
+
+    Raises:
+        ForeignDirectoryError: It is not.
+        StoreOpenError: The disk refuses.
+    """
+    base, steps = _home(backend, app, incarnation)
+    try:
+        return private_directory(base, *steps)
+    except StoreOpenError:
+        raise
+    except OSError as error:
+        raise _unusable(base.joinpath(*steps), error) from error
+
+
+def local_parts(home: Path, app: str, incarnation: str) -> tuple[Path, ...]:
+    """Return what a life keeps in its home: directories that have the life's name in theirs.
+
+    Nothing that a link leads to is among them, nor anything in a directory of others.
+    """
+    mark = app_prefix(f"{app}.{incarnation}.").removesuffix("/")
+    for directory in (home.parent, home):
+        try:
+            found = directory.lstat()
+        except FileNotFoundError:
+            return ()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            return ()
+    entries = sorted(os.scandir(home), key=lambda entry: entry.name)
+    return tuple(
+        Path(entry.path)
+        for entry in entries
+        if entry.name.startswith(mark) and entry.is_dir(follow_symlinks=False)
+    )
+
+
+def _home(backend: StateBackend | None, app: str, incarnation: str) -> tuple[Path, tuple[str, ...]]:
+    """Return the directory that others may share, and the steps from there."""
     named = None if backend is None else backend.directory
-    root = Path(named) if named else Path(tempfile.gettempdir()) / f"kstreams-{os.getuid()}"
-    return root / app / incarnation
+    if named:
+        return Path(named), (app, incarnation)
+    return Path(tempfile.gettempdir()), (f"kstreams-{os.getuid()}", app, incarnation)
+
+
+def _unusable(home: Path, error: OSError) -> StoreOpenError:
+    return StoreOpenError(
+        f"cannot use {home} for local state: {error}",
+        hint="Give the backend a directory that can be written and has room.",
+    )
 
 
 class LocalAttempt:
@@ -70,13 +125,10 @@ class LocalVersions:
         """Keep other processes and threads from this task's directory for a moment."""
         try:
             for directory in (self._attempts, self._locks, self._versions):
-                directory.mkdir(parents=True, exist_ok=True)
+                make_private(directory)
             lock = (self._home / "lock").open("wb")
         except OSError as error:
-            raise StoreOpenError(
-                f"cannot use {self._home} for local state: {error}",
-                hint="Give the backend a directory that can be written and has room.",
-            ) from error
+            raise _unusable(self._home, error) from error
         with lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
@@ -105,10 +157,10 @@ class LocalVersions:
     def find(self, version: int, lineage: str) -> Path | None:
         """Return the directory of a version, or None when it is not here."""
         try:
-            directory = self._attempts / self._link(version, lineage).readlink()
+            directory = self._attempts / self._link(version, lineage).readlink().name
         except FileNotFoundError:
             return None
-        return directory if directory.is_dir() else None
+        return directory if directory.is_dir() and not directory.is_symlink() else None
 
     def publish(self, version: int, lineage: str, attempt: LocalAttempt) -> None:
         """Name a closed attempt as a version; call within `exclusive`.

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
+from kstreams.errors import InvalidNameError
+from kstreams.names import shown_name
+
 __all__ = ("ObjectStore", "ObjectStoreSettings", "object_name_parts")
 
 
@@ -61,9 +64,13 @@ def object_name_parts(name: str) -> tuple[str, ...]:
     """Return the parts of an object's name.
 
     Raises:
-        ValueError: It is not a relative path of plain parts.
+        InvalidNameError: It is not a relative path of plain parts; a `ValueError`, too.
     """
     parts = tuple(name.split("/"))
     if any(part == "" or part.startswith(".") or "\0" in part for part in parts):
-        raise ValueError(f"{name!r} is no object name: parts must not be empty or begin with a dot")
+        raise InvalidNameError(
+            f"{shown_name(name)} is no object name: parts must not be empty or begin with a dot",
+            name=name,
+            hint="",
+        )
     return parts

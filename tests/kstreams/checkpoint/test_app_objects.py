@@ -103,3 +103,19 @@ def test_others_of_a_shared_log_are_left_alone(tmp_path: Path) -> None:
     life.upgrade(topology(topics=(B,)), reset={"s"})
     remove_leftovers(life.checkpoint, life.objects)
     assert set(strange) <= names(life)
+
+
+def test_what_an_app_named_like_a_life_has_is_left_alone(tmp_path: Path) -> None:
+    life = filled(tmp_path, kv())
+    theirs = [
+        f"app.{life.checkpoint.incarnation}.0123456789ab.a/00/a/0/1-x.delta",
+        f"commits/app.{life.checkpoint.incarnation}.0123456789ab.a/1.json",
+        f"savepoints/app.{life.checkpoint.incarnation}.0123456789ab/x.json",
+    ]
+    for name in theirs:
+        life.objects.put_if_absent(name, b"theirs")
+    own = set(life_objects(life.objects, "app", life.checkpoint.incarnation))
+    assert own == names(life) - set(theirs)
+    life.upgrade(topology(topics=(B,)), reset={"s"})
+    remove_leftovers(life.checkpoint, life.objects)
+    assert set(theirs) <= names(life)

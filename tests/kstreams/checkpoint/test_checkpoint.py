@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, filter_
-from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.errors import CheckpointMismatchError
+from kstreams.checkpoint.checkpoint import Checkpoint, checkpoint_path
+from kstreams.errors import CheckpointMismatchError, InvalidNameError
+from kstreams.state.commits import Commit
+from kstreams.state.directory import DirectoryObjectStore
 from kstreams.state.memory import Memory
+from kstreams.state.pointer import Pointer
 
 A = Topic("a", TEXT, INT64)
 B = Topic("b", TEXT, INT64)
@@ -58,3 +62,81 @@ def test_a_checkpoint_that_was_begun_and_not_finished_begins_again(tmp_path: Pat
     (tmp_path / ".app-1.json").write_text("{")
     assert _open(tmp_path, _topology(A)).app == "app"
     assert Memory().log is None
+
+
+@pytest.mark.parametrize("forged", ["..", "../../x", "0123456789abc", "", None])
+def test_a_forged_incarnation_is_refused(tmp_path: Path, forged: str | None) -> None:
+    _open(tmp_path, _topology(A))
+    file = tmp_path / "app.json"
+    _change(file, incarnation=forged)
+    with pytest.raises(InvalidNameError, match="expected 12 hex digits"):
+        Checkpoint.load(tmp_path)
+
+
+@pytest.mark.parametrize("app", ["../x", "/x", "a/b", "..", "a\0", "a\n", ".a", ""])
+def test_a_forged_id_of_an_app_is_refused(tmp_path: Path, app: str) -> None:
+    _open(tmp_path, _topology(A))
+    _change(tmp_path / "app.json", app=app)
+    with pytest.raises(InvalidNameError, match="an app's id cannot be"):
+        Checkpoint.load(tmp_path)
+
+
+@pytest.mark.parametrize("app", ["../x", "/x", "a/b", "..", "a\0", "a\n", ".a", "", "a" * 256])
+def test_an_id_that_leads_out_of_its_folder_is_refused(app: str) -> None:
+    with pytest.raises(InvalidNameError, match="an app's id cannot be"):
+        checkpoint_path(app)
+    with pytest.raises(InvalidNameError, match="an app's id cannot be"):
+        checkpoint_path(app, "named")
+
+
+@pytest.mark.parametrize("app", ["word-count", "Zähler", "two words", "a:b", "a.b", "日本"])
+def test_odd_ids_go_on(app: str) -> None:
+    assert checkpoint_path(app) == (Path(".kstreams") / app).absolute()
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc", "a/b", "..", ".", "a\0b", "%2E", "a/../../b"])
+def test_a_query_named_after_a_node_stays_in_its_directory(tmp_path: Path, name: str) -> None:
+    made = _open(tmp_path, _named(name))
+    assert made.query(name).parent == tmp_path / "queries"
+    assert made.query(name).name not in (".", "..")
+    made.query(name).mkdir(parents=True)
+    again = replace(made, generations={name: 2})
+    assert again.query(name).parent == tmp_path / "generations" / "2"
+    log = DirectoryObjectStore(tmp_path / "state")
+    made.commits(name, log).append(Commit(0, "run", 0, {f"{name}/0": Pointer.empty().to_json()}))
+    (last,) = made.commits(name, log).all()
+    assert set(last.pointers()) == {f"{name}/0"}
+
+
+def test_queries_of_two_nodes_never_share_a_directory(tmp_path: Path) -> None:
+    made = _open(tmp_path, _topology(A))
+    names = ["a", "a/plans", "%a%2Fplans", "a%2Fplans", ".", "%.", "..", "%%."]
+    assert len({made.query(name) for name in names}) == len(names)
+
+
+def test_a_query_that_has_its_plans_where_earlier_versions_put_them_keeps_it(
+    tmp_path: Path,
+) -> None:
+    made = _open(tmp_path, _named("in/eu"))
+    assert made.query("in/eu") == tmp_path / "queries" / "%in%2Feu"
+    (tmp_path / "queries/in/eu/plans").mkdir(parents=True)
+    assert made.query("in/eu") == tmp_path / "queries/in/eu"
+
+
+@pytest.mark.parametrize(("app", "node"), [("a" * 200, "n" * 60), ("a", "é" * 60), ("a", "\ud800")])
+def test_names_that_are_too_long_together_are_refused_at_the_start(
+    tmp_path: Path, app: str, node: str
+) -> None:
+    with pytest.raises(InvalidNameError, match=r"at most 255|half a character"):
+        _open(tmp_path / "c", _named(node), app)
+    assert not (tmp_path / "c").exists()
+
+
+def _change(file: Path, **fields: object) -> None:
+    file.write_text(json.dumps({**json.loads(file.read_text()), **fields}))
+
+
+def _named(node: str) -> Topology:
+    builder = TopologyBuilder("shape")
+    builder.add_processor("keep", filter_(lambda k, v: True), builder.add_source(node, A))
+    return builder.build()

@@ -15,6 +15,7 @@ from kstreams.checkpoint.savepoints import Savepoints, pinned_objects
 from kstreams.clock import FakeClock
 from kstreams.errors import (
     AppLockedError,
+    InvalidNameError,
     NoCheckpointError,
     SavepointError,
     StateCorruptError,
@@ -55,11 +56,32 @@ def test_a_savepoint_names_the_last_commit_of_each_query(tmp_path: Path) -> None
     assert savepoints.names() == []
 
 
-@pytest.mark.parametrize("name", ["", "a@b", ".hidden"])
+@pytest.mark.parametrize(
+    "name", ["", "a@b", ".hidden", "..", "a\nb", "a\0b", "\ud800", "a" * 251, "é" * 50]
+)
 def test_bad_names_are_refused(tmp_path: Path, name: str) -> None:
     life = filled(tmp_path, kv())
-    with pytest.raises(SavepointError, match="is no name"):
-        Savepoints(life.checkpoint, life.objects).create(name, CLOCK)
+    savepoints = Savepoints(life.checkpoint, life.objects)
+    with pytest.raises(SavepointError, match="is no name") as caught:
+        savepoints.create(name, CLOCK)
+    assert caught.value.message.isprintable()
+    with pytest.raises(SavepointError, match="has no savepoint"):
+        savepoints.load(name)
+    assert savepoints.names() == []
+
+
+@pytest.mark.parametrize("name", ["a/../../x", "/etc/x", "a/b", "two words", "Zähler", "a:b"])
+def test_odd_names_stay_among_the_savepoints(tmp_path: Path, name: str) -> None:
+    life = filled(tmp_path, kv())
+    before = {path for path in tmp_path.rglob("*") if path.is_file()}
+    savepoints = Savepoints(life.checkpoint, life.objects)
+    savepoints.create(name, CLOCK)
+    (made,) = {path for path in tmp_path.rglob("*") if path.is_file()} - before
+    assert made.parent.parent.name == "savepoints"
+    assert savepoints.names() == [name]
+    assert ForkSource.parse(f"{tmp_path}@{name}").savepoint == name
+    savepoints.delete(name)
+    assert not made.exists()
 
 
 def test_a_name_is_taken_once_and_an_unknown_one_tells_which_there_are(tmp_path: Path) -> None:
@@ -153,6 +175,8 @@ def test_forks_that_cannot_be_are_refused(tmp_path: Path) -> None:
         fork(ForkSource(tmp_path / "none", "x"), tmp_path / "two", "copy")
     with pytest.raises(SavepointError, match="already"):
         fork(source, tmp_path / "one", "copy")
+    with pytest.raises(InvalidNameError, match="an app's id cannot be"):
+        fork(source, tmp_path / "two", "../copy")
     lock = CheckpointLock(tmp_path / "two")
     lock.acquire()
     with pytest.raises(AppLockedError):

@@ -11,14 +11,15 @@ from kstreams.state.directory import Directory
 from tests.kstreams.cli.terminal import kstreams, say
 from tests.kstreams.views.committing import Committing
 
+LIFE = "0123456789ab"
 COUNTS = key_value_store("counts", key=TEXT, value=INT64)
 
 
 def checkpoint(path: str = ".kstreams/app") -> Path:
     folder = Path(path)
-    folder.mkdir(parents=True)
-    (folder / "app.json").write_text(json.dumps({"app": "app", "incarnation": "x"}))
-    (folder / "big").write_bytes(bytes(2_000_000))
+    (folder / "queries").mkdir(parents=True)
+    (folder / "app.json").write_text(json.dumps({"app": "app", "incarnation": LIFE}))
+    (folder / "queries" / "big").write_bytes(bytes(2_000_000))
     return folder
 
 
@@ -39,7 +40,7 @@ def test_it_shows_what_goes_and_asks() -> None:
 
 def test_yes_does_not_ask() -> None:
     folder = checkpoint("elsewhere")
-    Path("local/app/x").mkdir(parents=True)
+    Path(f"local/app/{LIFE}").mkdir(parents=True)
     say("reset", "app", "--checkpoint", "elsewhere", "--state-dir", "local", "--yes")
     assert not folder.exists()
     assert list(Path("local").iterdir()) == []
@@ -52,7 +53,7 @@ def test_it_refuses_while_the_app_runs() -> None:
     lock.release()
     assert result.exit_code == 1
     assert result.stderr.startswith("AppLockedError: ")
-    assert Path(".kstreams/app/big").exists()
+    assert Path(".kstreams/app/queries/big").exists()
 
 
 def test_an_unknown_app_suggests_the_nearest() -> None:
@@ -67,17 +68,16 @@ def test_a_log_elsewhere_goes_when_it_is_named(monkeypatch: pytest.MonkeyPatch) 
         "from kstreams.state.directory import Directory\nLOG = Directory('log')\n"
     )
     monkeypatch.syspath_prepend(".")
-    folder = checkpoint()
-    (folder / "queries").mkdir()
+    checkpoint()
     log = Directory("log").open()
-    log.put_if_absent("app.x.q/00/g/0/1-x.delta", b"x")
-    log.put_if_absent("app.y.q/00/g/0/1-x.delta", b"x")
+    log.put_if_absent(f"app.{LIFE}.q/00/g/0/1-x.delta", b"x")
+    log.put_if_absent(f"app.{LIFE[::-1]}.q/00/g/0/1-x.delta", b"x")
     unnamed = kstreams("reset", "app", given="n\n")
     assert "--log removes its objects too" in unnamed.stderr
     named = kstreams("reset", "app", "--log", "where:LOG", given="y\n")
     assert "And 1 object of its durable log." in named.stderr
     assert "and 1 object removed" in named.stdout
-    assert list(log.list("")) == ["app.y.q/00/g/0/1-x.delta"]
+    assert list(log.list("")) == [f"app.{LIFE[::-1]}.q/00/g/0/1-x.delta"]
 
 
 def test_savepoints_that_go_are_named() -> None:

@@ -286,6 +286,25 @@ def test_a_savepoint_is_forked_and_deleted() -> None:
     assert refused.stderr.startswith("SavepointError: app 'viewed' has no savepoint 'monday'")
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("state", "list", "../c"),
+        ("state", "savepoint", "../c", "x"),
+        ("state", "fork", "c@monday", "../copy"),
+        ("reset", "../c", "--yes"),
+    ],
+    ids=lambda command: "-".join(command[:2]),
+)
+def test_an_id_that_leads_out_of_the_apps_is_refused(command: tuple[str, ...]) -> None:
+    app()
+    say("state", "savepoint", "viewed", "monday", *WHERE)
+    result = kstreams(*command)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("InvalidNameError: an app's id cannot be '../")
+    assert not Path("copy").exists()
+
+
 def test_what_is_not_there_is_said() -> None:
     result = kstreams("state", "list", "viewed")
     assert result.exit_code == 1

@@ -383,3 +383,13 @@ def test_an_aware_start_is_taken() -> None:
     node = builder.build().nodes["in"]
     assert isinstance(node, SourceNode)
     assert node.start == start
+
+
+@pytest.mark.parametrize("name", ["", "..", "../x", "a/b", "a b", "a\n", "x" * 250])
+def test_a_changelog_that_no_topic_can_be_named_like_is_refused(name: str) -> None:
+    def wire(b: Any) -> None:
+        store = COUNTS.with_changelog(name)
+        b.add_processor("p", Keeps, source(b, "in"), stores=[store])
+
+    (problem,) = problems(wire)
+    assert problem.startswith("store 'counts': its changelog cannot be named ")

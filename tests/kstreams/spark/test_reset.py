@@ -14,6 +14,7 @@ from kstreams.errors import (
     AppLockedError,
     CheckpointMismatchError,
     ExecutionError,
+    InvalidNameError,
     NoCheckpointError,
 )
 from kstreams.spark.reset import reset, survey
@@ -27,15 +28,18 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def checkpoint(path: Path, app: str = "app", life: str = "life1") -> Path:
+LIFE1, LIFE2, LIFE11 = "11ab5f1ac3d0", "22ab5f1ac3d0", "11ab5f1ac3d1"
+
+
+def checkpoint(path: Path, app: str = "app", life: str = LIFE1) -> Path:
     (path / "queries" / "q").mkdir(parents=True)
     (path / "queries" / "q" / "plan").write_bytes(b"12345")
     (path / "app.json").write_text(json.dumps({"app": app, "incarnation": life}))
     return path
 
 
-def local_state(root: Path, app: str = "app", life: str = "life1") -> Path:
-    home = root / app / life / "group" / "0"
+def local_state(root: Path, app: str = "app", life: str = LIFE1) -> Path:
+    home = root / app / life / f"{app}.{life}.q" / "group" / "0"
     home.mkdir(parents=True)
     (home / "file").write_bytes(b"123")
     return root / app / life
@@ -47,7 +51,7 @@ def test_checkpoint_and_local_state_go() -> None:
     state = Memory(directory="local")
     found = survey("app", state=state)
     assert path.exists()
-    assert [(x.path.name, x.files) for x in found.leftovers] == [("app", 3), ("life1", 1)]
+    assert [(x.path.name, x.files) for x in found.leftovers] == [("app", 3), (LIFE1, 1)]
     assert found.local[0].size_bytes == 3
 
     assert reset("app", state=state) == found
@@ -58,10 +62,10 @@ def test_checkpoint_and_local_state_go() -> None:
 def test_other_lives_of_the_app_keep_their_local_state() -> None:
     checkpoint(Path("here"))
     local_state(Path("local"))
-    other = local_state(Path("local"), life="life2")
+    other = local_state(Path("local"), life=LIFE2)
     reset("app", checkpoint="here", state=Memory(directory="local"))
     assert other.is_dir()
-    assert [p.name for p in Path("local/app").iterdir()] == ["life2"]
+    assert [p.name for p in Path("local/app").iterdir()] == [LIFE2]
 
 
 def test_local_state_is_found_where_workers_put_it_by_default(
@@ -151,9 +155,9 @@ def test_a_killed_reset_leaves_no_checkpoint_that_starts(
 
 
 def test_the_next_reset_finishes_what_a_killed_one_began() -> None:
-    checkpoint(Path(".here.reset-0123456789ab"), life="old")
-    checkpoint(Path("here"), life="new")
-    for life in ("old", "new"):
+    checkpoint(Path(".here.reset-0123456789ab"), life=LIFE1)
+    checkpoint(Path("here"), life=LIFE2)
+    for life in (LIFE1, LIFE2):
         local_state(Path("local"), life=life)
     reset("app", checkpoint="here", state=Memory(directory="local"))
     assert sorted(p.name for p in Path.cwd().iterdir()) == ["local"]
@@ -195,11 +199,11 @@ def life_in(log: ObjectStore, life: str, app: str = "app") -> list[str]:
 def test_objects_of_a_log_elsewhere_go_and_no_others() -> None:
     log = Directory("log")
     checkpoint(Path("here"))
-    own = life_in(log.open(), "life1")
+    own = life_in(log.open(), LIFE1)
     others = [
-        *life_in(log.open(), "life2"),
-        *life_in(log.open(), "life11"),
-        *life_in(log.open(), "life1", "app2"),
+        *life_in(log.open(), LIFE2),
+        *life_in(log.open(), LIFE11),
+        *life_in(log.open(), LIFE1, "app2"),
     ]
     assert reset("app", checkpoint="here").objects == 0
     assert set(own) <= set(log.open().list(""))
@@ -215,8 +219,109 @@ def test_objects_of_a_log_elsewhere_go_and_no_others() -> None:
 
 def test_a_reset_that_was_killed_before_the_objects_went_is_finished() -> None:
     log = Directory("log")
-    life_in(log.open(), "life1")
+    life_in(log.open(), LIFE1)
     checkpoint(Path(".here.reset-0123456789ab"))
     found = reset("app", checkpoint="here", state=Memory(log=log))
     assert (found.checkpoint, found.objects) == (None, 5)
     assert list(log.open().list("")) == []
+
+
+def test_a_forged_incarnation_leads_a_reset_nowhere() -> None:
+    precious = Path("local/precious/app.../x")
+    precious.mkdir(parents=True)
+    for forged in ("../precious", "../../..", "/", "", "x" * 12, "0123456789abc", None, 7):
+        shutil.rmtree(Path("here"), ignore_errors=True)
+        checkpoint(Path("here"), life=forged)  # type: ignore[arg-type]  # what a file may hold
+        for attempt in (survey, reset):
+            with pytest.raises(InvalidNameError, match="expected 12 hex digits"):
+                attempt("app", checkpoint="here", state=Memory(directory="local"))
+        assert precious.is_dir()
+        assert Path("here/queries/q/plan").exists()
+
+
+def test_what_lacks_the_mark_of_the_life_stays_beside_its_local_state() -> None:
+    checkpoint(Path("here"))
+    home = local_state(Path("local"))
+    for name in ("mine", f"other.{LIFE1}.q", f"app.{LIFE2}.q"):
+        (home / name).mkdir()
+    (home / f"app.{LIFE1}.link").symlink_to(Path("local").absolute())
+    reset("app", checkpoint="here", state=Memory(directory="local"))
+    left = {"mine", f"other.{LIFE1}.q", f"app.{LIFE2}.q", f"app.{LIFE1}.link"}
+    assert {entry.name for entry in home.iterdir()} == left
+
+
+@pytest.mark.parametrize("linked", ["local/app", f"local/app/{LIFE1}"])
+def test_local_state_behind_a_link_stays(linked: str) -> None:
+    checkpoint(Path("here"))
+    home = local_state(Path("elsewhere"))
+    Path(linked).parent.mkdir(parents=True)
+    target = home if linked.endswith(LIFE1) else home.parent
+    Path(linked).symlink_to(target.absolute())
+    reset("app", checkpoint="here", state=Memory(directory="local"))
+    assert (home / f"app.{LIFE1}.q/group/0/file").exists()
+
+
+def test_links_in_a_checkpoint_go_and_what_they_lead_to_stays() -> None:
+    path = checkpoint(Path("here"))
+    Path("disk").mkdir()
+    Path("disk/file").touch()
+    for name in ("state", "queries/more"):
+        (path / name).symlink_to(Path("disk").absolute())
+    reset("app", checkpoint="here")
+    assert not path.exists()
+    assert Path("disk/file").exists()
+    assert not list(Path.cwd().glob(".here.*"))
+
+
+def test_a_checkpoint_that_is_a_link_is_not_followed() -> None:
+    path = checkpoint(Path("real"))
+    Path("here").symlink_to(path)
+    with pytest.raises(CheckpointMismatchError, match=r"symbolic link[^!]*real"):
+        reset("app", checkpoint="here")
+    assert (path / "queries/q/plan").exists()
+
+
+def test_a_checkpoint_with_more_in_it_than_the_app_put_there_is_left_alone() -> None:
+    path = checkpoint(Path("home"))
+    (path / "thesis.txt").touch()
+    with pytest.raises(CheckpointMismatchError, match=r"more in it .*: thesis\.txt"):
+        reset("app", checkpoint="home")
+    assert (path / "queries/q/plan").exists()
+    (path / "thesis.txt").unlink()
+    reset("app", checkpoint="home")
+    assert not path.exists()
+
+
+def test_local_state_in_the_checkpoint_goes_with_it() -> None:
+    local_state(checkpoint(Path("here")) / "local")
+    with pytest.raises(CheckpointMismatchError, match="more in it"):
+        reset("app", checkpoint="here")
+    reset("app", checkpoint="here", state=Memory(directory="here/local"))
+    assert list(Path.cwd().iterdir()) == []
+
+
+def test_another_apps_directory_that_is_named_like_a_leftover_stays() -> None:
+    checkpoint(Path("here"))
+    other = checkpoint(Path(".here.reset-0123456789ab"), app="other")
+    strange = Path(".here.reset-ba9876543210")
+    (strange / "mine").mkdir(parents=True)
+    Path(".here.reset-000000000000").symlink_to(other)
+    reset("app", checkpoint="here")
+    assert (other / "queries/q/plan").exists()
+    assert (strange / "mine").is_dir()
+
+
+def test_an_app_named_like_a_life_of_another_keeps_its_objects() -> None:
+    log = Directory("log")
+    checkpoint(Path("here"))
+    life_in(log.open(), LIFE1)
+    theirs = life_in(log.open(), LIFE2, f"app.{LIFE1}")
+    reset("app", checkpoint="here", state=Memory(log=log))
+    assert set(log.open().list("")) == set(theirs)
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc", "a/b", "..", ".", "a\0b", "", "a\nb", "\ud800"])
+def test_an_id_that_leads_elsewhere_is_refused(name: str) -> None:
+    for attempt in (survey, reset):
+        with pytest.raises(InvalidNameError, match="an app's id cannot be "):
+            attempt(name)

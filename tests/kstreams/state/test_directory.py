@@ -28,6 +28,19 @@ def test_names_that_leave_the_directory_are_refused(tmp_path: Path, name: str) -
             call()
 
 
+def test_links_are_no_objects_and_are_not_followed(tmp_path: Path) -> None:
+    elsewhere = DirectoryObjectStore(tmp_path / "elsewhere")
+    elsewhere.put_if_absent("a/1", b"theirs")
+    store = DirectoryObjectStore(tmp_path / "log")
+    store.put_if_absent("a/1", b"own")
+    (tmp_path / "log" / "b").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "log" / "a" / "2").symlink_to(tmp_path / "elsewhere" / "a" / "1")
+    assert list(store.list("")) == ["a/1"]
+    assert list(store.list("b/")) == []
+    store.delete(["b/a/1"])
+    assert elsewhere.get("a/1") == b"theirs"
+
+
 def test_what_a_killed_writer_left_is_removed_and_a_live_writers_is_not(tmp_path: Path) -> None:
     import fcntl
 

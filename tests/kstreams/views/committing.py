@@ -75,7 +75,7 @@ class Committing:
         for partition, pointer in self.pointers.items():
             versions = TaskVersions(
                 Memory(),
-                self.path / "local",
+                self.path / "queries" / "local",
                 self.objects,
                 self.key_of(partition),
                 [self.spec.name],

@@ -1,0 +1,139 @@
+"""What may be a name: one rule for all that becomes a step of a path.
+
+Names of apps and savepoints are checked where they enter (`check_step`); nodes may be named
+anything, so what is named after them goes through `path_step`. Case counts: on a file system
+that does not know case, `A` and `a` are one name.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from urllib.parse import quote
+
+from kstreams.errors import InvalidNameError
+
+__all__ = (
+    "MAX_NAME_BYTES",
+    "TOPIC_RULE",
+    "check_life",
+    "check_step",
+    "is_life",
+    "is_path_below",
+    "is_topic",
+    "path_step",
+    "shown_name",
+    "step_problem",
+    "text_problem",
+)
+
+MAX_NAME_BYTES = 255
+"""How long one step of a path may be, in bytes: what Linux's file systems and NFS take."""
+
+TOPIC_RULE = "1 to 249 ASCII letters, digits, '.', '_' and '-', not '.' first"
+"""What may name a topic in both kinds of connections."""
+
+_TOPIC = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,248}")
+_LIFE = re.compile(r"[0-9a-f]{12}")
+_SHOWN_CHARS = 80
+_UNSHOWN = frozenset({"Cc", "Cs", "Zl", "Zp"})
+"""Categories of characters that break lines, steer terminals, or are no characters."""
+
+
+def shown_name(name: object) -> str:
+    """Return a name as a message shows it: escaped, on one line, not too long."""
+    text = repr(name)
+    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
+
+
+def text_problem(name: object) -> str:
+    """Return why a name cannot stand in a line of text; empty when it can."""
+    if not isinstance(name, str):
+        return f"it is a {type(name).__name__}, not a text"
+    if not name:
+        return "it is empty"
+    if any(unicodedata.category(char) in _UNSHOWN for char in name):
+        return "it has control characters, line breaks or half a character"
+    return ""
+
+
+def step_problem(name: object) -> str:
+    """Return why a name cannot be one step of a path; empty when it can."""
+    if problem := text_problem(name):
+        return problem
+    text = str(name)
+    if problem := _path_problem(text):
+        return problem
+    if text.startswith("."):
+        return "it begins with a '.', as what is hidden does"
+    size = len(text.encode())
+    if size > MAX_NAME_BYTES:
+        return f"it has {size} bytes, and a file's name at most {MAX_NAME_BYTES}"
+    return ""
+
+
+def _path_problem(text: str) -> str:
+    if "/" in text:
+        return "it has a '/', which leads to another directory"
+    if text in ("", ".", ".."):
+        return "it means a directory that is there already"
+    return "it has a NUL" if "\0" in text else ""
+
+
+def path_step(name: str) -> str:
+    """Return one step of a path for any name: itself if that will do, else quoted.
+
+    No two names have the same step.
+    """
+    if _path_problem(name) or name.startswith("%"):
+        return f"%{quote(name, safe='')}"
+    return name
+
+
+def is_path_below(name: str) -> bool:
+    """Tell whether a name of several steps leads to a place below, and nowhere else."""
+    return not any(_path_problem(step) for step in name.split("/"))
+
+
+def check_step(what: str, name: str) -> str:
+    """Return a name that may be one step of a path.
+
+    Args:
+        what: What it names: `"the app's id"`.
+        name: The name, from wherever.
+
+    Raises:
+        InvalidNameError: It may not; tells why, and shows it escaped.
+    """
+    if problem := step_problem(name):
+        raise InvalidNameError(f"{what} cannot be {shown_name(name)}: {problem}", name=str(name))
+    return name
+
+
+def is_life(name: object) -> bool:
+    """Tell whether this can be the id of a life of a checkpoint: 12 hex digits."""
+    return isinstance(name, str) and _LIFE.fullmatch(name) is not None
+
+
+def check_life(name: object, place: str) -> str:
+    """Return the id of a life as it was read from a file.
+
+    Args:
+        name: What was read.
+        place: Where from.
+
+    Raises:
+        InvalidNameError: It is none.
+    """
+    if isinstance(name, str) and is_life(name):
+        return name
+    raise InvalidNameError(
+        f"{place} has the incarnation {shown_name(name)}, expected 12 hex digits",
+        name=str(name),
+        hint="somebody has changed the file: bring it back from a copy.",
+    )
+
+
+def is_topic(name: object) -> bool:
+    """Tell whether a topic can have this name, on Kafka and embedded."""
+    return isinstance(name, str) and _TOPIC.fullmatch(name) is not None

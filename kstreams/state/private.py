@@ -1,0 +1,131 @@
+"""Directories that are this user's alone, below one that others may share.
+
+What lies in a shared temporary folder under a name that can be guessed may be another
+user's, or a link to anywhere: whoever was there first made it. So each step is made for
+this user alone, opened without following a link, and looked at once it is open.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import shutil
+import stat
+from contextlib import suppress
+from pathlib import Path
+from uuid import uuid4
+
+from kstreams.errors import StoreOpenError
+
+__all__ = ("ForeignDirectoryError", "make_private", "private_directory")
+
+_LOG = logging.getLogger(__name__)
+_MODE = 0o700
+_WRITE_OF_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+_OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class ForeignDirectoryError(StoreOpenError):
+    """A directory for working copies is another user's, or a link; nothing in it was used.
+
+    Attributes:
+        path: The directory.
+    """
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(
+            f"{path} is not to be trusted with local state: {problem}",
+            hint="see who made it, and remove it; or keep working copies elsewhere: "
+            "RocksDB(directory=...), Memory(directory=...), or TMPDIR of driver and executors.",
+        )
+        self.path = path
+
+
+def make_private(path: Path) -> None:
+    """Make a directory and those above it that are missing, for this user alone."""
+    try:
+        path.mkdir(mode=_MODE)
+    except FileExistsError:
+        return
+    except FileNotFoundError:
+        make_private(path.parent)
+        with suppress(FileExistsError):
+            path.mkdir(mode=_MODE)
+
+
+def private_directory(base: Path, *steps: str) -> Path:
+    """Return a directory below another, after making sure that each step is this user's.
+
+    What is missing is made with mode 700. Where others may write they may no more, and
+    what they could write to in the last step is set aside unread.
+
+    Args:
+        base: Where others may come as well; taken as it is, made if it is missing.
+        steps: Names of directories, each in the one before.
+
+    Raises:
+        ForeignDirectoryError: A step is another user's, a link, or no directory.
+        OSError: The file system refuses.
+    """
+    make_private(base)
+    above = os.open(base, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    path = base
+    try:
+        for number, step in enumerate(steps, 1):
+            path /= step
+            found = _own(above, step, path, last=number == len(steps))
+            os.close(above)
+            above = found
+    finally:
+        os.close(above)
+    return path
+
+
+def _own(above: int, step: str, path: Path, *, last: bool) -> int:
+    """Return a descriptor of a step that is this user's, made if it is missing."""
+    found = _opened(above, step, path)
+    mode = os.fstat(found).st_mode
+    if last and mode & _WRITE_OF_OTHERS:
+        os.close(found)
+        _set_aside(above, step, path)
+        found = _opened(above, step, path)
+    elif last and stat.S_IMODE(mode) != _MODE:
+        os.fchmod(found, _MODE)
+    elif mode & _WRITE_OF_OTHERS:
+        os.fchmod(found, stat.S_IMODE(mode) & ~_WRITE_OF_OTHERS)
+    return found
+
+
+def _opened(above: int, step: str, path: Path) -> int:
+    with suppress(FileExistsError):
+        os.mkdir(step, _MODE, dir_fd=above)
+    try:
+        found = os.open(step, _OPEN, dir_fd=above)
+    except PermissionError:
+        raise ForeignDirectoryError(path, "this user may not read it") from None
+    except OSError as exc:
+        if stat.S_ISDIR(os.stat(step, dir_fd=above, follow_symlinks=False).st_mode):
+            raise
+        raise ForeignDirectoryError(path, "it is a link, or no directory") from exc
+    owner = os.fstat(found).st_uid
+    if owner != os.geteuid():
+        os.close(found)
+        raise ForeignDirectoryError(path, f"it belongs to user {owner}, not to {os.geteuid()}")
+    return found
+
+
+def _set_aside(above: int, step: str, path: Path) -> None:
+    """Begin a step again that others could write to; of several processes one does it."""
+    fcntl.flock(above, fcntl.LOCK_EX)
+    try:
+        found = os.stat(step, dir_fd=above, follow_symlinks=False)
+        if not found.st_mode & _WRITE_OF_OTHERS:
+            return
+        aside = f".{step}.{uuid4().hex}"
+        os.rename(step, aside, src_dir_fd=above, dst_dir_fd=above)
+        os.mkdir(step, _MODE, dir_fd=above)
+    finally:
+        fcntl.flock(above, fcntl.LOCK_UN)
+    _LOG.warning("others could write to %s: local state is restored, not taken from there", path)
+    shutil.rmtree(path.with_name(aside), ignore_errors=True)

@@ -1,0 +1,93 @@
+"""Names that come from outside lead an app nowhere but to its own places."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from kstreams import App, Embedded, TopologyBuilder
+from kstreams.errors import InvalidNameError, StateCorruptError
+from kstreams.spark.embedded_io import EmbeddedIO
+from kstreams.spark.plans import Slice
+from kstreams.state.private import ForeignDirectoryError
+from kstreams_rocksdb import RocksDB
+from tests.kstreams.spark.apps import (
+    COUNTS,
+    TOTALS,
+    WORDS,
+    Bench,
+    Count,
+    counting,
+    expected_totals,
+)
+
+NAMES = ["../../out", "/etc/out", "a/b", ".."]
+
+
+@pytest.mark.parametrize("app_id", [*NAMES, "a\0b", "a\n2026-01-01 INFO all is well", ".a"])
+def test_an_apps_id_that_leads_elsewhere_is_refused_where_it_enters(app_id: str) -> None:
+    with pytest.raises(InvalidNameError, match="an app's id cannot be") as caught:
+        App(counting(), Embedded("topics"), app_id=app_id)
+    assert caught.value.message.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("topic", "partition"), [("../other", 0), ("a/b", 0), ("..", 0), ("a", "../../other/0")]
+)
+def test_a_plan_cannot_name_a_file_elsewhere(
+    tmp_path: Path, topic: str, partition: int | str
+) -> None:
+    segment = f"{0:020d}-1-5-{'0' * 16}-0.parquet"
+    forged = Slice.from_json(["in", topic, partition, 0, 1, segment])
+    with pytest.raises(StateCorruptError, match=r"a plan names .*which is no segment"):
+        EmbeddedIO(Embedded(tmp_path / "topics")).read([forged])
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", ["../../out", "a/b"])
+def test_nodes_may_be_named_anything_and_their_files_stay_in_the_checkpoint(
+    bench: Bench, name: str
+) -> None:
+    builder = TopologyBuilder("odd")
+    words = builder.add_source(name, WORDS)
+    builder.add_sink(
+        "/etc/totals", TOTALS, builder.add_processor("../x", Count, words, stores=[COUNTS])
+    )
+    topology = builder.build()
+    bench.create(WORDS)
+    state = RocksDB(directory=str(bench.home / "local"))
+    words_in = [("a", "x"), ("b", "x")]
+    for turn in (1, 2):
+        bench.emit(WORDS, words_in)
+        bench.run(topology, state=state, app_id="Zähler 1")
+        assert Counter(bench.records(TOTALS)) == expected_totals(words_in * turn)
+    assert sorted(p.name for p in bench.home.iterdir()) == ["checkpoint", "local", "topics"]
+    (query,) = (bench.checkpoint / "queries").iterdir()
+    assert {p.name for p in query.iterdir()} == {"plans", "spark"}
+
+
+@pytest.mark.spark
+def test_working_copies_in_the_temporary_folder_are_for_their_user_alone(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = bench.home / "tmp"
+    shared.mkdir()
+    monkeypatch.setitem(bench.spark.sparkContext.environment, "TMPDIR", str(shared))
+    bench.create(WORDS)
+    bench.emit(WORDS, [("a", "x")])
+    bench.run(counting(), state=RocksDB(), app_id="private")
+    own = [p for p in shared.glob("kstreams-*/**/*") if p.is_dir()]
+    assert any(p.name == "attempts" for p in own)
+    modes = {stat.S_IMODE(p.stat().st_mode) for p in own if p.parent.name != "attempts"}
+    assert modes == {0o700}
+
+    home = shared / f"kstreams-{os.getuid()}"
+    home.rename(shared / "theirs")
+    home.symlink_to(shared / "theirs")
+    bench.emit(WORDS, [("b", "x")])
+    with pytest.raises(ForeignDirectoryError, match="a link, or no directory"):
+        bench.run(counting(), state=RocksDB(), app_id="private")

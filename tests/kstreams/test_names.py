@@ -1,0 +1,87 @@
+"""One rule for what becomes a path, and what stands in for names beyond it."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstreams.errors import InvalidNameError
+from kstreams.names import check_life, check_step, is_topic, path_step, shown_name, step_problem
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@pytest.mark.parametrize(
+    "name", ["word-count", "Zähler 2", "a:b", "a.b@c", "日本", "~", "a" * 255, "é" * 127, "%2e%2e"]
+)
+def test_a_name_that_a_file_system_keeps_apart_is_good(name: str) -> None:
+    assert check_step("a name", name) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("", "is empty"),
+        ("..", "a directory that is there already"),
+        ("../x", "has a '/'"),
+        ("/etc", "has a '/'"),
+        (".hidden", r"begins with a '\.'"),
+        ("a\0b", "control characters"),
+        ("a\nb", "control characters"),
+        ("a\x1b[2Jb", "control characters"),
+        ("a\u2028b", "line breaks"),
+        ("\udcff", "half a character"),
+        ("a" * 256, "has 256 bytes"),
+        ("é" * 128, "has 256 bytes"),
+    ],
+    ids=lambda value: ascii(value)[:20],
+)
+def test_a_name_that_is_no_step_of_a_path_is_refused(name: str, why: str) -> None:
+    with pytest.raises(InvalidNameError, match=why) as caught:
+        check_step("the app's id", name)
+    assert caught.value.name == name
+    assert str(caught.value).startswith("the app's id cannot be ")
+    assert "any characters but" in caught.value.hint
+    assert str(caught.value).splitlines()[0].isprintable()
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize(
+    "life", ["", "..", "0123456789AB", "0123456789abc", "../../etc/x", None, 1]
+)
+def test_an_incarnation_is_12_hex_digits(life: object) -> None:
+    assert check_life("0123456789ab", "it") == "0123456789ab"
+    with pytest.raises(InvalidNameError, match=r"app\.json has the incarnation .*12 hex digits"):
+        check_life(life, "app.json")
+
+
+@given(TEXT)
+def test_any_name_has_a_step_that_stays_where_it_is(name: str) -> None:
+    step = path_step(name)
+    assert PurePosixPath("above", step).parts == ("above", step)
+    assert step not in (".", "..")
+    assert "\0" not in step
+
+
+@given(TEXT, TEXT)
+def test_two_names_never_share_a_step(one: str, other: str) -> None:
+    assert (path_step(one) == path_step(other)) == (one == other)
+
+
+@given(TEXT.filter(lambda name: not step_problem(name) and not name.startswith("%")))
+def test_a_good_name_is_its_own_step(name: str) -> None:
+    assert path_step(name) == name
+
+
+def test_a_shown_name_is_short_and_escaped() -> None:
+    assert shown_name("a\x1b[31m\nb") == r"'a\x1b[31m\nb'"
+    assert len(shown_name("a" * 10_000)) < 100
+
+
+def test_a_topics_name_fits_both_kinds_of_connections() -> None:
+    assert is_topic("a.B_c-9")
+    for name in ("", ".", "..", "../x", "a/b", "a b", "a\n", "ä", "a" * 250, None):
+        assert not is_topic(name)
