@@ -12,7 +12,15 @@ from typing import Protocol
 
 from kstreams.record import Headers
 
-__all__ = ("Appended", "Connection", "RawRecord", "TopicAdmin", "TopicReader", "TopicWriter")
+__all__ = (
+    "Appended",
+    "Connection",
+    "RawRecord",
+    "TopicAdmin",
+    "TopicEnds",
+    "TopicReader",
+    "TopicWriter",
+)
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,20 @@ class Appended:
     offset: int
 
 
+@dataclass(frozen=True)
+class TopicEnds:
+    """Where a topic ends, and which one it is.
+
+    Attributes:
+        topic_id: Differs when a topic is deleted and created again; empty if there are no
+            such ids.
+        offsets: The offset after the last record, by partition.
+    """
+
+    topic_id: str
+    offsets: dict[int, int]
+
+
 class TopicAdmin(Protocol):
     """Look at topics and change them. All methods raise `UnknownTopicError` by name."""
 
@@ -69,6 +91,10 @@ class TopicAdmin(Protocol):
 
     def end_offsets(self, topic: str) -> dict[int, int]:
         """Return the offset after the last record, by partition."""
+        ...
+
+    def ends(self, topic: str) -> TopicEnds:
+        """Return the same, with the topic's id; at no further request."""
         ...
 
     def offsets_at(self, topic: str, timestamp_ms: int) -> dict[int, int]:

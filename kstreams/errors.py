@@ -36,6 +36,7 @@ __all__ = (
     "StoreError",
     "StoreOpenError",
     "TopicExistsError",
+    "TopicRecreatedError",
     "TopologyError",
     "UnknownNodeError",
     "UnknownTopicError",
@@ -266,6 +267,28 @@ class DataLossError(ExecutionError):
         "the app: its sources' starts say where it begins then."
     )
     """A hint: what to do when records were deleted before they were read."""
+
+
+class TopicRecreatedError(DataLossError):
+    """A source's topic was deleted and created again: its offsets are those of others.
+
+    Attributes:
+        expected: Id of the topic that was read.
+        found: Id of the topic that has its name now.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        expected: str = "",
+        found: str = "",
+        hint: str = "",
+        where: Where | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint, where=where)
+        self.expected = expected
+        self.found = found
 
 
 class CheckpointMismatchError(ExecutionError, ValueError):

@@ -169,6 +169,7 @@ class ChangelogRestore:
             tasks,
             positions=positions_after(last),
             fingerprint=last.fingerprint,
+            topics=last.topics,
         )
 
 

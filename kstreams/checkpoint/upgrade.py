@@ -173,6 +173,12 @@ class _Upgrader:
             tasks,
             positions=self._positions(topics),
             fingerprint=self._wanted.topology.fingerprint(),
+            topics={
+                topic: topic_id
+                for commit in self._commits.values()
+                for topic, topic_id in commit.topics.items()
+                if topic in topics
+            },
         )
         if tasks or seed.positions:
             commits.append(seed)

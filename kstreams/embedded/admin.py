@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kstreams.connection import TopicEnds
 from kstreams.embedded.log import EmbeddedLog
 
 __all__ = ("EmbeddedAdmin",)
@@ -45,8 +46,13 @@ class EmbeddedAdmin:
 
     def end_offsets(self, topic: str) -> dict[int, int]:
         """Return the offset after the last record, by partition."""
-        count = self.partition_count(topic)
-        return {n: self._log.end_offset(topic, n) for n in range(count)}
+        return self.ends(topic).offsets
+
+    def ends(self, topic: str) -> TopicEnds:
+        """Return the same, with the id that the topic was given when it was created."""
+        info = self._log.topic(topic)
+        offsets = {n: self._log.end_offset(topic, n) for n in range(info.partitions)}
+        return TopicEnds(info.incarnation, offsets)
 
     def offsets_at(self, topic: str, timestamp_ms: int) -> dict[int, int]:
         """Return the first offset with a timestamp not before the given one."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from kstreams.connection import TopicEnds
 from kstreams.errors import UnknownTopicError, Where
 from kstreams.kafka.client_options import ClientOptions
 from kstreams.kafka.connection import AdminConnection
@@ -26,6 +27,8 @@ from kstreams.partitioner import count_problem
 __all__ = ("KafkaAdmin", "TopicDescription")
 
 _INTERNAL = frozenset({"__consumer_offsets", "__share_group_state", "__transaction_state"})
+_NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
+"""What clusters give a topic from before there were ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,7 @@ class KafkaAdmin:
             BrokerUnavailableError: No broker answers.
 
         """
-        return len(self._describe([topic])[topic])
+        return len(self._describe([topic])[topic].partitions)
 
     def partition_counts(self, topics: Iterable[str]) -> dict[str, int]:
         """
@@ -108,7 +111,7 @@ class KafkaAdmin:
             BrokerUnavailableError: No broker answers.
 
         """
-        return {name: len(parts) for name, parts in self._describe(topics).items()}
+        return {name: len(found.partitions) for name, found in self._describe(topics).items()}
 
     def describe(self, topic: str) -> TopicDescription:
         """
@@ -120,7 +123,7 @@ class KafkaAdmin:
             KafkaRequestError: This client may not read the settings.
 
         """
-        partitions = self._describe([topic])[topic]
+        partitions = self._describe([topic])[topic].partitions
         resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
         entries = self._link.ask(
             lambda: self._client.describe_configs([resource], request_timeout=self._link.timeout_s),
@@ -146,7 +149,7 @@ class KafkaAdmin:
             BrokerUnavailableError: No broker answers.
 
         """
-        return self._offsets(topic, EARLIEST)
+        return self._offsets(self._describe([topic])[topic], EARLIEST)
 
     def end_offsets(self, topic: str, *, committed: bool = True) -> dict[int, int]:
         """
@@ -163,7 +166,22 @@ class KafkaAdmin:
             BrokerUnavailableError: No broker answers.
 
         """
-        return self._offsets(topic, LATEST, committed=committed)
+        return self._offsets(self._describe([topic])[topic], LATEST, committed=committed)
+
+    def ends(self, topic: str) -> TopicEnds:
+        """
+        Return the ends as `end_offsets` does, and the id that the cluster gave the topic.
+
+        Raises:
+            UnknownTopicError: The topic does not exist.
+            BrokerUnavailableError: No broker answers.
+
+        """
+        found = self._describe([topic])[topic]
+        topic_id = "" if found.topic_id is None else str(found.topic_id)
+        return TopicEnds(
+            "" if topic_id == _NO_ID else topic_id, self._offsets(found, LATEST, committed=True)
+        )
 
     def offsets_at(self, topic: str, timestamp_ms: int) -> dict[int, int]:
         """
@@ -182,8 +200,9 @@ class KafkaAdmin:
 
         """
         # The end is asked first: a record that arrives in between then counts as after it.
-        ends = self.end_offsets(topic)
-        found = self._offsets(topic, OffsetSpec.for_timestamp(timestamp_ms))
+        described = self._describe([topic])[topic]
+        ends = self._offsets(described, LATEST, committed=True)
+        found = self._offsets(described, OffsetSpec.for_timestamp(timestamp_ms))
         return {
             partition: end if found.get(partition, -1) < 0 else found[partition]
             for partition, end in ends.items()
@@ -254,7 +273,7 @@ class KafkaAdmin:
     def close(self) -> None:
         """Do nothing: the client ends with its last reference, whichever thread holds it."""
 
-    def _describe(self, topics: Iterable[str]) -> dict[str, list[Any]]:
+    def _describe(self, topics: Iterable[str]) -> dict[str, Any]:
         names = list(dict.fromkeys(topics))
         if not names:
             return {}
@@ -263,25 +282,28 @@ class KafkaAdmin:
                 TopicCollection(names), request_timeout=self._link.timeout_s
             )
         )
-        return {name: found[name].partitions for name in names}
+        return {name: found[name] for name in names}
 
-    def _offsets(self, topic: str, spec: OffsetSpec, *, committed: bool = False) -> dict[int, int]:
-        asked = {
-            TopicPartition(topic, partition): spec
-            for partition in range(self.partition_count(topic))
-        }
+    def _offsets(
+        self,
+        topic: Any,  # noqa: ANN401  # as the client describes it
+        spec: OffsetSpec,
+        *,
+        committed: bool = False,
+    ) -> dict[int, int]:
+        asked = {TopicPartition(topic.name, each.id): spec for each in topic.partitions}
         level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         answers = self._link.ask(
             lambda: self._client.list_offsets(
                 asked, isolation_level=level, request_timeout=self._link.timeout_s
             ),
-            topic,
+            topic.name,
         )
         return {at.partition: answer.offset for at, answer in answers.items()}
 
     def _has_leaders(self, topic: str, partitions: int) -> bool:
         try:
-            known = self._describe([topic])[topic]
+            known = self._describe([topic])[topic].partitions
         except UnknownTopicError:
             return False
         return len(known) == partitions and all(part.leader is not None for part in known)

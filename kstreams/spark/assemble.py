@@ -178,6 +178,7 @@ def _pipeline(
         max_records=parts.max_records,
         plans=plans,
         positions=positions_after(last) if last else {},
+        topics=last.topics if last else {},
     )
     tasks = tuple(counts[group.name] for group in groups)
     stages = tuple(

@@ -203,7 +203,7 @@ class Pipeline:
             return None
         tasks = dict.fromkeys(sorted(called), ())
         if plan is None:
-            plan = Plan({}, dict(self._planner.positions))
+            plan = self._planner.plan({})
         return replace(
             plan,
             tasks={**tasks, **plan.tasks},
@@ -330,6 +330,7 @@ class Pipeline:
             fingerprint=self._settings.fingerprint,
             after=None if self._last is None else self._last.id,
             plan=plan.digest,
+            topics=plan.topics,
         )
         self._fence()
         commit = self._commits.append(commit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
@@ -10,9 +11,12 @@ from kstreams.errors import DataLossError, PartitionCountError, Where
 from kstreams.graph.nodes import SourceNode
 from kstreams.graph.topology import PartitionGroup
 from kstreams.spark.feed import Feed
+from kstreams.spark.identities import TOPIC_WAY_ON, Identities
 from kstreams.spark.plans import Plan, PlanDirectory, Slice
 
 __all__ = ("BatchPlanner", "share")
+
+_ASK_AGAIN_S = 10.0
 
 
 class BatchPlanner:
@@ -25,6 +29,11 @@ class BatchPlanner:
         plans: The plans that were made; takes where the query begins.
         positions: By `topic/partition`, where to go on if no plan says it; what is missing
             begins at its source's start.
+        topics: Ids of the topics that these positions are in, as far as they are known.
+
+    Raises:
+        TopicRecreatedError: A topic is not the one that was read.
+        DataLossError: Records were deleted before they were read.
     """
 
     def __init__(
@@ -35,6 +44,7 @@ class BatchPlanner:
         max_records: int,
         plans: PlanDirectory,
         positions: Mapping[str, int],
+        topics: Mapping[str, str] | None = None,
     ) -> None:
         self._admin = admin = feed.admin
         self._slices = feed.slices
@@ -42,20 +52,28 @@ class BatchPlanner:
         self._sources = [
             (stage, node) for stage, group in enumerate(groups) for node in group.sources
         ]
-        topics = dict.fromkeys(node.topic.name for _, node in self._sources)
-        self._counts = {topic: admin.partition_count(topic) for topic in topics}
+        names = dict.fromkeys(node.topic.name for _, node in self._sources)
+        present = {topic: admin.ends(topic) for topic in names}
+        self._counts = {topic: len(ends.offsets) for topic, ends in present.items()}
+        newest = plans.newest() or Plan({})
+        went_on = newest if newest.positions else Plan({}, positions, topics=topics or {})
         known = {
             place: offset
-            for place, offset in (plans.positions() or positions).items()
+            for place, offset in went_on.positions.items()
             if place.rpartition("/")[0] in self._counts
         }
+        self._identities = Identities({t: ends.topic_id for t, ends in present.items()})
+        self._identities.check_known(went_on.topics, known)
         fresh = {
             place: offset
             for _, node in self._sources
             for place, offset in self._start(node, known).items()
         }
-        self.positions = {**(plans.begin(fresh) if fresh else {}), **known}
+        begun = plans.begin(fresh, self._identities.known) if fresh else Plan({})
+        self.positions = {**begun.positions, **known}
+        self._identities.check_known({**begun.topics, **went_on.topics}, self.positions)
         self._ends = dict(self.positions)
+        self._asked_at = float("-inf")
         self._check_beginnings()
 
     def _start(self, node: SourceNode, known: Mapping[str, int]) -> dict[str, int]:
@@ -87,11 +105,14 @@ class BatchPlanner:
         """Return the present end of every partition, by `topic/partition`.
 
         Raises:
+            TopicRecreatedError: A topic is not the one that was read.
             PartitionCountError: A topic has got more partitions.
         """
         ends: dict[str, int] = {}
         for topic, count in self._counts.items():
-            found = self._admin.end_offsets(topic)
+            present = self._admin.ends(topic)
+            self._identities.check(topic, present.topic_id, self.positions)
+            found = present.offsets
             if len(found) > count:
                 raise PartitionCountError(
                     f"topic {topic!r} has got more partitions than the {count} that the app was "
@@ -113,17 +134,21 @@ class BatchPlanner:
     def next(self, *, until: Mapping[str, int] | None = None) -> Plan | None:
         """Return the next batch, or None when there is nothing new; moves the positions.
 
-        Topics are asked for their ends only when those that are known give no full batch.
+        Topics are asked for their ends only when those that are known give no full batch, or
+        are some seconds old: a topic that was created again is to be noticed.
 
         Args:
             until: By `topic/partition`, where to end; the present ends by default.
 
         Raises:
+            TopicRecreatedError: A topic is not the one that was read.
             DataLossError: A topic is shorter than what was read of it before.
             PartitionCountError: A topic has got more partitions.
         """
-        if self.backlog() < self._max_records:
+        now = time.monotonic()
+        if self.backlog() < self._max_records or now - self._asked_at > _ASK_AGAIN_S:
             self._ends = self.end()
+            self._asked_at = now
             self._check_ends(self._ends)
         end = self._ends if until is None else until
         lags = {place: end[place] - start for place, start in self.positions.items()}
@@ -138,7 +163,11 @@ class BatchPlanner:
                     self.positions[place] = stop = start + shares[place]
                     slices = tasks.setdefault((stage, partition), [])
                     slices.extend(self._slices(node, partition, start, stop))
-        return Plan(tasks, dict(self.positions)) if tasks else None
+        return self.plan(tasks) if tasks else None
+
+    def plan(self, tasks: Mapping[tuple[int, int], Sequence[Slice]]) -> Plan:
+        """Return a plan of what tasks read, behind which the next one begins."""
+        return Plan(tasks, dict(self.positions), topics=self._identities.known)
 
     def _check_ends(self, end: Mapping[str, int]) -> None:
         for place, offset in end.items():
@@ -147,8 +176,7 @@ class BatchPlanner:
                 raise DataLossError(
                     f"the topic ends at offset {offset}, but was read up to "
                     f"{self.positions[place]} before",
-                    hint="it was deleted and made anew: begin the app anew too "
-                    "(`kstreams reset`), or bring the topic back",
+                    hint="it was cut, or deleted and created again. " + TOPIC_WAY_ON,
                     where=Where(topic=topic, partition=int(partition)),
                 )
 

@@ -91,6 +91,7 @@ class Plan:
         close_windows: Whether the tasks close what is open.
         after: The commit that it follows; None when there is none, or none is recorded.
         digest: Its own, once it is in a directory.
+        topics: Id of each topic that the positions are in; without those that have none.
     """
 
     tasks: Mapping[tuple[int, int], Sequence[Slice]]
@@ -100,6 +101,7 @@ class Plan:
     close_windows: bool = False
     after: CommitId | None = None
     digest: str = field(default="", compare=False)
+    topics: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def record_count(self) -> int:
@@ -113,6 +115,7 @@ class Plan:
             "wall": self.wall_ms,
             "since": self.since_ms,
             "close": self.close_windows,
+            "topics": dict(self.topics),
             "tasks": [
                 [stage, task, [s.to_json() for s in slices]]
                 for (stage, task), slices in self.tasks.items()
@@ -137,6 +140,7 @@ class Plan:
             fields.flag("close"),
             CommitId.from_json(fields.anything("after")),
             digest,
+            fields.texts("topics", {}),
         )
 
 
@@ -153,23 +157,29 @@ class PlanDirectory:
         self._life = life
         path.mkdir(parents=True, exist_ok=True)
 
-    def begin(self, positions: Mapping[str, int]) -> dict[str, int]:
-        """Decide once where a query begins; return what was decided first.
+    def begin(self, positions: Mapping[str, int], topics: Mapping[str, str]) -> Plan:
+        """Decide once where a query begins; return what was decided first, a plan of nothing.
 
         So a source that begins at the end of its topic, or at a time, begins there still
         when the app is started again before its first batch.
+
+        Args:
+            positions: By `topic/partition`.
+            topics: Ids of the topics.
 
         Raises:
             StateCorruptError: What was decided cannot be read.
         """
         file = self.path / _BEGIN
         if not file.exists():
-            self._create(file, seal({"positions": dict(positions)}, self._document(file)))
+            decided = {"positions": dict(positions), "topics": dict(topics)}
+            self._create(file, seal(decided, self._document(file)))
 
-        def parse(fields: Fields, _: str) -> dict[str, int]:
+        def parse(fields: Fields, _: str) -> Plan:
             if "positions" in fields:
-                return fields.integers("positions")
-            return Fields({"positions": fields.all()}).integers("positions")
+                topics = fields.texts("topics", {})
+                return Plan({}, fields.integers("positions"), topics=topics)
+            return Plan({}, Fields({"positions": fields.all()}).integers("positions"))
 
         return self._read(file, parse)
 
@@ -186,10 +196,14 @@ class PlanDirectory:
             if not _PLAN.fullmatch(entry.name) and entry.name != _BEGIN and entry.name[0] != "."
         )
 
-    def positions(self) -> dict[str, int]:
-        """Return where planning goes on, after the newest plan; nothing before any."""
+    def newest(self) -> Plan | None:
+        """Return the newest plan, or None before any: it says where planning goes on.
+
+        Raises:
+            StateCorruptError: It cannot be read.
+        """
         numbers = self.numbers()
-        return dict(self.at(numbers[-1]).positions) if numbers else {}
+        return self.at(numbers[-1]) if numbers else None
 
     def find(self, number: int) -> Plan | None:
         """Return the plan of a batch, or None if none was made.

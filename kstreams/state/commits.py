@@ -94,6 +94,7 @@ class Commit:
         after: The commit before it; None for the first, and where it is not recorded.
         plan: Digest of the plan that it has done; empty where there is none on record.
         digest: Its own, once it is in a log.
+        topics: Id of each topic that the positions are in; without those that have none.
     """
 
     batch: int
@@ -106,6 +107,7 @@ class Commit:
     after: CommitId | None = None
     plan: str = ""
     digest: str = field(default="", compare=False)
+    topics: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def id(self) -> CommitId:
@@ -126,6 +128,7 @@ class Commit:
             "outputs": [vars(output) for output in self.outputs],
             "positions": dict(self.positions),
             "fingerprint": self.fingerprint,
+            "topics": dict(self.topics),
             "after": None if self.after is None else self.after.to_json(),
             "plan": self.plan,
         }
@@ -145,6 +148,7 @@ class Commit:
             CommitId.from_json(fields.anything("after")),
             fields.text("plan", ""),
             digest,
+            fields.texts("topics", {}),
         )
 
 

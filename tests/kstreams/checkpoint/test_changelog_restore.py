@@ -96,7 +96,9 @@ class Logging:
             self.batch = batch
             tasks = {f"in/{p}": pointer.to_json() for p, pointer in self.pointers.items()}
             log = self.checkpoint.commits("in", self.objects)
-            log.append(Commit(batch, "run", 5, tasks, positions={"in/0": 1, "in/1": 1}))
+            positions, topics = {"in/0": 1, "in/1": 1}, {"in": "id-of-in"}
+            commit = Commit(batch, "run", 5, tasks, positions=positions, topics=topics)
+            log.append(commit)
 
     def _append(self, table: pa.Table, partition: int, batch: int) -> None:
         topic = table.column("topic")[0].as_py()
@@ -154,6 +156,7 @@ def test_a_lost_store_is_rebuilt_and_the_rest_of_the_task_stays(tmp_path: Path) 
     seed = made.commits("in", app.objects).last()
     assert seed is not None
     assert (seed.batch, seed.positions) == (SEED, {"in/0": 2, "in/1": 2})
+    assert seed.topics == {"in": "id-of-in"}
     assert [p.meta for p in seed.pointers().values()] == [p.meta for p in app.pointers.values()]
 
 

@@ -68,7 +68,8 @@ class Life:
                 fill(overlay)
                 pointer = checkout.commit(overlay.changes(), {"next": {f"a/{partition}": 7}})
             tasks[f"a/{partition}"] = pointer.to_json()
-        self.checkpoint.commits("a", self.objects).append(Commit(batch, "run", 5, tasks))
+        commit = Commit(batch, "run", 5, tasks, topics={"a": "id-of-a"})
+        self.checkpoint.commits("a", self.objects).append(commit)
 
     def upgrade(
         self,
@@ -142,6 +143,7 @@ def test_another_source_begins_a_generation_on_state_and_offsets(tmp_path: Path)
     assert made.query("a") == tmp_path / "generations" / "1" / "a"
     assert made.life("a") != made.incarnation
     assert (life.last().batch, life.last().positions) == (SEED, {"a/0": 7, "a/1": 7})
+    assert life.last().topics == {"a": "id-of-a"}
     assert dict(life.live(kv()).range()) == {"a": 1, "b": 2}
 
 

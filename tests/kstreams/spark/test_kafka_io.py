@@ -10,7 +10,12 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions
 
 from kstreams import BYTES, Topic, TopologyBuilder
-from kstreams.errors import DataLossError, PartitionCountError, UnknownTopicError
+from kstreams.errors import (
+    DataLossError,
+    PartitionCountError,
+    TopicRecreatedError,
+    UnknownTopicError,
+)
 from kstreams.graph.nodes import Start
 from kstreams.graph.topology import PartitionGroup
 from kstreams.kafka.options import Kafka
@@ -134,20 +139,26 @@ def test_records_deleted_while_an_app_was_stopped_are_data_loss(
     assert "reset the app" in str(caught.value)
 
 
-def test_shorter_topic_of_the_same_name_is_data_loss(
-    broker: KafkaBroker, topic_name: str, tmp_path: Path
+@pytest.mark.parametrize("length", [3, 30], ids=["shorter", "longer"])
+def test_another_topic_of_the_same_name_is_data_loss(
+    broker: KafkaBroker, topic_name: str, tmp_path: Path, length: int
 ) -> None:
     broker.create_topic(topic_name)
     kafka = Kafka(broker.bootstrap)
     fill(kafka, topic_name, 0, 10)
     plans = planner(kafka, tmp_path, topic_name)
-    plans.next()
+    plan = plans.next()
+    assert plan is not None
+    PlanDirectory(tmp_path / "plans").write(0, plan)
     kafka.admin().delete(topic_name)
     broker.create_topic(topic_name)
-    fill(kafka, topic_name, 0, 3)
-    with pytest.raises(DataLossError, match="made anew") as caught:
+    fill(kafka, topic_name, 0, length)
+    with pytest.raises(TopicRecreatedError, match="created again") as caught:
         plans.next()
     assert (caught.value.where.topic, caught.value.where.partition) == (topic_name, 0)
+    assert caught.value.expected == plan.topics[topic_name]
+    with pytest.raises(TopicRecreatedError):  # at a start
+        planner(kafka, tmp_path, topic_name)
 
 
 def test_more_partitions_are_told(broker: KafkaBroker, topic_name: str, tmp_path: Path) -> None:

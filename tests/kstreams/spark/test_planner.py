@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kstreams import INT64, TEXT, Embedded, Topic, TopologyBuilder, key_value_store
 from kstreams.embedded.log import EmbeddedLog
-from kstreams.errors import DataLossError
+from kstreams.errors import DataLossError, TopicRecreatedError
 from kstreams.graph.nodes import Start
 from kstreams.graph.topology import PartitionGroup
 from kstreams.processors.peek import peek
@@ -207,17 +207,104 @@ def test_topics_of_a_group_share_a_batch(tmp_path: Path) -> None:
     ]
 
 
-def test_a_topic_made_anew_is_a_loss_that_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("length", [0, 3, 50], ids=["empty", "shorter", "longer"])
+@pytest.mark.parametrize("partitions", [1, 2])
+def test_a_topic_created_again_while_running_is_told_whatever_its_length(
+    tmp_path: Path, length: int, partitions: int
+) -> None:
     log = _log(tmp_path, "a", partitions=1)
     _append(log, "a", 0, *range(5))
     planner = _planner(log, _groups("a"))
     planner.next()
-    log.delete("a")
-    log.create("a", 1)
-    with pytest.raises(DataLossError, match="made anew") as caught:
+    expected, found = _created_again(log, length, partitions)
+    with pytest.raises(TopicRecreatedError, match="deleted and created again") as caught:
         planner.next()
-    assert (caught.value.where.topic, caught.value.where.partition) == ("a", 0)
-    assert "ends at offset 0" in str(caught.value)
+    where = caught.value.where
+    assert (where.topic, where.partition, where.offset) == ("a", 0, 5)
+    assert (caught.value.expected, caught.value.found) == (expected, found)
+    assert "kstreams reset" in caught.value.hint
+    assert "kstreams state fork" in caught.value.hint
+
+
+@pytest.mark.parametrize("length", [0, 50], ids=["empty", "longer"])
+def test_a_topic_created_again_while_stopped_is_told_at_the_start(
+    tmp_path: Path, length: int
+) -> None:
+    log = _log(tmp_path, "a", partitions=1)
+    _append(log, "a", 0, *range(5))
+    plans = PlanDirectory(tmp_path.parent / f"{tmp_path.name}-plans")
+    plan = _on(log, _groups("a"), plans).next()
+    assert plan is not None
+    plans.write(0, plan)
+    _created_again(log, length)
+    with pytest.raises(TopicRecreatedError):
+        _on(log, _groups("a"), plans)
+
+
+def test_where_a_query_was_to_begin_belongs_to_its_topic(tmp_path: Path) -> None:
+    log = _log(tmp_path, "a", partitions=1)
+    _append(log, "a", 0, *range(5))
+    plans = PlanDirectory(tmp_path.parent / f"{tmp_path.name}-plans")
+    _on(log, _groups("a", start="latest"), plans)
+    _created_again(log, 50)
+    with pytest.raises(TopicRecreatedError):
+        _on(log, _groups("a", start="latest"), plans)
+
+
+def test_a_commit_knows_its_topics_where_there_is_no_plan(tmp_path: Path) -> None:
+    log = _log(tmp_path, "a", partitions=1)
+    _append(log, "a", 0, *range(50))
+    feed, plans = EmbeddedFeed(Embedded(tmp_path, durable=False)), PlanDirectory(tmp_path / ".p")
+    with pytest.raises(TopicRecreatedError):
+        BatchPlanner(
+            feed,
+            _groups("a"),
+            max_records=9,
+            plans=plans,
+            positions={"a/0": 5},
+            topics={"a": "another"},
+        )
+
+
+def test_positions_of_earlier_versions_take_over_the_present_topic(tmp_path: Path) -> None:
+    log = _log(tmp_path, "a", partitions=1)
+    _append(log, "a", 0, *range(50))
+    planner = _planner(log, _groups("a"), a__0=5)
+    plan = planner.next()
+    assert plan is not None
+    assert plan.topics == {"a": log.topic("a").incarnation}
+
+
+def test_a_topic_created_again_before_it_was_read_is_read(tmp_path: Path) -> None:
+    log = _log(tmp_path, "a", partitions=1)
+    planner = _planner(log, _groups("a"))
+    assert planner.next() is None
+    _created_again(log, 3)
+    assert _read(planner.next()) == [(0, "a", 0, 0, 3)]
+
+
+def test_a_long_backlog_is_interrupted_to_look_at_its_topic(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = _log(tmp_path, "a", partitions=1)
+    _append(log, "a", 0, *range(50))
+    planner = _planner(log, _groups("a"), most=5)
+    planner.next()
+    _created_again(log, 60)
+    assert _read(planner.next()) == [(0, "a", 0, 5, 10)]
+    monkeypatch.setattr("kstreams.spark.planner._ASK_AGAIN_S", 0.0)
+    with pytest.raises(TopicRecreatedError):
+        planner.next()
+
+
+def _created_again(log: EmbeddedLog, length: int, partitions: int = 1) -> tuple[str, str]:
+    """Delete topic `a` and create it with so many records; return the ids of both."""
+    before = log.topic("a").incarnation
+    log.delete("a")
+    after = log.create("a", partitions).incarnation
+    if length:
+        _append(log, "a", 0, *range(length))
+    return before, after
 
 
 def test_a_removed_segment_is_a_loss_that_is_told(tmp_path: Path) -> None:

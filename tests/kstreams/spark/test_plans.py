@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,14 @@ from kstreams.errors import FencedError
 from kstreams.spark.plans import Plan, PlanDirectory, Slice
 
 SLICE = Slice("source", "topic", 1, 3, 8, "segment")
-PLAN = Plan({(0, 1): (SLICE,), (1, 2): ()}, {"topic/1": 8}, 5, since_ms=4, close_windows=True)
+PLAN = Plan(
+    {(0, 1): (SLICE,), (1, 2): ()},
+    {"topic/1": 8},
+    5,
+    since_ms=4,
+    close_windows=True,
+    topics={"topic": "id"},
+)
 
 
 def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -23,10 +31,12 @@ def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 def test_a_restart_finds_the_positions_after_the_newest(tmp_path: Path) -> None:
     directory = PlanDirectory(tmp_path)
-    assert directory.positions() == {}
+    assert directory.newest() is None
     for number in (0, 1, 10, 2):
         directory.write(number, Plan({(0, 0): ()}, {"topic/0": number}))
-    assert PlanDirectory(tmp_path).positions() == {"topic/0": 10}
+    newest = PlanDirectory(tmp_path).newest()
+    assert newest is not None
+    assert newest.positions == {"topic/0": 10}
 
 
 def test_a_number_is_taken_once(tmp_path: Path) -> None:
@@ -39,9 +49,18 @@ def test_a_number_is_taken_once(tmp_path: Path) -> None:
 
 
 def test_a_query_begins_where_it_was_decided_first(tmp_path: Path) -> None:
-    assert PlanDirectory(tmp_path).begin({"topic/0": 7}) == {"topic/0": 7}
-    assert PlanDirectory(tmp_path).begin({"topic/0": 9}) == {"topic/0": 7}
-    assert PlanDirectory(tmp_path).positions() == {}
+    decided = Plan({}, {"topic/0": 7}, topics={"topic": "id"})
+    assert PlanDirectory(tmp_path).begin({"topic/0": 7}, {"topic": "id"}) == decided
+    assert PlanDirectory(tmp_path).begin({"topic/0": 9}, {"topic": "other"}) == decided
+    assert PlanDirectory(tmp_path).newest() is None
+
+
+def test_what_earlier_versions_wrote_knows_no_topics(tmp_path: Path) -> None:
+    (tmp_path / "begin.json").write_text('{"topic/0": 7}')
+    assert PlanDirectory(tmp_path).begin({}, {"topic": "id"}) == Plan({}, {"topic/0": 7})
+    old = {"positions": {"topic/0": 8}, "wall": 1, "since": 2, "close": False, "tasks": []}
+    (tmp_path / "000000000000.json").write_text(json.dumps(old))
+    assert PlanDirectory(tmp_path).find(0) == Plan({}, {"topic/0": 8}, 1, 2)
 
 
 def test_old_plans_go_and_the_newest_stays(tmp_path: Path) -> None:
