@@ -13,6 +13,7 @@ from typing import Generic, Protocol, TypeVar, runtime_checkable
 from kstreams.clock import Clock, SystemClock, to_ms
 from kstreams.connection import Appended, Connection
 from kstreams.errors import SerializationError, Where
+from kstreams.quoting import repr_of, text_of
 from kstreams.record import Headers, Record
 from kstreams.serde import Serde
 from kstreams.topic import Topic
@@ -221,7 +222,7 @@ class Emitter(Generic[K, V]):
             raise
         except (TypeError, ValueError, AttributeError, OverflowError) as exc:
             raise SerializationError(
-                f"the {part} is not what {serde!r} writes: {exc}",
+                f"the {part} is not what {repr_of(serde)} writes: {text_of(exc)}",
                 where=Where(topic=self._topic.name, key=key),
             ) from exc
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from kstreams.errors import CheckpointMismatchError, ProcessingError
+from kstreams.quoting import kind_of, text_of
 from kstreams.state.expiring import ExpiringStore
 from kstreams.state.key_value import KeyValueStore
 from kstreams.state.overlay import Overlay
@@ -130,7 +131,7 @@ def _converted(migration: Migration[Any, Any], key: object, value: object) -> ob
         return migration.convert(key, value)
     except Exception as exc:
         raise ProcessingError(
-            f"the migration raised {type(exc).__name__}: {exc}",
+            f"the migration raised {kind_of(exc)}: {text_of(exc)}",
             cause_type=type(exc).__name__,
             hint="nothing was changed; mend it and start again",
         ).at(store=migration.old.name, key=key) from exc

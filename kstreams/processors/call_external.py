@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,6 +14,7 @@ from kstreams.errors import ProcessingError
 from kstreams.processors.bound import Bound
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
+from kstreams.quoting import kind_of, text_of, traceback_of
 from kstreams.record import Record
 
 __all__ = ("call_external",)
@@ -161,8 +161,8 @@ def _no_time() -> int:
 def _gave_up(exc: Exception, calls: int, reason: str) -> ProcessingError:
     times = "1 call" if calls == 1 else f"{calls} calls"
     return ProcessingError(
-        f"an external party failed after {times}, and {reason}: {type(exc).__name__}: {exc}",
+        f"an external party failed after {times}, and {reason}: {kind_of(exc)}: {text_of(exc)}",
         cause_type=f"{type(exc).__module__}.{type(exc).__qualname__}",
-        cause_traceback="".join(traceback.format_exception(type(exc), exc, exc.__traceback__)),
+        cause_traceback=traceback_of(exc),
         hint="set on_error on the source to skip such records or set them aside",
     )

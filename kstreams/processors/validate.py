@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from kstreams.processors.processor import FixedKeyProcessor
 from kstreams.processors.supplier import Supplier
+from kstreams.quoting import kind_of, safe_text, text_of
 from kstreams.record import Record
 
 __all__ = ("Invalid", "Validate")
@@ -45,7 +46,7 @@ class Validate(FixedKeyProcessor[K, V, Any]):
         try:
             reason = self._check(record.key, record.value)
         except ValueError as exc:
-            reason = f"{type(exc).__name__}: {exc}"
+            reason = f"{kind_of(exc)}: {safe_text(text_of(exc))}"
         if reason is None:
             self.context.forward_to(self._valid, record)
         else:

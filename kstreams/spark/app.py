@@ -25,6 +25,7 @@ from kstreams.connection import Connection
 from kstreams.errors import CompileError, ExecutionError, KStreamsError
 from kstreams.graph.topology import Topology
 from kstreams.processors.interceptor import Interceptor
+from kstreams.quoting import kind_of, text_of
 from kstreams.spark.assemble import Assembly, assemble
 from kstreams.spark.failure import typed
 from kstreams.spark.packages import Packages
@@ -361,7 +362,7 @@ class App:
             self._on_batch(report)
         except Exception as exc:
             raise ExecutionError(
-                f"on_batch raised {type(exc).__name__}: {exc}",
+                f"on_batch raised {kind_of(exc)}: {text_of(exc)}",
                 hint="the batch is committed; mend on_batch and restart",
             ) from exc
 

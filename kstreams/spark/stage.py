@@ -14,6 +14,7 @@ from pyspark import cloudpickle
 from kstreams.errors import CompileError, KStreamsError, Where
 from kstreams.graph.topology import PartitionGroup
 from kstreams.processors.interceptor import Interceptor
+from kstreams.quoting import text_of
 from kstreams.spark.envelope import DRIVER, Envelope
 from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.plans import Slice
@@ -151,12 +152,13 @@ def _pickled(settings: StageSettings) -> bytes:
                 _dumps(node)
             except Exception as cause:  # as above
                 raise CompileError(
-                    f"the node cannot be sent to executors: {cause}",
+                    f"the node cannot be sent to executors: {text_of(cause)}",
                     hint="make what it holds (connections, locks, files) in the processor's init",
                     where=Where(group=settings.group.name, node=node.name),
                 ) from cause
         raise CompileError(
-            f"the backend, the connection or an interceptor cannot be sent to executors: {exc}",
+            "the backend, the connection or an interceptor cannot be sent to executors: "
+            f"{text_of(exc)}",
             hint="they are settings: they must pickle",
         ) from exc
 
@@ -260,12 +262,15 @@ class TaskRun:
                 interceptors=settings.interceptors,
                 changelog_ends=settings.changelog_ends(self._partition),
             )
-            output = task.run(
-                inputs,
-                wall_ms=wall_ms,
-                idle_since_ms=max(e.header.get("since", 0) for e in envelopes),
-                close_windows=any(e.header.get("close") for e in envelopes),
-            )
+            try:
+                output = task.run(
+                    inputs,
+                    wall_ms=wall_ms,
+                    idle_since_ms=max(e.header.get("since", 0) for e in envelopes),
+                    close_windows=any(e.header.get("close") for e in envelopes),
+                )
+            except KeyboardInterrupt as exc:
+                raise task.interrupted(exc) from exc
             task.close()
             changes = overlay.changes()
             output.changelogs = task.changelogs(changes)

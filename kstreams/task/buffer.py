@@ -12,6 +12,7 @@ from kstreams.errors import ProcessingError, Where
 from kstreams.graph.nodes import ProcessorNode
 from kstreams.processors.columnar import ColumnarProcessor
 from kstreams.processors.processor import BatchProcessor
+from kstreams.quoting import text_of
 from kstreams.record import Record
 from kstreams.task.columns import COLUMNS, arrow_type_of, concat, table_of, whole
 from kstreams.task.decoding import Form
@@ -112,7 +113,7 @@ class BatchBuffer:
 
     def _misfit(self, exc: Exception) -> ProcessingError:
         return ProcessingError(
-            f"what was forwarded makes no Arrow table: {exc}",
+            f"what was forwarded makes no Arrow table: {text_of(exc)}",
             hint="to a batch processor, forward text, bytes, numbers, bools, lists or dicts, of "
             "one type a column; tables need the columns key, value and timestamp (int64)",
             where=Where(node=self.node),

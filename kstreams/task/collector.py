@@ -11,6 +11,7 @@ import pyarrow as pa
 from kstreams.errors import SerdeError, SerializationError
 from kstreams.graph.nodes import RepartitionNode, SinkNode
 from kstreams.processors.on_error import DeadLetter, dead_letter_topic
+from kstreams.quoting import kind_of, text_of
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.task.columns import check_headers, headers_array, whole
@@ -103,7 +104,7 @@ class Collector:
             value = self._value.from_arrow(rows.column("value").combine_chunks())
         except (SerdeError, pa.ArrowException, KeyError, ValueError) as exc:
             raise SerializationError(
-                f"the forwarded table does not fit: {exc}",
+                f"the forwarded table does not fit: {text_of(exc)}",
                 hint="it needs the columns key, value, timestamp of the serdes' Arrow types",
             ).at(node=self._node, topic=topic) from exc
         self._append(topic, [key, value, rows.column("timestamp"), rows.column("headers")])
@@ -139,7 +140,9 @@ class Collector:
                 _checked_time(record.timestamp),
                 record.headers,
             )
-        except Exception as exc:  # noqa: BLE001  # a serde is user code
+        except KeyboardInterrupt:
+            raise
+        except BaseException as exc:  # noqa: BLE001  # a serde is user code
             error = exc if isinstance(exc, SerdeError) else _unserialisable(exc)
             topic = None if callable(self._topic) else self._topic
             raise error.at(node=self._node, topic=topic, key=key) from error.__cause__
@@ -151,7 +154,9 @@ class Collector:
             return
         try:
             columns = self._columns(records)
-        except Exception as exc:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as exc:
             for record in records:
                 self._encoded(record)
             raise _unserialisable(exc).at(node=self._node) from exc
@@ -186,7 +191,7 @@ def _checked_time(timestamp: int) -> int:
     return timestamp
 
 
-def _unserialisable(exc: Exception) -> SerializationError:
-    error = SerializationError(f"{type(exc).__name__}: {exc}")
+def _unserialisable(exc: BaseException) -> SerializationError:
+    error = SerializationError(f"{kind_of(exc)}: {text_of(exc)}")
     error.__cause__ = exc
     return error

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from kstreams.errors import DeserializationError
 from kstreams.graph.nodes import RepartitionNode, SourceNode
+from kstreams.quoting import kind_of, text_of
 from kstreams.serde import NONE
 from kstreams.serde.base import Serde
 from kstreams.serde.objects import objects_of
@@ -102,7 +103,9 @@ def decoded(entry: Entry, queue: Queue, *, values: bool = True) -> Decoded:
         if not values:
             return Decoded(queue, keys, objects_of(columns[1]))
         return Decoded(queue, keys, value.deserialize_many(columns[1].combine_chunks()))
-    except Exception:  # noqa: BLE001  # a serde is user code: row by row tells which row
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001  # a serde is user code: row by row tells which row
         return _row_by_row(entry, queue, values=values)
 
 
@@ -170,5 +173,7 @@ def _object(serde: Serde[Any], part: str, data: bytes | None) -> Any:  # noqa: A
     except DeserializationError as exc:
         exc.message = f"{part}: {exc.message}"
         raise
-    except Exception as exc:  # a serde that is not as strict as its contract
-        raise DeserializationError(f"{part}: {type(exc).__name__}: {exc}") from exc
+    except KeyboardInterrupt:
+        raise
+    except BaseException as exc:  # a serde that is not as strict as its contract
+        raise DeserializationError(f"{part}: {kind_of(exc)}: {text_of(exc)}") from exc

@@ -14,6 +14,7 @@ from kstreams.clock import to_ms
 from kstreams.errors import ProcessingError
 from kstreams.graph.nodes import SourceNode
 from kstreams.processors.event_time import EventTime, WallClock
+from kstreams.quoting import repr_of
 from kstreams.record import Record
 from kstreams.serde.objects import objects_of
 from kstreams.task.columns import headers_of
@@ -43,7 +44,7 @@ class EventTimes:
         entries: Mapping[str, Entry],
         meta: TaskMeta,
         cursor: Cursor,
-        failed: Callable[[Queue, int, object, Exception], None],
+        failed: Callable[[Queue, int, object, BaseException], None],
     ) -> None:
         self._of = {
             name: entry.event_time
@@ -82,7 +83,9 @@ class EventTimes:
             try:
                 time = self._time(times, queue, extract(record))
                 stamps[row] = stamps[row] if time is None else time
-            except Exception as exc:  # noqa: BLE001  # user code
+            except KeyboardInterrupt:
+                raise
+            except BaseException as exc:  # noqa: BLE001  # user code, which may also exit
                 self._failed(queue, row, record.key, exc)
                 time = None
             kept[row] = time is not None
@@ -102,7 +105,9 @@ class EventTimes:
             return None
         if times.invalid == "partition-time" and queue.position in highest:
             return highest[queue.position]
-        raise ProcessingError(f"the record has no event time: extracted {found!r}", hint=_HINT)
+        raise ProcessingError(
+            f"the record has no event time: extracted {repr_of(found, 200)}", hint=_HINT
+        )
 
 
 def _with_times(queue: Queue, stamps: np.ndarray[Any, np.dtype[np.int64]]) -> Queue:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import CodeType, FrameType, FunctionType, TracebackType
 
-from kstreams.errors import KStreamsError, LimitError, ProcessingError
+from kstreams.errors import KStreamsError, LimitError, ProcessingError, Where
 from kstreams.quoting import kind_of, one_line, safe_text, text_of, traceback_of
 
 __all__ = ("Places", "located")
@@ -75,8 +75,11 @@ def _is_run_by(function: FunctionType, frame: FrameType) -> bool:
     return True
 
 
-def located(exc: Exception, places: Places, *, hint: str = "") -> KStreamsError:
+def located(exc: BaseException, places: Places, *, hint: str = "") -> KStreamsError:
     """Return a typed error for an exception that came out of a node.
+
+    `SystemExit` and others that are no `Exception` are failures like any: an executor is
+    not the processor's to end. `KeyboardInterrupt` is none; callers let it pass.
 
     Args:
         exc: What was raised.
@@ -84,7 +87,7 @@ def located(exc: Exception, places: Places, *, hint: str = "") -> KStreamsError:
         hint: What to do about it, for what is not a `KStreamsError` yet.
     """
     node = places.node_of(exc.__traceback__)
-    if isinstance(exc, KStreamsError):
+    if isinstance(exc, KStreamsError) and isinstance(exc.where, Where):
         return exc.at(node=node)
     if isinstance(exc, RecursionError) and places.is_chains(exc):
         return _too_deep(exc, node)

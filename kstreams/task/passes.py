@@ -46,7 +46,7 @@ class BatchWork:
     read_ahead: ReadAhead
     next_due: Callable[[], int]
     punctuate: Callable[[], None]
-    failed: Callable[[Queue, int, object, Exception], None]
+    failed: Callable[[Queue, int, object, BaseException], None]
 
     def reject(self, bad: BadRow) -> None:
         """Deal with a row that does not decode."""
@@ -88,7 +88,9 @@ class RecordPass:
                         break
                 else:
                     return
-            except Exception as exc:  # user code
+            except KeyboardInterrupt:
+                raise
+            except BaseException as exc:  # user code, which may also exit
                 self._failed(rows, exc)
                 raise  # not reached: each failure fails the batch
             self._work.punctuate()
@@ -107,7 +109,9 @@ class RecordPass:
             undo.mark()
             try:
                 call(record)
-            except Exception as exc:  # noqa: BLE001  # user code
+            except KeyboardInterrupt:
+                raise
+            except BaseException as exc:  # noqa: BLE001  # user code, which may also exit
                 undo.back()
                 self._failed(rows, exc)
             else:
@@ -122,7 +126,7 @@ class RecordPass:
         while stream.bad and stream.bad[-1].before <= row:
             self._work.reject(stream.bad.pop())
 
-    def _failed(self, rows: MergedRows, exc: Exception) -> None:
+    def _failed(self, rows: MergedRows, exc: BaseException) -> None:
         stream, row = rows.present()
         self._work.failed(stream.queue, row, stream.keys[row], exc)
 
@@ -259,7 +263,9 @@ class TablePass:
         forms: set[Form] = {taker.form for taker in takers if isinstance(taker, BatchBuffer)}
         try:
             return queue, {form: formed(entry, queue, form) for form in forms}
-        except Exception:  # noqa: BLE001  # a serde is user code: row by row tells which row
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001  # a serde is user code: row by row tells which row
             found = decoded(entry, queue, values=forms != {"keys"})
             for bad in found.bad:
                 self._work.reject(bad)

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from kstreams.errors import KStreamsError, LimitError
 from kstreams.processors.on_error import DeadLetter
+from kstreams.quoting import kind_of, safe_text, text_of
 from kstreams.record import Record
 from kstreams.task.collector import Collector
 from kstreams.task.columns import headers_of
@@ -18,6 +19,9 @@ from kstreams.task.queues import Queue
 from kstreams.task.unreadable import named
 
 __all__ = ("Policies",)
+
+_MAX_CHARS = 1_000
+"""Of the text that is added to a dead letter, a header."""
 
 
 class Policies:
@@ -42,7 +46,7 @@ class Policies:
         policy = self._by_entry[queue.entry]
         if policy == "fail" or isinstance(error, LimitError):
             raise error from error.__cause__
-        kind = type(error).__name__
+        kind = kind_of(error)
         if isinstance(policy, DeadLetter):
             self._cursor.drop(f"dead-letter-{kind}")
             self._letters[policy.topic].take(_letter(queue, row, error))
@@ -61,7 +65,7 @@ def _letter(queue: Queue, row: int, error: KStreamsError) -> Record[Any, Any]:
         table.column(name)[0].as_py() for name in ("key", "value", "timestamp", "offset")
     )
     reasons = {
-        "class": type(error).__name__,
+        "class": kind_of(error),
         "message": error.message,
         "node": error.where.node or queue.entry,
         "topic": queue.topic,
@@ -69,5 +73,8 @@ def _letter(queue: Queue, row: int, error: KStreamsError) -> Record[Any, Any]:
         "offset": offset,
     }
     (own,) = headers_of(table.column("headers"))
-    added = ((f"kstreams-error-{name}", str(text).encode()) for name, text in reasons.items())
+    added = (
+        (f"kstreams-error-{name}", safe_text(text_of(text), _MAX_CHARS).encode())
+        for name, text in reasons.items()
+    )
     return Record(key, value, timestamp, (*named(own), *added))

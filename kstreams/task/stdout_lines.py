@@ -4,28 +4,33 @@ from __future__ import annotations
 
 from typing import Any
 
+from kstreams.quoting import one_line, repr_of
 from kstreams.record import Record
 
 __all__ = ("StdoutLines",)
 
 _MAX_LINES = 1_000
+_MAX_CHARS = 10_000
 
 
 class StdoutLines:
-    """Gathers the lines of one sink: at most 1,000 a batch, the rest is counted."""
+    """Gathers the lines of one sink: at most 1,000 a batch, the rest is counted.
+
+    Keys, values and headers are cut behind 10,000 characters each.
+    """
 
     def __init__(self, node: str) -> None:
-        self._node = node
+        self._node = one_line(node)
         self._lines: list[str] = []
         self._more = 0
 
     def take(self, record: Record[Any, Any]) -> None:
         """Take a record."""
         if len(self._lines) < _MAX_LINES:
-            headers = f" {dict(record.headers)}" if record.headers else ""
-            self._lines.append(
-                f"{self._node}: {record.key!r} -> {record.value!r} @{record.timestamp}{headers}"
-            )
+            headers = f" {repr_of(dict(record.headers), _MAX_CHARS)}" if record.headers else ""
+            key, value = repr_of(record.key, _MAX_CHARS), repr_of(record.value, _MAX_CHARS)
+            time = repr_of(record.timestamp, _MAX_CHARS)
+            self._lines.append(f"{self._node}: {key} -> {value} @{time}{headers}")
         else:
             self._more += 1
 

@@ -134,6 +134,7 @@ class Task:
             SerializationError: Something forwarded does not fit its sink or edge.
             ProcessingError: User code raised, and the source says `fail`.
             KStreamsError: Others, from stores, with the place filled in.
+            KeyboardInterrupt: Somebody interrupts this process, or a processor says so.
         """
         self._cursor.wall_time = wall_ms
         self._cursor.dropped = {}
@@ -141,9 +142,23 @@ class Task:
             with rare_collections():
                 run = partial(self._run, queues, wall_ms, idle_since_ms)
                 return self._room.call(partial(run, close_windows=close_windows))
-        except Exception as exc:  # noqa: BLE001  # user code
+        except KeyboardInterrupt:
+            raise
+        except BaseException as exc:  # noqa: BLE001  # user code, which may also exit
             error = located(exc, self._wiring.places, hint=_HINT)
             raise self._here(error) from error.__cause__
+
+    def interrupted(self, exc: KeyboardInterrupt) -> KStreamsError:
+        """Return the error of an interrupt that left `run`, where no operator can have meant it.
+
+        It names the record under way. No policy passes over it.
+        """
+        error = located(exc, self._wiring.places, hint=_HINT)
+        record = self._cursor.metadata()
+        if record is not None:
+            error.at(topic=record.topic, partition=record.partition, offset=record.offset)
+            error.at(timestamp=record.timestamp)
+        return self._here(error)
 
     def _run(
         self, queues: Sequence[Queue], wall_ms: int, idle_since_ms: int, *, close_windows: bool
@@ -260,7 +275,9 @@ class Task:
         self._cursor.rows = None
         try:
             call()
-        except Exception as exc:  # noqa: BLE001  # user code
+        except KeyboardInterrupt:
+            raise
+        except BaseException as exc:  # noqa: BLE001  # user code, which may also exit
             error = located(exc, self._wiring.places, hint=_HINT).at(node=node)
             raise error from error.__cause__
         self._flush_buffers()
@@ -270,7 +287,7 @@ class Task:
         for buffer in self._wiring.buffers:
             buffer.flush()
 
-    def _record_failed(self, queue: Queue, row: int, key: object, exc: Exception) -> None:
+    def _record_failed(self, queue: Queue, row: int, key: object, exc: BaseException) -> None:
         """Do with a failing record what its source asks for; the undo is the caller's."""
         raw = queue.table.slice(row, 1)
         error = located(exc, self._wiring.places, hint=_RECORD_HINT).at(

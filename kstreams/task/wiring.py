@@ -86,7 +86,9 @@ class Wiring:
         for node in reversed(group.nodes):
             try:
                 self._wire(node)
-            except Exception as exc:  # noqa: BLE001  # user code
+            except KeyboardInterrupt:
+                raise
+            except BaseException as exc:  # noqa: BLE001  # user code, which may also exit
                 error = located(exc, self.places, hint="mend it and restart").at(node=node.name)
                 raise error from error.__cause__
         self.buffers = tuple(reversed(self._buffers.values()))
@@ -106,7 +108,9 @@ class Wiring:
         for name, processor in reversed(self._processors):
             try:
                 processor.close()
-            except Exception as exc:  # noqa: BLE001  # user code
+            except KeyboardInterrupt:
+                raise
+            except BaseException as exc:  # noqa: BLE001  # user code, which may also exit
                 failure = failure or located(exc, self.places).at(node=name)
         if failure is not None:
             raise failure from failure.__cause__
