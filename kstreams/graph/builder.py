@@ -27,6 +27,7 @@ from kstreams.graph.validate import validated
 from kstreams.names import MAX_NAME_BYTES, shown_name
 from kstreams.partitioner import Partitioner, count_problem
 from kstreams.processors.branch import Branch, Through
+from kstreams.processors.checked_supplier import problems_of
 from kstreams.processors.event_time import EventTime, InvalidTime, TimeExtractor, WallClock
 from kstreams.processors.on_error import OnError
 from kstreams.processors.processor import BaseProcessor, BatchProcessor, Processor
@@ -151,6 +152,7 @@ class TopologyBuilder:
         batch = isinstance(probe, BatchProcessor)
         base: type = BatchProcessor if batch else Processor
         k_in, v_in, k_out, v_out = type_arguments(type(probe), base)
+        self._problems.extend(f"node {name!r}: {text}" for text in problems_of(supplier))
         node = ProcessorNode(
             name,
             cast("Callable[[], AnyProcessor]", supplier),

@@ -43,13 +43,18 @@ class Assigner:
         assign: Makes the pairs.
         closed_before: Returns a time that windows start before, and no others, which have
             ended at a given time or before; None when none ever ends.
+        most: How many windows hold a time at most.
     """
 
     def __init__(
-        self, assign: Callable[[Ints], Assigned], closed_before: Callable[[int], int | None]
+        self,
+        assign: Callable[[Ints], Assigned],
+        closed_before: Callable[[int], int | None],
+        most: int = 1,
     ) -> None:
         self.assign = assign
         self.closed_before = closed_before
+        self.most = most
 
 
 def assigner(windows: Any) -> Assigner | None:  # noqa: ANN401  # any kind of windows
@@ -58,7 +63,8 @@ def assigner(windows: Any) -> Assigner | None:  # noqa: ANN401  # any kind of wi
         case TumblingWindows(size_ms=size):
             return Assigner(_tumbling(size), lambda closed: closed - size + 1)
         case HoppingWindows(size_ms=size, advance_ms=advance):
-            return Assigner(_hopping(size, advance), lambda closed: closed - size + 1)
+            most = windows.windows_of_a_record
+            return Assigner(_hopping(size, advance), lambda closed: closed - size + 1, most)
         case CalendarWindows():
             # What began before the window of a time has ended by that time.
             return Assigner(_searched(windows), lambda closed: windows.starts(closed)[0])

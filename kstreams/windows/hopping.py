@@ -7,6 +7,7 @@ from datetime import timedelta
 from math import gcd
 
 from kstreams.durations import positive_ms, span_ms
+from kstreams.windows.kinds import MAX_WINDOWS
 
 __all__ = ("HoppingWindows",)
 
@@ -19,9 +20,12 @@ class HoppingWindows:
         size: Of each window.
         advance: From one start to the next; at most the size.
         grace: How long after its end a window still takes records, in stream time.
+        max_windows: How many windows may hold a record: it is aggregated in each of them.
+            `TopologyBuilder.build` refuses a definition by which there would be more.
 
     Raises:
-        ValueError: A span is not positive, the advance above the size, the grace negative.
+        ValueError: A span is not positive, the advance above the size, the grace negative,
+            `max_windows` below 1.
 
     Source: `org.apache.kafka.streams.kstream.TimeWindows#advanceBy`.
     """
@@ -29,6 +33,7 @@ class HoppingWindows:
     size: timedelta
     advance: timedelta
     grace: timedelta = field(default=timedelta(0), kw_only=True)
+    max_windows: int = field(default=MAX_WINDOWS, kw_only=True, compare=False)
     size_ms: int = field(init=False, repr=False, compare=False)
     advance_ms: int = field(init=False, repr=False, compare=False)
     lag_ms: int = field(init=False, repr=False, compare=False)
@@ -39,10 +44,17 @@ class HoppingWindows:
         advance_ms = positive_ms("advance", self.advance)
         if advance_ms > size_ms:
             raise ValueError(f"advance {self.advance} is above size {self.size}: gaps lose records")
+        if self.max_windows < 1:
+            raise ValueError(f"max_windows is {self.max_windows}, expected 1 or more")
         object.__setattr__(self, "size_ms", size_ms)
         object.__setattr__(self, "advance_ms", advance_ms)
         object.__setattr__(self, "lag_ms", grace_ms)
         object.__setattr__(self, "grid_ms", gcd(advance_ms, size_ms + grace_ms))
+
+    @property
+    def windows_of_a_record(self) -> int:
+        """Return how many windows hold a time at most."""
+        return -(-self.size_ms // self.advance_ms)
 
     def starts(self, timestamp_ms: int) -> range | tuple[int, ...]:
         """Return the starts, none before 0; no window holds a negative time."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-__all__ = ("Closing", "TimeWindows")
+__all__ = ("MAX_WINDOWS", "Closing", "TimeWindows")
+
+MAX_WINDOWS = 5_000
+"""How many windows may hold a record, unless the kind of windows says otherwise."""
 
 
 class Closing(Protocol):
@@ -54,7 +57,11 @@ class TimeWindows(Closing, Protocol):
     """
 
     def starts(self, timestamp_ms: int) -> Sequence[int]:
-        """Return the starts of the windows that hold a time, rising; none drops the record."""
+        """Return the starts of the windows that hold a time, rising; none drops the record.
+
+        A record that more than `MAX_WINDOWS` hold is an error, unless the kind of windows
+        has an attribute `max_windows` that allows for more.
+        """
         ...
 
     def end(self, start_ms: int) -> int:

@@ -26,6 +26,7 @@ from kstreams.state.pending_store import pending_store
 from kstreams.state.spec import StoreSpec
 from kstreams.windows.closed_early import NEVER_ENDS, ClosedEarly
 from kstreams.windows.every_interval import EveryInterval
+from kstreams.windows.hopping import HoppingWindows
 from kstreams.windows.kinds import Closing
 from kstreams.windows.last_states import Change, last_states
 from kstreams.windows.late import LateCall, Routes, late_call
@@ -116,6 +117,21 @@ class WindowedSupplier(Generic[K, V, A]):
     def columnar(self, source: ColumnSource) -> ColumnarProcessor | str:
         """Return a new processor of whole columns, or why there is none."""
         return self.on_columns(self.plan, source)
+
+    def problems(self) -> tuple[str, ...]:
+        """Return what is wrong with the definition."""
+        windows = self.plan.windows
+        if not isinstance(windows, HoppingWindows):
+            return ()
+        count = windows.windows_of_a_record
+        if count <= windows.max_windows:
+            return ()
+        problem = (
+            f"by windows of {windows.size} at an advance of {windows.advance} each record is "
+            f"aggregated in {count:,} windows, and {windows.max_windows:,} is the most: advance "
+            f"by more, or allow it with HoppingWindows(..., max_windows={count:_})"
+        )
+        return (problem,)
 
     def routed(self, routes: Routes) -> WindowedSupplier[K, V, A]:
         """Return this supplier with children named for results and late records."""

@@ -31,6 +31,8 @@ __all__ = ("TimeColumns",)
 Ints = npt.NDArray[np.int64]
 
 _NONE = -(1 << 63)
+_PAIRS_AT_ONCE = 1 << 20
+"""Pairs of a record and a window that are worked on together: they take 100 bytes each."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,12 @@ class TimeColumns(WindowedColumns):
             context.when_closing(self._release_all)
 
     def process_batch(self, table: pa.Table) -> None:
-        """Aggregate a table."""
+        """Aggregate a table, in parts where each record is in many windows."""
+        rows = max(1, _PAIRS_AT_ONCE // self._assigner.most)
+        for first in range(0, table.num_rows, rows):
+            self._process(table.slice(first, rows))
+
+    def _process(self, table: pa.Table) -> None:
         stream = table.column(STREAM_TIME).to_numpy()
         self.seen = int(stream[-1])
         closed = int(self.judged(stream)[-1]) - self.plan.windows.lag_ms

@@ -36,3 +36,12 @@ def test_what_it_remembers_is_bounded() -> None:
     for time in range(5000):
         assert list(bounds(time)) == [(time, time + 1)]
         assert len(known) <= 1024
+
+
+def test_what_it_remembers_of_many_windows_is_bounded() -> None:
+    bounds = bounds_of(HoppingWindows(milliseconds(3000), milliseconds(1)))
+    remembered: Any = bounds.__closure__
+    known = next(cell.cell_contents for cell in remembered if isinstance(cell.cell_contents, dict))
+    for time in range(10_000, 10_100):
+        assert len(bounds(time)) == 3000
+        assert sum(map(len, known.values())) <= 1 << 16

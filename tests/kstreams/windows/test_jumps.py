@@ -1,0 +1,110 @@
+"""One record that is a thousand years ahead costs what is there, not the time between.
+
+Work for each interval that is jumped over would not end within the time a test has.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from kstreams import FixedKeyProcessor, ProcessorContext, PunctuationType, Record, TopologyBuilder
+from kstreams.aggregators import count
+from kstreams.serde import INT64, TEXT
+from kstreams.state.buffer_store import buffer_store
+from kstreams.state.window_store import window_store
+from kstreams.testing.driver import TopologyTestDriver
+from kstreams.topic import Topic
+from kstreams.windows import (
+    CalendarWindows,
+    HoppingWindows,
+    SessionWindows,
+    SlidingWindows,
+    TumblingWindows,
+    at_most_every,
+    days,
+    each_update,
+    every,
+    milliseconds,
+    on_close,
+    once_per_batch,
+    suppress,
+    until_time_limit,
+    windowed_aggregate,
+)
+from tests.kstreams.windows.running import SOURCE, run
+
+pytestmark = pytest.mark.timeout(60)
+
+FAR = 365_250 * 86_400_000
+"""A thousand years, ms."""
+TICK = milliseconds(1)
+KINDS = (
+    TumblingWindows(TICK),
+    HoppingWindows(milliseconds(3), TICK),
+    CalendarWindows("day", tz="Europe/Berlin"),
+    SessionWindows(TICK),
+    SlidingWindows(TICK),
+)
+EMISSIONS = (each_update(), once_per_batch(), on_close(), every(TICK), at_most_every(TICK))
+
+
+@pytest.mark.parametrize("path", ["record", "auto"])
+@pytest.mark.parametrize("emit", EMISSIONS, ids=lambda emit: type(emit).__name__)
+@pytest.mark.parametrize("windows", KINDS, ids=lambda windows: type(windows).__name__)
+def test_windows_and_emissions_jump(windows: Any, emit: Any, path: Any) -> None:
+    rows = [("a", 1, 5), ("b", 1, 6), ("a", 1, FAR), ("a", 1, FAR + 2 * 86_400_000)]
+    batches, dropped, _ = run(windows, emit, rows, (1, 3), count(), path)
+    assert sum(map(len, batches)) >= 3
+    assert dropped == {}
+
+
+class Ticks(FixedKeyProcessor[str, int, int]):
+    """Wants to be called every millisecond, by both clocks."""
+
+    def init(self, context: ProcessorContext[str, int]) -> None:
+        for kind in PunctuationType:
+            context.schedule(TICK, kind, lambda now: context.forward(Record("tick", now, now)))
+
+    def process(self, record: Record[str, int]) -> None: ...
+
+
+def test_punctuators_and_idleness_jump() -> None:
+    builder = TopologyBuilder("ticks", idle_timeout=TICK)
+    ticks = builder.add_processor("ticks", Ticks, builder.add_source("in", SOURCE))
+    out = Topic("out", TEXT, INT64)
+    builder.add_sink("out", out, ticks)
+    with TopologyTestDriver(builder.build()) as driver:
+        driver.pipe(SOURCE, "a", 1, timestamp=1)
+        driver.pipe(SOURCE, "a", 1, timestamp=FAR)
+        driver.advance_wall_clock(days(365_250))
+        assert len(driver.read(out)) <= 6
+
+
+def test_suppression_jumps() -> None:
+    builder = TopologyBuilder("held")
+    store = buffer_store("held", key=TEXT, value=INT64)
+    supplier = suppress(until_time_limit(TICK), store=store)
+    held = builder.add_processor("held", supplier, builder.add_source("in", SOURCE))
+    out = Topic("out", TEXT, INT64)
+    builder.add_sink("out", out, held)
+    with TopologyTestDriver(builder.build()) as driver:
+        driver.pipe(SOURCE, "a", 1, timestamp=1)
+        driver.pipe(SOURCE, "b", 1, timestamp=FAR)
+        assert [record.key for record in driver.read(out)] == ["a"]
+
+
+def test_ranges_of_time_are_as_long_as_what_is_in_them() -> None:
+    windows = TumblingWindows(TICK, grace=timedelta(days=365_250))
+    spec = window_store("state", key=TEXT, value=count().state)
+    builder = TopologyBuilder("t")
+    supplier: Any = windowed_aggregate(windows, count(), store=spec)
+    builder.add_processor("windows", supplier, builder.add_source("in", SOURCE))
+    with TopologyTestDriver(builder.build()) as driver:
+        for time in (1, FAR):
+            driver.pipe(SOURCE, "a", 1, timestamp=time)
+        store = driver.store(spec)
+        assert len(list(store.fetch_range("a", "b", 0, FAR + 1))) == 2
+        assert len(list(store.fetch("a", 0, FAR + 1))) == 2

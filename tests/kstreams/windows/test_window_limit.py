@@ -1,0 +1,117 @@
+"""How many windows may hold a record: a bound at `build`, and a way to raise it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kstreams import TopologyBuilder, TopologyError
+from kstreams.aggregators import count
+from kstreams.aggregators.columns.grouping import grouped
+from kstreams.errors import ProcessingError
+from kstreams.windows import (
+    HoppingWindows,
+    days,
+    each_update,
+    hours,
+    milliseconds,
+    minutes,
+    on_close,
+    once_per_batch,
+    seconds,
+    split_late,
+    windowed_aggregate,
+)
+from kstreams.windows.kinds import MAX_WINDOWS
+from tests.kstreams.windows.running import SOURCE, run, store_for, topology_of
+
+TOO_MANY = HoppingWindows(days(1), milliseconds(100))
+
+
+def test_a_record_in_too_many_windows_is_refused_when_the_topology_is_built() -> None:
+    with pytest.raises(TopologyError) as caught:
+        topology_of(TOO_MANY, on_close(), count())
+    (problem,) = caught.value.problems
+    assert problem.startswith("node 'windows': by windows of 1 day, 0:00:00")
+    assert "aggregated in 864,000 windows, and 5,000 is the most" in problem
+    assert "HoppingWindows(..., max_windows=864_000)" in problem
+
+
+def test_an_aggregation_with_late_records_split_off_is_checked_too() -> None:
+    builder = TopologyBuilder("t")
+    source: Any = builder.add_source("in", SOURCE)
+    supplier: Any = windowed_aggregate(TOO_MANY, count(), store=store_for(TOO_MANY, count().state))
+    split_late(builder, "hops", supplier, source)
+    with pytest.raises(TopologyError, match=r"node 'hops'.*864,000 windows"):
+        builder.build()
+
+
+def test_the_bound_can_be_raised_and_lowered() -> None:
+    raised = HoppingWindows(hours(2), seconds(1), max_windows=7_200)
+    assert raised == HoppingWindows(hours(2), seconds(1))
+    topology_of(raised, on_close(), count())
+    with pytest.raises(TopologyError, match="in 60 windows, and 59 is the most"):
+        topology_of(HoppingWindows(hours(1), minutes(1), max_windows=59), on_close(), count())
+    with pytest.raises(ValueError, match="max_windows is 0"):
+        HoppingWindows(hours(1), minutes(1), max_windows=0)
+
+
+def count_of_results(windows: Any, path: Any = "auto") -> int:
+    (batch,), _, _ = run(windows, once_per_batch(), [("a", 1, 10_000)], (), count(), path)
+    return len(batch)
+
+
+@pytest.mark.parametrize("path", ["record", "vector"])
+def test_a_record_in_as_many_windows_as_the_bound_allows_is_aggregated_in_each(path: Any) -> None:
+    windows = HoppingWindows(milliseconds(MAX_WINDOWS), milliseconds(1))
+    assert count_of_results(windows, path) == MAX_WINDOWS
+
+
+class Dense:
+    """Windows of another kind, as many as it is asked for."""
+
+    lag_ms, grid_ms = 0, 1
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def starts(self, timestamp_ms: int) -> range:
+        return range(timestamp_ms - self.count + 1, timestamp_ms + 1)
+
+    def end(self, start_ms: int) -> int:
+        return start_ms + self.count
+
+
+class Denser(Dense):
+    """Allows for more."""
+
+    max_windows = 2 * MAX_WINDOWS
+
+
+def test_another_kind_of_windows_has_the_bound_as_well_and_may_say_otherwise() -> None:
+    with pytest.raises(ProcessingError, match="5,001 windows of Dense hold time 10000"):
+        count_of_results(Dense(MAX_WINDOWS + 1))
+    assert count_of_results(Denser(MAX_WINDOWS + 1)) == MAX_WINDOWS + 1
+
+
+@pytest.mark.parametrize("emit", [each_update(), once_per_batch(), on_close()], ids=repr)
+def test_a_table_is_worked_on_in_parts_where_records_are_in_many_windows(
+    emit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+
+    def counted(major: Any, *rest: Any) -> Any:
+        sizes.append(len(major))
+        return grouped(major, *rest)
+
+    monkeypatch.setattr("kstreams.windows.time_columns.grouped", counted)
+    monkeypatch.setattr("kstreams.windows.time_columns._PAIRS_AT_ONCE", 60)
+    windows = HoppingWindows(milliseconds(40), milliseconds(2), grace=milliseconds(5))
+    rows = [("ab"[n % 2], n, max(0, 3 * n - 40 * (n % 7 == 6))) for n in range(60)]
+    by_record, in_parts = (
+        run(windows, emit, rows, (), count(), path)[:2] for path in ("record", "vector")
+    )
+    assert in_parts == by_record
+    assert by_record[0][0]
+    assert max(sizes) <= 60
