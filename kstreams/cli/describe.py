@@ -11,6 +11,7 @@ from rich.text import Text
 
 from kstreams.cli.consoles import stderr, stdout
 from kstreams.cli.loading import load_topology
+from kstreams.cli.packages import PackageOption, shown_packages
 from kstreams.cli.usage import WrongUsageError, for_option
 from kstreams.graph.topology import Topology
 
@@ -54,6 +55,15 @@ def describe(
             show_default=False,
         ),
     ] = None,
+    packages: Annotated[
+        bool,
+        typer.Option(
+            "--packages",
+            help="Show instead which files of yours a run sends to executors on a cluster, and "
+            "what is left out.",
+        ),
+    ] = False,
+    package: PackageOption = None,
 ) -> None:
     """
     Show a topology: groups, nodes, what leads to what, stores. Starts no Spark.
@@ -62,10 +72,11 @@ def describe(
         kstreams describe word_count:topology
         kstreams describe word_count.py:build --format dot | dot -Tsvg > topology.svg
         kstreams describe word_count --format mermaid --output topology.mmd
+        kstreams describe word_count --packages
     """
     with for_option("MODULE:NAME"):
         topology = load_topology(target)
-    text = _drawn(topology, output)
+    text = shown_packages(package) if packages else _drawn(topology, output)
     if file is not None:
         try:
             file.write_text(text, encoding="utf-8")
@@ -74,7 +85,7 @@ def describe(
         stderr().print(f"Wrote [bold]{file}[/].")
         return
     console = stdout()
-    if output is not DiagramFormat.TEXT or not console.is_terminal:
+    if packages or output is not DiagramFormat.TEXT or not console.is_terminal:
         print(text, end="")
         return
     styled = Text(text, end="")

@@ -20,6 +20,7 @@ from kstreams.cli.consoles import stderr
 from kstreams.cli.describe import TargetArgument
 from kstreams.cli.loading import load_topology
 from kstreams.cli.moments import parse_span
+from kstreams.cli.packages import PackageOption
 from kstreams.cli.pairs import pairs_of
 from kstreams.cli.place import Place
 from kstreams.cli.progress import Progress, shown_live
@@ -104,15 +105,7 @@ def run(
             rich_help_panel=_PANEL,
         ),
     ] = None,
-    package: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="A module of yours to send to executors; may be repeated.",
-            show_default="all that are imported",
-            rich_help_panel=_PANEL,
-        ),
-    ] = None,
+    package: PackageOption = None,
 ) -> None:
     """
     Run a topology on Spark: until Ctrl-C, or to the end of its topics.

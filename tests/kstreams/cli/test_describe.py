@@ -45,3 +45,22 @@ def test_errors_of_the_users_code_name_the_line(tmp_path: Path) -> None:
     debug = kstreams("describe", "broken", "--debug")
     assert "Traceback (most recent call last)" in debug.stderr
     assert "Hint" not in debug.stderr
+
+
+def test_it_shows_what_goes_to_executors(tmp_path: Path) -> None:
+    shop = tmp_path / "describeshop"
+    (shop / ".git").mkdir(parents=True)
+    for name in ("__init__.py", ".env", "server.pem"):
+        (shop / name).write_bytes(b"#" * 1500)
+    text = say("describe", "words", "--packages", "--package", "describeshop")
+    assert text == (
+        "describeshop: 1 file, 1.5 KB\n"
+        "  describeshop/__init__.py  1.5 KB\n"
+        "  left out: describeshop/.env  hidden\n"
+        "  left out: describeshop/.git/  hidden\n"
+        "  left out: describeshop/server.pem  keys or passwords, by its name\n"
+    )
+    asked = say("describe", "words", "--packages", "--package", "describeshop:*.pem")
+    assert "  describeshop/server.pem  1.5 KB\n" in asked
+    found = say("describe", "words", "--packages")
+    assert "\n  words.py  " in found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -142,3 +143,38 @@ def test_nothing_is_shipped_when_nothing_is_the_users() -> None:
     session: Any = _Session()
     assert ship(session, []) == ()
     assert session.sparkContext.archives == []
+
+
+def test_what_goes_and_what_is_left_out_is_logged(
+    project: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in (".env", "key.pem"):
+        (project / "user_package" / name).write_text("hunter2")
+    session: Any = _Session()
+    with caplog.at_level("INFO", "kstreams"):
+        ship(session, ["user_package"])
+    assert _shipped(session) == {"user_package/__init__.py", "user_package/deep/data.txt"}
+    goes, stays = caplog.messages
+    assert goes == "package user_package goes to executors: 2 files, 0.0 kB"
+    assert stays == (
+        "left out: user_package/.env (hidden), "
+        "user_package/key.pem (keys or passwords, by its name)"
+    )
+
+
+def test_archives_go_with_the_process_that_made_them(project: Path, tmp_path: Path) -> None:
+    program = (
+        "import sys; from tests.kstreams.spark.test_packages import _Session;"
+        "from kstreams.spark.packages import ship; session = _Session();"
+        "ship(session, ['user_module']); ship(session, ['user_module']);"
+        "print(session.sparkContext.archives[0].partition('#')[0])"
+    )
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    path = os.pathsep.join([str(project), str(Path(__file__).parents[3])])
+    env = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": path}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith(str(temporary))
+    assert list(temporary.iterdir()) == []

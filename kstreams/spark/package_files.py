@@ -1,0 +1,207 @@
+"""Which files of the user's modules go to executors, and which never do unless they are asked for.
+
+A module's folder often is a project's: with keys, local settings, and a version control's data
+beside the code. Whoever reads an executor's disk reads what was sent there. Needs no pyspark.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from types import ModuleType
+
+from kstreams.errors import CompileError
+
+__all__ = ("LeftOut", "PackageContents", "PackageFile", "contents_of", "own_packages")
+
+_FOLDERS = {
+    "__pycache__": "made by Python itself",
+    "node_modules": "packages of another language",
+}
+_CODE = (".py", ".pyi", ".so", ".pyd")
+_SECRET = re.compile(
+    r"(?i).*\.(pem|key|p12|pfx|p8|ppk|jks|jceks|keystore|kdbx|gpg|env|keytab|tfstate|tfvars)"
+    r"|id_(rsa|dsa|ecdsa|ed25519).*"
+    r"|(credentials?|secrets?|passwords?)([._-].*)?"
+    r"|(client[._-]?secret|service[._-]?account).*\.json|htpasswd|kubeconfig"
+)
+"""Names of files that hold keys or passwords as a rule; code is none of them."""
+
+
+@dataclass(frozen=True)
+class PackageFile:
+    """A file that goes to executors.
+
+    Attributes:
+        path: Where it is.
+        name: Where it will be, below the folder that is put on the import path.
+        size_bytes: How large it is.
+    """
+
+    path: Path
+    name: str
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A file or folder that stays at home, and why."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True)
+class PackageContents:
+    """A top-level module or package, and what of it goes to executors."""
+
+    package: str
+    files: tuple[PackageFile, ...]
+    left_out: tuple[LeftOut, ...]
+
+    @property
+    def size_bytes(self) -> int:
+        """How large the files are together."""
+        return sum(file.size_bytes for file in self.files)
+
+
+def own_packages() -> tuple[str, ...]:
+    """Return top-level modules that this process imported, but that are not installed."""
+    names = {name.partition(".")[0] for name in list(sys.modules)}
+    roots = _installed()
+    return tuple(sorted(name for name in names if _is_own(sys.modules.get(name), roots)))
+
+
+def contents_of(packages: Iterable[str | ModuleType]) -> tuple[PackageContents, ...]:
+    """Return what of some packages goes to executors.
+
+    Left out are hidden files and folders, what holds keys or passwords by its name, caches,
+    virtual environments, and links that lead out of the package.
+
+    Args:
+        packages: Modules or their names; a part of a package stands for the whole. A name
+            with a pattern, `my_package:certs/*.pem`, also takes in what fits the pattern.
+
+    Raises:
+        CompileError: One cannot be imported, or has no files.
+    """
+    asked: dict[str, list[str]] = {}
+    for item in packages:
+        text = item if isinstance(item, str) else item.__name__
+        name, _, pattern = text.partition(":")
+        patterns = asked.setdefault(name.partition(".")[0], [])
+        patterns.extend([pattern] if pattern else [])
+    return tuple(_contents(name, patterns) for name, patterns in asked.items())
+
+
+def _contents(name: str, patterns: Sequence[str]) -> PackageContents:
+    try:
+        import_module(name)
+    except ImportError as exc:
+        raise CompileError(
+            f"package {name!r} cannot be imported, so it cannot be handed to executors: {exc}",
+            hint="name modules that the driver can import: App(..., packages=['my_package'])",
+        ) from exc
+    place = _place(sys.modules[name])
+    if place is None:
+        raise CompileError(f"package {name!r} has no files to hand to executors")
+    if place.is_file():
+        return PackageContents(name, (_file(place, place.name),), ())
+    files: list[PackageFile] = []
+    left_out: list[LeftOut] = []
+    for path, why in _walk(place, place, (place,)):
+        below = path.relative_to(place).as_posix()
+        if not why:
+            files.append(_file(path, f"{name}/{below}"))
+        elif patterns and (taken := tuple(_asked(path, place, patterns))):
+            files.extend(_file(each, f"{name}/{each.relative_to(place)}") for each in taken)
+        else:
+            left_out.append(LeftOut(f"{name}/{below}{'/' * path.is_dir()}", why))
+    return PackageContents(name, tuple(files), tuple(left_out))
+
+
+def _file(path: Path, name: str) -> PackageFile:
+    return PackageFile(path, name, path.stat().st_size)
+
+
+def _walk(folder: Path, root: Path, above: tuple[Path, ...]) -> Iterator[tuple[Path, str]]:
+    """Yield files, and with a reason what is left out, a folder as one."""
+    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+        path = Path(entry.path)
+        why = _refused(entry, root)
+        if why:
+            yield path, why
+        elif entry.is_dir():
+            real = path.resolve()
+            if real not in above:  # else a link that leads back
+                yield from _walk(path, root, (*above, real))
+        elif entry.is_file():
+            yield path, ""
+
+
+def _refused(entry: os.DirEntry[str], root: Path) -> str:
+    """Return why an entry of a package's folder is left out; empty when it goes."""
+    name = entry.name
+    if entry.is_symlink() and not Path(entry.path).resolve().is_relative_to(root):
+        return "a link that leads out of the package"
+    if name.startswith("."):
+        return "hidden"
+    if entry.is_dir():
+        if os.path.exists(os.path.join(entry.path, "pyvenv.cfg")):  # noqa: PTH110, PTH118
+            return "a virtual environment"
+        return _FOLDERS.get(name, "")
+    if not name.endswith(_CODE) and _SECRET.fullmatch(name):
+        return "keys or passwords, by its name"
+    return ""
+
+
+def _asked(path: Path, root: Path, patterns: Sequence[str]) -> Iterator[Path]:
+    """Yield the files at a path that was left out which somebody asked for."""
+    for file in sorted(path.rglob("*")) if path.is_dir() else (path,):
+        below = file.relative_to(root).as_posix()
+        if file.is_file() and any(fnmatchcase(below, pattern) for pattern in patterns):
+            yield file
+
+
+def _is_own(module: ModuleType | None, roots: Sequence[Path]) -> bool:
+    name = getattr(module, "__name__", "__main__")
+    if module is None or name in ("__main__", "__mp_main__") or name in _library():
+        return False
+    place = _place(module)
+    return place is not None and not any(place.is_relative_to(root) for root in roots)
+
+
+@cache
+def _library() -> frozenset[str]:
+    """Return this library's own packages, which executors have, even if not in their places."""
+    try:
+        entries = distribution("kstreams-spark").entry_points
+    except PackageNotFoundError:
+        return frozenset({"kstreams"})
+    return frozenset({"kstreams", *(entry.module.partition(".")[0] for entry in entries)})
+
+
+def _installed() -> list[Path]:
+    paths = sysconfig.get_paths()
+    roots = {paths[kind] for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
+    site = [entry for entry in sys.path if entry.endswith(("site-packages", "dist-packages"))]
+    return [Path(root).resolve() for root in (*roots, *site)]
+
+
+def _place(module: ModuleType) -> Path | None:
+    """Return a module's file, or its package's folder."""
+    file = getattr(module, "__file__", None)
+    if file is not None:
+        path = Path(file).resolve()
+        return path.parent if path.name == "__init__.py" else path
+    folders = list(getattr(module, "__path__", ()))
+    return Path(folders[0]).resolve() if folders else None

@@ -1,0 +1,119 @@
+"""What of a user's package goes to executors, and what never does."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kstreams.spark.package_files import PackageContents, contents_of
+
+NEVER = [
+    ".env",
+    ".env.production",
+    ".git/config",
+    ".aws/credentials",
+    "deep/.netrc",
+    "prod.env",
+    "server.pem",
+    "server.KEY",
+    "deep/store.p12",
+    "store.jks",
+    "user.keystore",
+    "id_rsa",
+    "id_ed25519.pub",
+    "credentials",
+    "credentials.json",
+    "secrets.yaml",
+    "service-account-1.json",
+    "kafka.keytab",
+    "node_modules/x/index.js",
+    "__pycache__/x.pyc",
+    "venv/pyvenv.cfg",
+    "venv/lib/x.py",
+]
+GOES = [
+    "__init__.py",
+    "credentials.py",
+    "secrets.py",
+    "deep/data.txt",
+    "deep/keys.csv",
+    "lookup.sqlite",
+    "environment.toml",
+]
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    root = tmp_path / "project" / "user_shop"
+    for name in (*NEVER, *GOES):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("")
+    monkeypatch.syspath_prepend(str(root.parent))
+    importlib.invalidate_caches()
+    yield root
+    for name in [name for name in sys.modules if name.startswith("user_")]:
+        del sys.modules[name]
+
+
+def names(contents: PackageContents) -> set[str]:
+    return {file.name.removeprefix("user_shop/") for file in contents.files}
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+def test_keys_hidden_files_and_caches_stay_at_home(package: Path, by_name: bool) -> None:
+    module = importlib.import_module("user_shop")
+    (found,) = contents_of(["user_shop" if by_name else module])
+    assert names(found) == set(GOES)
+    assert {left.name for left in found.left_out} == {
+        f"user_shop/{name}"
+        for name in (
+            *(name for name in NEVER if name.count("/") == 0),
+            *(".git/", ".aws/", "deep/.netrc", "deep/store.p12"),
+            *("node_modules/", "__pycache__/", "venv/"),
+        )
+    }
+    why = {left.name: left.why for left in found.left_out}
+    assert why["user_shop/.git/"] == "hidden"
+    assert why["user_shop/server.pem"] == "keys or passwords, by its name"
+    assert why["user_shop/venv/"] == "a virtual environment"
+
+
+def test_what_is_asked_for_goes(package: Path) -> None:
+    (found,) = contents_of(["user_shop", "user_shop:server.pem", "user_shop:.git/*"])
+    assert names(found) == {*GOES, "server.pem", ".git/config"}
+    assert not {"user_shop/server.pem", "user_shop/.git/"} & {x.name for x in found.left_out}
+
+
+def test_links_that_lead_out_of_the_package_stay_at_home(package: Path, tmp_path: Path) -> None:
+    secret = tmp_path / "elsewhere"
+    secret.mkdir()
+    (secret / "shadow").write_text("x")
+    (package / "file.txt").symlink_to(secret / "shadow")
+    (package / "folder").symlink_to(secret)
+    (package / "up").symlink_to(package.parent)
+    (package / "gone").symlink_to(tmp_path / "nowhere")
+    (package / "inside.txt").symlink_to(package / "deep" / "data.txt")
+    (package / "again").symlink_to(package)
+    (found,) = contents_of(["user_shop"])
+    assert names(found) == {*GOES, "inside.txt"}
+    left = {each.name for each in found.left_out if "link" in each.why}
+    assert left == {f"user_shop/{name}" for name in ("file.txt", "folder/", "up/", "gone")}
+
+
+def test_a_module_in_the_projects_root_is_that_file_alone(package: Path) -> None:
+    root = package.parent
+    for name in ("user_single.py", ".env", "other.py"):
+        (root / name).write_text("")
+    (found,) = contents_of(["user_single"])
+    assert [file.path for file in found.files] == [root / "user_single.py"]
+    assert [file.name for file in found.files] == ["user_single.py"]
+
+
+def test_looking_needs_no_pyspark() -> None:
+    program = "import sys, kstreams.spark.package_files; sys.exit('pyspark' in sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True)
