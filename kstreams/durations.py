@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from kstreams.times import LONGEST_SPAN
+
 __all__ = ("days", "hours", "milliseconds", "minutes", "positive_ms", "seconds", "span_ms")
 
 _MILLISECOND = timedelta(milliseconds=1)
@@ -38,10 +40,12 @@ def span_ms(name: str, span: timedelta) -> int:
     """Return a span in ms.
 
     Raises:
-        ValueError: It is negative, or no whole number of milliseconds.
+        ValueError: It is negative, no whole number of milliseconds, or above `LONGEST_SPAN`.
     """
     if span < timedelta(0) or span % _MILLISECOND:
         raise ValueError(f"{name} is {span}, expected whole milliseconds, 0 or more")
+    if span > LONGEST_SPAN:
+        raise ValueError(f"{name} is {span}, expected {LONGEST_SPAN.days} days or less")
     return span // _MILLISECOND
 
 

@@ -18,6 +18,7 @@ __all__ = (
     "CompileError",
     "DataLossError",
     "DeserializationError",
+    "EventTimeError",
     "ExecutionError",
     "FencedError",
     "InvalidNameError",
@@ -247,6 +248,10 @@ class LimitError(ExecutionError):
 
     The hint says how to raise the bound.
     """
+
+
+class EventTimeError(ProcessingError):
+    """A record has no time, or one that lies outside of all times or too far ahead."""
 
 
 class UnknownTopicError(ExecutionError, KeyError):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, TypeVar, cast, get_args, overload
 
-from kstreams.durations import positive_ms
+from kstreams.durations import positive_ms, span_ms
 from kstreams.errors import TopologyError
 from kstreams.graph.nodes import (
     AnyNode,
@@ -28,7 +28,13 @@ from kstreams.names import MAX_NAME_BYTES, shown_name
 from kstreams.partitioner import Partitioner, count_problem
 from kstreams.processors.branch import Branch, Through
 from kstreams.processors.checked_supplier import problems_of
-from kstreams.processors.event_time import EventTime, InvalidTime, TimeExtractor, WallClock
+from kstreams.processors.event_time import (
+    DEFAULT_MAX_AHEAD,
+    EventTime,
+    InvalidTime,
+    TimeExtractor,
+    WallClock,
+)
 from kstreams.processors.on_error import OnError
 from kstreams.processors.processor import BaseProcessor, BatchProcessor, Processor
 from kstreams.processors.store_supplier import stores_of
@@ -94,6 +100,7 @@ class TopologyBuilder:
         on_error: OnError | None = None,
         event_time: TimeExtractor[K, V] | WallClock | None = None,
         invalid_time: InvalidTime = "fail",
+        max_ahead: timedelta | None = DEFAULT_MAX_AHEAD,
     ) -> Node[K, V]:
         """Read a topic.
 
@@ -110,12 +117,20 @@ class TopologyBuilder:
                 and decodes it for that. `wall_clock()` takes the time of processing.
                 None: the record's timestamp.
             invalid_time: What becomes of a record for which `event_time` returns None or
-                a negative time: `fail` leaves it to `on_error`, `skip` drops and counts
-                it as `no-event-time`, `partition-time` gives it the highest time that
-                its partition has had (and fails before there is one).
+                a negative time, and of one whose time is too far ahead: `fail` leaves it
+                to `on_error`, `skip` drops it and counts it as `no-event-time` or
+                `too-far-ahead`, `partition-time` gives it the highest time that its
+                partition has had (and fails before there is one).
+            max_ahead: How far a record's time may lie ahead of the recorded wall clock of
+                its batch; a time behind it is never too early. One record from a clock
+                that is years ahead would move stream time there, and all that come behind
+                it would be late. None: up to the end of the year 9999, which is the last
+                of all times. The default of a day holds only while the wall clock shows
+                2001 or later: that of a test driver begins at 1970.
 
         Raises:
             TopologyError: `invalid_time` is none of these.
+            ValueError: `max_ahead` is negative.
 
         Source: `org.apache.kafka.streams.processor.TimestampExtractor`.
         """
@@ -125,7 +140,12 @@ class TopologyBuilder:
                 hint=f"one of {', '.join(map(repr, get_args(InvalidTime)))}",
             )
         policy = self._on_error if on_error is None else on_error
-        times = None if event_time is None else EventTime(event_time, invalid_time)
+        times = EventTime(
+            event_time,
+            invalid_time,
+            None if max_ahead is None else span_ms("max_ahead", max_ahead),
+            unset_clocks=max_ahead is not DEFAULT_MAX_AHEAD,
+        )
         return self._add(SourceNode(name, topic, start, policy, times))
 
     def add_processor(

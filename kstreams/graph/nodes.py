@@ -37,6 +37,8 @@ V = TypeVar("V")
 Start = Literal["earliest", "latest"] | datetime
 """Where a source begins when the app has no checkpoint yet; a time must have a zone."""
 
+_TOPICS_OWN = EventTime()
+
 AnyProcessor = Processor[Any, Any, Any, Any] | BatchProcessor[Any, Any, Any, Any]
 """A processor of either form."""
 
@@ -57,7 +59,7 @@ class SourceNode:
     topic: Topic[Any, Any]
     start: Start
     on_error: OnError
-    event_time: EventTime | None = None
+    event_time: EventTime = _TOPICS_OWN
     parents: tuple[str, ...] = ()
 
 

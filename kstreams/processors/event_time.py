@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Literal, TypeVar
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal, TypeVar
 
 from kstreams.record import Record
 
-__all__ = ("EventTime", "InvalidTime", "TimeExtractor", "WallClock", "wall_clock")
+__all__ = (
+    "DEFAULT_MAX_AHEAD",
+    "EventTime",
+    "InvalidTime",
+    "TimeExtractor",
+    "WallClock",
+    "wall_clock",
+)
 
 K = TypeVar("K")
 """Type of the keys."""
@@ -17,9 +24,19 @@ V = TypeVar("V")
 """Type of the values."""
 
 InvalidTime = Literal["fail", "skip", "partition-time"]
-"""What becomes of a record whose extracted time is None or negative: it fails as if a
-processor had raised; it is dropped and counted as `no-event-time`; or it gets the highest
-time that was extracted from its partition so far, and fails if there is none."""
+"""What becomes of a record that has no time (an extractor returns None or a negative one),
+or one too far ahead: it fails as if a processor had raised; it is dropped and counted as
+`no-event-time` or `too-far-ahead`; or it gets the highest good time that its partition has
+had so far, and fails if there is none."""
+
+DEFAULT_MAX_AHEAD: Final = timedelta(days=1)
+"""How far ahead of the wall clock a record's time may lie, unless its source says it.
+
+More than the wrong time zone of a producer makes, so that what was merely sloppy goes on;
+little enough that a stream time which was moved so far is caught up within a day. A replay
+is behind the wall clock. The one default that a wall clock before 2001 does not judge by:
+that is a clock of tests, or one that was never set.
+"""
 
 TimeExtractor = Callable[[Record[K, V]], "datetime | int | None"]
 """Returns a record's time: aware, or ms since the epoch; None when it has none."""
@@ -47,9 +64,13 @@ class EventTime:
     """How a source gets the time of its records.
 
     Args:
-        extract: Takes it from a record, whose `timestamp` is the topic's.
-        invalid: What becomes of records for which it returns None or a negative time.
+        extract: Takes it from a record, whose `timestamp` is the topic's; None takes that.
+        invalid: What becomes of records that have none, or one too far ahead.
+        ahead_ms: How far ahead of the batch's wall time a time may lie; None: any time.
+        unset_clocks: Whether `ahead_ms` holds by a wall clock that was never set, too.
     """
 
-    extract: Callable[[Record[Any, Any]], datetime | int | None] | WallClock
-    invalid: InvalidTime
+    extract: Callable[[Record[Any, Any]], datetime | int | None] | WallClock | None = None
+    invalid: InvalidTime = "fail"
+    ahead_ms: int | None = None
+    unset_clocks: bool = True

@@ -1,17 +1,19 @@
-"""Give records the times that their sources say."""
+"""Give records the times that their sources say, and let none in that is no time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from operator import index
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kstreams.clock import to_ms
-from kstreams.errors import ProcessingError
+from kstreams.errors import EventTimeError
 from kstreams.graph.nodes import SourceNode
 from kstreams.processors.event_time import EventTime, WallClock
 from kstreams.quoting import repr_of
@@ -20,16 +22,29 @@ from kstreams.serde.objects import objects_of
 from kstreams.task.columns import headers_of
 from kstreams.task.cursor import Cursor
 from kstreams.task.decoding import Entry, decoded
-from kstreams.task.meta import TaskMeta
+from kstreams.task.meta import NO_TIME, TaskMeta
 from kstreams.task.queues import Queue
+from kstreams.times import EARLIEST_MS, LATEST_MS
 
 __all__ = ("EventTimes",)
 
-_HINT = "mend the extractor, or say what becomes of such records: add_source(invalid_time=...)"
+_HINT = "repair the extractor, or say what becomes of such records: add_source(invalid_time=...)"
+_AHEAD_HINT = (
+    "set the clock of its producer right (or that of this machine). add_source(max_ahead=...) "
+    "says how far ahead a time may lie, invalid_time='skip' drops such records, and "
+    "on_error=DeadLetter(topic) sets them aside"
+)
+_OF_EDGES = EventTime()
+_MOST_CHARS = 200
+_SET_MS = 1_000_000_000_000
+"""A wall clock that shows an earlier time (2001) is a test's, or was never set."""
 
 
 class EventTimes:
     """Puts event times in the place of timestamps, before queues are merged by them.
+
+    What leaves lies between `EARLIEST_MS` and `LATEST_MS`, and no further ahead than its
+    source allows: so no code behind needs to look at whether a time overflows.
 
     Args:
         entries: The task's entries by name.
@@ -46,11 +61,6 @@ class EventTimes:
         cursor: Cursor,
         failed: Callable[[Queue, int, object, BaseException], None],
     ) -> None:
-        self._of = {
-            name: entry.event_time
-            for name, entry in entries.items()
-            if isinstance(entry, SourceNode) and entry.event_time is not None
-        }
         self._entries = entries
         self._meta = meta
         self._cursor = cursor
@@ -58,12 +68,46 @@ class EventTimes:
 
     def timed(self, queue: Queue) -> Queue:
         """Return a queue with its source's times, without the rows that have none."""
-        times = self._of.get(queue.entry)
-        if times is None or not queue.table.num_rows:
+        if not queue.table.num_rows:
             return queue
+        entry = self._entries[queue.entry]
+        times = entry.event_time if isinstance(entry, SourceNode) else _OF_EDGES
         if isinstance(times.extract, WallClock):
-            return _with_times(queue, np.full(queue.table.num_rows, self._cursor.wall_time))
-        return self._extracted(queue, times, times.extract)
+            now = min(max(self._cursor.wall_time, 0), LATEST_MS)
+            return _with_times(queue, np.full(queue.table.num_rows, now))
+        if times.extract is not None:
+            return self._extracted(queue, times, times.extract)
+        return self._bounded(queue, times)
+
+    def _bounded(self, queue: Queue, times: EventTime) -> Queue:
+        """Return a queue with the topic's own times, as far as they are allowed."""
+        column = queue.table.column("timestamp")
+        low, high = (pc.min_max(column)[name].as_py() for name in ("min", "max"))
+        latest = self._latest(times)
+        if low < EARLIEST_MS or high > latest:
+            return self._judged(queue, times, latest)
+        if times.invalid == "partition-time":
+            self._note(queue, high)
+        return queue
+
+    def _judged(self, queue: Queue, times: EventTime, latest: int) -> Queue:
+        stamps = np.array(queue.table.column("timestamp").to_numpy())
+        bad = (stamps < EARLIEST_MS) | (stamps > latest)
+        before = self._meta.partition_times.get(queue.position, NO_TIME)
+        highest = np.maximum.accumulate(np.where(bad, before, np.maximum(stamps, before)))
+        kept = np.ones(len(stamps), bool)
+        for row in np.flatnonzero(bad).tolist():
+            try:
+                known = int(highest[row])
+                time = self._instead(times, int(stamps[row]), latest, known)
+            except EventTimeError as exc:
+                self._failed(queue, row, None, exc)
+                time = None
+            kept[row] = time is not None
+            stamps[row] = NO_TIME if time is None else time
+        if times.invalid == "partition-time":
+            self._note(queue, int(highest[-1]))
+        return _picked(_with_times(queue, stamps), kept)
 
     def _extracted(
         self,
@@ -74,14 +118,16 @@ class EventTimes:
         found = decoded(self._entries[queue.entry], queue)
         bad = {row.row for row in found.bad}  # they are dealt with later, in their turn
         rows = (row for row in range(queue.table.num_rows) if row not in bad)
+        latest = self._latest(times)
         stamps = np.array(objects_of(queue.table.column("timestamp")), np.int64)
+        stamps = np.clip(stamps, EARLIEST_MS, LATEST_MS)
         kept = np.ones(len(stamps), bool)
         own = [objects_of(found.queue.table.column("timestamp"))]
         own.append(headers_of(found.queue.table.column("headers")))
         records = map(Record, found.keys, found.values, *own)
         for row, record in zip(rows, records, strict=True):
             try:
-                time = self._time(times, queue, extract(record))
+                time = self._time(times, queue, extract(record), latest)
                 stamps[row] = stamps[row] if time is None else time
             except KeyboardInterrupt:
                 raise
@@ -89,27 +135,69 @@ class EventTimes:
                 self._failed(queue, row, record.key, exc)
                 time = None
             kept[row] = time is not None
-        timed = _with_times(queue, stamps)
-        return timed if kept.all() else timed.with_table(timed.table.filter(pa.array(kept)))
+        return _picked(_with_times(queue, stamps), kept)
 
-    def _time(self, times: EventTime, queue: Queue, found: datetime | int | None) -> int | None:
+    def _latest(self, times: EventTime) -> int:
+        """Return the last time that a source's records may have in this batch."""
+        wall = self._cursor.wall_time
+        if times.ahead_ms is None or not (times.unset_clocks or wall >= _SET_MS):
+            return LATEST_MS
+        return min(wall + times.ahead_ms, LATEST_MS)
+
+    def _time(
+        self, times: EventTime, queue: Queue, found: datetime | int | None, latest: int
+    ) -> int | None:
         """Return the time of a record, or None to drop it."""
         time = to_ms(found) if isinstance(found, datetime) else found
-        highest = self._meta.partition_times
-        if time is not None and index(time) >= 0:
+        if time is not None and 0 <= index(time) <= latest:
             if times.invalid == "partition-time":
-                highest[queue.position] = max(time, highest.get(queue.position, time))
+                self._note(queue, time)
             return time
+        known = self._meta.partition_times.get(queue.position, NO_TIME)
+        return self._instead(times, time, latest, known)
+
+    def _instead(self, times: EventTime, time: int | None, latest: int, known: int) -> int | None:
+        """Return what a record gets in the place of a time that it may not have.
+
+        Args:
+            times: What its source says.
+            time: The time.
+            latest: The last time it might have.
+            known: The highest good time of its partition; `NO_TIME` before any.
+        """
+        ahead = time is not None and time > latest
         if times.invalid == "skip":
-            self._cursor.drop("no-event-time")
+            self._cursor.drop("too-far-ahead" if ahead else "no-event-time")
             return None
-        if times.invalid == "partition-time" and queue.position in highest:
-            return highest[queue.position]
-        raise ProcessingError(
-            f"the record has no event time: extracted {repr_of(found, 200)}", hint=_HINT
-        )
+        if times.invalid == "partition-time" and known != NO_TIME:
+            return known
+        if time is None or not ahead:
+            found = repr_of(time, _MOST_CHARS)
+            raise EventTimeError(f"the record has no event time: it is {found}", hint=_HINT)
+        raise self._too_far_ahead(time, latest)
+
+    def _too_far_ahead(self, time: int, latest: int) -> EventTimeError:
+        if latest == LATEST_MS:
+            reason = f"lies behind the last of all times, {LATEST_MS} (the year 9999)"
+        else:
+            wall = self._cursor.wall_time
+            span = timedelta(milliseconds=latest - wall)
+            ahead = repr_of(time - wall, _MOST_CHARS)
+            reason = f"lies {ahead} ms ahead of the wall clock ({wall}); max_ahead is {span}"
+        found = repr_of(time, _MOST_CHARS)
+        return EventTimeError(f"the record's time, {found}, {reason}", hint=_AHEAD_HINT)
+
+    def _note(self, queue: Queue, time: int) -> None:
+        """Remember the highest time of a partition."""
+        if time >= 0:
+            highest = self._meta.partition_times
+            highest[queue.position] = max(time, highest.get(queue.position, time))
 
 
-def _with_times(queue: Queue, stamps: np.ndarray[Any, np.dtype[np.int64]]) -> Queue:
+def _picked(queue: Queue, kept: npt.NDArray[np.bool_]) -> Queue:
+    return queue if kept.all() else queue.with_table(queue.table.filter(pa.array(kept)))
+
+
+def _with_times(queue: Queue, stamps: npt.NDArray[np.int64]) -> Queue:
     place = queue.table.schema.get_field_index("timestamp")
     return queue.with_table(queue.table.set_column(place, "timestamp", pa.array(stamps)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kstreams.task.cursor import Cursor
 from kstreams.task.meta import TaskMeta
+from kstreams.times import LATEST_MS
 
 __all__ = ("Idleness",)
 
@@ -44,7 +45,7 @@ class Idleness:
         passed = wall_ms - self._since
         if cursor.stream_time < 0 or passed < self._timeout:
             return False
-        cursor.stream_time += passed
+        cursor.stream_time = min(cursor.stream_time + passed, LATEST_MS)
         meta.heard = self._since = wall_ms
         return True
 

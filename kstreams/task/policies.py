@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kstreams.errors import KStreamsError, LimitError
+from kstreams.errors import EventTimeError, KStreamsError, LimitError
 from kstreams.processors.on_error import DeadLetter
 from kstreams.quoting import kind_of, safe_text, text_of
 from kstreams.record import Record
@@ -49,7 +49,7 @@ class Policies:
         kind = kind_of(error)
         if isinstance(policy, DeadLetter):
             self._cursor.drop(f"dead-letter-{kind}")
-            self._letters[policy.topic].take(_letter(queue, row, error))
+            self._letters[policy.topic].take(_letter(queue, row, error, self._cursor.wall_time))
         else:
             self._cursor.drop(f"skipped-{kind}")
 
@@ -59,7 +59,7 @@ class Policies:
         return {topic: table for topic, table in tables.items() if table is not None}
 
 
-def _letter(queue: Queue, row: int, error: KStreamsError) -> Record[Any, Any]:
+def _letter(queue: Queue, row: int, error: KStreamsError, wall_ms: int) -> Record[Any, Any]:
     table = queue.table.slice(row, 1)
     key, value, timestamp, offset = (
         table.column(name)[0].as_py() for name in ("key", "value", "timestamp", "offset")
@@ -72,6 +72,9 @@ def _letter(queue: Queue, row: int, error: KStreamsError) -> Record[Any, Any]:
         "partition": queue.partition,
         "offset": offset,
     }
+    if isinstance(error, EventTimeError):  # a broker may refuse that time, too
+        reasons["timestamp"] = timestamp
+        timestamp = min(max(timestamp, 0), wall_ms)
     (own,) = headers_of(table.column("headers"))
     added = (
         (f"kstreams-error-{name}", safe_text(text_of(text), _MAX_CHARS).encode())

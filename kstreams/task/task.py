@@ -34,6 +34,7 @@ from kstreams.task.read_ahead import ReadAhead
 from kstreams.task.undo import Undo
 from kstreams.task.unreadable import readable_rows, unreadable_rows
 from kstreams.task.wiring import Wiring
+from kstreams.times import LATEST_MS
 
 __all__ = ("Task",)
 
@@ -79,7 +80,7 @@ class Task:
         self.group = group
         self.id = TaskId(group.name, partition)
         self.meta = meta
-        self._cursor = Cursor(meta.stream_time, wall_ms)
+        self._cursor = Cursor(min(meta.stream_time, LATEST_MS), wall_ms)
         entries: tuple[Entry, ...] = (*group.sources, *group.entries)
         self._entries = {node.name: node for node in entries}
         overlay.times = self._cursor

@@ -22,15 +22,18 @@ from kstreams.graph.topology import PartitionGroup
 from kstreams.processors.columnar import STREAM_TIME, ColumnarProcessor
 from kstreams.processors.interceptor import Interceptor
 from kstreams.processors.processor import BatchProcessor, Processor
+from kstreams.record import Record
 from kstreams.serde.objects import objects_of
 from kstreams.task.buffer import BatchBuffer, ColumnBuffer
 from kstreams.task.collector import Collector
 from kstreams.task.columnar import Columnar
 from kstreams.task.columns import rows_of, whole
 from kstreams.task.contexts import BatchTaskContext, RecordTaskContext, TaskServices
+from kstreams.task.decoding import Entry
 from kstreams.task.failures import Places, located
 from kstreams.task.rows import RecordCall
 from kstreams.task.stdout_lines import StdoutLines
+from kstreams.times import EARLIEST_MS, LATEST_MS, checked_time
 
 __all__ = ("Taker", "Wiring")
 
@@ -78,6 +81,8 @@ class Wiring:
         self._interceptors = interceptors
         self._eager = eager
         self._columnar = Columnar(group, interceptors)
+        entries: tuple[Entry, ...] = (*group.sources, *group.entries)
+        self._entries = {entry.name for entry in entries}
         self._record_calls: dict[str, RecordCall] = {}
         self._table_calls: dict[str, _TableCall] = {}
         self._processors: list[tuple[str, AnyProcessor]] = []
@@ -178,6 +183,9 @@ class Wiring:
         context.initialised()
         call: RecordCall = processor.process
         self.places.add(node.name, call)
+        if node.stores and not self._entries.issuperset(node.parents):
+            call = _with_checked_time(call)
+            self.places.add(node.name, call)
         for interceptor in reversed(self._interceptors):
             call = interceptor.bind(node.name, context.task, call)
         self._enter(node.name, call)
@@ -206,3 +214,17 @@ class Wiring:
         self.places.add(node.name, buffer)
         self._record_calls[node.name] = buffer.take
         self._table_calls[node.name] = buffer.take_table
+
+
+def _with_checked_time(call: RecordCall) -> RecordCall:
+    """Let no record by that has a time of its maker's which is none: state is kept by times.
+
+    Those of entries have been looked at, column by column.
+    """
+
+    def checked(record: Record[Any, Any]) -> None:
+        if not EARLIEST_MS <= record.timestamp <= LATEST_MS:
+            checked_time(record.timestamp)
+        call(record)
+
+    return checked

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -66,8 +67,7 @@ def assigner(windows: Any) -> Assigner | None:  # noqa: ANN401  # any kind of wi
             most = windows.windows_of_a_record
             return Assigner(_hopping(size, advance), lambda closed: closed - size + 1, most)
         case CalendarWindows():
-            # What began before the window of a time has ended by that time.
-            return Assigner(_searched(windows), lambda closed: windows.starts(closed)[0])
+            return Assigner(_searched(windows), partial(_closed_before, windows))
         case UnlimitedWindows():
             return Assigner(_searched(windows), lambda _: None)
         case _:
@@ -98,6 +98,12 @@ def _hopping(size: int, advance: int) -> Callable[[Ints], Assigned]:
         return Assigned(np.repeat(rows, counts), starts, starts + size, advance)
 
     return assign
+
+
+def _closed_before(windows: CalendarWindows, closed: int) -> int:
+    """Return the start of a time's window: what began before it has ended by that time."""
+    found = windows.starts(closed)
+    return found[0] if found else closed  # before the first of all windows, or behind the last
 
 
 def _searched(windows: CalendarWindows | UnlimitedWindows) -> Callable[[Ints], Assigned]:

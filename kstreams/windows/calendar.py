@@ -35,7 +35,9 @@ class CalendarWindows:
     A day has 23, 25 or 24 and a half hours where clocks are put forward or back. It
     begins at the first moment whose local date is that day's: at 01:00 where midnight is
     left out, at the first of two midnights; a day that the zone skips has no window.
-    Several units count from 1970-01-01 (weeks: from the week that holds it).
+    Several units count from 1970-01-01 (weeks: from the week that holds it). A window that
+    begins before the year 1 or ends behind the year 9999 is none: its records are dropped
+    as `no-window`.
 
     Args:
         unit: `day`, `week`, `month`, `quarter` or `year`.
@@ -75,10 +77,13 @@ class CalendarWindows:
         object.__setattr__(self, "_last", [_NONE])
 
     def starts(self, timestamp_ms: int) -> tuple[int, ...]:
-        """Return the start of the one window."""
+        """Return the start of the one window; none where its bounds are no dates."""
         start, end = self._last[0]
         if not start <= timestamp_ms < end:
-            start, end = self._window(timestamp_ms)
+            try:
+                start, end = self._window(timestamp_ms)
+            except (OverflowError, ValueError):
+                return ()
             self._last[0] = start, end
         return (start,)
 

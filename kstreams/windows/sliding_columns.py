@@ -17,7 +17,6 @@ from kstreams.aggregators.columns.keys import KeyCodes
 from kstreams.aggregators.columns.ranges import merged_ranges
 from kstreams.aggregators.columns.runs import Runs
 from kstreams.aggregators.columns.values import ValueColumn
-from kstreams.errors import SerializationError
 from kstreams.processors.columnar import STREAM_TIME, ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.processors.emission import OnUpdate
@@ -132,8 +131,6 @@ class SlidingWindowColumns(WindowedColumns):
         if len(times) and times.min() < 0:
             table = table.filter(pa.array(times >= 0))
             times = table.column("timestamp").to_numpy()
-        if len(times) and int(times.max()) + 2 * self._span + 2 > _LAST:
-            raise SerializationError(f"expected int64 ends of windows, got a time of {times.max()}")
         table = self._without_late(table, times)
         if not table.num_rows:
             return None

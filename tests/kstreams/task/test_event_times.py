@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+import json
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 
-from kstreams import INT64, TEXT, Record, Topic, TopologyBuilder, TopologyError, wall_clock
+from kstreams import (
+    BYTES,
+    INT64,
+    TEXT,
+    Record,
+    Topic,
+    TopologyBuilder,
+    TopologyError,
+    wall_clock,
+)
 from kstreams.aggregators import count
-from kstreams.errors import ProcessingError
+from kstreams.errors import EventTimeError, ProcessingError
 from kstreams.processors.on_error import DeadLetter
 from kstreams.state.window_store import window_store
 from kstreams.testing.driver import TopologyTestDriver
+from kstreams.times import EARLIEST_MS, LATEST_MS
 from kstreams.windows import TumblingWindows, milliseconds, windowed, windowed_aggregate
 from tests.kstreams.task.harness import IN, OUT, OneTask, queue_of, records
 
@@ -159,3 +170,105 @@ def test_a_policy_that_does_not_exist_is_refused() -> None:
     wrong: Any = "ignore"
     with pytest.raises(TopologyError, match="invalid_time"):
         TopologyBuilder("t").add_source("in", IN, event_time=value_of, invalid_time=wrong)
+
+
+NOW = 1_800_000_000_000
+HOUR, DAY, YEAR = 3_600_000, 86_400_000, 31_536_000_000
+
+
+def at(task: OneTask, *stamps: int, wall_ms: int = NOW) -> Any:
+    start = task.meta.next_offsets.get("in/0", 0)
+    rows = [("k", number, stamp) for number, stamp in enumerate(stamps)]
+    return task.run(queue_of(rows, offsets=range(start, start + len(rows))), wall_ms=wall_ms)
+
+
+def test_a_time_too_far_ahead_of_the_wall_clock_fails_the_batch() -> None:
+    with pytest.raises(EventTimeError, match="ahead of the wall clock") as caught:
+        at(task_of(None), NOW, NOW + DAY + 1)
+    where = caught.value.where
+    assert (where.topic, where.partition, where.offset) == ("in", 0, 1)
+    assert where.timestamp == NOW + DAY + 1
+    assert "max_ahead" in caught.value.hint
+
+
+@pytest.mark.parametrize("extract", [None, lambda record: record.timestamp])
+def test_a_time_up_to_a_day_ahead_and_any_behind_are_taken(extract: Any) -> None:
+    stamps = [NOW + DAY, 0, NOW - 30 * YEAR, NOW]
+    assert times(at(task_of(extract), *stamps)) == stamps
+
+
+@pytest.mark.parametrize("extract", [None, lambda record: record.timestamp])
+def test_max_ahead_is_the_sources_own(extract: Any) -> None:
+    task = task_of(extract, max_ahead=timedelta(hours=1), invalid_time="skip")
+    output = at(task, NOW + HOUR, NOW + HOUR + 1, NOW + 5)
+    assert (times(output), output.dropped) == ([NOW + HOUR, NOW + 5], {"too-far-ahead": 1})
+    assert task.meta.stream_time == NOW + HOUR
+
+
+def test_max_ahead_of_one_source_says_nothing_of_another() -> None:
+    builder = TopologyBuilder("t", on_error="skip")
+    one = builder.add_source("in", IN, max_ahead=timedelta(0))
+    two = builder.add_source("other", OTHER, max_ahead=None)
+    builder.add_sink("out", OUT, builder.merge("both", one, two))
+    rows = [("k", 1, NOW + 1)]
+    output = OneTask(builder.build()).run(
+        queue_of(rows), queue_of(rows, entry="other"), wall_ms=NOW
+    )
+    assert len(times(output)) == 1
+
+
+def test_without_max_ahead_all_times_up_to_the_year_9999_are_taken() -> None:
+    task = task_of(None, max_ahead=None, invalid_time="skip")
+    output = at(task, LATEST_MS, LATEST_MS + 1, (1 << 63) - 1, EARLIEST_MS, EARLIEST_MS - 1)
+    assert times(output) == [LATEST_MS, EARLIEST_MS]
+    assert output.dropped == {"too-far-ahead": 2, "no-event-time": 1}
+
+
+def test_the_default_does_not_hold_by_a_clock_that_was_never_set() -> None:
+    assert times(at(task_of(None), NOW, wall_ms=0)) == [NOW]
+    with pytest.raises(EventTimeError):
+        at(task_of(None), LATEST_MS + 1, wall_ms=0)
+    with pytest.raises(EventTimeError):
+        at(task_of(None, max_ahead=timedelta(days=1)), NOW, wall_ms=0)
+
+
+@pytest.mark.parametrize("extract", [None, lambda record: record.timestamp])
+def test_a_time_too_far_ahead_may_give_way_to_that_of_its_partition(extract: Any) -> None:
+    task = task_of(extract, invalid_time="partition-time")
+    far = NOW + YEAR
+    assert times(at(task, 7, far, 9, 3, far)) == [7, 7, 9, 3, 9]
+    task.renew()
+    assert times(at(task, far, 4)) == [9, 4]
+
+
+def test_a_partition_without_a_good_time_has_none_to_give_for_one_ahead() -> None:
+    with pytest.raises(EventTimeError):
+        at(task_of(None, invalid_time="partition-time"), NOW + YEAR)
+
+
+@pytest.mark.parametrize("policy", ["skip", DeadLetter("letters")])
+def test_a_time_too_far_ahead_is_counted_and_set_aside(policy: Any) -> None:
+    task = task_of(None, on_error=policy)
+    output = at(task, 1, NOW + YEAR, 2)
+    kind = "skipped" if policy == "skip" else "dead-letter"
+    assert (times(output), output.dropped) == ([1, 2], {f"{kind}-EventTimeError": 1})
+    assert task.meta.stream_time == 2
+    if policy != "skip":
+        (letter,) = records(output.dead_letters["letters"], Topic("letters", BYTES, BYTES))
+        assert letter.timestamp == NOW  # no broker refuses that
+        assert (letter.key, letter.value) == (b"k", INT64.serialize(1))
+        assert ("kstreams-error-timestamp", str(NOW + YEAR).encode()) in letter.headers
+
+
+def test_a_stream_time_from_a_clock_of_before_is_brought_back_to_the_last_of_all_times() -> None:
+    task = task_of(None)
+    task.meta.stream_time = (1 << 63) - 1
+    task.saved = json.dumps(task.meta.to_json())
+    task.renew()
+    at(task, 5)
+    assert task.meta.stream_time == LATEST_MS
+
+
+def test_a_negative_max_ahead_is_refused() -> None:
+    with pytest.raises(ValueError, match="max_ahead"):
+        TopologyBuilder("t").add_source("in", IN, max_ahead=timedelta(-1))

@@ -1,0 +1,37 @@
+"""Which event times there are: those that dates can show."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+from kstreams.errors import EventTimeError
+
+__all__ = ("EARLIEST_MS", "LATEST_MS", "LONGEST_SPAN", "checked_time")
+
+EARLIEST_MS: Final = -62_135_596_800_000
+"""The first event time: year 1, ms since the epoch."""
+
+LATEST_MS: Final = 253_402_300_799_999
+"""The last event time: the end of year 9999, ms since the epoch.
+
+So a time and any spans added to it are far from the limits of int64, and each is a date.
+"""
+
+LONGEST_SPAN: Final = timedelta(days=3_652_500)
+"""The longest size, gap, grace or interval: 10,000 years, longer than all the times."""
+
+
+def checked_time(timestamp_ms: int) -> int:
+    """Return an event time, ms since the epoch.
+
+    Raises:
+        EventTimeError: There is no such time.
+    """
+    if not EARLIEST_MS <= timestamp_ms <= LATEST_MS:
+        raise EventTimeError(
+            f"there is no event time {timestamp_ms}: they go from {EARLIEST_MS} to {LATEST_MS} "
+            "(ms since the epoch; years 1 to 9999)",
+            hint="forward records with times in ms, not in µs or ns",
+        )
+    return timestamp_ms

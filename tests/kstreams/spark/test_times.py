@@ -1,0 +1,50 @@
+"""Hostile times and clocks: nothing stops, nothing is late for ever, nothing stays dead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kstreams import (
+    BYTES,
+    INT64,
+    TEXT,
+    DeadLetter,
+    Record,
+    Topic,
+    Topology,
+    TopologyBuilder,
+    session_store,
+)
+from kstreams.aggregators import count
+from kstreams.windows import SessionWindows, on_close, seconds, windowed, windowed_aggregate
+from tests.kstreams.spark.apps import WORDS, Bench, sums
+
+pytestmark = pytest.mark.spark
+
+SESSIONS = SessionWindows(seconds(1))
+STORE = session_store("sessions", key=TEXT, value=INT64)
+RESULTS = Topic("results", windowed(TEXT, SESSIONS), INT64, nulls="pass")
+LETTERS = Topic("letters", BYTES, BYTES)
+
+
+def counted_sessions() -> Topology:
+    builder = TopologyBuilder("sessions", on_error=DeadLetter("letters"))
+    words = builder.add_source("words", WORDS)
+    supplier: Any = windowed_aggregate(SESSIONS, count(), store=STORE, emit=on_close())
+    builder.add_sink("results", RESULTS, builder.add_processor("count", supplier, words))
+    return builder.build()
+
+
+def test_times_that_are_none_are_set_aside_and_later_records_are_in_time(bench: Bench) -> None:
+    bench.create(WORDS, partitions=1)
+    bench.create(RESULTS, LETTERS, partitions=1)
+    hostile = [Record("a", "x", time) for time in (1_000, (1 << 63) - 1, 1 << 62)]
+    bench.emit(WORDS, hostile)
+    bench.run(counted_sessions())
+    bench.emit(WORDS, [Record("a", "x", 1_500), Record("a", "x", 9_000)])
+    bench.run(counted_sessions())
+    assert [(str(key), value) for key, value in bench.records(RESULTS)] == [("a@1000/1500", 2)]
+    assert len(bench.raw(LETTERS)) == 2
+    assert sums(bench.reports) == {"dead-letter-EventTimeError": 2}
