@@ -181,13 +181,15 @@ def _pipeline(
         topics=last.topics if last else {},
     )
     tasks = tuple(counts[group.name] for group in groups)
+    entered = {entry.name: stage for stage, group in enumerate(groups) for entry in group.entries}
     stages = tuple(
         StageSettings(
             number=number,
             app=parts.app,
             incarnation=checkpoint.life(name),
             scope=checkpoint.scope(name),
-            groups=groups,
+            group=group,
+            exits={edge.name: entered[edge.name] for edge in group.exits},
             counts=tasks,
             width=min(max(tasks), cores),
             backend=parts.backend,
@@ -197,7 +199,7 @@ def _pipeline(
             changelogs=changelogs,
             upkeep=parts.upkeep,
         )
-        for number in range(len(groups))
+        for number, group in enumerate(groups)
     )
     settings = PipelineSettings(
         name,

@@ -13,6 +13,7 @@ from kstreams.graph.topology import PartitionGroup
 from kstreams.partitioner import Murmur2Partitioner, Partitioner
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.own_partition import OwnPartition
+from kstreams.task.routing import parted
 
 __all__ = ("by_partition", "by_topic", "outputs_of")
 
@@ -46,8 +47,7 @@ def by_partition(
     table: pa.Table, partitioner: Partitioner, partitions: int
 ) -> Iterator[tuple[int, pa.Table]]:
     """Divide rows by partition, keeping the order in each; null keys are spread by row."""
-    for partition in np.unique(targets := targets_of(table, partitioner, partitions)).tolist():
-        yield partition, table.filter(pa.array(targets == partition))
+    return parted(table, targets_of(table, partitioner, partitions))
 
 
 def targets_of(

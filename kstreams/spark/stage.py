@@ -62,7 +62,7 @@ class StageSettings:
         incarnation: Id of this checkpoint's life; part of producer and record ids.
         scope: Name of the query's state in the durable log.
         group: The partition group.
-        groups: All groups of the pipeline, by stage.
+        exits: By each edge that leaves the group, the stage that it leads to.
         counts: Number of tasks, by stage.
         width: Number of Spark partitions of each stage; task `t` is in partition `t % width`.
         backend: State backend.
@@ -77,7 +77,8 @@ class StageSettings:
     app: str
     incarnation: str
     scope: str
-    groups: tuple[PartitionGroup, ...]
+    group: PartitionGroup
+    exits: Mapping[str, int]
     counts: tuple[int, ...]
     width: int
     backend: StateBackend
@@ -86,11 +87,6 @@ class StageSettings:
     interceptors: tuple[Interceptor, ...] = ()
     changelogs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     upkeep: Upkeep = field(default_factory=Upkeep)
-
-    @property
-    def group(self) -> PartitionGroup:
-        """The partition group that the stage runs."""
-        return self.groups[self.number]
 
     def task_key(self, group: str, partition: int) -> TaskKey:
         """Return the name of a task's state in the durable log."""
@@ -294,15 +290,16 @@ class TaskRun:
         return [*edges, Envelope("status", DRIVER, self._partition, status)]
 
     def _edges(self, output: TaskOutput, wall_ms: int) -> Iterator[Envelope]:
-        for stage, group in enumerate(self._settings.groups):
-            for entry in group.entries:
-                table = output.edges.get(entry.name)
-                if table is None:
-                    continue
-                count = self._settings.counts[stage]
-                for task, queue in route(entry, table, upstream=self._partition, partitions=count):
-                    for part in _messages(queue):
-                        yield Envelope.of_queue(part, stage=stage, task=task, wall_ms=wall_ms)
+        settings = self._settings
+        for edge in settings.group.exits:
+            table = output.edges.get(edge.name)
+            if table is None:
+                continue
+            stage = settings.exits[edge.name]
+            count = settings.counts[stage]
+            for task, queue in route(edge, table, upstream=self._partition, partitions=count):
+                for part in _messages(queue):
+                    yield Envelope.of_queue(part, stage=stage, task=task, wall_ms=wall_ms)
 
 
 @cache

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +12,7 @@ import pyarrow as pa
 from kstreams.graph.nodes import RepartitionNode
 from kstreams.task.queues import QUEUE_SCHEMA, Queue
 
-__all__ = ("route",)
+__all__ = ("parted", "route")
 
 
 def route(
@@ -40,6 +42,24 @@ def route(
         table.column("headers"),
     ]
     rows = pa.Table.from_arrays(columns, schema=QUEUE_SCHEMA)
-    for target in np.unique(targets).tolist():
-        part = rows.filter(pa.array(targets == target))
+    for target, part in parted(rows, targets):
         yield target, Queue(edge.name, edge.name, upstream, part)
+
+
+def parted(
+    table: pa.Table, targets: np.ndarray[Any, np.dtype[np.int32]]
+) -> Iterator[tuple[int, pa.Table]]:
+    """Divide rows by target, keeping the order in each; yields those that have rows, rising.
+
+    Costs the same however many targets there are.
+    """
+    if not len(targets):
+        return
+    narrow = targets.astype(np.uint16) if targets.max() < 1 << 16 else targets  # sorts faster
+    order = np.argsort(narrow, kind="stable")
+    placed = targets[order]
+    cuts = [0, *(np.flatnonzero(np.diff(placed)) + 1).tolist(), len(placed)]
+    if len(cuts) > 2:  # several targets
+        table = table.take(pa.array(order))
+    for begin, end in pairwise(cuts):
+        yield int(placed[begin]), table.slice(begin, end - begin)

@@ -262,14 +262,15 @@ class Task:
 
         Parents come before their children, which may hold what comes of it.
         """
-        for node in self.group.processors:
-            if close_windows:
-                for name, close in self._services.closing:
-                    if name == node.name:
-                        self._call(name, close)
-            for held in self._services.held:
-                if held.node == node.name:
-                    self._call(held.node, held.release)
+        calls: dict[str, list[Callable[[], None]]] = {}
+        if close_windows:
+            for name, close in self._services.closing:
+                calls.setdefault(name, []).append(close)
+        for held in self._services.held:
+            calls.setdefault(held.node, []).append(held.release)
+        for node in self.group.processors if calls else ():
+            for call in calls.get(node.name, ()):
+                self._call(node.name, call)
 
     def _call(self, node: str, call: Callable[[], None]) -> None:
         """Call what a node has asked for, then flush buffers."""
