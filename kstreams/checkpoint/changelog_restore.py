@@ -277,5 +277,5 @@ def _is_beyond(record: RawRecord, lives: Mapping[str, int]) -> bool:
     for name, value in record.headers:
         if name == ID_HEADER and value is not None:
             own, *_, number, _ = value.decode().split("/")
-            return own in lives and int(number) > lives[own]
+            return own in lives and int(number.partition(".")[0]) > lives[own]
     return False

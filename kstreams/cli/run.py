@@ -96,6 +96,15 @@ def run(
             "--max-records-per-batch", min=1, metavar="N", help="Bounds the memory of a backlog."
         ),
     ] = 250_000,
+    max_bytes: Annotated[
+        int,
+        typer.Option(
+            "--max-bytes-per-batch",
+            min=1,
+            metavar="BYTES",
+            help="The same for large records; a worker takes some five times that.",
+        ),
+    ] = 256 * 1024 * 1024,
     spark_config: Annotated[
         list[str] | None,
         typer.Option(
@@ -144,6 +153,7 @@ def run(
             checkpoint=checkpoint,
             trigger=pause,
             max_records_per_batch=max_records,
+            max_bytes_per_batch=max_bytes,
             packages=package or "auto",
             config=config,
             on_batch=progress.note,

@@ -14,7 +14,7 @@ from kstreams.embedded.catalog import STAGING, TopicCatalog, TopicInfo
 from kstreams.embedded.errors import RowsRefusedError, UnknownPartitionError
 from kstreams.embedded.files import explained, sync_directory, write_new
 from kstreams.embedded.partition import PartitionLog
-from kstreams.embedded.reading import read_segment
+from kstreams.embedded.reading import read_segment, segment_bytes
 from kstreams.embedded.rows import COLUMNS, checked, encode, max_timestamp
 from kstreams.embedded.segment import Segment, Staged, producer_hash
 from kstreams.errors import Where
@@ -232,6 +232,8 @@ class EmbeddedLog:
         from_offset: int | None = None,
         to_offset: int | None = None,
         columns: Sequence[str] = COLUMNS,
+        *,
+        max_bytes: int | None = None,
     ) -> pa.Table:
         """
         Read a segment's rows, only the columns asked for. Needs no listing.
@@ -241,6 +243,7 @@ class EmbeddedLog:
             from_offset: First offset; the segment's own when None or before it.
             to_offset: Offset after the last; the segment's end when None or after it.
             columns: Some of `offset`, `timestamp`, `key`, `value`, `headers`.
+            max_bytes: Stop behind the first rows that have more, and not much later.
 
         Returns:
             The rows in offset order, columns as asked; none for an empty range.
@@ -250,7 +253,11 @@ class EmbeddedLog:
             DataLossError: The file is gone.
             ValueError: A column is named that there is none of.
         """
-        return read_segment(self.root, segment, from_offset, to_offset, columns)
+        return read_segment(self.root, segment, from_offset, to_offset, columns, max_bytes)
+
+    def stored_bytes(self, segment: Segment) -> int:
+        """Return how many bytes a segment's rows have in memory, or nearly so; raises as `read`."""
+        return segment_bytes(self.root, segment)
 
     def _partition(self, topic: str, partition: int) -> PartitionLog:
         info = self._catalog.get(topic)

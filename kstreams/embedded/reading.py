@@ -8,11 +8,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from kstreams.embedded.errors import CorruptSegmentError
-from kstreams.embedded.rows import COLUMNS, decode
+from kstreams.embedded.rows import COLUMNS, decode, stored_bytes
 from kstreams.embedded.segment import Segment
 from kstreams.errors import DataLossError, ExecutionError, Where
 
-__all__ = ("read_segment",)
+__all__ = ("read_segment", "segment_bytes")
 
 
 def read_segment(
@@ -21,6 +21,7 @@ def read_segment(
     from_offset: int | None = None,
     to_offset: int | None = None,
     columns: Sequence[str] = COLUMNS,
+    max_bytes: int | None = None,
 ) -> pa.Table:
     """
     Read a segment's rows; see `EmbeddedLog.read`, which this is without a log.
@@ -31,6 +32,7 @@ def read_segment(
         from_offset: First offset; the segment's own when None or before it.
         to_offset: Offset after the last; the segment's end when None or after it.
         columns: Some of `COLUMNS`.
+        max_bytes: Stop behind the first rows that have more.
 
     Raises:
         CorruptSegmentError: The file is damaged.
@@ -43,7 +45,7 @@ def read_segment(
     first, end = segment.first_offset, segment.end_offset
     start = min(max(first, first if from_offset is None else from_offset), end)
     stop = max(start, min(end, end if to_offset is None else to_offset))
-    path = root / segment.topic / str(segment.partition) / segment.name
+    path = _path(root, segment)
     try:
         return decode(
             path,
@@ -52,9 +54,29 @@ def read_segment(
             stop=stop - first,
             first_offset=first,
             columns=columns,
+            max_bytes=max_bytes,
         )
     except (OSError, ValueError, pa.ArrowException) as exc:
         raise _unreadable(segment, path, exc) from exc
+
+
+def segment_bytes(root: Path, segment: Segment) -> int:
+    """
+    Return how many bytes a segment's rows have in memory, or nearly so.
+
+    Raises:
+        CorruptSegmentError: The file is damaged.
+        DataLossError: The file is gone.
+    """
+    path = _path(root, segment)
+    try:
+        return stored_bytes(path)
+    except (OSError, ValueError, pa.ArrowException) as exc:
+        raise _unreadable(segment, path, exc) from exc
+
+
+def _path(root: Path, segment: Segment) -> Path:
+    return root / segment.topic / str(segment.partition) / segment.name
 
 
 def _unreadable(segment: Segment, path: Path, exc: Exception) -> ExecutionError:

@@ -19,7 +19,16 @@ import pyarrow.parquet as pq
 from kstreams.embedded.errors import RowsRefusedError
 from kstreams.errors import Where
 
-__all__ = ("COLUMNS", "HEADERS_TYPE", "SCHEMA", "checked", "decode", "encode", "max_timestamp")
+__all__ = (
+    "COLUMNS",
+    "HEADERS_TYPE",
+    "SCHEMA",
+    "checked",
+    "decode",
+    "encode",
+    "max_timestamp",
+    "stored_bytes",
+)
 
 COLUMNS = ("offset", "timestamp", "key", "value", "headers")
 """Columns that can be read; `offset` is counted from the segment's first, not stored."""
@@ -120,8 +129,27 @@ def encode(table: pa.Table) -> pa.Buffer:
     return sink.getvalue()
 
 
+def stored_bytes(path: Path) -> int:
+    """
+    Return how many bytes a segment's rows have in memory, or nearly so.
+
+    Raises:
+        OSError: The file cannot be opened.
+        ValueError: It is no Parquet file.
+    """
+    metadata = pq.read_metadata(path)
+    return _size(metadata, 0, metadata.num_row_groups)
+
+
 def decode(
-    path: Path, *, rows: int, start: int, stop: int, first_offset: int, columns: Sequence[str]
+    path: Path,
+    *,
+    rows: int,
+    start: int,
+    stop: int,
+    first_offset: int,
+    columns: Sequence[str],
+    max_bytes: int | None = None,
 ) -> pa.Table:
     """
     Read rows `start` to `stop` of a segment's file, only the columns asked for.
@@ -133,13 +161,15 @@ def decode(
         stop: Row after the last, at most `rows`.
         first_offset: Offset of row 0.
         columns: Some of `COLUMNS`; the answer has them in this order.
+        max_bytes: Stop behind the first rows that have more, and not much later.
 
     Raises:
         OSError: The file cannot be opened.
         ValueError: It is no Parquet file of so many rows, or a page's checksum differs.
     """
     stored = [name for name in columns if name != "offset"]
-    table = _read_stored(path, stored, rows, start, stop) if stored else None
+    table = _read_stored(path, stored, rows, start, stop, max_bytes) if stored else None
+    stop = stop if table is None else start + table.num_rows
     arrays = [
         pa.chunked_array([np.arange(first_offset + start, first_offset + stop, dtype=np.int64)])
         if name == "offset" or table is None
@@ -149,19 +179,59 @@ def decode(
     return pa.table(arrays, names=list(columns))
 
 
-def _read_stored(path: Path, names: list[str], rows: int, start: int, stop: int) -> pa.Table:
+def _read_stored(
+    path: Path, names: list[str], rows: int, start: int, stop: int, max_bytes: int | None
+) -> pa.Table:
     with pa.OSFile(str(path)) as source:
         file = pq.ParquetFile(source, pre_buffer=False, page_checksum_verification=True)
         if file.metadata.num_rows != rows:
             raise ValueError(f"{file.metadata.num_rows} rows, expected {rows}")
         present = [name for name in names if name in file.schema_arrow.names]
         first, last, skipped = _row_groups(file.metadata, start, stop)
-        table = file.read_row_groups(list(range(first, last)), columns=present, use_threads=False)
-    table = table.slice(start - skipped, stop - start)
+        size = _size(file.metadata, first, last)
+        if max_bytes is None or size <= max_bytes:
+            groups = list(range(first, last))
+            table = file.read_row_groups(groups, columns=present, use_threads=False)
+            table = table.slice(start - skipped, stop - start)
+        else:
+            with pa.memory_map(str(path)) as mapped:  # or a column of a row group is read whole
+                file = pq.ParquetFile(mapped, pre_buffer=False, page_checksum_verification=True)
+                table = _read_some(
+                    file, present, (first, last), (start - skipped, stop - skipped), max_bytes
+                )
     for name in names:
         if name not in present:
             table = table.append_column(name, pa.nulls(table.num_rows, SCHEMA.field(name).type))
     return table.select(names).cast(pa.schema([SCHEMA.field(name) for name in names]))
+
+
+def _read_some(
+    file: pq.ParquetFile,
+    names: list[str],
+    groups: tuple[int, int],
+    rows: tuple[int, int],
+    max_bytes: int,
+) -> pa.Table:
+    """Read rows of row groups, counted from the first of these, up to a number of bytes."""
+    start, stop = rows
+    size = max(_size(file.metadata, *groups), 1)
+    count = sum(file.metadata.row_group(group).num_rows for group in range(*groups))
+    at_once = min(max(count * _PAGE_BYTES // size, 1), _ROW_GROUP_ROWS)
+    pieces, held, row = [], 0, 0
+    for batch in file.iter_batches(at_once, list(range(*groups)), columns=names, use_threads=False):
+        low, high = max(start - row, 0), min(stop - row, batch.num_rows)
+        row += batch.num_rows
+        if low < high:
+            pieces.append(batch.slice(low, high - low))
+            held += pieces[-1].nbytes
+        if held > max_bytes or row >= stop:
+            break
+    schema = file.schema_arrow
+    return pa.Table.from_batches(pieces, pa.schema([schema.field(name) for name in names]))
+
+
+def _size(metadata: pq.FileMetaData, first: int, last: int) -> int:
+    return sum(int(metadata.row_group(group).total_byte_size) for group in range(first, last))
 
 
 def _row_groups(metadata: pq.FileMetaData, start: int, stop: int) -> tuple[int, int, int]:

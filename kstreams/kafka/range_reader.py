@@ -24,6 +24,7 @@ from kstreams.kafka.librdkafka import (
 )
 from kstreams.kafka.options import Kafka
 from kstreams.task.queues import QUEUE_SCHEMA
+from kstreams.task.too_many_bytes import NO_LIMIT, TooManyBytesError
 
 __all__ = ("OffsetRange", "RangeReader")
 
@@ -38,6 +39,8 @@ _TUNING = {
     "fetch.error.backoff.ms": 100,
 }
 _AT_ONCE = 10_000
+_AT_FIRST = 1_000
+"""So few before the size of records is known."""
 _AT_ONCE_AHEAD = 2_000
 """So few that the next read does not wait long for the end of reading ahead."""
 _MOST_AHEAD = 50_000
@@ -73,6 +76,7 @@ class _Progress:
         end: Where it ends.
         next: All before this offset was given out by the consumer, or is not there.
         pieces: What was read, in order; the last of them may go beyond the end.
+        held: How many bytes they have.
         topic_end: Where the partition ended, as far as the consumer has noticed.
         paused: Whether it is fetched no more for now: other partitions are far behind.
     """
@@ -81,6 +85,7 @@ class _Progress:
     end: int
     next: int
     pieces: list[pa.Table] = field(default_factory=list)
+    held: int = 0
     topic_end: int = -1
     paused: bool = False
 
@@ -98,6 +103,7 @@ class _Progress:
         """Take messages of the partition, offsets rising."""
         piece = _table(messages)
         self.pieces.append(piece)
+        self.held += piece.nbytes
         self.next = max(self.next, piece.column("offset")[-1].as_py() + 1)
 
     def take_end(self, offset: int) -> None:
@@ -110,12 +116,32 @@ class _Progress:
         whole = pa.concat_tables([QUEUE_SCHEMA.empty_table(), *self.pieces])
         inside = int(np.searchsorted(whole.column("offset").to_numpy(), self.end))
         self.pieces = [whole.slice(inside)] if inside < whole.num_rows else []
+        self.held = sum(piece.nbytes for piece in self.pieces)
         return whole.slice(0, inside).combine_chunks()
+
+    def size(self) -> tuple[int, int]:
+        """Return how many offsets of the range are read, and how many bytes they have."""
+        size = 0
+        for piece in self.pieces:
+            offsets = piece.column("offset")
+            if offsets[-1].as_py() >= self.end:
+                inside = int(np.searchsorted(offsets.to_numpy(), self.end))
+                size += piece.slice(0, inside).nbytes
+            else:
+                size += piece.nbytes
+        return min(self.next, self.end) - self.start, size
 
     def followed_by(self, end: int) -> _Progress:
         """Return the progress of the range that begins where this one ends."""
-        start = self.end
-        return _Progress(start, end, max(self.next, start), self.pieces, topic_end=self.topic_end)
+        return self._of(self.end, end)
+
+    def until(self, end: int) -> _Progress:
+        """Return the progress of a range with the same start, after none of it was taken."""
+        return self._of(self.start, end)
+
+    def _of(self, start: int, end: int) -> _Progress:
+        after = max(self.next, start)
+        return _Progress(start, end, after, self.pieces, self.held, topic_end=self.topic_end)
 
 
 def _table(messages: list[Message]) -> pa.Table:
@@ -150,8 +176,10 @@ class RangeReader:
         self._ahead: threading.Thread | None = None
         self._ahead_ends = threading.Event()
         self._ahead_failed = False
+        self._max_bytes = NO_LIMIT
+        self._refused = False
 
-    def read(self, ranges: Sequence[OffsetRange]) -> list[pa.Table]:
+    def read(self, ranges: Sequence[OffsetRange], *, max_bytes: int = NO_LIMIT) -> list[pa.Table]:
         """
         Return the records of each range, in the order of the ranges.
 
@@ -160,11 +188,14 @@ class RangeReader:
 
         Args:
             ranges: One a partition at most.
+            max_bytes: How many bytes they may have all together, unless it is one record.
 
         Returns:
             Tables of `QUEUE_SCHEMA`.
 
         Raises:
+            TooManyBytesError: They have more. What was read is kept for the next call, for
+                ranges that begin where these do.
             KafkaOptionsError: librdkafka does not know an option.
             UnknownTopicError: A topic or partition is gone.
             DataLossError: Records of a range were deleted before they were read.
@@ -173,16 +204,21 @@ class RangeReader:
         """
         if not ranges:
             return []
+        self._max_bytes = max_bytes
         self._end_ahead()
         if self._ahead_failed:
             self.close()
         try:
             consumer, reading = self._begin(ranges)
-            self._read(consumer, reading)
+            self._refused = not self._read(consumer, reading)
         except BaseException:
             self.close()
             raise
         self._last = reading
+        if self._refused:
+            raise TooManyBytesError(
+                {f"{topic}/{p}": progress.size() for (topic, p), progress in reading.items()}
+            )
         return [reading[each.topic, each.partition].table() for each in ranges]
 
     def read_ahead(self) -> None:
@@ -192,7 +228,7 @@ class RangeReader:
         As much as it read, of each partition; most of what is to be done for a record is
         done then. What fails meanwhile fails again in the next `read`, and is raised there.
         """
-        if self._consumer is None or self._ahead is not None:
+        if self._consumer is None or self._ahead is not None or self._refused:
             return
         self._ahead_ends.clear()
         self._ahead = threading.Thread(
@@ -205,6 +241,8 @@ class RangeReader:
         try:
             while not self._ahead_ends.is_set() and time.monotonic() < deadline:
                 if all(each.ahead >= each.end - each.start for each in reading.values()):
+                    return
+                if sum(each.held for each in reading.values()) > self._max_bytes // 2:
                     return
                 messages = consumer.consume(_AT_ONCE_AHEAD, timeout=0)
                 if messages:
@@ -227,6 +265,7 @@ class RangeReader:
         self._ahead_failed = False
         consumer, self._consumer = self._consumer, None
         self._last = {}
+        self._refused = False
         if consumer is not None:
             consumer.close()
 
@@ -237,8 +276,10 @@ class RangeReader:
         for each in ranges:
             place = each.topic, each.partition
             last = self._last.get(place)
-            if last is not None and last.end == each.start:
+            if last is not None and last.end == each.start and not self._refused:
                 reading[place] = last.followed_by(each.end)
+            elif last is not None and last.start == each.start and self._refused:
+                reading[place] = last.until(each.end)
             else:
                 reading[place], same = _Progress(each.start, each.end, each.start), False
         if self._consumer is None:
@@ -252,22 +293,42 @@ class RangeReader:
             )
         return self._consumer, reading
 
-    def _read(self, consumer: Consumer, reading: dict[_Place, _Progress]) -> None:
+    def _read(self, consumer: Consumer, reading: dict[_Place, _Progress]) -> bool:
+        """Read the ranges, or tell that they have too many bytes."""
         deadline = time.monotonic() + self._timeout_s
         while left := sum(progress.left for progress in reading.values()):
+            if self._is_too_large(reading):
+                return False
             # It waits for so many, or the time-out: never ask for more than there are.
-            messages = consumer.consume(min(left, _AT_ONCE), timeout=_POLL_S)
+            messages = consumer.consume(min(left, self._at_once(reading)), timeout=_POLL_S)
             if messages:
                 self._take(messages, reading)
                 self._pause(consumer, reading)
                 deadline = time.monotonic() + self._timeout_s
             elif time.monotonic() > deadline:
                 raise self._silence(reading)
+        return not self._is_too_large(reading)
+
+    def _is_too_large(self, reading: dict[_Place, _Progress]) -> bool:
+        if sum(progress.held for progress in reading.values()) <= self._max_bytes:
+            return False
+        one = sum(progress.end - progress.start for progress in reading.values()) == 1
+        sizes = [progress.size()[1] for progress in reading.values()]
+        return not one and sum(sizes) > self._max_bytes
+
+    def _at_once(self, reading: dict[_Place, _Progress]) -> int:
+        """Return how many records may be taken at once: some hundred large ones are too many."""
+        held = sum(progress.held for progress in reading.values())
+        rows = sum(piece.num_rows for each in reading.values() for piece in each.pieces)
+        return min(_AT_ONCE, max(self._max_bytes * rows // (2 * held), 1) if held else _AT_FIRST)
 
     def _pause(self, consumer: Consumer, reading: dict[_Place, _Progress]) -> None:
         """Fetch no more of what is far ahead."""
         for place, progress in reading.items():
-            if progress.ahead > _MOST_AHEAD and not progress.paused:
+            far = progress.ahead > _MOST_AHEAD or (
+                progress.ahead and progress.held > self._max_bytes
+            )
+            if far and not progress.paused:
                 consumer.pause([TopicPartition(*place)])
                 progress.paused = True
 

@@ -60,6 +60,11 @@ class App:
         trigger: Least time between the starts of two batches.
         max_records_per_batch: How many records a query reads in one batch at most, so that
             a backlog of any size runs in bounded memory.
+        max_bytes_per_batch: How many bytes of records it reads in one batch, and each
+            worker at most, but one record in any case. Sizes are guessed by what was read
+            before; a batch that turns out larger is planned again, smaller. A worker takes
+            some five times its share in memory: with 256 MiB, eight of them have room in
+            24 GiB even if the records of a batch are all for one.
         interceptors: Wrapped around every record processor.
         packages: The user's modules that executors need; `"auto"` finds them.
         parallelism: Spark tasks of one stage at most; by default as many as Spark has
@@ -93,6 +98,7 @@ class App:
         checkpoint: str | Path | None = None,
         trigger: timedelta = timedelta(milliseconds=100),
         max_records_per_batch: int = 250_000,
+        max_bytes_per_batch: int = 256 * 1024 * 1024,
         interceptors: Sequence[Interceptor] = (),
         packages: Packages = "auto",
         parallelism: int | None = None,
@@ -106,8 +112,11 @@ class App:
         retained_batches: int = 10,
         upkeep: Upkeep | None = None,
     ) -> None:
-        if max_records_per_batch < 1 or trigger < timedelta(0):
-            raise CompileError("max_records_per_batch is at least 1, and trigger not negative")
+        if max_records_per_batch < 1 or max_bytes_per_batch < 1 or trigger < timedelta(0):
+            raise CompileError(
+                "max_records_per_batch and max_bytes_per_batch are at least 1, and trigger not "
+                "negative"
+            )
         if retained_batches < 2:
             raise CompileError("retained_batches is at least 2: a batch may be tried again")
         if isinstance(reset, str):
@@ -125,6 +134,7 @@ class App:
             run=uuid4().hex[:12],
             trigger=trigger,
             max_records=max_records_per_batch,
+            max_bytes=max_bytes_per_batch,
             interceptors=tuple(interceptors),
             packages=packages,
             parallelism=parallelism,

@@ -64,6 +64,7 @@ class Assembly:
     run: str
     trigger: timedelta
     max_records: int
+    max_bytes: int
     interceptors: tuple[Interceptor, ...]
     packages: Packages
     parallelism: int | None
@@ -176,6 +177,7 @@ def _pipeline(
         feed,
         _starting(groups, checkpoint.start_ms),
         max_records=parts.max_records,
+        max_bytes=parts.max_bytes,
         plans=plans,
         positions=positions_after(last) if last else {},
         topics=last.topics if last else {},
@@ -195,6 +197,7 @@ def _pipeline(
             backend=parts.backend,
             log=log,
             io=feed.io,
+            max_bytes=parts.max_bytes,
             interceptors=parts.interceptors,
             changelogs=changelogs,
             upkeep=parts.upkeep,

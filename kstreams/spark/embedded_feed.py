@@ -31,6 +31,13 @@ class EmbeddedFeed:
             low, high = max(start, segment.first_offset), min(stop, segment.end_offset)
             yield Slice(node.name, topic, partition, low, high, segment.name)
 
+    def mean_bytes(self, place: str, offset: int) -> float | None:
+        """Return the mean of the segment that holds the offset."""
+        topic, _, partition = place.rpartition("/")
+        for segment in self._log.segments(topic, int(partition), offset)[:1]:
+            return self._log.stored_bytes(segment) / segment.count
+        return None
+
     def publish(self, outputs: Sequence[Output], batch: int) -> None:
         """Make a committed batch's output visible."""
         publish(self._log, outputs, batch)

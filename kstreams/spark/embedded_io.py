@@ -20,6 +20,7 @@ from kstreams.spark.sinks import by_partition, by_topic, outputs_of
 from kstreams.state.commits import Output
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.queues import QUEUE_SCHEMA, Queue
+from kstreams.task.too_many_bytes import NO_LIMIT, TooManyBytesError
 
 __all__ = ("EmbeddedIO", "publish")
 
@@ -36,18 +37,33 @@ class EmbeddedIO:
     def __init__(self, connection: Embedded) -> None:
         self._connection = connection
 
-    def read(self, slices: Sequence[Slice]) -> list[Queue]:
+    def read(self, slices: Sequence[Slice], *, max_bytes: int = NO_LIMIT) -> list[Queue]:
         """Read slices of a plan, in their order."""
-        return [self._queue(each) for each in slices]
+        queues: list[Queue] = []
+        sizes: dict[str, tuple[int, int]] = {}
+        room = max_bytes
+        for each in slices:
+            queue = self._queue(each, room)
+            size, (offsets, before) = queue.table.nbytes, sizes.get(each.place, (0, 0))
+            sizes[each.place] = offsets + queue.table.num_rows, before + size
+            room -= size
+            if queue.table.num_rows < len(each) or (room < 0 and sum(map(len, slices)) > 1):
+                raise TooManyBytesError(sizes)
+            queues.append(queue)
+        return queues
 
-    def _queue(self, each: Slice) -> Queue:
+    def _queue(self, each: Slice, room: int) -> Queue:
         plain = is_topic(each.topic) and isinstance(each.partition, int)
         segment = Segment.parse(each.topic, each.partition, each.segment) if plain else None
         if segment is None:
             place = f"{each.topic}/{each.partition}/{each.segment}"
             raise StateCorruptError(f"a plan names {shown_name(place)}, which is no segment")
         table = _log(self._connection).read(
-            segment, each.from_offset, each.to_offset, columns=QUEUE_SCHEMA.names
+            segment,
+            each.from_offset,
+            each.to_offset,
+            columns=QUEUE_SCHEMA.names,
+            max_bytes=max(room, 0),
         )
         return Queue(each.entry, each.topic, each.partition, table.cast(QUEUE_SCHEMA))
 
@@ -55,7 +71,13 @@ class EmbeddedIO:
         """Do nothing: segments are read from a disk, fast."""
 
     def write(
-        self, output: TaskOutput, group: PartitionGroup, *, producer: str, batch: int
+        self,
+        output: TaskOutput,
+        group: PartitionGroup,
+        *,
+        producer: str,
+        batch: int,  # what is staged has names of its own
+        revision: int = 0,  # as above
     ) -> list[list[Any]]:
         """Stage a batch's output, a file for each sink, topic and partition."""
         log = _log(self._connection)

@@ -30,7 +30,7 @@ class Envelope:
 
     Attributes:
         kind: `call` (what to read, if anything), `queue` (records), `state` (the pointer
-            of what was committed) or `status`.
+            of what was committed), `status` or `refusal` (the batch is too large).
         stage: Number of the stage it is for, `DRIVER` for the driver.
         task: Partition of the task it is for.
         header: The rest of the message, as JSON.

@@ -31,6 +31,15 @@ class Feed(Protocol):
         """Divide the records of a source's partition with `start <= offset < stop`."""
         ...
 
+    def mean_bytes(self, place: str, offset: int) -> float | None:
+        """Return how large records of a partition are at an offset; None where it is not known.
+
+        Args:
+            place: `topic/partition`.
+            offset: Of the next record to read.
+        """
+        ...
+
     def publish(self, outputs: Sequence[Output], batch: int) -> None:
         """Make a committed batch's output visible, if writing it was not enough."""
         ...

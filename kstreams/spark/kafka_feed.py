@@ -29,5 +29,9 @@ class KafkaFeed:
         """Yield the range."""
         yield Slice(node.name, node.topic.name, partition, start, stop)
 
+    def mean_bytes(self, place: str, offset: int) -> float | None:  # not known
+        """Return None: nobody knows before they are read."""
+        return None
+
     def publish(self, outputs: Sequence[Output], batch: int) -> None:
         """Do nothing: what tasks write is seen at once."""

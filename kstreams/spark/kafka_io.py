@@ -15,6 +15,7 @@ from kstreams.spark.plans import Slice
 from kstreams.spark.sinks import outputs_of
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.queues import Queue
+from kstreams.task.too_many_bytes import NO_LIMIT
 
 __all__ = ("KafkaIO",)
 
@@ -29,10 +30,10 @@ class KafkaIO:
 
     connection: Kafka
 
-    def read(self, slices: Sequence[Slice]) -> list[Queue]:
+    def read(self, slices: Sequence[Slice], *, max_bytes: int = NO_LIMIT) -> list[Queue]:
         """Read slices of a plan, in their order."""
         ranges = [OffsetRange(s.topic, s.partition, s.from_offset, s.to_offset) for s in slices]
-        tables = _reader(self.connection).read(ranges)
+        tables = _reader(self.connection).read(ranges, max_bytes=max_bytes)
         return [
             Queue(each.entry, each.topic, each.partition, table)
             for each, table in zip(slices, tables, strict=True)
@@ -43,15 +44,22 @@ class KafkaIO:
         _reader(self.connection).read_ahead()
 
     def write(
-        self, output: TaskOutput, group: PartitionGroup, *, producer: str, batch: int
+        self,
+        output: TaskOutput,
+        group: PartitionGroup,
+        *,
+        producer: str,
+        batch: int,
+        revision: int = 0,
     ) -> list[list[Any]]:
         """Write a batch's output; it is durable on return, so there is nothing to publish."""
+        number = f"{batch}.{revision}" if revision else str(batch)
         for sink, partitioner, table in outputs_of(output, group):
             write_rows(
                 self.connection,
                 table,
                 partitioner=partitioner,
-                id_prefix=f"{producer}/{sink}/{batch}",
+                id_prefix=f"{producer}/{sink}/{number}",
                 node=sink,
             )
         return []

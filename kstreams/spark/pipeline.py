@@ -22,6 +22,7 @@ from kstreams.spark.feed import Feed
 from kstreams.spark.own_workers import OwnWorkers
 from kstreams.spark.planner import BatchPlanner
 from kstreams.spark.plans import Plan, PlanDirectory
+from kstreams.spark.refusal import Refusal
 from kstreams.spark.report import BatchReport
 from kstreams.spark.spread import Spread
 from kstreams.spark.stage import Message, Stage, StageSettings
@@ -247,7 +248,7 @@ class Pipeline:
                 self._await_end()
                 return  # a batch without a plan changes nothing, whether Spark notes it or not
             began = time.perf_counter()
-            statuses = self._run(frame.sparkSession.sparkContext, plan, batch)
+            plan, statuses = self._run_whole(frame.sparkSession.sparkContext, plan, batch)
             self._commit(batch, plan, statuses, began)
         except _StoppedError:
             raise
@@ -277,8 +278,30 @@ class Pipeline:
         while self._query is None or self._query.isActive:
             time.sleep(_POLL_SECONDS)
 
-    def _run(self, spark: SparkContext, plan: Plan, batch: int) -> list[Mapping[str, Any]]:
-        """Run a batch's tasks, a Spark stage for each of the pipeline's; return their statuses."""
+    def _run_whole(
+        self, spark: SparkContext, plan: Plan, batch: int
+    ) -> tuple[Plan, list[Mapping[str, Any]]]:
+        """Run a batch's tasks; plan it smaller until they all take what they are to read."""
+        while True:
+            told = self._run(spark, plan, batch)
+            refusals = [Refusal.from_json(e.header) for e in told if e.kind == "refusal"]
+            if not refusals:
+                return plan, [envelope.header for envelope in told]
+            smaller = self._planner.cut(plan, refusals)
+            self._fence()
+            smaller = self._plans.replace(batch, smaller)
+            _LOG.warning(
+                "query %s, batch %d: %d records have more bytes than max_bytes_per_batch; "
+                "planned again with %d",
+                self.name,
+                batch,
+                plan.record_count,
+                smaller.record_count,
+            )
+            self._plan = plan = smaller
+
+    def _run(self, spark: SparkContext, plan: Plan, batch: int) -> list[Envelope]:
+        """Run a batch's tasks, a Spark stage for each of the pipeline's; return what they say."""
         width = self._settings.stages[0].width
         homes = self._spread.over(
             {task: sum(map(len, read)) for (stage, task), read in plan.tasks.items() if not stage}
@@ -288,15 +311,17 @@ class Pipeline:
             partition = envelope.task % width if envelope.stage else homes[envelope.task]
             parts.setdefault(partition, []).append((partition, envelope.pack()))
         first, *others = self._stages
-        function = first.in_batch(batch)
+        function = first.in_batch(batch, plan.cuts)
         if self._workers is not None:
             messages = self._workers.mapped(parts, function)
         else:
             inputs = list(parts.values())
             messages = spark.parallelize(inputs, len(inputs)).flatMap(iter).mapPartitions(function)
         for stage in others:
-            messages = messages.partitionBy(width, int).mapPartitions(stage.in_batch(batch))
-        return [Envelope.unpack(payload).header for _, payload in messages.collect()]
+            messages = messages.partitionBy(width, int).mapPartitions(
+                stage.in_batch(batch, plan.cuts)
+            )
+        return [Envelope.unpack(payload) for _, payload in messages.collect()]
 
     def _messages(self, plan: Plan) -> Iterator[Envelope]:
         """Yield what the driver tells tasks: the state that counts, and what to do."""
@@ -338,6 +363,7 @@ class Pipeline:
         self._last = commit
         for status in statuses:
             self._note_due(status)
+            self._planner.saw(status["sizes"])
         if batch % _SWEEP_EVERY == _SWEEP_EVERY - 1:
             self._sweep()
         dropped: Counter[str] = Counter()

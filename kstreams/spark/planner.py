@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from kstreams.clock import to_ms
 from kstreams.errors import DataLossError, PartitionCountError, Where
 from kstreams.graph.nodes import SourceNode
 from kstreams.graph.topology import PartitionGroup
+from kstreams.spark.batch_size import RecordSizes, fitting
 from kstreams.spark.feed import Feed
 from kstreams.spark.identities import TOPIC_WAY_ON, Identities
 from kstreams.spark.plans import Plan, PlanDirectory, Slice
+from kstreams.spark.refusal import Refusal
 
 __all__ = ("BatchPlanner", "share")
 
@@ -26,6 +29,8 @@ class BatchPlanner:
         feed: The topics.
         groups: The pipeline's groups, in order of their stages.
         max_records: How many records a batch reads at most.
+        max_bytes: How many bytes of records it reads, as far as their sizes are known, and
+            each worker at most; but one record in any case.
         plans: The plans that were made; takes where the query begins.
         positions: By `topic/partition`, where to go on if no plan says it; what is missing
             begins at its source's start.
@@ -42,6 +47,7 @@ class BatchPlanner:
         groups: Sequence[PartitionGroup],
         *,
         max_records: int,
+        max_bytes: int,
         plans: PlanDirectory,
         positions: Mapping[str, int],
         topics: Mapping[str, str] | None = None,
@@ -49,6 +55,9 @@ class BatchPlanner:
         self._admin = admin = feed.admin
         self._slices = feed.slices
         self._max_records = max_records
+        self._max_bytes = max_bytes
+        self._sizes = RecordSizes(feed.mean_bytes)
+        self._turn = 0
         self._sources = [
             (stage, node) for stage, group in enumerate(groups) for node in group.sources
         ]
@@ -153,6 +162,8 @@ class BatchPlanner:
         end = self._ends if until is None else until
         lags = {place: end[place] - start for place, start in self.positions.items()}
         shares = share({p: lag for p, lag in lags.items() if lag > 0}, self._max_records)
+        shares = self._fitting(shares, self._turn)
+        self._turn += 1
         tasks: dict[tuple[int, int], list[Slice]] = {}
         for stage, node in self._sources:
             topic = node.topic.name
@@ -168,6 +179,49 @@ class BatchPlanner:
     def plan(self, tasks: Mapping[tuple[int, int], Sequence[Slice]]) -> Plan:
         """Return a plan of what tasks read, behind which the next one begins."""
         return Plan(tasks, dict(self.positions), topics=self._identities.known)
+
+    def _fitting(self, counts: Mapping[str, int], turn: int) -> dict[str, int]:
+        means = {place: self._sizes.of(place, self.positions.get(place, 0)) for place in counts}
+        return fitting(counts, means, self._max_bytes, turn=turn)
+
+    def saw(self, sizes: Mapping[str, tuple[int, int]]) -> None:
+        """Take in what tasks have read: by `topic/partition`, how many offsets and bytes."""
+        for place, (offsets, size) in sizes.items():
+            self._sizes.saw(place, offsets, size)
+
+    def cut(self, plan: Plan, refusals: Iterable[Refusal]) -> Plan:
+        """Plan a batch smaller that was not committed; moves the positions back.
+
+        What a worker refused is divided by what it has seen of it, the records of its tasks
+        in proportion. Other tasks read what they read before, so that what they have written
+        already is written again as it is.
+
+        Args:
+            plan: The plan that the batch ran by.
+            refusals: Who did not read it, and why.
+
+        Returns:
+            The plan's next revision.
+        """
+        revision = plan.revision + 1
+        tasks, cuts, moved = dict(plan.tasks), dict(plan.cuts), dict[str, int]()
+        for refusal in refusals:
+            self.saw(refusal.sizes)
+            slices = [each for task in refusal.tasks for each in plan.tasks[task]]
+            counts, starts = dict[str, int](), dict[str, int]()
+            for each in slices:
+                counts[each.place] = counts.get(each.place, 0) + len(each)
+                starts.setdefault(each.place, each.from_offset)
+            kept = self._fitting(counts, plan.revision)
+            ends = {place: start + kept.get(place, 0) for place, start in starts.items()}
+            moved.update(ends)
+            for task in refusal.tasks:
+                found = [each.until(ends[each.place]) for each in plan.tasks[task]]
+                tasks[task] = tuple(each for each in found if len(each) > 0)
+                if list(tasks[task]) != list(plan.tasks[task]):
+                    cuts[task] = revision
+        self.positions = {**self.positions, **moved}
+        return replace(plan, tasks=tasks, positions={**plan.positions, **moved}, cuts=cuts)
 
     def _check_ends(self, end: Mapping[str, int]) -> None:
         for place, offset in end.items():

@@ -4,6 +4,9 @@ Each batch of a query has one, of the batch's own number, written before Spark r
 batch that comes again after a crash reads the same. A plan lists what each task reads of
 its source topics; a task without slices is only called, for its wall-clock work. It names
 the commit that it follows. The newest plan also says where planning goes on.
+
+A batch that is found to hold more bytes than allowed, before it was committed, gets a
+smaller plan: a revision, in a file of its own. The newest revision counts.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from kstreams.embedded.files import sync_directory
 from kstreams.errors import FencedError
 from kstreams.state.commits import CommitId
 from kstreams.state.document import Document, read_document, seal
@@ -25,7 +29,7 @@ __all__ = ("Plan", "PlanDirectory", "Slice")
 T = TypeVar("T")
 """What a file says."""
 
-_PLAN = re.compile(r"(\d{12})\.json")
+_PLAN = re.compile(r"(\d{12})(?:-([1-9]\d*))?\.json")
 _BEGIN = "begin.json"
 _HINT = (
     "bring it back from a copy of the checkpoint directory. If there is none: without the plans "
@@ -56,6 +60,16 @@ class Slice:
     def __len__(self) -> int:
         """Return how many offsets it has."""
         return self.to_offset - self.from_offset
+
+    @property
+    def place(self) -> str:
+        """Its partition as positions name it, `topic/partition`."""
+        return f"{self.topic}/{self.partition}"
+
+    def until(self, offset: int) -> Slice:
+        """Return what of it comes before an offset; nothing, if all comes behind."""
+        end = min(self.to_offset, max(offset, self.from_offset))
+        return self if end == self.to_offset else replace(self, to_offset=end)
 
     def to_json(self) -> list[Any]:
         """Return plain data."""
@@ -92,6 +106,8 @@ class Plan:
         after: The commit that it follows; None when there is none, or none is recorded.
         digest: Its own, once it is in a directory.
         topics: Id of each topic that the positions are in; without those that have none.
+        cuts: By stage number and task, the revision of the plan in which the task got less
+            to read; empty in the first plan of a batch.
     """
 
     tasks: Mapping[tuple[int, int], Sequence[Slice]]
@@ -102,6 +118,12 @@ class Plan:
     after: CommitId | None = None
     digest: str = field(default="", compare=False)
     topics: Mapping[str, str] = field(default_factory=dict)
+    cuts: Mapping[tuple[int, int], int] = field(default_factory=dict)
+
+    @property
+    def revision(self) -> int:
+        """How often the batch was planned smaller."""
+        return max(self.cuts.values(), default=0)
 
     @property
     def record_count(self) -> int:
@@ -121,6 +143,7 @@ class Plan:
                 for (stage, task), slices in self.tasks.items()
             ],
             "after": None if self.after is None else self.after.to_json(),
+            "cuts": [[*place, revision] for place, revision in self.cuts.items()],
         }
 
     @classmethod
@@ -132,6 +155,12 @@ class Plan:
             )
             for stage, task, slices in fields.items("tasks")
         }
+        cuts = {
+            (checked_integer(stage, "a stage"), checked_integer(task, "a task")): checked_integer(
+                revision, "a revision"
+            )
+            for stage, task, revision in (fields.items("cuts") if "cuts" in fields else ())
+        }
         return cls(
             tasks,
             fields.integers("positions"),
@@ -141,6 +170,7 @@ class Plan:
             CommitId.from_json(fields.anything("after")),
             digest,
             fields.texts("topics", {}),
+            cuts,
         )
 
 
@@ -185,8 +215,7 @@ class PlanDirectory:
 
     def numbers(self) -> list[int]:
         """Return the numbers of the plans that are still there, rising."""
-        found = (_PLAN.fullmatch(entry.name) for entry in os.scandir(self.path))
-        return sorted(int(match[1]) for match in found if match)
+        return sorted(self._revisions())
 
     def strays(self) -> list[str]:
         """Return the names of files among the plans that are none, sorted."""
@@ -214,13 +243,16 @@ class PlanDirectory:
         return self.at(number) if self._file(number).exists() else None
 
     def at(self, number: int) -> Plan:
-        """Return the plan of a batch that has one.
+        """Return the newest plan of a batch that has one.
 
         Raises:
             FileNotFoundError: It has none, or none any more.
             StateCorruptError: It cannot be read.
         """
-        return self._read(self._file(number), Plan.from_json)
+        revision = 0
+        while self._file(number, revision + 1).exists():
+            revision += 1
+        return self._read(self._file(number, revision), Plan.from_json)
 
     def write(self, number: int, plan: Plan) -> Plan:
         """Record a plan, durably, under a number that nobody has taken.
@@ -231,20 +263,56 @@ class PlanDirectory:
         Raises:
             FencedError: Another driver has written this plan.
         """
-        file = self._file(number)
+        return self._record(number, plan, f"plan {number} of {self.path}")
+
+    def replace(self, number: int, plan: Plan) -> Plan:
+        """Record a smaller plan of a batch that was never committed, durably.
+
+        The plan before it stays as it is. So of two drivers that find the same batch too
+        large one wins, and what counts is never half-written.
+
+        Args:
+            number: The batch.
+            plan: Its next revision.
+
+        Returns:
+            The plan, with its digest.
+
+        Raises:
+            FencedError: Another driver has written this revision.
+        """
+        what = f"revision {plan.revision} of plan {number} of {self.path}"
+        recorded = self._record(number, plan, what)
+        sync_directory(self.path)
+        return recorded
+
+    def _record(self, number: int, plan: Plan, what: str) -> Plan:
+        file = self._file(number, plan.revision)
         document = seal(plan.to_json(), self._document(file))
         if not self._create(file, document):
             raise FencedError(
-                f"plan {number} of {self.path} was written by another driver",
+                f"{what} was written by another driver",
                 hint="two apps run on one checkpoint; stop one of them",
             )
         return replace(plan, digest=document.digest)
 
     def forget_before(self, number: int) -> None:
         """Delete plans of batches that are long committed; the newest always stays."""
-        for old in self.numbers()[:-1]:
+        revisions = self._revisions()
+        for old in sorted(revisions)[:-1]:
             if old < number:
-                self._file(old).unlink(missing_ok=True)
+                for revision in range(revisions[old], -1, -1):
+                    self._file(old, revision).unlink(missing_ok=True)
+
+    def _revisions(self) -> dict[int, int]:
+        """Return the newest revision of each plan, by number."""
+        found: dict[int, int] = {}
+        for entry in os.scandir(self.path):
+            match = _PLAN.fullmatch(entry.name)
+            if match is not None:
+                number = int(match[1])
+                found[number] = max(found.get(number, 0), int(match[2] or 0))
+        return found
 
     def _create(self, file: Path, document: Document) -> bool:
         """Write a file whole, unless it is there; tell whether it was not."""
@@ -269,5 +337,5 @@ class PlanDirectory:
     def _document(self, file: Path) -> str:
         return f"plans/{self._life}/{file.name}"
 
-    def _file(self, number: int) -> Path:
-        return self.path / f"{number:012d}.json"
+    def _file(self, number: int, revision: int = 0) -> Path:
+        return self.path / (f"{number:012d}-{revision}.json" if revision else f"{number:012d}.json")

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
+from types import MappingProxyType
 from typing import Any, cast
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from kstreams.quoting import text_of
 from kstreams.spark.envelope import DRIVER, Envelope
 from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.plans import Slice
+from kstreams.spark.refusal import Refusal
 from kstreams.spark.topic_io import TopicIO
 from kstreams.spark.worker import add_archives, drop_spark_archives, freeze_heap, load_once
 from kstreams.state.background import BackgroundUpkeep
@@ -38,11 +40,15 @@ from kstreams.task.queues import Queue
 from kstreams.task.rare_gc import rare_collections
 from kstreams.task.routing import route
 from kstreams.task.task import Task
+from kstreams.task.too_many_bytes import TooManyBytesError
 
 __all__ = ("Message", "Stage", "StageRun", "StageSettings", "TaskRun")
 
 Message = tuple[int, bytes]
 """A Spark partition, and the payload of an envelope for a task in it."""
+
+Cuts = Mapping[tuple[int, int], int]
+"""`Plan.cuts`: by stage number and task, the revision by which it got less to read."""
 
 _MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 _ROW_CACHE_BYTES = 64 * 1024 * 1024
@@ -70,6 +76,7 @@ class StageSettings:
         io: Reads source topics, and writes sink output.
         interceptors: Around processors.
         changelogs: By store, where the partitions of its changelog ended at the app's start.
+        max_bytes: How many bytes of records a worker reads for one batch at most.
         upkeep: When deltas are merged and snapshots made.
     """
 
@@ -84,6 +91,7 @@ class StageSettings:
     backend: StateBackend
     log: ObjectStoreSettings
     io: TopicIO
+    max_bytes: int
     interceptors: tuple[Interceptor, ...] = ()
     changelogs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     upkeep: Upkeep = field(default_factory=Upkeep)
@@ -115,17 +123,25 @@ class Stage:
         self._archives = archives
         self._errors = errors
 
-    def in_batch(self, batch: int) -> Callable[[Iterable[Message]], Iterator[Message]]:
-        """Return the function of `mapPartitions` that runs tasks for one batch."""
-        return partial(self._run, batch)
+    def in_batch(
+        self, batch: int, cuts: Cuts = MappingProxyType({})
+    ) -> Callable[[Iterable[Message]], Iterator[Message]]:
+        """Return the function of `mapPartitions` that runs tasks for one batch.
 
-    def _run(self, batch: int, messages: Iterable[Message]) -> Iterator[Message]:
+        Args:
+            batch: Number of the batch.
+            cuts: Those of its plan.
+        """
+        return partial(self._run, batch, dict(cuts))
+
+    def _run(self, batch: int, cuts: Cuts, messages: Iterable[Message]) -> Iterator[Message]:
         try:
             drop_spark_archives()
             add_archives(self._archives)
             settings: StageSettings = load_once(self._digest, self._data)
             with rare_collections():
-                yield from StageRun(settings, batch).messages(payload for _, payload in messages)
+                run = StageRun(settings, batch, cuts)
+                yield from run.messages(payload for _, payload in messages)
             settings.io.read_ahead()
             freeze_heap()
         except GeneratorExit:  # Spark wants no more of it
@@ -170,28 +186,53 @@ class StageRun:
     Args:
         settings: The stage's.
         batch: Number of the batch.
+        cuts: Those of its plan.
     """
 
-    def __init__(self, settings: StageSettings, batch: int) -> None:
+    def __init__(
+        self, settings: StageSettings, batch: int, cuts: Cuts = MappingProxyType({})
+    ) -> None:
         self._settings = settings
         self._batch = batch
+        self._cuts = cuts
 
     def messages(self, payloads: Iterable[bytes]) -> Iterator[Message]:
         """Run the tasks that are addressed; yield what goes on to later stages."""
         tasks: dict[int, list[Envelope]] = {}
+        refused = False
         for payload in payloads:
             envelope = Envelope.unpack(payload)
+            refused = refused or envelope.kind == "refusal"
             if envelope.stage == self._settings.number:
                 tasks.setdefault(envelope.task, []).append(envelope)
             else:
                 yield self._addressed(envelope)
+        if refused:
+            return  # what came from the stage before is not all
         called = {t: own for t, own in tasks.items() if any(e.kind != "state" for e in own)}
         slices = {task: _slices(called[task]) for task in sorted(called)}
-        read = self._settings.io.read([each for own in slices.values() for each in own])
+        try:
+            read = self._settings.io.read(
+                [each for own in slices.values() for each in own],
+                max_bytes=self._settings.max_bytes,
+            )
+        except TooManyBytesError as exc:
+            yield from self._refusals(list(slices), exc)
+            return
         for task, own in slices.items():
             queues, read = read[: len(own)], read[len(own) :]
             for envelope in self._run_task(task, called.pop(task), queues):
                 yield self._addressed(envelope)
+
+    def _refusals(self, tasks: Sequence[int], exc: TooManyBytesError) -> Iterator[Message]:
+        """Tell the driver which tasks were not run, and each partition of the next stage."""
+        own = self._settings.number
+        head = Refusal(tuple((own, task) for task in tasks), exc.sizes).to_json()
+        yield self._addressed(Envelope("refusal", DRIVER, 0, head))
+        if own + 1 < len(self._settings.counts):
+            for partition in range(1, self._settings.width):
+                empty = Refusal(()).to_json()
+                yield self._addressed(Envelope("refusal", DRIVER, partition, empty))
 
     def _addressed(self, envelope: Envelope) -> Message:
         """Address a message to the next stage, whichever it is for."""
@@ -202,11 +243,24 @@ class StageRun:
     ) -> list[Envelope]:
         settings = self._settings
         try:
-            return TaskRun(settings, task, self._batch).run(envelopes, queues)
+            run = TaskRun(settings, task, self._batch, self._revision(task))
+            return run.run(envelopes, queues)
         except KStreamsError as exc:
             exc.hint = exc.hint or "mend the cause and restart: nothing of this batch was kept"
             exc.at(group=settings.group.name, partition=task)
             raise
+
+    def _revision(self, task: int) -> int:
+        """Return the revision of the plan by which a task's input is not what it was."""
+        own = self._settings.number
+        return max(
+            (
+                r
+                for (stage, cut), r in self._cuts.items()
+                if stage < own or (stage, cut) == (own, task)
+            ),
+            default=0,
+        )
 
 
 class TaskRun:
@@ -216,12 +270,14 @@ class TaskRun:
         settings: Its stage's.
         task: Its partition.
         batch: Number of the batch.
+        revision: Of the batch's plan, if its input is not what it was in the first one.
     """
 
-    def __init__(self, settings: StageSettings, task: int, batch: int) -> None:
+    def __init__(self, settings: StageSettings, task: int, batch: int, revision: int = 0) -> None:
         self._settings = settings
         self._partition = task
         self._batch = batch
+        self._revision = revision
         self._name = f"{settings.group.name}/{task}"
 
     def run(self, envelopes: Sequence[Envelope], queues: Sequence[Queue]) -> list[Envelope]:
@@ -271,7 +327,9 @@ class TaskRun:
             changes = overlay.changes()
             output.changelogs = task.changelogs(changes)
             producer = f"{settings.incarnation}/{self._name}"
-            staged = settings.io.write(output, group, producer=producer, batch=self._batch)
+            staged = settings.io.write(
+                output, group, producer=producer, batch=self._batch, revision=self._revision
+            )
             committed = checkout.commit(changes, meta.to_json())
         rows.keep(key, committed.lineage, overlay)
         topics = {node.name for node in group.sources}
@@ -280,6 +338,7 @@ class TaskRun:
             "pointer": committed.to_json(),
             "records": output.records_in,
             "sources": sum(queue.table.num_rows for queue in inputs if queue.entry in topics),
+            "sizes": _sizes(_slices(envelopes), queues),
             "dropped": output.dropped,
             "lines": output.lines,
             "due": output.next_wall_due,
@@ -318,6 +377,15 @@ def _opened(log: Any) -> ObjectStore:  # noqa: ANN401  # settings, hashable if f
 def _slices(envelopes: Sequence[Envelope]) -> list[Slice]:
     """Return what the calls among messages say that the task reads."""
     return [Slice.from_json(data) for e in envelopes for data in e.header.get("slices", ())]
+
+
+def _sizes(slices: Sequence[Slice], queues: Sequence[Queue]) -> dict[str, tuple[int, int]]:
+    """Return, by `topic/partition`, how many offsets were read, and the bytes there."""
+    sizes: dict[str, tuple[int, int]] = {}
+    for each, queue in zip(slices, queues, strict=True):
+        offsets, size = sizes.get(each.place, (0, 0))
+        sizes[each.place] = offsets + len(each), size + queue.table.nbytes
+    return sizes
 
 
 def _pointer(envelopes: Sequence[Envelope]) -> Pointer:

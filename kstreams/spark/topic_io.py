@@ -9,6 +9,7 @@ from kstreams.graph.topology import PartitionGroup
 from kstreams.spark.plans import Slice
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.queues import Queue
+from kstreams.task.too_many_bytes import NO_LIMIT
 
 __all__ = ("TopicIO",)
 
@@ -16,10 +17,15 @@ __all__ = ("TopicIO",)
 class TopicIO(Protocol):
     """Reads and writes topics for tasks; picklable, opened in the worker when first used."""
 
-    def read(self, slices: Sequence[Slice]) -> list[Queue]:
+    def read(self, slices: Sequence[Slice], *, max_bytes: int = NO_LIMIT) -> list[Queue]:
         """Read slices of a plan; a queue for each, in their order.
 
+        Args:
+            slices: The slices.
+            max_bytes: How many bytes all queues together may have, unless it is one record.
+
         Raises:
+            TooManyBytesError: They have more. Not much more was read.
             DataLossError: Records of a slice are gone.
         """
         ...
@@ -29,7 +35,13 @@ class TopicIO(Protocol):
         ...
 
     def write(
-        self, output: TaskOutput, group: PartitionGroup, *, producer: str, batch: int
+        self,
+        output: TaskOutput,
+        group: PartitionGroup,
+        *,
+        producer: str,
+        batch: int,
+        revision: int = 0,
     ) -> list[list[Any]]:
         """Write a batch's output, durably, before the batch is committed.
 
@@ -38,6 +50,8 @@ class TopicIO(Protocol):
             group: Its group, for the partitioners of the sinks.
             producer: Id of the task in this life of the checkpoint.
             batch: Number of the batch.
+            revision: Of the plan by which the task's input is not what it was before: then
+                its output may be another one, too.
 
         Returns:
             What the driver must publish after the commit: topic, partition, staged name,

@@ -11,6 +11,8 @@ __all__ = ("POINTS", "Point")
 
 _SNAPSHOTS = Upkeep(max_deltas=3, chunk_bytes=200)
 _MERGES = Upkeep(merge_count=3)
+_HALF = 400
+"""About half the bytes of a task's part of a batch."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class Point:
         upkeep: When deltas are merged and snapshots made.
         in_memory: Whether the backend in memory comes to it.
         on_s3: Whether it matters what kind of object store there is.
+        max_bytes: How many bytes a batch may have.
     """
 
     name: str
@@ -40,6 +43,7 @@ class Point:
     upkeep: Upkeep = _SNAPSHOTS
     in_memory: bool = True
     on_s3: bool = True
+    max_bytes: int = 1 << 28
 
 
 POINTS = (
@@ -80,6 +84,19 @@ POINTS = (
     Point("amid-a-snapshot", "before put chunk", nth=2),
     Point("snapshot-that-nobody-names", "before remove snapshot"),
     Point("all-told-and-no-answer", "task told", on_s3=False),
+    # The driver plans a batch smaller that a task has refused.
+    Point(
+        "refused-and-not-cut", "before replace plan", dies="driver", on_s3=False, max_bytes=_HALF
+    ),
+    Point("cut-and-not-run", "after replace plan", dies="driver", on_s3=False, max_bytes=_HALF),
+    Point(
+        "cut-run-and-no-commit",
+        "before put commit",
+        nth=2,
+        dies="driver",
+        on_s3=False,
+        max_bytes=_HALF,
+    ),
     # The driver commits.
     Point("all-done-and-no-commit", "before put commit", dies="driver"),
     Point("reply-of-commit-lost", "lost reply of put commit", dies="nobody"),

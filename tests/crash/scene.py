@@ -14,7 +14,10 @@ from kstreams import Embedded, FakeClock
 from kstreams.checkpoint.changes import Orders
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.spark import assemble, embedded_feed, stage
+from kstreams.spark.batch_size import RecordSizes
 from kstreams.spark.embedded_io import publish
+from kstreams.spark.planner import BatchPlanner
+from kstreams.spark.plans import Plan, PlanDirectory
 from kstreams.state import memory
 from kstreams.state.background import BackgroundUpkeep
 from kstreams.state.durable import DurableLog
@@ -154,6 +157,7 @@ class Scene:
             run=f"run-{self.spark.starts}",
             trigger=timedelta(0),
             max_records=10_000,
+            max_bytes=self.point.max_bytes,
             interceptors=(FaultyProcess(self.faults),),
             packages=[],
             parallelism=PARTITIONS,
@@ -288,6 +292,22 @@ class Scene:
                 publish(log, [output], batch)
                 reach("published one")
 
+        def replaced(plans: PlanDirectory, number: int, plan: Plan) -> Plan:
+            reach("before replace plan")
+            recorded = replace_plan(plans, number, plan)
+            reach("after replace plan")
+            return recorded
+
+        replace_plan = PlanDirectory.replace
+        self._patch.setattr(PlanDirectory, "replace", replaced)
+        next_plan = BatchPlanner.next
+
+        def too_large(planner: BatchPlanner, **options: Any) -> Plan | None:
+            planner._sizes = RecordSizes(lambda *_: 1.0)
+            return next_plan(planner, **options)
+
+        if self.point.max_bytes < 1 << 20:  # or what was read tells, and no task refuses
+            self._patch.setattr(BatchPlanner, "next", too_large)
         self._patch.setattr(LocalVersions, "publish", named)
         self._patch.setattr(embedded_feed, "publish", published)
         self._patch.setattr(stage, "_opened", self._open)

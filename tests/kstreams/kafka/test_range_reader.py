@@ -18,6 +18,7 @@ from kstreams.kafka.errors import BrokerUnavailableError, KafkaOptionsError
 from kstreams.kafka.options import Kafka
 from kstreams.kafka.range_reader import OffsetRange, RangeReader
 from kstreams.task.queues import QUEUE_SCHEMA
+from kstreams.task.too_many_bytes import TooManyBytesError
 from tests.kstreams.kafka.samples import fill, sasl
 from tests.servers.kafka import KafkaBroker
 
@@ -260,3 +261,43 @@ def test_a_sasl_listener_is_read(broker: KafkaBroker, topic_name: str) -> None:
     reader = RangeReader(kafka)
     assert offsets(reader, OffsetRange(topic_name, 0, 0, 5)) == [list(range(5))]
     reader.close()
+
+
+def test_more_bytes_than_allowed_are_not_read(
+    broker: KafkaBroker, reader: RangeReader, topic_name: str
+) -> None:
+    broker.create_topic(topic_name, 2)
+    writer = Kafka(broker.bootstrap).writer()
+    for n in range(600):
+        writer.enqueue(topic_name, n % 2, b"k", bytes(10_000), 1_000 + n)
+    writer.close()
+    ranges = [OffsetRange(topic_name, p, 0, 300) for p in range(2)]
+    with pytest.raises(TooManyBytesError) as caught:
+        reader.read(ranges, max_bytes=500_000)
+    held = sum(size for _, size in caught.value.sizes.values())
+    offsets_read = sum(count for count, _ in caught.value.sizes.values())
+    assert held > 500_000
+    assert held / offsets_read == pytest.approx(10_000, rel=0.01)
+    parts = [OffsetRange(topic_name, p, 0, 20) for p in range(2)]
+    tables = reader.read(parts, max_bytes=500_000)
+    assert [table.column("offset").to_pylist() for table in tables] == [list(range(20))] * 2
+    parts = [OffsetRange(topic_name, p, 20, 45) for p in range(2)]
+    with pytest.raises(TooManyBytesError):
+        reader.read(parts, max_bytes=400_000)
+    tables = reader.read(parts, max_bytes=600_000)
+    assert [table.column("offset").to_pylist() for table in tables] == [list(range(20, 45))] * 2
+
+
+def test_one_record_is_read_however_large(
+    broker: KafkaBroker, reader: RangeReader, topic_name: str
+) -> None:
+    broker.create_topic(topic_name)
+    writer = Kafka(broker.bootstrap).writer()
+    for n in range(3):
+        writer.enqueue(topic_name, 0, b"k", bytes(100_000), 1_000 + n)
+    writer.close()
+    with pytest.raises(TooManyBytesError):
+        reader.read([OffsetRange(topic_name, 0, 0, 3)], max_bytes=1_000)
+    for n in range(3):
+        (table,) = reader.read([OffsetRange(topic_name, 0, n, n + 1)], max_bytes=1_000)
+        assert table.column("offset").to_pylist() == [n]

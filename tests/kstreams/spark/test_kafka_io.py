@@ -47,7 +47,10 @@ def planner(
     kafka: Kafka, path: Path, *topics: str, start: Start = "earliest", most: int = 1_000
 ) -> BatchPlanner:
     groups, plans = [group_of(*topics, start=start)], PlanDirectory(path / "plans")
-    return BatchPlanner(KafkaFeed(kafka), groups, max_records=most, plans=plans, positions={})
+    feed = KafkaFeed(kafka)
+    return BatchPlanner(
+        feed, groups, max_records=most, max_bytes=1 << 28, plans=plans, positions={}
+    )
 
 
 def planned(plan: Plan | None) -> list[tuple[int, str, int, int]]:

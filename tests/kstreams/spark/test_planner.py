@@ -21,6 +21,7 @@ from kstreams.processors.peek import peek
 from kstreams.spark.embedded_feed import EmbeddedFeed
 from kstreams.spark.planner import BatchPlanner, share
 from kstreams.spark.plans import Plan, PlanDirectory
+from kstreams.spark.refusal import Refusal
 
 STORE = key_value_store("store", key=TEXT, value=INT64)
 
@@ -52,12 +53,16 @@ def _append(log: EmbeddedLog, topic: str, partition: int, *timestamps: int) -> N
 
 
 def _planner(
-    log: EmbeddedLog, groups: tuple[PartitionGroup, ...], most: int = 100, **positions: int
+    log: EmbeddedLog,
+    groups: tuple[PartitionGroup, ...],
+    most: int = 100,
+    max_bytes: int = 1 << 28,
+    **positions: int,
 ) -> BatchPlanner:
     known = {name.replace("__", "/"): offset for name, offset in positions.items()}
     path = log.root.parent / f"{log.root.name}-plans"
     plans = PlanDirectory(path / f"of-{uuid4().hex}")
-    return _on(log, groups, plans, most, **known)
+    return _on(log, groups, plans, most, max_bytes, **known)
 
 
 def _on(
@@ -65,10 +70,13 @@ def _on(
     groups: tuple[PartitionGroup, ...],
     plans: PlanDirectory,
     most: int = 100,
+    max_bytes: int = 1 << 28,
     **known: int,
 ) -> BatchPlanner:
     feed = EmbeddedFeed(Embedded(log.root, durable=False))
-    return BatchPlanner(feed, groups, max_records=most, plans=plans, positions=known)
+    return BatchPlanner(
+        feed, groups, max_records=most, max_bytes=max_bytes, plans=plans, positions=known
+    )
 
 
 def _read(plan: Plan | None) -> list[tuple[int, str, int, int, int]]:
@@ -260,6 +268,7 @@ def test_a_commit_knows_its_topics_where_there_is_no_plan(tmp_path: Path) -> Non
             feed,
             _groups("a"),
             max_records=9,
+            max_bytes=1 << 28,
             plans=plans,
             positions={"a/0": 5},
             topics={"a": "another"},
@@ -331,3 +340,75 @@ def test_a_share_is_in_proportion_and_never_too_much(lags: dict[str, int], total
         return
     assert total - len(lags) <= sum(shares.values()) <= total + len(lags)
     assert all(abs(shares[place] - lags[place] * total / behind) <= 1 for place in lags)
+
+
+def _append_sized(log: EmbeddedLog, topic: str, partition: int, *sizes: int) -> None:
+    count = len(sizes)
+    table = pa.table(
+        {
+            "timestamp": pa.array([1] * count, pa.int64()),
+            "key": pa.array([b"k"] * count, pa.binary()),
+            "value": pa.array([bytes(size) for size in sizes], pa.binary()),
+        }
+    )
+    end = log.end_offset(topic, partition)
+    log.append(topic, partition, table, producer=f"{topic}/{partition}", batch=end)
+
+
+def test_the_first_batch_is_bounded_by_the_sizes_in_segments(tmp_path: Path) -> None:
+    log = _log(tmp_path, "a")
+    for partition in range(2):
+        _append_sized(log, "a", partition, *[10_000] * 50)
+    planner = _planner(log, _groups("a"), max_bytes=205_000)
+    assert _read(planner.next()) == [(0, "a", 0, 0, 10), (1, "a", 1, 0, 10)]
+
+
+def test_later_batches_are_bounded_by_what_was_read(tmp_path: Path) -> None:
+    log = _log(tmp_path, "a", partitions=1)
+    _append_sized(log, "a", 0, *[10] * 100)
+    planner = _planner(log, _groups("a"), max_bytes=10_000)
+    planner.saw({"a/0": (10, 10_000)})
+    assert _read(planner.next()) == [(0, "a", 0, 0, 10)]
+
+
+def test_a_refused_batch_is_cut_and_positions_follow(tmp_path: Path) -> None:
+    log, plans = _log(tmp_path / "topics", "a", "b", partitions=2), PlanDirectory(tmp_path / "p")
+    for topic in "ab":
+        for partition in range(2):
+            _append(log, topic, partition, *range(40))
+            _append(log, topic, partition, *range(40))
+    planner = _on(log, _groups("a", "b"), plans, most=1_000, max_bytes=10_000)
+    plan = planner.next()
+    assert plan is not None
+    assert plan.record_count == 320
+    sizes = {"a/0": (80, 40_000), "b/0": (0, 0)}
+    cut = planner.cut(plan, [Refusal(((0, 0),), sizes), Refusal(())])
+    assert _read(cut) == [
+        (0, "a", 0, 0, 19),
+        (0, "b", 0, 0, 19),
+        (1, "a", 1, 0, 40),
+        (1, "a", 1, 40, 80),
+        (1, "b", 1, 0, 40),
+        (1, "b", 1, 40, 80),
+    ]
+    assert cut.cuts == {(0, 0): 1}
+    assert cut.positions == planner.positions == {"a/0": 19, "a/1": 80, "b/0": 19, "b/1": 80}
+    plans.write(0, plan)
+    plans.replace(0, cut)
+    assert _on(log, _groups("a", "b"), plans).positions == cut.positions
+
+
+def test_a_batch_is_cut_down_to_one_record_and_no_further(tmp_path: Path) -> None:
+    log = _log(tmp_path, "a", "b", partitions=1)
+    _append(log, "a", 0, *range(3))
+    _append(log, "b", 0, *range(3))
+    planner = _planner(log, _groups("a", "b"), max_bytes=1_000)
+    plan, revision = planner.next(), 0
+    while plan is not None and plan.record_count > 1:
+        sizes = {"a/0": (1, 5_000_000), "b/0": (1, 5_000_000)}
+        plan = planner.cut(plan, [Refusal(((0, 0),), sizes)])
+        revision += 1
+        assert plan.revision == revision
+    assert plan is not None
+    assert plan.record_count == 1
+    assert sum(plan.positions.values()) == 1

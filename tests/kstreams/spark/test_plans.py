@@ -71,3 +71,47 @@ def test_old_plans_go_and_the_newest_stays(tmp_path: Path) -> None:
     assert directory.numbers() == [2, 3]
     directory.forget_before(10)
     assert directory.numbers() == [3]
+
+
+def test_the_newest_revision_of_a_plan_counts(tmp_path: Path) -> None:
+    directory = PlanDirectory(tmp_path)
+    directory.write(3, PLAN)
+    smaller = Plan({(0, 1): (SLICE.until(5),)}, {"topic/1": 5}, cuts={(0, 1): 1})
+    directory.replace(3, smaller)
+    smallest = Plan({(0, 1): (SLICE.until(4),)}, {"topic/1": 4}, cuts={(0, 1): 2})
+    directory.replace(3, smallest)
+    again = PlanDirectory(tmp_path)
+    assert again.find(3) == smallest
+    newest = again.newest()
+    assert newest is not None
+    assert newest.positions == {"topic/1": 4}
+    assert again.strays() == []
+    assert again.numbers() == [3]
+
+
+def test_a_revision_is_taken_once(tmp_path: Path) -> None:
+    directory = PlanDirectory(tmp_path)
+    directory.write(3, PLAN)
+    smaller = Plan({(0, 1): (SLICE.until(5),)}, {"topic/1": 5}, cuts={(0, 1): 1})
+    directory.replace(3, smaller)
+    with pytest.raises(FencedError, match="revision 1 of plan 3"):
+        PlanDirectory(tmp_path).replace(3, Plan({}, {}, cuts={(0, 1): 1}))
+    assert directory.find(3) == smaller
+
+
+def test_revisions_go_with_their_plan(tmp_path: Path) -> None:
+    directory = PlanDirectory(tmp_path)
+    for number in range(3):
+        directory.write(number, PLAN)
+        directory.replace(number, Plan({}, {"topic/1": 1}, cuts={(0, 1): 1}))
+    directory.forget_before(2)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "000000000002-1.json",
+        "000000000002.json",
+    ]
+
+
+def test_a_slice_ends_where_it_is_cut() -> None:
+    assert SLICE.until(9) is SLICE
+    assert (SLICE.until(5).to_offset, len(SLICE.until(5))) == (5, 2)
+    assert len(SLICE.until(1)) == 0
