@@ -9,7 +9,7 @@ from datetime import timedelta
 from functools import partial
 from typing import ClassVar, TypeVar
 
-from kstreams.clock import Clock, SystemClock, to_ms
+from kstreams.clock import Clock, SystemClock, steady_ms, to_ms
 from kstreams.errors import ProcessingError
 from kstreams.processors.bound import Bound
 from kstreams.processors.context import ProcessorContext
@@ -121,7 +121,7 @@ class _CallExternal(Bound[K, V, K, V2]):
     def bind(self, context: ProcessorContext[K, V2]) -> Callable[[Record[K, V]], None]:
         forward, function, retries = context.forward, self._function, self._retries
         retry_on, again = retries.retry_on, self._again
-        now_ms = _no_time if retries.timeout is None else self._clock.now_ms
+        now_ms = _no_time if retries.timeout is None else partial(steady_ms, self._clock)
 
         def process(record: Record[K, V]) -> None:
             started_ms = now_ms()
@@ -149,7 +149,7 @@ class _CallExternal(Bound[K, V, K, V2]):
         if self._retries.timeout is None:
             return
         limit_ms = to_ms(self._retries.timeout)
-        if self._clock.now_ms() - started_ms + delay_ms >= limit_ms:
+        if steady_ms(self._clock) - started_ms + delay_ms >= limit_ms:
             reason = f"the next call would begin after the timeout of {limit_ms} ms"
             raise _gave_up(failure, calls, reason) from failure
 

@@ -74,7 +74,8 @@ class _Common(Protocol):
     def wall_time(self) -> int:
         """The micro-batch's recorded wall time, ms since the epoch.
 
-        Equal on every attempt and replay of the batch: use it in place of a clock.
+        Equal on every attempt and replay of the batch: use it in place of a clock. It is
+        what the machine's clock showed, so it may be less than in the batch before.
         """
         ...
 
@@ -98,7 +99,8 @@ class _Common(Protocol):
 
         After a jump over several intervals it is called once, and stays on its grid.
         Due times are task state: they survive batches and restarts, found again by the
-        node and `name` (by order of the calls when None).
+        node and `name` (by order of the calls when None). By the wall clock it is never due
+        further ahead than an interval: a clock that is set back takes it along.
 
         Raises:
             TopologyError: Called outside `init`, or the interval is under 1 ms.

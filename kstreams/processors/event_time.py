@@ -52,7 +52,8 @@ def wall_clock() -> WallClock:
 
     That is the recorded wall time of their micro-batch, the same for all of its records
     and at each attempt. Give the builder an `idle_timeout` too, so that windows close
-    when nothing comes.
+    when nothing comes. The clock is believed: one that is ahead takes stream time along,
+    and what comes after its repair is late for as long.
 
     Source: `org.apache.kafka.streams.processor.WallclockTimestampExtractor`.
     """

@@ -20,7 +20,7 @@ from kstreams.checkpoint.checkpoint import Checkpoint, checkpoint_path
 from kstreams.checkpoint.fork import ForkSource
 from kstreams.checkpoint.lock import CheckpointLock
 from kstreams.checkpoint.migration import Migration
-from kstreams.clock import Clock, SystemClock
+from kstreams.clock import Clock, SystemClock, steady_ms
 from kstreams.connection import Connection
 from kstreams.errors import CompileError, ExecutionError, KStreamsError
 from kstreams.graph.topology import Topology
@@ -394,11 +394,11 @@ class App:
 class _Deadline:
     def __init__(self, clock: Clock, timeout: timedelta | None) -> None:
         self._clock = clock
-        self._end = None if timeout is None else clock.now_ms() + timeout.total_seconds() * 1000
+        self._end = None if timeout is None else steady_ms(clock) + timeout.total_seconds() * 1000
         self._timeout = timeout
 
     def passed(self) -> bool:
-        return self._end is not None and self._clock.now_ms() > self._end
+        return self._end is not None and steady_ms(self._clock) > self._end
 
     def check(self, what: str) -> None:
         if self.passed():

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 
-from kstreams.clock import Clock
+from kstreams.clock import Clock, WatchedClock
 from kstreams.errors import ExecutionError
 from kstreams.spark.envelope import Envelope
 from kstreams.spark.failure import ErrorChannel, jvm_is_gone, typed
@@ -119,7 +119,10 @@ class Pipeline:
         self._commits = commits
         self._objects = objects
         self._pinned = pinned
-        self._clock = clock
+        self._clock = WatchedClock(clock)
+        self._called_for: int | None = (
+            None  # when the clock was set, as far as tasks were called for it
+        )
         self._fence = fence
         self._report = report
         self._wanted = wanted
@@ -139,7 +142,6 @@ class Pipeline:
         self._last = commits.last()
         self._due: dict[tuple[int, int], int] = {}
         self._spread = Spread(settings.stages[0].counts[0], settings.stages[0].width)
-        self._since = clock.now_ms()
         self._close_windows = False
         self._call_all = self._last is None or any(
             meta.get("due") or "heard" in meta
@@ -193,8 +195,9 @@ class Pipeline:
         self._given.set()
 
     def _with_calls(self, plan: Plan | None, now: int) -> Plan | None:
-        """Add calls of tasks whose wall-clock work is due."""
+        """Add calls of tasks whose wall-clock work is due, or of all when the clock was set."""
         called = {task for task, due in self._due.items() if due <= now}
+        self._notice_set_clock()
         closing, self._close_windows = self._close_windows, False
         if self._call_all or closing:
             self._call_all = False
@@ -209,10 +212,21 @@ class Pipeline:
             plan,
             tasks={**tasks, **plan.tasks},
             wall_ms=now,
-            since_ms=self._since,
+            since_ms=self._clock.since_ms,
             close_windows=closing,
             after=None if self._last is None else self._last.id,
         )
+
+    def _notice_set_clock(self) -> None:
+        """Call all tasks once behind a jump: what they are due at may lie far ahead."""
+        if self._clock.set_ms != self._called_for:
+            self._called_for = self._clock.set_ms
+            self._call_all = True
+            _LOG.warning(
+                "query %s: the wall clock was set, to %d ms since the epoch: idleness begins anew",
+                self.name,
+                self._clock.since_ms,
+            )
 
     def close_windows(self) -> None:
         """Let the next batch close what is open in all tasks."""
@@ -230,6 +244,8 @@ class Pipeline:
             wall_ms: Wall-clock work that is due by then counts too.
         """
         self.check()
+        self._clock.now_ms()
+        self._notice_set_clock()
         if not self._waits.is_set() or self._call_all or self._close_windows:
             return False
         if any(due <= wall_ms for due in self._due.values()):
@@ -406,7 +422,12 @@ class Pipeline:
                 key = self._settings.stages[0].task_key(group, int(partition))
                 pointers.setdefault(key, []).append(Pointer.from_json(text))
         collect_garbage(
-            self._objects, pointers, clock=self._clock, min_age=_MIN_AGE, pinned=self._pinned()
+            self._objects,
+            pointers,
+            clock=self._clock,
+            min_age=_MIN_AGE,
+            pinned=self._pinned(),
+            set_ms=self._clock.set_ms,
         )
 
     # ------------------------------------------------------------ ending

@@ -18,7 +18,7 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Literal, TypeAlias
 
-from kstreams.clock import Clock, SystemClock, to_ms
+from kstreams.clock import Clock, SystemClock, steady_ms, to_ms
 from kstreams.errors import StateCorruptError
 from kstreams.state.durable import Attempt, DurableLog
 from kstreams.state.merging import write_merger
@@ -121,7 +121,7 @@ class BackgroundUpkeep:
         pointer: Pointer,
         make: Callable[[], _Publish],
     ) -> None:
-        job = _Job(what, log, pointer, make, self._clock.now_ms(), line={pointer.lineage})
+        job = _Job(what, log, pointer, make, steady_ms(self._clock), line={pointer.lineage})
         with self._lock:
             self._jobs[log.task] = job
             if what == "snapshot":
@@ -147,7 +147,7 @@ class BackgroundUpkeep:
             own = base.lineage in job.line
             if own:
                 job.line.add(pointer.lineage)
-            old = self._clock.now_ms() - job.begun_ms > self._fresh_ms
+            old = steady_ms(self._clock) - job.begun_ms > self._fresh_ms
             lost = not own and base.version >= job.pointer.version
             if job.done and (job.publish is None or old or lost):
                 del self._jobs[task]

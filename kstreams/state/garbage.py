@@ -3,7 +3,8 @@
 Two kinds of objects are in nobody's pointer: those of versions that have been passed,
 and those of attempts whose batch is not committed, or never will be. The second kind
 cannot be told from live data at a glance, so it is only deleted when it has been seen
-unnamed twice, `min_age` apart, by the one clock that is passed in.
+unnamed twice, `min_age` apart, by the one clock that is passed in. That clock may be wrong
+for a while: what was noted in the future is noted again, and after a jump nothing is old.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ def collect_garbage(
     clock: Clock,
     min_age: timedelta,
     pinned: Collection[str] = (),
+    set_ms: int | None = None,
 ) -> Collected:
     """Delete the objects of an app's tasks that no kept pointer names.
 
@@ -58,6 +60,8 @@ def collect_garbage(
         clock: Tells the time.
         min_age: Longer than any batch may take, from its first write to its commit.
         pinned: Names of objects that are to stay besides, such as those of savepoints.
+        set_ms: When the clock was last seen to have been set, by itself: no age is believed
+            until `min_age` has passed since then. None: not by anybody who lives.
 
     Returns:
         What was deleted, and how much waits.
@@ -84,23 +88,39 @@ def collect_garbage(
             elif version <= max(versions):
                 doubtful.append(name)
     now_ms = clock.now_ms()
-    ripe = [name for app in apps for name in _ripe(log, app, doubtful, now_ms, to_ms(min_age))]
+    ages = _Ages(now_ms, to_ms(min_age), set_ms)
+    ripe = [name for app in apps for name in _ripe(log, app, doubtful, ages)]
     deleted = sorted([*passed, *ripe])
     log.delete(deleted)
     return Collected(tuple(deleted), len(doubtful) - len(ripe))
 
 
-def _ripe(
-    log: ObjectStore, app: str, doubtful: list[str], now_ms: int, min_age_ms: int
-) -> list[str]:
-    """Return which were unnamed a `min_age` ago already; note down the rest for later."""
+@dataclass(frozen=True)
+class _Ages:
+    now_ms: int
+    min_ms: int
+    set_ms: int | None
+
+    def is_old(self, time: int) -> bool:
+        believed = self.set_ms is None or self.set_ms <= self.now_ms - self.min_ms
+        return believed and time <= self.now_ms - self.min_ms
+
+
+def _ripe(log: ObjectStore, app: str, doubtful: list[str], ages: _Ages) -> list[str]:
+    """Return which were unnamed a `min_age` ago already; note down the rest for later.
+
+    A note from the future is by a clock that has been set back: its age will never be
+    known, and it goes.
+    """
     prefix = garbage_prefix(app)
-    notes = {_number_of(name): name for name in log.list(prefix)}
-    old = [time for time in notes if time <= now_ms - min_age_ms]
+    found = {_number_of(name): name for name in log.list(prefix)}
+    notes = {time: name for time, name in found.items() if time <= ages.now_ms}
+    old = [time for time in notes if ages.is_old(time)]
     seen = set(json.loads(log.get(notes[max(old)]))) if old else set()
-    if doubtful and (not notes or now_ms - max(notes) > min_age_ms // 2):
-        log.put_if_absent(f"{prefix}{now_ms:020d}-unnamed", json.dumps(doubtful).encode())
-    log.delete(notes[time] for time in old if time != max(old))
+    if doubtful and (not notes or ages.now_ms - max(notes) > ages.min_ms // 2):
+        log.put_if_absent(f"{prefix}{ages.now_ms:020d}-unnamed", json.dumps(doubtful).encode())
+    passed = [notes[time] for time in old if time != max(old)]
+    log.delete([*passed, *(name for time, name in found.items() if time > ages.now_ms)])
     return [name for name in doubtful if name in seen]
 
 

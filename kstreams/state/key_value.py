@@ -125,7 +125,9 @@ def key_value_store(
             hidden at once, and deleted bit by bit as other values are put. Another span
             holds for what is put from then on.
         ttl_clock: Whether the span is one of stream time, which stands still without
-            records, or of the recorded wall time of batches.
+            records, or of the recorded wall time of batches. That is believed as it is: while
+            the clock is ahead values are hidden before their time, and what is put then
+            stays until its own, or until it is put again.
 
     Raises:
         ValueError: The span is under a millisecond.

@@ -33,6 +33,11 @@ class Schedule:
         """Never fire again, also after a restart."""
         self.meta.due[self.name] = CANCELLED
 
+    def set_back(self, now: int) -> None:
+        """Be due within an interval of `now`, on the same grid, if a clock was ahead before."""
+        due = self.meta.due[self.name]
+        self.meta.due[self.name] = due - max(due - now - 1, 0) // self.interval * self.interval
+
     def fire(self, now: int) -> None:
         """Move to the next grid point behind `now`, then call.
 
@@ -48,6 +53,11 @@ class Punctuators:
 
     def __init__(self) -> None:
         self.schedules: list[Schedule] = []
+
+    def set_back(self, now: int) -> None:
+        """Bring back what is due further ahead than its interval: the clock was set back."""
+        for schedule in self.schedules:
+            schedule.set_back(now)
 
     def next_due(self) -> int:
         """Return when the next one is due, or `NEVER`."""

@@ -170,6 +170,7 @@ class Task:
         if self._idleness.advance(wall_ms, since_ms=idle_since_ms, heard=bool(fresh)):
             self._fire_stream_time()
         self._advance_columns()
+        self._services.wall.set_back(wall_ms)
         self._services.wall.fire_due(wall_ms, self._punctuate)
         self._finish_nodes(close_windows=close_windows)
         self.meta.stream_time = self._cursor.stream_time

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
-from kstreams.clock import FakeClock, to_ms
+from kstreams.clock import FakeClock, WatchedClock, to_ms
 from kstreams.errors import TopologyError, UnknownTopicError
 from kstreams.graph.partitions import group_partitions
 from kstreams.graph.topology import PartitionGroup, Topology
@@ -82,6 +82,7 @@ class TopologyTestDriver:
     ) -> None:
         self.topology = topology
         self.clock = FakeClock(start if isinstance(start, int) else to_ms(start))
+        self._watched = WatchedClock(self.clock)
         self.dropped: dict[str, int] = {}
         self.lines: list[str] = []
         self._topics = DriverTopics(partitions)
@@ -314,7 +315,8 @@ class TopologyTestDriver:
                 own = queues[task.group.name][task.partition]
                 task.run(
                     own,
-                    wall_ms=self.clock.now_ms(),
+                    wall_ms=self._watched.now_ms(),
+                    since_ms=self._watched.since_ms,
                     close=self._recreate,
                     close_windows=close_windows,
                 )

@@ -52,19 +52,28 @@ class DriverTask:
         self._committed = self.meta.to_json()
 
     def run(
-        self, queues: Sequence[Queue], *, wall_ms: int, close: bool, close_windows: bool = False
+        self,
+        queues: Sequence[Queue],
+        *,
+        wall_ms: int,
+        since_ms: int,
+        close: bool,
+        close_windows: bool = False,
     ) -> None:
         """Process one batch into `output`; then `commit` or `abort`.
 
         Args:
             queues: Its records.
             wall_ms: Its wall time.
+            since_ms: No idleness before this wall time counts.
             close: Close the processors behind it; the next batch makes new ones.
             close_windows: Close what is open; closes the processors too.
         """
         if self._task is None:
             self._task = self._make(self._overlay, self.meta, wall_ms)
-        self.output = self._task.run(queues, wall_ms=wall_ms, close_windows=close_windows)
+        self.output = self._task.run(
+            queues, wall_ms=wall_ms, idle_since_ms=since_ms, close_windows=close_windows
+        )
         self._changes = self._overlay.changes()
         self.output.changelogs = self._task.changelogs(self._changes)
         if close or close_windows:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar, cast
 
-from kstreams.clock import Clock
+from kstreams.clock import Clock, steady_ms
 from kstreams.errors import NoCheckpointError, PluginError, StateCorruptError, StoreError
 from kstreams.partitioner import Partitioner
 from kstreams.plugins import load_plugin
@@ -94,7 +94,7 @@ class Reader(Generic[S]):
             fixed = self._settings.as_of is not None and self._commit is not None
             if self._scans or fixed:
                 return self.version
-            self._looked_ms = self._settings.clock.now_ms()
+            self._looked_ms = steady_ms(self._settings.clock)
             self._find_anew()
             as_of = self._settings.as_of
             if as_of is not None:
@@ -160,7 +160,7 @@ class Reader(Generic[S]):
         """
         with self.lock:
             self._check_open()
-            age = self._settings.clock.now_ms() - self._looked_ms
+            age = steady_ms(self._settings.clock) - self._looked_ms
             if age >= self._settings.max_age_ms:
                 self.refresh()
             for _ in range(_ATTEMPTS):

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from kstreams.clock import FakeClock, SystemClock, to_ms
+from kstreams.clock import FakeClock, SystemClock, WatchedClock, steady_ms, to_ms
 
 
 def test_the_fake_clock_moves_when_told() -> None:
@@ -42,3 +42,57 @@ def test_spans_and_times_in_whole_milliseconds(value: timedelta | datetime, expe
 def test_a_time_without_a_zone_is_refused() -> None:
     with pytest.raises(ValueError, match="has no time zone"):
         to_ms(datetime(2024, 1, 1))
+
+
+YEARS = timedelta(days=3653)
+
+
+def test_a_fake_clock_can_be_set_without_time_passing() -> None:
+    clock = FakeClock(5)
+    clock.jump(YEARS)
+    assert (clock.now_ms(), clock.steady_ms()) == (5 + to_ms(YEARS), 0)
+    clock.jump(-YEARS)
+    assert (clock.now_ms(), clock.steady_ms()) == (5, 0)
+
+
+def test_a_watched_clock_tells_time_that_passes_from_a_clock_that_is_set() -> None:
+    clock = FakeClock(5)
+    watched = WatchedClock(clock)
+    clock.advance(YEARS)
+    assert watched.now_ms() == clock.now_ms()
+    assert (watched.since_ms, watched.set_ms) == (5, None)
+    for by in (YEARS, -2 * YEARS, timedelta(minutes=1)):
+        clock.jump(by)
+        assert watched.now_ms() == watched.since_ms == watched.set_ms == clock.now_ms()
+
+
+def test_a_clock_that_is_slewed_was_not_set() -> None:
+    clock = FakeClock(5)
+    watched = WatchedClock(clock)
+    for _ in range(100):
+        clock.jump(timedelta(seconds=1))
+        watched.now_ms()
+    assert watched.set_ms is None
+
+
+def test_a_clock_without_steady_time_is_believed_until_it_goes_back() -> None:
+    class Shown:
+        now = 5
+
+        def now_ms(self) -> int:
+            return self.now
+
+    clock = Shown()
+    watched = WatchedClock(clock)
+    clock.now += to_ms(YEARS)
+    assert (watched.now_ms(), watched.set_ms) == (clock.now, None)
+    assert steady_ms(clock) == clock.now
+    clock.now -= to_ms(YEARS)
+    assert watched.now_ms() == watched.set_ms == 5
+
+
+def test_the_system_clocks_steady_time_goes_on() -> None:
+    clock = SystemClock()
+    first = clock.steady_ms()
+    assert 0 <= clock.steady_ms() - first < 60_000
+    assert steady_ms(clock) - first < 60_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,6 +12,10 @@ from kstreams import (
     INT64,
     TEXT,
     DeadLetter,
+    FakeClock,
+    FixedKeyProcessor,
+    ProcessorContext,
+    PunctuationType,
     Record,
     Topic,
     Topology,
@@ -19,7 +24,7 @@ from kstreams import (
 )
 from kstreams.aggregators import count
 from kstreams.windows import SessionWindows, on_close, seconds, windowed, windowed_aggregate
-from tests.kstreams.spark.apps import WORDS, Bench, sums
+from tests.kstreams.spark.apps import COUNTS, TOTALS, WORDS, Bench, sums
 
 pytestmark = pytest.mark.spark
 
@@ -48,3 +53,52 @@ def test_times_that_are_none_are_set_aside_and_later_records_are_in_time(bench: 
     assert [(str(key), value) for key, value in bench.records(RESULTS)] == [("a@1000/1500", 2)]
     assert len(bench.raw(LETTERS)) == 2
     assert sums(bench.reports) == {"dead-letter-EventTimeError": 2}
+
+
+class Ticks(FixedKeyProcessor[str, str, int]):
+    """Forwards how often it was called by the wall clock."""
+
+    def init(self, context: ProcessorContext[str, int]) -> None:
+        super().init(context)
+        self.counts = context.store(COUNTS)
+        context.schedule(timedelta(minutes=1), PunctuationType.WALL_CLOCK_TIME, self.tick)
+
+    def tick(self, now: int) -> None:
+        count = (self.counts.get("ticks") or 0) + 1
+        self.counts.put("ticks", count)
+        self.context.forward(Record("ticks", count, now))
+
+    def process(self, record: Record[str, str]) -> None:
+        pass
+
+
+def ticking() -> Topology:
+    builder = TopologyBuilder("ticking")
+    words = builder.add_source("words", WORDS)
+    ticks = builder.add_processor("ticks", Ticks, words, stores=[COUNTS])
+    builder.add_sink("totals", TOTALS, ticks)
+    return builder.build()
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["running", "restarted"])
+def test_a_clock_that_was_ten_years_ahead_leaves_no_punctuator_dead(
+    bench: Bench, restarted: bool
+) -> None:
+    bench.create(WORDS, partitions=1)
+    bench.create(TOTALS, partitions=1)
+    clock, ahead = FakeClock(1_000), timedelta(days=3653)
+    app = bench.app(ticking(), clock=clock)
+    app.open()
+    app.drain()
+    clock.jump(ahead)
+    app.drain()
+    if restarted:
+        app.close()
+        app = bench.app(ticking(), clock=clock)
+        app.open()
+    clock.jump(-ahead)
+    app.drain()
+    assert bench.records(TOTALS) == [("ticks", 1)]
+    clock.advance(timedelta(minutes=1))
+    app.drain()
+    assert bench.records(TOTALS) == [("ticks", 1), ("ticks", 2)]

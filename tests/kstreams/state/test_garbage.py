@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from kstreams.clock import FakeClock
+from kstreams.clock import FakeClock, WatchedClock
 from kstreams.state.garbage import collect_garbage
 from kstreams.state.pointer import ObjectRef, Pointer
 from kstreams.state.task_key import TaskKey, garbage_prefix
@@ -117,3 +117,47 @@ def test_notes_do_not_pile_up() -> None:
         clock.advance(_DAY / 3)
     assert len(list(log.list(garbage_prefix("app")))) <= 3
     assert len(_live(log)) < 12
+
+
+_YEARS = timedelta(days=3653)
+
+
+def _orphan() -> tuple[ObjectDict, dict[TaskKey, list[Pointer]], str]:
+    child, first, last = _name(2, "child"), _name(1, "a"), _name(50, "b")
+    keep = {_TASK: [_pointer(1, first), _pointer(50, last)]}
+    return _log(child, first, last), keep, child
+
+
+def test_garbage_goes_on_being_collected_after_a_clock_that_was_years_ahead() -> None:
+    log, keep, child = _orphan()
+    clock = FakeClock()
+    clock.jump(_YEARS)
+    collect_garbage(log, keep, clock=clock, min_age=_DAY)
+    clock.jump(-_YEARS)
+    assert collect_garbage(log, keep, clock=clock, min_age=_DAY).waiting == 1
+    assert [int(name.rpartition("/")[2].partition("-")[0]) for name in _notes(log)] == [0]
+    clock.advance(_DAY)
+    assert collect_garbage(log, keep, clock=clock, min_age=_DAY).deleted == (child,)
+
+
+def test_a_clock_that_jumps_ahead_makes_nothing_old() -> None:
+    log, keep, child = _orphan()
+    clock = FakeClock()
+    watched = WatchedClock(clock)
+
+    def collected() -> tuple[str, ...]:
+        watched.now_ms()
+        found = collect_garbage(log, keep, clock=watched, min_age=_DAY, set_ms=watched.set_ms)
+        return found.deleted
+
+    assert collected() == ()
+    clock.jump(_YEARS)
+    assert collected() == ()
+    clock.advance(_DAY - timedelta(seconds=1))
+    assert collected() == ()
+    clock.advance(timedelta(seconds=1))
+    assert collected() == (child,)
+
+
+def _notes(log: ObjectDict) -> list[str]:
+    return list(log.list(garbage_prefix("app")))

@@ -187,3 +187,29 @@ def test_windows_of_processing_time_close_by_the_wall_clock(path: Any) -> None:
 def test_a_time_out_is_positive() -> None:
     with pytest.raises(ValueError, match="idle_timeout"):
         TopologyBuilder("t", idle_timeout=milliseconds(0))
+
+
+YEARS = timedelta(days=3653)
+
+
+@pytest.mark.parametrize("path", ["record", "vector"])
+def test_a_clock_that_jumps_and_is_repaired_makes_nothing_late(path: Any) -> None:
+    driver, sink = windows_driver(TumblingWindows(seconds(10)), on_close(), path)
+    with driver:
+        driver.pipe(IN, "a", 1, timestamp=4000)
+        driver.clock.jump(YEARS)
+        driver.advance_wall_clock(seconds(0))
+        driver.clock.jump(-YEARS)
+        driver.advance_wall_clock(seconds(0))
+        driver.pipe(IN, "a", 1, timestamp=5000)
+        assert driver.dropped == {}
+        driver.advance_wall_clock(seconds(5))
+        assert [r.value for r in driver.read(sink)] == [2]
+
+
+def test_a_jump_of_the_clock_is_no_silence_and_time_behind_it_is() -> None:
+    task = ticking(100)
+    task.run(queue_of([("k", 1, 5)]), wall_ms=1000)
+    ahead = 10**12
+    assert called(task, ahead, since_ms=ahead) == []
+    assert called(task, ahead + 150, since_ms=ahead) == [155]

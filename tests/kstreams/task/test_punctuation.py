@@ -11,6 +11,7 @@ import pytest
 from kstreams import Processor, ProcessorContext, PunctuationType, Record, Topology, TopologyBuilder
 from kstreams.errors import ProcessingError, TopologyError
 from kstreams.task.meta import TaskMeta
+from kstreams.times import LATEST_MS
 from tests.kstreams.task.harness import IN, OUT, Calls, OneTask, calls, one_node, queue_of, values
 
 STREAM, WALL = PunctuationType.STREAM_TIME, PunctuationType.WALL_CLOCK_TIME
@@ -231,3 +232,38 @@ def test_tasks_of_two_sources_merge_by_time_and_tell_each_record_apart() -> None
         (7, "in", 0, 2, 7), (9, "other", 0, 8, 9),
     ]  # fmt: skip
     assert values(output) == [3, 4, 1, 5, 2]
+
+
+TEN_YEARS = 315_619_200_000
+
+
+def test_a_wall_clock_that_was_ten_years_ahead_leaves_no_punctuator_dead() -> None:
+    task = OneTask(ticks(("w", 100, WALL)), wall_ms=1_005)
+    assert keys(task, wall_ms=1_105 + TEN_YEARS) == [f"w@{1_105 + TEN_YEARS}"]
+    task.renew(wall_ms=1_110)
+    assert task.run(wall_ms=1_110).next_wall_due == 1_205  # on the grid of before
+    assert keys(task, wall_ms=1_204) == []
+    assert keys(task, wall_ms=1_205) == ["w@1205"]
+
+
+def test_an_app_that_began_with_a_clock_ahead_is_not_dead_after_its_repair() -> None:
+    task = OneTask(ticks(("w", 100, WALL)), wall_ms=TEN_YEARS)
+    task.run(wall_ms=TEN_YEARS)
+    assert task.run(wall_ms=50).next_wall_due is not None
+    assert len(keys(task, wall_ms=150)) == 1
+
+
+def test_a_cancelled_punctuator_stays_so_when_the_clock_is_set_back() -> None:
+    task = OneTask(ticks(("w", 100, WALL)), wall_ms=TEN_YEARS)
+    keys(task, ("w", 1), wall_ms=TEN_YEARS)
+    assert task.run(wall_ms=10).next_wall_due is None
+    assert keys(task, wall_ms=2 * TEN_YEARS) == []
+
+
+@pytest.mark.parametrize("kind", [STREAM, WALL])
+def test_a_jump_of_ten_thousand_years_is_one_call(kind: PunctuationType) -> None:
+    task = OneTask(ticks(("t", 1, kind)))
+    far = LATEST_MS
+    found = keys(task, far, wall_ms=far)
+    assert [key for key in found if key.startswith("t@")] == [f"t@{far}"]
+    assert task.meta.due["node/t"] == far + 1
