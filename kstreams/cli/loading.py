@@ -22,8 +22,8 @@ def load_topology(target: str) -> Topology:
     Return the topology that `MODULE:NAME` means; the current directory is importable.
 
     NAME is a `Topology`, a `TopologyBuilder`, or a function without arguments that
-    returns one. Without `:NAME` the module's only topology or builder is meant. MODULE
-    may be the path of a file below the current directory.
+    returns one. Without `:NAME` the module's only topology is meant, or its only builder
+    where it has no topology. MODULE may be the path of a file below the current directory.
 
     Raises:
         WrongUsageError: There is no such module or name, or it is something else.
@@ -145,11 +145,12 @@ def _others(module: ModuleType) -> str:
 
 
 def _topologies(module: ModuleType) -> list[str]:
-    return [
-        name
-        for name, value in vars(module).items()
-        if isinstance(value, (Topology, TopologyBuilder))
-    ]
+    """Return the names of a module's topologies; of its builders where it has none."""
+    return _names_of(module, Topology) or _names_of(module, TopologyBuilder)
+
+
+def _names_of(module: ModuleType, kind: type) -> list[str]:
+    return [name for name, value in vars(module).items() if isinstance(value, kind)]
 
 
 def _public(owner: object) -> list[str]:

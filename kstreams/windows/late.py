@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from kstreams.processors.branch import Through
 from kstreams.processors.context import ProcessorContext
@@ -97,5 +97,11 @@ def split_late(
     results: Node[Windowed[K], A] = builder.add_processor(
         routes.results, Through[Windowed[K], A], root
     )
-    late: Node[K, Late[V]] = builder.add_processor(routes.late, Through[K, Late[V]], root)
+    late: Node[K, Late[V]] = builder.add_processor(routes.late, _LateRecords[K, V], root)
     return results, late
+
+
+class _LateRecords(Through[K, Late[V]], Generic[K, V]):
+    """Forwards late records: under the keys that came in, not the windowed keys of results."""
+
+    keeps_key: ClassVar[bool] = False

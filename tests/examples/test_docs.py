@@ -8,14 +8,25 @@ from pathlib import Path
 
 import pytest
 
-_DOCS = Path(__file__).parents[2] / "docs"
-_BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_ROOT = Path(__file__).parents[2]
+_DOCS = _ROOT / "docs"
+_BLOCK = re.compile(r"(<!-- not run: .*? -->\n)?^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_FILES = re.compile(r"^<!-- file: ", re.MULTILINE)  # the tutorial, which has a test of its own
 
 
-@pytest.mark.parametrize("name", ["stores.md", "windows.md"])
-def test_blocks_run_one_after_the_other(name: str, tmp_path: Path) -> None:
-    blocks = _BLOCK.findall((_DOCS / name).read_text())
-    assert blocks
+def blocks_of(page: Path) -> list[str]:
+    text = page.read_text()
+    if _FILES.search(text):
+        return []
+    return [code for not_run, code in _BLOCK.findall(text) if not not_run]
+
+
+PAGES = [page for page in sorted(_DOCS.glob("*.md")) if blocks_of(page)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_blocks_run_one_after_the_other(page: Path, tmp_path: Path) -> None:
+    blocks = blocks_of(page)
     program = tmp_path / "program.py"
     program.write_text("\n".join(blocks))
     runpy.run_path(str(program), run_name="program")
@@ -33,3 +44,14 @@ def test_the_costs_of_state_on_s3_are_those_of_the_formulas() -> None:
         puts, gets, lists = 1.14 * count + 1, 1.14 * count, (count + 3) / 50
         cost = 86_400 * ((puts + lists) * 5 + gets * 0.4) / 1_000_000
         assert shown == [f"{cost / seconds:.2f}" for seconds in (1, 10, 60)]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [*sorted(_ROOT.glob("*.md")), *sorted(_DOCS.rglob("*.md")), _ROOT / "benchmarks/README.md"],
+    ids=lambda page: page.name,
+)
+def test_links_lead_to_files_that_are_there(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+        if not target.startswith(("http://", "https://")):
+            assert (page.parent / target).exists(), target

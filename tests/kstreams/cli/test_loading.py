@@ -57,11 +57,18 @@ def test_what_is_not_there_suggests_what_is(target: str, message: str) -> None:
 
 
 def test_several_topologies_must_be_told_apart(tmp_path: Path) -> None:
-    (tmp_path / "two.py").write_text("import words\na = words.topology\nb = words.build()\n")
+    (tmp_path / "two.py").write_text("import words\na = b = words.topology\n")
     with pytest.raises(
         WrongUsageError, match="has several topologies: give MODULE:NAME; it has a, b"
     ):
         load_topology("two")
+
+
+def test_of_a_topology_and_its_builder_the_topology_is_meant(tmp_path: Path) -> None:
+    (tmp_path / "both.py").write_text(
+        "import words\nbuilder = words.build()\na = builder.build()\n"
+    )
+    assert load_topology("both").name == "word-count"
 
 
 def test_a_function_with_arguments_is_wrong_usage(tmp_path: Path) -> None:

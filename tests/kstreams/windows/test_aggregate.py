@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kstreams import INT64, TEXT, Topic, TopologyBuilder, TopologyError
+from kstreams import INT64, TEXT, Topic, TopologyBuilder, TopologyError, map_values
 from kstreams.aggregators import count, mean
 from kstreams.errors import SerializationError
 from kstreams.processors.aggregate import aggregate, reduce
@@ -157,6 +157,16 @@ def late_topology(windows: Any, store: Any, results: Any, late: Any) -> Topology
     builder.add_sink("good", _function(results), good)
     builder.add_sink("refused", _function(late), refused)
     return TopologyTestDriver(builder.build())
+
+
+def test_late_records_have_the_keys_that_came_in_for_the_check_of_edges() -> None:
+    builder = TopologyBuilder("late")
+    records = builder.add_source("in", SOURCE)
+    counting = windowed_aggregate(TUMBLING, count(), store=COUNTS)
+    _, late = split_late(builder, "counts", counting, records)
+    values = builder.add_processor("values", map_values(lambda late: late.value), late)
+    builder.add_sink("late", Topic("late", TEXT, INT64), values)
+    assert builder.build().name == "late"
 
 
 def _function(target: list[Any]) -> Any:

@@ -1,0 +1,52 @@
+"""Each example runs by itself, and shows what it is about."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+_EXAMPLES = Path(__file__).parents[2] / "examples"
+_ELSEWHERE = {"word_count", "custom_store", "own_benchmark", "kafka_with_tls"}
+_ON_SPARK = {
+    "view": ["/docs: 1 visits, as of batch 0", "/home: 2 visits, as of batch 0"],
+    "savepoint_and_fork": ["its savepoint: 100", "a fork of it, which has read on: 150"],
+}
+_IN_MEMORY = {
+    "late_records": ["ann, minute from 0 ms: 2 orders", "salt came 0 ms too late"],
+    "sessions": ["ann: 3 clicks in 20 minutes", "ann: 2 clicks in 5 minutes"],
+    "punctuator": ["order 2: please pay"],
+    "dead_letters": ["ann: 125 cents", "set aside b'a lot': ValueError in a processor"],
+    "branches": ["accepted {'ann': 500, 'bob': 200}", "to check {'eve': 1000000}"],
+    "batch_processor": ["{'tea': 2.0, 'milk': 1.5}"],
+    "custom_window": ["shift from 04:00 2", "shift from 12:00 1"],
+}
+
+
+def run(name: str, capfd: pytest.CaptureFixture[str]) -> str:
+    runpy.run_path(str(_EXAMPLES / f"{name}.py"), run_name="__main__")
+    return capfd.readouterr().out
+
+
+@pytest.mark.parametrize("name", sorted(_IN_MEMORY))
+def test_it_shows_its_idea(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    shown = run(name, capfd)
+    assert [line for line in _IN_MEMORY[name] if line not in shown] == []
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", sorted(_ON_SPARK))
+def test_it_shows_its_idea_on_spark(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    shown = run(name, capfd)
+    assert [line for line in _ON_SPARK[name] if line not in shown] == []
+
+
+def test_every_example_is_run() -> None:
+    found = {path.stem for path in _EXAMPLES.glob("*.py")}
+    assert found == {*_IN_MEMORY, *_ON_SPARK, *_ELSEWHERE}
+
+
+@pytest.mark.parametrize("name", sorted({*_IN_MEMORY, *_ON_SPARK}))
+def test_it_is_one_idea_on_one_screen(name: str) -> None:
+    assert len((_EXAMPLES / f"{name}.py").read_text().splitlines()) <= 75
