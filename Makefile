@@ -117,6 +117,11 @@ lock: setup ## write requirements/*.txt anew (UPGRADE=1 takes newer versions)
 LOCK_OPTIONS := --quiet --universal --python-version 3.10 --generate-hashes --no-emit-index-url \
     --no-emit-find-links --no-annotate --no-header $(if $(UPGRADE),--upgrade)
 
+.PHONY: docs
+docs: setup ## build the site of pages and reference into build/docs (a warning is an error)
+	@$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
+	@echo 'docs: build/docs/index.html'
+
 .PHONY: build
 build: setup ## build the sdist and the wheel into dist/
 	@$(RUN_PYTHON) -m build --no-isolation

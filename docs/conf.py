@@ -1,0 +1,30 @@
+"""The site: the pages of this folder, and a reference of the public names (`make docs`)."""
+
+from __future__ import annotations
+
+from importlib.metadata import version as version_of
+
+project = "kstreams"
+author = "The kstreams authors"
+release = version_of("kstreams-spark")
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+root_doc = "index"
+exclude_patterns = ["README.md"]
+html_theme = "furo"
+html_title = "kstreams"
+
+myst_heading_anchors = 3
+# Links to files of the repository that are no pages, such as examples, stay links to files.
+myst_all_links_external = False
+suppress_warnings = ["myst.xref_missing", "ref.python"]  # links are checked by a test
+
+autodoc_default_options = {"members": True, "show-inheritance": True}
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+napoleon_use_ivar = True
+napoleon_custom_sections = ["Source"]
+default_role = "code"
