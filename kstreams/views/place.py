@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Protocol
 
-from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.checkpoint import Checkpoint, checkpoint_path
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.errors import CheckpointMismatchError, ObjectMissingError, StoreError, Where
 from kstreams.graph.topology import Topology
@@ -17,7 +17,7 @@ from kstreams.state.commits import Commit
 from kstreams.state.objects import ObjectStore, ObjectStoreSettings
 from kstreams.state.spec import StoreSpec
 
-__all__ = ("StorePlace", "ViewedApp")
+__all__ = ("StorePlace", "ViewedApp", "checkpoint_of")
 
 
 class ViewedApp(Protocol):
@@ -123,6 +123,17 @@ class StorePlace:
             return None
         known = given or Murmur2Partitioner()
         return known if known.name == name else None
+
+
+def checkpoint_of(source: str | Path) -> Path:
+    """Return the checkpoint directory that is meant: by its path, or by the app's id.
+
+    A text of one step that names no directory here is an app's id.
+    """
+    path = Path(source)
+    if isinstance(source, str) and path.name == source and not path.is_dir():
+        return checkpoint_path(source)
+    return path.absolute()
 
 
 def stamp_of(path: Path) -> tuple[int, int]:

@@ -23,7 +23,7 @@ from kstreams.state.versioned_store import VersionedKeyValueStore, VersionedValu
 from kstreams.state.window_store import WindowStore
 from kstreams.state.working import StateBackend
 from kstreams.views.following import Following
-from kstreams.views.place import ViewedApp
+from kstreams.views.place import ViewedApp, checkpoint_of
 from kstreams.views.reader import Reader, ReaderSettings
 from kstreams.views.scan import ViewScan
 from kstreams.views.timed_reads import TimedReads
@@ -58,7 +58,8 @@ class View(TimedReads[S]):
     buffers.
 
     Args:
-        source: The app's checkpoint directory, or the app.
+        source: The app's checkpoint directory, the app's id where that is below `.kstreams`,
+            or the app.
         store: The app's own definition of the store.
         log: Where the app keeps its durable log, if not in its checkpoint directory.
         as_of: Stay at an earlier version: the batch of one that is retained
@@ -95,7 +96,7 @@ class View(TimedReads[S]):
         clock: Clock | None = None,
     ) -> None:
         if isinstance(source, (str, Path)):
-            path = Path(source).absolute()
+            path = checkpoint_of(source)
         else:
             path, log = source.checkpoint, log or source.log
             partitioner = partitioner or _partitioner(source, store)

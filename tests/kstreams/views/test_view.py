@@ -30,6 +30,7 @@ from kstreams.durations import milliseconds
 from kstreams.errors import (
     CheckpointMismatchError,
     ExecutionError,
+    InvalidNameError,
     NoCheckpointError,
     StateCorruptError,
     StoreError,
@@ -241,6 +242,20 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
         assert view.get("a") == 1
     with pytest.raises(StoreError, match="is closed"):
         view.get("a")
+
+
+def test_an_app_is_found_by_its_id_as_on_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Committing(tmp_path / ".kstreams" / "shop", COUNTS).put([("a", 1)])
+    with View("shop", COUNTS) as view:
+        assert view.get("a") == 1
+    Committing(tmp_path / "shop", COUNTS).put([("a", 2)])
+    with View("shop", COUNTS) as view:  # a directory of that name is meant then
+        assert view.get("a") == 2
+    with pytest.raises(InvalidNameError):
+        View(".hidden", COUNTS)
 
 
 def test_a_damaged_version_is_an_error_and_a_later_commit_mends_nothing_hidden(
