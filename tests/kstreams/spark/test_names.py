@@ -44,7 +44,7 @@ def test_a_plan_cannot_name_a_file_elsewhere(tmp_path: Path, topic: str) -> None
 
 
 def test_a_plan_cannot_name_a_path_as_a_partition() -> None:
-    with pytest.raises(ValueError, match="the partition of a slice is .* not a whole number"):
+    with pytest.raises(ValueError, match="the partition of a slice is"):
         Slice.from_json(["in", "a", "../../other/0", 0, 1, ""])
 
 
