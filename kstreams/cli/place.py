@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
+from kstreams.cli.consoles import stderr
 from kstreams.cli.pairs import pairs_of, read_pairs
 from kstreams.cli.usage import WrongUsageError
 from kstreams.connection import Connection
@@ -137,10 +139,17 @@ def _embedded(root: str) -> Place:
 
 
 def _kafka(bootstrap: str, options: Sequence[str] | None, options_file: Path | None) -> Place:
+    from kstreams.kafka.client_options import is_secret  # noqa: PLC0415  # likewise
     from kstreams.kafka.options import Kafka  # noqa: PLC0415  # only where Kafka is in use
 
     found = read_pairs(options_file, "--options-file") if options_file else {}
-    found |= pairs_of(options or (), "--option")
+    given = pairs_of(options or (), "--option")
+    if named := ", ".join(sorted(filter(is_secret, given))):
+        stderr().print(
+            f"[yellow]Whoever lists this machine's processes can read {escape(named)}: "
+            "--options-file is the place for it.[/]"
+        )
+    found |= given
     try:
         return Place(Kafka(bootstrap, found), bootstrap, is_kafka=True)
     except CompileError as exc:

@@ -11,11 +11,16 @@ OptionValue = str | int | float | bool
 """What a user may give as an option's value."""
 
 _SECRET = re.compile(
-    r"(?i)password|passphrase|secret|token|credential|assertion|jaas|user\.info"
-    r"|ssl\.keystore\.key|\.pem$|oauthbearer\.config"
+    r"(?i)passw|passphrase|pwd|secret|token|credential|assertion|jaas|user\.info|api.?key"
+    r"|ssl\.keystore\.key|\.pem$|oauthbearer\.(config|extensions)|kinit\.cmd"
 )
-_PLAIN = re.compile(r"(?i)\.(location|file|ms|seconds|type)$")
+_PLAIN = re.compile(r"(?i)\.(location|file|ms|seconds|type|url)$")
 _HIDDEN = "[redacted]"
+_LEAST_CHARS = 4
+"""Parts of a secret that are shorter are no secrets; taking them out would break the text."""
+
+_LOGIN = re.compile(r"(?<=://)[^/?#\s]*@")
+_QUERY = re.compile(r"(?<=[?#])\S+")
 
 
 def is_secret(name: str) -> bool:
@@ -49,14 +54,37 @@ class ClientOptions(Mapping[str, str]):
         return hash(tuple(self._items.items()))
 
     def __repr__(self) -> str:
-        return repr({n: _HIDDEN if is_secret(n) else v for n, v in self._items.items()})
+        return repr({n: _HIDDEN if is_secret(n) else _shown(v) for n, v in self._items.items()})
 
     def scrub(self, text: str) -> str:
-        """Return the text with every secret value of these options taken out."""
-        secrets = {value for name, value in self._items.items() if value and is_secret(name)}
+        """Return the text with every secret value of these options taken out.
+
+        So are parts of one by itself: librdkafka quotes what it cannot read of a value.
+        """
+        secrets = {part for name, value in self._items.items() for part in _secrets(name, value)}
         for secret in sorted(secrets, key=len, reverse=True):
             text = text.replace(secret, _HIDDEN)
         return text
+
+
+def _shown(value: str) -> str:
+    """Return the value of an open option without the login and the query of a URL."""
+    if "://" not in value:
+        return value
+    return _QUERY.sub(_HIDDEN, _LOGIN.sub(f"{_HIDDEN}@", value))
+
+
+def _secrets(name: str, value: str) -> set[str]:
+    """Return the texts of an option that no other text may show."""
+    parts: set[str] = set()
+    if "://" in value:
+        parts.update(_LOGIN.findall(value), _QUERY.findall(value))
+        parts.update(part for login in list(parts) for part in re.split("[:@&=]", login))
+    elif is_secret(name) and ("=" in value or "\n" in value):  # settings, or a key's lines
+        parts.update(value.split())
+        parts.update(part.partition("=")[2] for part in list(parts))
+    parts = {part for part in parts if len(part) >= _LEAST_CHARS}
+    return {*parts, value} if value and is_secret(name) else parts
 
 
 def _as_text(value: OptionValue) -> str:

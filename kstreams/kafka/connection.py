@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -13,6 +12,7 @@ from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from kstreams.errors import TopicExistsError, UnknownTopicError, Where
+from kstreams.kafka.client_log import ClientLog
 from kstreams.kafka.client_options import ClientOptions
 from kstreams.kafka.errors import (
     BrokerUnavailableError,
@@ -26,7 +26,6 @@ __all__ = ("AdminConnection",)
 T = TypeVar("T")
 """What a request gives."""
 
-_LOG = logging.getLogger("kstreams.kafka")
 _UNREACHABLE = frozenset(
     {
         KafkaError._ALL_BROKERS_DOWN,
@@ -78,7 +77,7 @@ class AdminConnection:
         self._said = said
         settings: dict[str, Any] = {**options, "error_cb": lambda error: said.append(error.str())}
         try:
-            self.client = AdminClient(settings, logger=_LOG)
+            self.client = AdminClient(settings, logger=ClientLog(options))
         except KafkaException as exc:
             raise KafkaOptionsError(
                 f"Kafka client options are refused: {options.scrub(exc.args[0].str())}",

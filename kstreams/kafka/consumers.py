@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
 from kstreams.errors import DataLossError, UnknownTopicError, Where
+from kstreams.kafka.client_log import ClientLog
 from kstreams.kafka.errors import BrokerUnavailableError, KafkaOptionsError, KafkaRequestError
 from kstreams.kafka.librdkafka import Consumer, KafkaError, KafkaException
 from kstreams.kafka.options import Kafka
 
 __all__ = ("Consumers",)
 
-_LOG = logging.getLogger("kstreams.kafka")
 _DEFAULTS: dict[str, Any] = {
     "group.id": "kstreams-reader",  # asked for, never used: nothing is committed
     "isolation.level": "read_committed",
@@ -55,7 +54,7 @@ class Consumers:
         given = {**_DEFAULTS, **self._tuning, **self._options, **_FIXED}
         given["error_cb"] = self._said.append
         try:
-            return Consumer(given, logger=_LOG)
+            return Consumer(given, logger=ClientLog(self._options))
         except KafkaException as exc:
             raise KafkaOptionsError(
                 f"Kafka consumer options are refused: {self._options.scrub(exc.args[0].str())}",

@@ -25,7 +25,8 @@ __all__ = ("Kafka", "Role")
 Role = Literal["admin", "consumer", "producer"]
 """What a client is for."""
 
-_ADDRESS = re.compile(r"(\w+://)?(\[[0-9A-Fa-f:%.]+\]|[^\s,:/\[\]]+):\d{1,5}")
+_ADDRESS = re.compile(r"(\w+://)?(\[[0-9A-Fa-f:%.]+\]|[^\s,:/\[\]@?#]+):\d{1,5}")
+_PLAIN = re.compile(r"(\w+://)?[\w.:\[\] -]*")
 _ENGINES = frozenset(
     {
         "auto.offset.reset",
@@ -80,12 +81,16 @@ class Kafka:
     producer: Mapping[str, OptionValue] = field(default_factory=ClientOptions, kw_only=True)
 
     def __post_init__(self) -> None:
-        for address in self.bootstrap.split(","):
+        for number, address in enumerate(self.bootstrap.split(","), 1):
             if not _ADDRESS.fullmatch(address.strip()):
+                # What is no address may well hold a password.
+                plain = _PLAIN.fullmatch(address.strip())
+                shown = repr(address.strip()) if plain else f"number {number}"
                 raise KafkaOptionsError(
-                    f"bootstrap address {address.strip()!r} is not host:port",
+                    f"bootstrap address {shown} is not host:port",
                     option="bootstrap.servers",
-                    hint="for example Kafka('broker-1:9092,broker-2:9092').",
+                    hint="for example Kafka('broker-1:9092,broker-2:9092'); names and passwords "
+                    "are options: sasl.username, sasl.password.",
                 )
         for place in ("options", "consumer", "producer"):
             given = ClientOptions(getattr(self, place))

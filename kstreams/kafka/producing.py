@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from kstreams.errors import KStreamsError, UnknownTopicError, Where
+from kstreams.kafka.client_log import ClientLog
 from kstreams.kafka.errors import DeliveryError, KafkaOptionsError, RecordRefusedError
 from kstreams.kafka.headers import HeaderList
 from kstreams.kafka.librdkafka import KafkaError, KafkaException, Message, Producer
@@ -18,7 +18,6 @@ __all__ = ("BulkProducer", "DeliveryReport", "ProducerLink", "Row", "check_times
 Row = tuple[str, "bytes | None", "bytes | None", int, None, None, int, HeaderList]
 """Arguments of `Producer.produce` by position: the fastest way to call it."""
 
-_LOG = logging.getLogger("kstreams.kafka")
 _DEFAULTS = {
     "enable.idempotence": "true",  # so acks=all, order, and no copies within one producer
     "compression.type": "lz4",
@@ -78,7 +77,7 @@ class ProducerLink:
         given["on_delivery"] = on_delivery
         given["error_cb"] = lambda error: said.append(error.str())
         try:
-            self.client = Producer(given, logger=_LOG)
+            self.client = Producer(given, logger=ClientLog(self._options))
         except KafkaException as exc:
             raise KafkaOptionsError(
                 f"Kafka producer options are refused: {self._options.scrub(exc.args[0].str())}",

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from kstreams_s3.settings import S3
 
-__all__ = ("make_client",)
+__all__ = ("make_client", "secrets_of")
 
 _SDK_ATTEMPTS = 3
 _CONNECTIONS = 40
@@ -42,6 +42,15 @@ def make_client(settings: S3) -> S3Client:
     client = session.client("s3", endpoint_url=settings.endpoint_url, config=options)
     client.meta.events.register_last("before-call.s3", _expect_nothing)
     return client
+
+
+def secrets_of(client: S3Client) -> tuple[str, ...]:
+    """Return what no text may show: secret key and token in use, wherever they come from."""
+    signer = getattr(client, "_request_signer", None)
+    # Not by its properties: those of credentials that renew themselves would do that here.
+    held: dict[str, Any] = getattr(getattr(signer, "_credentials", None), "__dict__", {})
+    names = ("secret_key", "_secret_key", "token", "_token")
+    return tuple(held[name] for name in names if held.get(name))
 
 
 def _expect_nothing(params: dict[str, Any], **_: object) -> None:

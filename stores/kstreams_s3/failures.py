@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import NamedTuple
+from urllib.parse import quote
 
 from kstreams_s3.errors import (
     AccessDeniedError,
@@ -14,7 +17,9 @@ from kstreams_s3.errors import (
 )
 from kstreams_s3.sdk import exceptions
 
-__all__ = ("Answer", "answer", "as_error", "may_pass")
+__all__ = ("Answer", "answer", "as_error", "may_pass", "without_secrets")
+
+_LOGIN = re.compile(r"(?<=://)[^/?#\s\"']*@")
 
 _BUSY = {
     "ConditionalRequestConflict",
@@ -124,6 +129,14 @@ def may_pass(error: Exception) -> bool:
     return isinstance(error, kinds)
 
 
+def without_secrets(text: object, secrets: Iterable[str]) -> str:
+    """Return a text without secrets, and without the logins of URLs."""
+    shown = str(text)
+    for secret in secrets:
+        shown = shown.replace(secret, "***").replace(quote(secret, safe=""), "***")
+    return _LOGIN.sub("***@", shown)
+
+
 def as_error(error: Exception, doing: str, secrets: tuple[str, ...]) -> S3Error:
     """Return what to raise for an error of boto3's; no secret is in its text.
 
@@ -133,8 +146,7 @@ def as_error(error: Exception, doing: str, secrets: tuple[str, ...]) -> S3Error:
         secrets: What to take out, should the storage repeat it.
     """
     code, status, text = answer(error)
-    for secret in secrets:
-        text = text.replace(secret, "***")
+    text = without_secrets(text, secrets)
     if code:
         message = f"cannot {doing}: the storage answered {code} (status {status}): {text}"
     else:

@@ -8,8 +8,9 @@ from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
+from kstreams_s3.client import secrets_of
 from kstreams_s3.create import Creation, content_md5
-from kstreams_s3.failures import answer
+from kstreams_s3.failures import answer, without_secrets
 from kstreams_s3.retry import Unsettled
 from kstreams_s3.sdk import exceptions
 
@@ -74,7 +75,9 @@ def abort_stale_uploads(
                     _abort(client, bucket, key, number)
                     aborted += 1
     except (exceptions.ClientError, KeyError) as error:
-        _logger.warning("cannot look for stale uploads in %s/%s: %s", bucket, prefix, error)
+        _logger.warning(
+            "cannot look for stale uploads in %s/%s: %s", bucket, prefix, _safe(client, error)
+        )
     return aborted
 
 
@@ -122,4 +125,10 @@ def _abort(client: S3Client, bucket: str, key: str, upload: str) -> None:
         client.abort_multipart_upload(Bucket=bucket, Key=key, UploadId=upload)
     except (exceptions.ClientError, exceptions.BotoCoreError) as error:
         if answer(error).code != "NoSuchUpload":
-            _logger.warning("an upload of %s/%s is left behind: %s", bucket, key, error)
+            _logger.warning(
+                "an upload of %s/%s is left behind: %s", bucket, key, _safe(client, error)
+            )
+
+
+def _safe(client: S3Client, error: Exception) -> str:
+    return without_secrets(error, secrets_of(client))

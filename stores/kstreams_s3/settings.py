@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
 from typing import Literal
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from kstreams.state.objects import object_name_parts
 from kstreams_s3.store import S3ObjectStore
@@ -103,10 +104,10 @@ class S3:
 
 def _check_url(url: str) -> None:
     parts = urlsplit(url)
-    if "@" in parts.netloc:
+    if _has_login(parts, url) or ":" in parts.netloc:
         raise ValueError("S3(...): the URL must not hold credentials: use access_key, secret_key")
     if parts.scheme != "s3" or not parts.netloc or parts.query or parts.fragment:
-        raise ValueError(f"S3({url!r}): expected s3://bucket/prefix")
+        raise ValueError(f"S3({_without_query(url)!r}): expected s3://bucket/prefix")
     if path := parts.path.strip("/"):
         object_name_parts(path)
 
@@ -115,7 +116,26 @@ def _check_endpoint(url: str | None) -> None:
     if url is None:
         return
     parts = urlsplit(url)
-    if "@" in parts.netloc:
+    if _has_login(parts, url):
         raise ValueError("S3(endpoint_url=...) must not hold credentials: use access_key")
-    if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise ValueError(f"S3(endpoint_url={url!r}): expected https://host or http://host:port")
+    if parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment:
+        raise ValueError(
+            f"S3(endpoint_url={_without_query(url)!r}): expected https://host or http://host:port"
+        )
+
+
+def _has_login(parts: SplitResult, url: str) -> bool:
+    """Tell whether a URL holds a name and a password, or what is left of them when cut wrongly.
+
+    A secret key may have slashes in it, which end the part of the host.
+    """
+    try:
+        _ = parts.port
+    except ValueError:
+        return True
+    return "@" in parts.netloc or ("@" in url and not parts.netloc)
+
+
+def _without_query(url: str) -> str:
+    """Return a URL as an error may show it: a query may hold a token."""
+    return re.sub(r"[?#].*", "?…", url, flags=re.DOTALL)

@@ -80,3 +80,18 @@ def test_pairs_keep_what_follows_the_first_equals_sign() -> None:
 def test_a_file_that_is_missing_is_wrong_usage(tmp_path: Path) -> None:
     with pytest.raises(WrongUsageError, match="cannot read"):
         read_pairs(tmp_path / "none", "--options-file")
+
+
+def test_a_secret_on_the_command_line_is_warned_about_and_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "options").write_text("sasl.password=hunter2\n")
+    given = ["--option", "sasl.password=hunter2", "--option", "partitioner=x"]
+    warned = kstreams("topics", "list", "--bootstrap", "b:1", *given)
+    assert "can read sasl.password: --options-file is the place for it" in warned.stderr
+    file = ["--options-file", str(tmp_path / "options"), "--option", "partitioner=x"]
+    silent = kstreams("topics", "list", "--bootstrap", "b:1", *file)
+    assert "is the place for it" not in silent.stderr
+    for wrong in ("user:hunter2@b:1", "hunter2@b:1"):
+        refused = kstreams("topics", "list", "--debug", "--bootstrap", wrong)
+        assert refused.exit_code == 2
+        assert "hunter2" not in refused.output
+    assert "hunter2" not in warned.output + silent.output

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+from traceback import format_exception
 from typing import Any
 
 import pytest
@@ -61,6 +62,27 @@ def test_a_client_gets_the_options_of_its_role() -> None:
 def test_address_without_host_and_port_is_refused(bootstrap: str) -> None:
     with pytest.raises(KafkaOptionsError, match="is not host:port"):
         Kafka(bootstrap)
+
+
+@pytest.mark.parametrize(
+    "bootstrap",
+    [
+        "user:hunter2@host:9092",
+        "hunter2@host:9092",
+        "SASL_SSL://user:hunter2@host:9092",
+        "https://host:9092/?key=hunter2",
+        "host:9092?hunter2",
+        "one:9092,user:hunter2@host:9092",
+        "host:9092#hunter2",
+        "user:hunter2!@host",
+    ],
+)
+def test_a_password_in_an_address_is_refused_and_not_shown(bootstrap: str) -> None:
+    with pytest.raises(KafkaOptionsError, match="is not host:port") as caught:
+        Kafka(bootstrap)
+    assert "hunter2" not in "".join(format_exception(caught.value, chain=True)[-1:])
+    assert "hunter2" not in f"{caught.value} {caught.value!r} {vars(caught.value)}"
+    assert "sasl.password" in caught.value.hint
 
 
 @pytest.mark.parametrize("bootstrap", ["h:1", "SSL://h:1", "a.b-c_d:9092,10.0.0.1:9092", "[::1]:9"])

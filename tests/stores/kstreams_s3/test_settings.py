@@ -8,7 +8,8 @@ import pytest
 
 from kstreams.plugins import load_plugin
 from kstreams_s3 import S3, store
-from kstreams_s3.client import make_client
+from kstreams_s3.client import make_client, secrets_of
+from kstreams_s3.failures import without_secrets
 
 SECRETS: Any = {
     "access_key": "public-abc",
@@ -57,6 +58,11 @@ def test_what_is_no_such_url_is_refused(url: str) -> None:
         ({"part_bytes": 1024}, "part_bytes=1024"),
         ({"endpoint_url": "localhost:9000"}, "http://host:port"),
         ({"endpoint_url": "http://user:hidden@host"}, "must not hold credentials"),
+        ({"endpoint_url": "http://user:hid/den-hidden@host"}, "must not hold credentials"),
+        ({"endpoint_url": "http:/user:hidden@host"}, "must not hold credentials"),
+        ({"endpoint_url": "user:hidden@host:9000"}, "must not hold credentials"),
+        ({"endpoint_url": "http://host:9000?token=hidden"}, "http://host:port"),
+        ({"endpoint_url": "http://host:9000/#hidden"}, "http://host:port"),
     ],
 )
 def test_wrong_options_are_refused_without_showing_keys(
@@ -67,10 +73,40 @@ def test_wrong_options_are_refused_without_showing_keys(
     assert "hidden" not in str(caught.value)
 
 
-def test_url_with_credentials_is_refused_without_showing_them() -> None:
-    with pytest.raises(ValueError, match="must not hold credentials") as caught:
-        S3("s3://key:hidden@bucket/x")
+@pytest.mark.parametrize(
+    "url",
+    [
+        "s3://key:hidden@bucket/x",
+        "s3://key:hid/hidden@bucket/x",
+        "s3:/key:hidden@bucket",
+        "s3://bucket/x?token=hidden",
+        "s3://bucket/x#hidden",
+    ],
+)
+def test_url_with_credentials_is_refused_without_showing_them(url: str) -> None:
+    with pytest.raises(ValueError, match=r"must not hold credentials|expected s3://") as caught:
+        S3(url)
     assert "hidden" not in str(caught.value)
+
+
+def test_a_prefix_may_have_any_character_of_a_path() -> None:
+    assert S3("s3://bucket/a@b/c:d").prefix == "a@b/c:d/"
+
+
+def test_secrets_that_boto3_has_found_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "make_client", make_client)  # not what the tests share
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "public")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hidden-1/+")
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "hidden-2")
+    opened = S3("s3://bucket/x", region="us-east-1").open()
+    assert set(secrets_of(opened._client)) == {"hidden-1/+", "hidden-2"}
+
+
+def test_no_form_of_a_secret_is_left_in_a_text() -> None:
+    text = "for a/+b: http://u:p@proxy/?X-Amz-Security-Token=a%2F%2Bb 'https://u@h'"
+    assert without_secrets(text, ["a/+b"]) == (
+        "for ***: http://***@proxy/?X-Amz-Security-Token=*** 'https://***@h'"
+    )
 
 
 def test_secrets_show_in_no_text() -> None:

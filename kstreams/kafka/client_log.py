@@ -1,0 +1,33 @@
+"""What librdkafka logs, without the secrets of its options."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from kstreams.kafka.client_options import ClientOptions
+
+__all__ = ("ClientLog",)
+
+if TYPE_CHECKING:
+    _Adapter = logging.LoggerAdapter[logging.Logger]
+else:
+    _Adapter = logging.LoggerAdapter
+
+
+class ClientLog(_Adapter):
+    """The logger of one client, `kstreams.kafka`; pass it as `logger=`.
+
+    Args:
+        options: Those of the client.
+    """
+
+    def __init__(self, options: ClientOptions) -> None:
+        super().__init__(logging.getLogger("kstreams.kafka"), {})
+        self._options = options
+
+    def log(self, level: int, msg: object, *args: object, **more: Any) -> None:  # noqa: ANN401
+        """Log one of librdkafka's lines."""
+        if self.isEnabledFor(level):
+            text = str(msg) % args if args else str(msg)
+            self.logger.log(level, "%s", self._options.scrub(text), **more)
