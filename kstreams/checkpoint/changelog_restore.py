@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from kstreams.checkpoint.beginnings import begin_log
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.generations import copy_store, lives_after, next_generation, rewritten
 from kstreams.checkpoint.positions import positions_after
@@ -129,11 +130,14 @@ class ChangelogRestore:
             self.checkpoint,
             generations={**self.checkpoint.generations, **numbers},
             ended=lives_after(self.checkpoint, {q: last.batch for q, last in lasts.items()}),
+            begun={q: d for q, d in self.checkpoint.begun.items() if q not in queries},
         )
+        begun: dict[str, str] = {}
         with closing(self.connection.reader()) as reader:
             for query in queries:
                 seed = self._seed(made, query, lasts[query], groups, reader, progress)
-                made.commits(query, self.objects).append(seed)
+                begun[query] = begin_log(made, query, self.objects, seed)
+        made = replace(made, begun={**made.begun, **begun})
         made.save()
         return made
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
 
-from kstreams.errors import CheckpointMismatchError, InvalidNameError, NoCheckpointError
+from kstreams.errors import (
+    CheckpointMismatchError,
+    InvalidNameError,
+    NoCheckpointError,
+    StateCorruptError,
+)
 from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.names import (
     MAX_NAME_BYTES,
@@ -21,17 +26,28 @@ from kstreams.names import (
     path_step,
     shown_name,
 )
-from kstreams.state.commits import CommitLog
+from kstreams.state.commits import SEED, CommitLog
 from kstreams.state.directory import Directory
+from kstreams.state.document import read_document, seal
+from kstreams.state.fields import Fields, WrongFieldError, checked_integer, checked_text
 from kstreams.state.objects import ObjectStore
 from kstreams.state.task_key import TaskKey
 
-__all__ = ("ENTRIES", "Checkpoint", "checkpoint_path", "queries_of", "query_name")
+__all__ = (
+    "ENTRIES",
+    "Checkpoint",
+    "checkpoint_path",
+    "queries_of",
+    "query_name",
+    "refuse_remains",
+)
 
-_FORMAT = 3
+_FORMAT = 4
+_UNSEALED_FORMAT = 3
 _DESCRIPTION = "app.json"
 ENTRIES = frozenset({_DESCRIPTION, "generations", "lock", "queries", "state"})
 """All that an app keeps in its checkpoint directory; what else is there is somebody else's."""
+_PARTS = ("queries", "generations", "state", "plans", "spark")
 
 
 def checkpoint_path(app: str, named: str | Path | None = None) -> Path:
@@ -64,6 +80,8 @@ class Checkpoint:
             has committed: what later ones wrote to Kafka never counted.
         start_ms: Where sources begin that have no position, instead of their own start.
         origin: What the checkpoint was forked from; empty if it was not.
+        begun: By query, the digest of what its commit log begins with, once it does: from
+            then on it has to be there.
     """
 
     path: Path
@@ -76,6 +94,7 @@ class Checkpoint:
     ended: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     start_ms: int | None = None
     origin: str = ""
+    begun: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def open(
@@ -97,8 +116,10 @@ class Checkpoint:
         Raises:
             CheckpointMismatchError: It belongs to another app, or has another format.
             InvalidNameError: The ids of the app and of a query are too long together.
+            StateCorruptError: What it says it is cannot be read, or is gone.
         """
         if not (path / _DESCRIPTION).exists():
+            refuse_remains(path)
             life = uuid4().hex[:12]
             queries = queries_of(topology)
             made = cls(path, app, life, topology.shape(), queries, dict(tasks))
@@ -121,33 +142,61 @@ class Checkpoint:
             NoCheckpointError: There is none.
             CheckpointMismatchError: It has another format.
             InvalidNameError: A name in it leads elsewhere.
+            StateCorruptError: It cannot be read.
         """
         try:
-            found: dict[str, Any] = json.loads((path / _DESCRIPTION).read_text())
+            data = (path / _DESCRIPTION).read_bytes()
         except (FileNotFoundError, NotADirectoryError) as exc:
             raise NoCheckpointError(
                 f"there is no checkpoint at {path}",
                 hint="name the directory that the app was given: .kstreams/<app id> by default",
             ) from exc
-        if found.get("format") != _FORMAT:
+        version = _format_of(data)
+        if version not in (None, _UNSEALED_FORMAT, _FORMAT):
             raise CheckpointMismatchError(
-                f"checkpoint {str(path)!r} has format {found.get('format')}, "
-                f"this version reads {_FORMAT}",
+                f"checkpoint {str(path)!r} has format {version!r}, "
+                f"this version reads {_UNSEALED_FORMAT} and {_FORMAT} (so says {_DESCRIPTION!r})",
                 hint="run it with the version that wrote it, or reset the app",
             )
-        return cls.from_json(path, found)
+        return read_document(
+            data,
+            _DESCRIPTION,
+            lambda fields, _: cls.from_json(path, fields),
+            what=f"{str(path / _DESCRIPTION)!r}, which says what the checkpoint is,",
+            hint="bring it back from a copy of the checkpoint directory. Without one, move the "
+            "directory away to begin anew, or fork a savepoint of which there is a copy.",
+            sealed=version != _UNSEALED_FORMAT,
+        )
 
     @classmethod
-    def from_json(cls, path: Path, data: Mapping[str, Any]) -> Checkpoint:
-        """Read what `to_json` returned.
+    def from_json(cls, path: Path, fields: Fields) -> Checkpoint:
+        """Read what `to_json` returned; `WrongFieldError` says what is wrong with it.
 
         Raises:
             InvalidNameError: A name in it leads elsewhere.
         """
-        fields = {name: value for name, value in data.items() if name != "format"}
-        queries = {name: tuple(groups) for name, groups in fields.pop("queries").items()}
-        made = cls(path, queries=queries, **fields)
-        _check_names(made)
+        app, life = _checked_names(path, fields)
+        queries = {
+            query: tuple(checked_text(group, "a group") for group in Fields(found).items(query))
+            for found in [fields.mapping("queries")]
+            for query in found
+        }
+        made = cls(
+            path,
+            app,
+            life,
+            _checked_shape(fields),
+            queries,
+            fields.integers("tasks"),
+            fields.integers("generations", {}),
+            {group: _batches(lives) for group, lives in fields.mapping("ended", {}).items()},
+            None if fields.anything("start_ms") is None else fields.integer("start_ms"),
+            fields.text("origin", ""),
+            fields.texts("begun", {}),
+        )
+        for group in (group for groups in queries.values() for group in groups):
+            if group not in made.shape or group not in made.tasks:
+                raise WrongFieldError(f"group {group!r} of a query has no shape, or no tasks")
         return made
 
     def to_json(self) -> dict[str, Any]:
@@ -160,8 +209,8 @@ class Checkpoint:
         """Make this what the checkpoint says it is, in one step."""
         self.path.mkdir(parents=True, exist_ok=True)
         temporary = self.path / f".app-{os.getpid()}.json"
-        with temporary.open("w") as file:
-            json.dump(self.to_json(), file, indent=1)
+        with temporary.open("wb") as file:
+            file.write(seal(self.to_json(), _DESCRIPTION, indent=1).data)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(self.path / _DESCRIPTION)
@@ -190,8 +239,8 @@ class Checkpoint:
         return f"{quote(self.scope(query), safe='')}{suffix}"
 
     def commits(self, query: str, log: ObjectStore) -> CommitLog:
-        """Open the commit log of a query."""
-        return CommitLog(log, f"commits/{self.line(query)}")
+        """Open the commit log of a query; if it has begun, it has to be there."""
+        return CommitLog(log, f"commits/{self.line(query)}", begun=query in self.begun)
 
     @property
     def savepoints_prefix(self) -> str:
@@ -235,11 +284,11 @@ class Checkpoint:
         }
 
 
-def _check_names(checkpoint: Checkpoint) -> None:
-    """Refuse a description whose names lead out of its directory, or to another's objects."""
-    place = f"the description of checkpoint {str(checkpoint.path)!r}"
-    check_step(f"in {place} an app's id", checkpoint.app)
-    check_life(checkpoint.incarnation, place)
+def _checked_names(path: Path, fields: Fields) -> tuple[str, str]:
+    """Return an app's id and incarnation that lead to nothing but its own objects."""
+    place = f"the description of checkpoint {str(path)!r}"
+    life = check_life(fields.anything("incarnation"), place)
+    return check_step(f"in {place} an app's id", fields.text("app")), life
 
 
 def _check_scope(checkpoint: Checkpoint, query: str) -> None:
@@ -259,6 +308,54 @@ def _check_scope(checkpoint: Checkpoint, query: str) -> None:
             hint="shorten one of the two; characters other than ASCII letters, digits, '_', '.', "
             "'-' and '~' take three bytes or more there.",
         )
+
+
+def refuse_remains(path: Path, *, but: Collection[str] = ()) -> None:
+    """Refuse to begin a checkpoint on what is left of another.
+
+    Args:
+        path: A directory without `app.json`, or none.
+        but: Names of the parts that may be there.
+
+    Raises:
+        StateCorruptError: Other parts of a checkpoint are there.
+    """
+    remains = [name for name in _PARTS if name not in but and (path / name).exists()]
+    if remains:
+        raise StateCorruptError(
+            f"{path} is no new checkpoint: it has {', '.join(remains)}, but no {_DESCRIPTION}, "
+            "which says whose they are",
+            hint=f"bring {_DESCRIPTION} back from a copy. Without one, move the directory away to "
+            "begin anew, or fork a savepoint of which there is a copy; a fork that was cut short "
+            "can be made again.",
+        )
+
+
+def _format_of(data: bytes) -> object:
+    """Return the format that a description says it has; None when it says nothing."""
+    try:
+        return Fields(json.loads(data)).anything("format")
+    except (ValueError, RecursionError):
+        return None
+
+
+def _batches(lives: object) -> dict[str, int]:
+    """Return last committed batches by life; `SEED` where there was nothing else."""
+    found = Fields(lives).all()
+    return {life: checked_integer(n, f"life {life!r}", least=SEED) for life, n in found.items()}
+
+
+def _checked_shape(fields: Fields) -> dict[str, Any]:
+    shape = fields.mapping("shape")
+    for group in shape.values():
+        parts = Fields(group)
+        for heads in (parts.mapping("sources"), parts.mapping("entries")):
+            for head in heads.values():
+                Fields(head).text("key")
+                Fields(head).text("partitioner")
+        for schema in parts.mapping("stores").values():
+            Fields(schema).text("kind")
+    return shape
 
 
 def queries_of(topology: Topology) -> dict[str, tuple[str, ...]]:

@@ -8,7 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from uuid import uuid4
 
-from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.beginnings import begin_log
+from kstreams.checkpoint.checkpoint import Checkpoint, refuse_remains
 from kstreams.checkpoint.lock import CheckpointLock
 from kstreams.checkpoint.positions import positions_after
 from kstreams.checkpoint.savepoints import Savepoint, Savepoints
@@ -116,8 +117,12 @@ def fork(
 def copy_savepoint(
     source: ForkSource, target: Path, app: str, *, log: ObjectStoreSettings | None = None
 ) -> Checkpoint:
-    """Do the work of `fork`, for one who holds the lock of `target` and has seen it empty."""
+    """Do the work of `fork`, for one who holds the lock of `target` and has seen it empty.
+
+    What a fork that was cut short has left there is no hindrance; an app's queries are.
+    """
     check_step("an app's id", app)
+    refuse_remains(target, but=("state",))
     savepoint, theirs = source.load()
     ours = (log or Checkpoint.log_of(target)).open()
     made = replace(
@@ -127,13 +132,16 @@ def copy_savepoint(
         incarnation=uuid4().hex[:12],
         generations={},
         ended={},
+        begun={},
         start_ms=to_ms(source.start) if source.start else None,
         origin=str(source),
     )
     copier = _Copier(theirs, ours)
+    begun: dict[str, str] = {}
     for query, commit in savepoint.commits.items():
         seed = copier.seed(made, query, commit, offsets=source.start is None)
-        made.commits(query, ours).append(seed)
+        begun[query] = begin_log(made, query, ours, seed)
+    made = replace(made, begun=begun)
     made.save()
     return made
 

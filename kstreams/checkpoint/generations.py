@@ -10,20 +10,29 @@ from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.state.commits import SEED
 from kstreams.state.durable import Attempt, DurableLog
 from kstreams.state.objects import ObjectStore
-from kstreams.state.pointer import Pointer
+from kstreams.state.pointer import Pointer, lineage_after
 from kstreams.state.snapshot import write_snapshot
 from kstreams.state.task_key import new_attempt
 from kstreams.state.working import Pair, StoreChanges, WorkingStore
 
-__all__ = ("copy_store", "lives_after", "next_generation", "rewritten")
+__all__ = ("copy_store", "first_generation", "lives_after", "next_generation", "rewritten")
 
 _ROWS_AT_ONCE = 10_000
 
 
 def next_generation(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> int:
     """Return a number that no attempt at a generation has used, were it killed half-way."""
-    number = checkpoint.generations.get(query, 0) + 1
-    while replace(checkpoint, generations={query: number}).commits(query, objects).batches():
+    return _unused(checkpoint, query, checkpoint.generations.get(query, 0) + 1, objects)
+
+
+def first_generation(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> int:
+    """Return such a number for a query that the checkpoint never had: 0, if it is free."""
+    return _unused(checkpoint, query, 0, objects)
+
+
+def _unused(checkpoint: Checkpoint, query: str, number: int, objects: ObjectStore) -> int:
+    bare = replace(checkpoint, begun={})
+    while replace(bare, generations={query: number}).commits(query, objects).batches():
         number += 1
     return number
 
@@ -54,11 +63,10 @@ def rewritten(
         names: The stores that it has, sorted.
     """
     attempt = Attempt(new_attempt(), SEED)
-    digest = sha256(attempt.name.encode()).digest()
     version = replace(
         pointer,
         version=pointer.version + 1,
-        lineage=sha256(bytes.fromhex(pointer.lineage) + digest).hexdigest(),
+        lineage=lineage_after(pointer.lineage, sha256(attempt.name.encode()).digest()),
         snapshot=(),
         deltas=(),
         stores=names,

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.clock import Clock
-from kstreams.errors import (
-    InvalidNameError,
-    ObjectMissingError,
-    SavepointError,
-    StateCorruptError,
-)
+from kstreams.errors import InvalidNameError, ObjectMissingError, SavepointError
 from kstreams.names import MAX_NAME_BYTES, shown_name, text_problem
 from kstreams.state.commits import Commit
+from kstreams.state.document import read_document, seal
+from kstreams.state.fields import Fields, WrongFieldError
 from kstreams.state.objects import ObjectStore
 
 __all__ = ("Savepoint", "Savepoints", "pinned_objects")
 
 _ATTEMPTS = 10
+_SAVEPOINT = re.compile(r"[^/]+\.json")
 
 
 @dataclass(frozen=True)
@@ -73,8 +71,8 @@ class Savepoints:
         for _ in range(_ATTEMPTS):
             commits = self._last_commits()
             savepoint = Savepoint(name, clock.now_ms(), self._checkpoint, commits)
-            body = json.dumps(_to_json(savepoint), separators=(",", ":")).encode()
-            if not self._objects.put_if_absent(self._name(name), body):
+            document = seal(_to_json(savepoint), self._name(name))
+            if not self._objects.put_if_absent(self._name(name), document.data):
                 raise SavepointError(
                     f"there is a savepoint {name!r} of app {self._checkpoint.app!r} already",
                     hint="choose another name, or delete that one first",
@@ -104,23 +102,31 @@ class Savepoints:
                 f"app {self._checkpoint.app!r} has no savepoint {shown_name(name)}; "
                 f"there are: {known}"
             ) from exc
-        return _from_json(data, self._name(name))
+        return _read(data, self._name(name))
 
     def names(self) -> list[str]:
         """Return the names of all savepoints, sorted."""
-        return [_from_json(self._objects.get(found), found).name for found in self._objects_of()]
+        return [unquote(found[len(self._prefix) : -len(".json")]) for found in self._objects_of()]
 
     def all(self) -> Iterator[Savepoint]:
         """Yield all savepoints, by name."""
         for found in self._objects_of():
-            yield _from_json(self._objects.get(found), found)
+            yield _read(self._objects.get(found), found)
 
     def delete(self, name: str) -> None:
         """Let clean-up collect a savepoint's version; one that is not there is no error."""
         self._objects.delete([self._name(name)])
 
+    def strays(self) -> list[str]:
+        """Return the names of objects among the savepoints that are none."""
+        found = self._objects.list(self._prefix)
+        return [name for name in found if not self._is_savepoint(name)]
+
     def _objects_of(self) -> list[str]:
-        return list(self._objects.list(self._prefix))
+        return list(filter(self._is_savepoint, self._objects.list(self._prefix)))
+
+    def _is_savepoint(self, name: str) -> bool:
+        return _SAVEPOINT.fullmatch(name, len(self._prefix)) is not None
 
     def _last_commits(self) -> dict[str, Commit]:
         found: dict[str, Commit] = {}
@@ -183,17 +189,25 @@ def _to_json(savepoint: Savepoint) -> dict[str, Any]:
     }
 
 
-def _from_json(data: bytes, name: str) -> Savepoint:
-    try:
-        found = json.loads(data)
-        return Savepoint(
-            found["name"],
-            found["wall_ms"],
-            Checkpoint.from_json(Path(found["path"]), found["checkpoint"]),
-            {query: Commit.from_json(commit) for query, commit in found["commits"].items()},
+def _read(data: bytes, name: str) -> Savepoint:
+    def parse(fields: Fields, _: str) -> Savepoint:
+        described = Checkpoint.from_json(
+            Path(fields.text("path")), Fields(fields.mapping("checkpoint"))
         )
-    except (ValueError, TypeError, KeyError) as exc:
-        raise StateCorruptError(
-            f"savepoint {name!r} cannot be read: {exc!r}",
-            hint="bring it back from a copy of the log, or delete it",
-        ) from exc
+        found = Savepoint(
+            fields.text("name"),
+            fields.integer("wall_ms"),
+            described,
+            {q: Commit.from_json(commit) for q, commit in fields.mapping("commits").items()},
+        )
+        if f"{quote(found.name, safe='')}.json" != name.rpartition("/")[2]:
+            raise WrongFieldError(f"it is savepoint {found.name!r}, copied here")
+        return found
+
+    return read_document(
+        data,
+        name,
+        parse,
+        what=f"savepoint {name!r}",
+        hint="bring it back from a copy of the log, or delete it",
+    )

@@ -10,9 +10,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from kstreams.checkpoint.beginnings import begin_log
 from kstreams.checkpoint.changes import Orders, StoreChange, UpgradePlan, plan_upgrade
 from kstreams.checkpoint.checkpoint import Checkpoint, queries_of
-from kstreams.checkpoint.generations import copy_store, lives_after, next_generation, rewritten
+from kstreams.checkpoint.generations import (
+    copy_store,
+    first_generation,
+    lives_after,
+    next_generation,
+    rewritten,
+)
 from kstreams.checkpoint.migration import migrate_store
 from kstreams.checkpoint.positions import positions_after
 from kstreams.errors import CheckpointMismatchError
@@ -103,9 +110,11 @@ class _Upgrader:
         moved = [query for query in queries if not self._goes_on(query, queries[query])]
         generations = {q: n for q, n in self._old.generations.items() if q in queries or n}
         objects = self._wanted.objects
-        generations |= {
-            q: next_generation(self._old, q, objects) for q in moved if self._is_used(q)
-        }
+        for query in moved:
+            if self._is_used(query):
+                generations[query] = next_generation(self._old, query, objects)
+            elif number := first_generation(self._old, query, objects):
+                generations[query] = number
         made = replace(
             self._old,
             shape=topology.shape(),
@@ -113,10 +122,14 @@ class _Upgrader:
             tasks=dict(self._wanted.tasks),
             generations=generations,
             ended=lives_after(self._old, self._ended(queries, moved)),
+            begun={q: d for q, d in self._old.begun.items() if q in queries and q not in moved},
         )
         groups = {group.name: group for group in topology.groups}
+        begun: dict[str, str] = {}
         for query in moved:
-            self._seed(made, query, [groups[name] for name in queries[query]])
+            seed = self._seed(made, query, [groups[name] for name in queries[query]])
+            begun[query] = begin_log(made, query, objects, seed)
+        made = replace(made, begun={**made.begun, **begun})
         made.save()
         return made
 
@@ -152,8 +165,9 @@ class _Upgrader:
     def _is_used(self, query: str) -> bool:
         return query in self._old.queries or query in self._old.generations
 
-    def _seed(self, made: Checkpoint, query: str, groups: Sequence[PartitionGroup]) -> None:
-        commits = made.commits(query, self._wanted.objects)
+    def _seed(
+        self, made: Checkpoint, query: str, groups: Sequence[PartitionGroup]
+    ) -> Commit | None:
         tasks: dict[str, str] = {}
         for group in groups:
             origin = self._origin(group)
@@ -180,8 +194,7 @@ class _Upgrader:
                 if topic in topics
             },
         )
-        if tasks or seed.positions:
-            commits.append(seed)
+        return seed if tasks or seed.positions else None
 
     def _origin(self, group: PartitionGroup) -> str | None:
         """Return the old group whose tasks a group's tasks go on from."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime, timezone
 from typing import Annotated
 
@@ -17,6 +18,7 @@ from kstreams.cli.moments import parse_moment
 from kstreams.cli.stores import AppArgument, AppState, CheckpointOption, LogOption, load_log
 from kstreams.cli.usage import for_option
 from kstreams.clock import SystemClock
+from kstreams.errors import StateCorruptError
 
 __all__ = ("fork", "savepoint")
 
@@ -45,7 +47,8 @@ def savepoint(
     state = AppState.find(app, checkpoint, log)
     savepoints = Savepoints(state.checkpoint, state.objects())
     if delete:
-        savepoints.load(name)
+        with suppress(StateCorruptError):  # one that cannot be read can be deleted all the same
+            savepoints.load(name)
         savepoints.delete(name)
         stdout().print(f"Deleted savepoint [bold]{escape(name)}[/] of {escape(app)}.")
         return

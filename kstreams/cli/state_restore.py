@@ -19,6 +19,7 @@ from kstreams.cli.stores import AppArgument, AppState, CheckpointOption, LogOpti
 from kstreams.cli.usage import WrongUsageError, for_option
 from kstreams.embedded.connection import Embedded
 from kstreams.spark.embedded_io import publish
+from kstreams.spark.resume import resume
 from kstreams.state.spec import StoreSpec
 
 __all__ = ("restore",)
@@ -86,11 +87,10 @@ def restore(
             )
         if not yes:
             typer.confirm("Rebuild?", abort=True, err=True)
-        if isinstance(place.connection, Embedded):
-            for query in found.checkpoint.queries:
-                last = found.checkpoint.commits(query, objects).last()
-                if last is not None and last.outputs:
-                    publish(place.connection.log(), last.outputs, last.batch)
+        for query in found.checkpoint.queries:
+            last = resume(found.checkpoint, query, objects).last
+            if isinstance(place.connection, Embedded) and last is not None and last.outputs:
+                publish(place.connection.log(), last.outputs, last.batch)
         total = _shown(job, specs)
     finally:
         lock.release()

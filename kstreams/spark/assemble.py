@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from functools import partial
@@ -12,10 +12,10 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from kstreams.checkpoint.app_objects import named_elsewhere, remove_leftovers
+from kstreams.checkpoint.beginnings import begin_logs
 from kstreams.checkpoint.changes import Orders
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
 from kstreams.checkpoint.fork import ForkSource, copy_savepoint
-from kstreams.checkpoint.positions import positions_after
 from kstreams.checkpoint.upgrade import Upgrade, upgrade
 from kstreams.clock import Clock
 from kstreams.connection import Connection
@@ -32,8 +32,8 @@ from kstreams.spark.feed import Feed
 from kstreams.spark.packages import Packages, ship
 from kstreams.spark.pipeline import Pipeline, PipelineSettings
 from kstreams.spark.planner import BatchPlanner
-from kstreams.spark.plans import PlanDirectory
 from kstreams.spark.report import BatchReport
+from kstreams.spark.resume import Resumption, plans_of, resume
 from kstreams.spark.session import (
     app_session,
     check_shared,
@@ -42,7 +42,7 @@ from kstreams.spark.session import (
     query_session,
 )
 from kstreams.spark.stage import StageSettings
-from kstreams.state.objects import ObjectStore
+from kstreams.state.commits import Commit
 from kstreams.state.traffic import CountedObjects
 from kstreams.state.upkeep import Upkeep
 from kstreams.state.working import StateBackend
@@ -91,7 +91,7 @@ def assemble(parts: Assembly, report: _Report) -> tuple[Pipeline, ...]:
     counts = _task_counts(parts)
     session = parts.session or app_session(parts.app, config=parts.config)
     cores = parts.parallelism or session.sparkContext.defaultParallelism
-    checkpoint = _checkpoint(parts, counts)
+    checkpoint, resumed = _checkpoint(parts, counts)
     archives: tuple[str, ...] = ()
     if not is_local(session):
         check_shared(session, parts.checkpoint)
@@ -99,7 +99,18 @@ def assemble(parts: Assembly, report: _Report) -> tuple[Pipeline, ...]:
     changelogs = open_changelogs(parts.connection, parts.topology, counts)
     at_once = executor_cores(session)
     built = [
-        _pipeline(parts, checkpoint, groups, counts, cores, at_once, archives, changelogs, report)
+        _pipeline(
+            parts,
+            checkpoint,
+            groups,
+            counts,
+            cores,
+            at_once,
+            archives,
+            changelogs,
+            report,
+            resumed=resumed.get(query_name(groups)),
+        )
         for groups in parts.topology.pipelines()
     ]
     try:
@@ -112,14 +123,22 @@ def assemble(parts: Assembly, report: _Report) -> tuple[Pipeline, ...]:
     return tuple(built)
 
 
-def _checkpoint(parts: Assembly, counts: Mapping[str, int]) -> Checkpoint:
-    """Open the checkpoint: begun, forked or upgraded as is needed."""
+def _checkpoint(
+    parts: Assembly, counts: Mapping[str, int]
+) -> tuple[Checkpoint, dict[str, Resumption]]:
+    """Open the checkpoint: begun, forked or upgraded as is needed.
+
+    Returns:
+        The checkpoint, and where those of its queries go on that are as they were.
+    """
     if parts.fork is not None and not (parts.checkpoint / "app.json").exists():
         copy_savepoint(parts.fork, parts.checkpoint, parts.app, log=parts.backend.log)
     found = Checkpoint.open(parts.checkpoint, parts.app, parts.topology, tasks=counts)
     objects = (parts.backend.log or found.log).open()
+    resumed = {query: resume(found, query, objects) for query in found.queries}
+    lasts = {query: each.last for query, each in resumed.items()}
     if found.shape != parts.topology.shape() and isinstance(parts.connection, Embedded):
-        _publish_last(found, objects, parts.connection)
+        _publish_last(lasts.values(), parts.connection)
     made = upgrade(
         found,
         Upgrade(
@@ -131,14 +150,17 @@ def _checkpoint(parts: Assembly, counts: Mapping[str, int]) -> Checkpoint:
             run=parts.run,
         ),
     )
+    same = [
+        query for query in made.queries if query in lasts and made.line(query) == found.line(query)
+    ]
+    made = begin_logs(made, objects, {query: lasts[query] for query in same})
     remove_leftovers(made, objects)
-    return made
+    return made, {query: resumed[query] for query in same}
 
 
-def _publish_last(checkpoint: Checkpoint, objects: ObjectStore, connection: Embedded) -> None:
+def _publish_last(lasts: Iterable[Commit | None], connection: Embedded) -> None:
     """Publish what a crash may have left, for queries that may not come back."""
-    for query in checkpoint.queries:
-        last = checkpoint.commits(query, objects).last()
+    for last in lasts:
         if last is not None and last.outputs:
             publish(connection.log(), last.outputs, last.batch)
 
@@ -164,14 +186,15 @@ def _pipeline(
     archives: tuple[str, ...],
     changelogs: Mapping[str, tuple[int, ...]],
     report: _Report,
+    *,
+    resumed: Resumption | None = None,
 ) -> Pipeline:
     name = query_name(groups)
-    path = checkpoint.query(name)
-    plans = PlanDirectory(path / "plans", checkpoint.line(name))
+    plans = plans_of(checkpoint, name)
     log = parts.backend.log or checkpoint.log
     objects = CountedObjects(log.open())
     commits = checkpoint.commits(name, objects)
-    last = commits.last()
+    resumed = resumed or resume(checkpoint, name, objects)
     feed = _feed(parts.connection)
     planner = BatchPlanner(
         feed,
@@ -179,8 +202,8 @@ def _pipeline(
         max_records=parts.max_records,
         max_bytes=parts.max_bytes,
         plans=plans,
-        positions=positions_after(last) if last else {},
-        topics=last.topics if last else {},
+        positions=resumed.positions,
+        topics=resumed.topics,
     )
     tasks = tuple(counts[group.name] for group in groups)
     entered = {entry.name: stage for stage, group in enumerate(groups) for entry in group.entries}
@@ -206,7 +229,7 @@ def _pipeline(
     )
     settings = PipelineSettings(
         name,
-        str(path / "spark"),
+        str(checkpoint.query(name) / "spark"),
         parts.run,
         parts.trigger,
         stages,
@@ -219,6 +242,7 @@ def _pipeline(
         settings,
         feed,
         planner,
+        resumed=resumed,
         plans=plans,
         commits=commits,
         objects=objects,

@@ -15,7 +15,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 
 from kstreams.clock import Clock, WatchedClock
-from kstreams.errors import ExecutionError
+from kstreams.errors import ExecutionError, StateCorruptError
 from kstreams.spark.envelope import Envelope
 from kstreams.spark.failure import ErrorChannel, jvm_is_gone, typed
 from kstreams.spark.feed import Feed
@@ -24,6 +24,7 @@ from kstreams.spark.planner import BatchPlanner
 from kstreams.spark.plans import Plan, PlanDirectory
 from kstreams.spark.refusal import Refusal
 from kstreams.spark.report import BatchReport
+from kstreams.spark.resume import Resumption
 from kstreams.spark.spread import Spread
 from kstreams.spark.stage import Message, Stage, StageSettings
 from kstreams.state.commits import Commit, CommitLog, Output
@@ -87,6 +88,7 @@ class Pipeline:
         settings: See there.
         feed: Its input and output.
         planner: Decides which records a batch reads.
+        resumed: Where the query goes on.
         plans: Its plan directory.
         commits: Its commit log.
         objects: The durable log, for the sweep of what no commit names.
@@ -103,6 +105,7 @@ class Pipeline:
         feed: Feed,
         planner: BatchPlanner,
         *,
+        resumed: Resumption,
         plans: PlanDirectory,
         commits: CommitLog,
         objects: CountedObjects,
@@ -132,14 +135,16 @@ class Pipeline:
         self._pause = settings.trigger.total_seconds()
         self._waits = threading.Event()  # a batch has no plan yet
         self._given = threading.Event()  # it has one, or the query is to stop
+        self._handing = threading.Lock()
         self._planned_at = float("-inf")
         self._number = -1  # of the batch that waits
-        self._plan = Plan({})
+        self._plan: Plan | None = None  # its plan
         self._stopping = False
         self._failure: BaseException | None = None
         self._query: StreamingQuery | None = None
         self._workers: OwnWorkers | None = None
-        self._last = commits.last()
+        self._last = resumed.last
+        self._pending = -1 if resumed.pending is None else resumed.pending
         self._due: dict[tuple[int, int], int] = {}
         self._spread = Spread(settings.stages[0].counts[0], settings.stages[0].width)
         self._close_windows = False
@@ -189,10 +194,12 @@ class Pipeline:
         if plan is None:
             return
         self._fence()
-        self._plan = self._plans.write(self._number, plan)
-        self._planned_at = began
-        self._waits.clear()
-        self._given.set()
+        with self._handing:  # no plan that its batch does not see
+            if not self._stopping:
+                self._plan = self._plans.write(self._number, plan)
+                self._planned_at = began
+                self._waits.clear()
+                self._given.set()
 
     def _with_calls(self, plan: Plan | None, now: int) -> Plan | None:
         """Add calls of tasks whose wall-clock work is due, or of all when the clock was set."""
@@ -259,6 +266,8 @@ class Pipeline:
             last = self._last
             if last is not None and batch <= last.batch:
                 return  # Spark died before it noted that this one is done
+            if batch < self._pending:
+                return  # Spark was begun again, and a later one is planned already
             plan = self._plan_of(batch)
             if plan is None:
                 self._await_end()
@@ -281,12 +290,13 @@ class Pipeline:
         if known is not None:
             return known
         self._number = batch
+        self._plan = None
         self._given.clear()
         self._waits.set()
         self._wanted.set()
         if not self._stopping:
             self._given.wait()
-        return None if self._stopping else self._plan
+        return self._plan  # a plan that is written has to run, also in the face of a stop
 
     def _await_end(self) -> None:
         """Keep Spark from another batch until the query is stopped."""
@@ -421,12 +431,17 @@ class Pipeline:
                 group, _, partition = name.rpartition("/")
                 key = self._settings.stages[0].task_key(group, int(partition))
                 pointers.setdefault(key, []).append(Pointer.from_json(text))
+        try:
+            pinned = self._pinned()
+        except StateCorruptError as exc:
+            _LOG.warning("query %s: nothing is cleaned up: %s", self.name, exc)
+            return
         collect_garbage(
             self._objects,
             pointers,
             clock=self._clock,
             min_age=_MIN_AGE,
-            pinned=self._pinned(),
+            pinned=pinned,
             set_ms=self._clock.set_ms,
         )
 
@@ -453,7 +468,8 @@ class Pipeline:
             timeout: How long to wait for the batch; then it is stopped all the same, and
                 comes again at the next start.
         """
-        self._stopping = True
+        with self._handing:
+            self._stopping = True
         self._given.set()
         query = self._query
         if query is None:

@@ -31,9 +31,9 @@ class BatchPlanner:
         max_records: How many records a batch reads at most.
         max_bytes: How many bytes of records it reads, as far as their sizes are known, and
             each worker at most; but one record in any case.
-        plans: The plans that were made; takes where the query begins.
-        positions: By `topic/partition`, where to go on if no plan says it; what is missing
-            begins at its source's start.
+        plans: The query's; takes where it begins.
+        positions: By `topic/partition`, where to go on; what is missing begins where that was
+            decided first, or at its source's start.
         topics: Ids of the topics that these positions are in, as far as they are known.
 
     Raises:
@@ -64,15 +64,13 @@ class BatchPlanner:
         names = dict.fromkeys(node.topic.name for _, node in self._sources)
         present = {topic: admin.ends(topic) for topic in names}
         self._counts = {topic: len(ends.offsets) for topic, ends in present.items()}
-        newest = plans.newest() or Plan({})
-        went_on = newest if newest.positions else Plan({}, positions, topics=topics or {})
         known = {
             place: offset
-            for place, offset in went_on.positions.items()
+            for place, offset in positions.items()
             if place.rpartition("/")[0] in self._counts
         }
         self._identities = Identities({t: ends.topic_id for t, ends in present.items()})
-        self._identities.check_known(went_on.topics, known)
+        self._identities.check_known(topics or {}, known)
         fresh = {
             place: offset
             for _, node in self._sources
@@ -80,7 +78,7 @@ class BatchPlanner:
         }
         begun = plans.begin(fresh, self._identities.known) if fresh else Plan({})
         self.positions = {**begun.positions, **known}
-        self._identities.check_known({**begun.topics, **went_on.topics}, self.positions)
+        self._identities.check_known({**begun.topics, **(topics or {})}, self.positions)
         self._ends = dict(self.positions)
         self._asked_at = float("-inf")
         self._check_beginnings()

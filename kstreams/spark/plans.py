@@ -178,14 +178,13 @@ class PlanDirectory:
     """The plans of one query.
 
     Args:
-        path: Where they are; made if it is missing.
+        path: Where they are; made with the first.
         life: Whose they are: a name like that of no other query's life.
     """
 
     def __init__(self, path: Path, life: str = "") -> None:
         self.path = path
         self._life = life
-        path.mkdir(parents=True, exist_ok=True)
 
     def begin(self, positions: Mapping[str, int], topics: Mapping[str, str]) -> Plan:
         """Decide once where a query begins; return what was decided first, a plan of nothing.
@@ -220,9 +219,9 @@ class PlanDirectory:
     def strays(self) -> list[str]:
         """Return the names of files among the plans that are none, sorted."""
         return sorted(
-            entry.name
-            for entry in os.scandir(self.path)
-            if not _PLAN.fullmatch(entry.name) and entry.name != _BEGIN and entry.name[0] != "."
+            name
+            for name in self._names()
+            if not (_PLAN.fullmatch(name) or name == _BEGIN or name.startswith("."))
         )
 
     def newest(self) -> Plan | None:
@@ -307,15 +306,21 @@ class PlanDirectory:
     def _revisions(self) -> dict[int, int]:
         """Return the newest revision of each plan, by number."""
         found: dict[int, int] = {}
-        for entry in os.scandir(self.path):
-            match = _PLAN.fullmatch(entry.name)
+        for match in map(_PLAN.fullmatch, self._names()):
             if match is not None:
                 number = int(match[1])
                 found[number] = max(found.get(number, 0), int(match[2] or 0))
         return found
 
+    def _names(self) -> list[str]:
+        try:
+            return [path.name for path in self.path.iterdir()]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
     def _create(self, file: Path, document: Document) -> bool:
         """Write a file whole, unless it is there; tell whether it was not."""
+        self.path.mkdir(parents=True, exist_ok=True)
         temporary = self.path / f".{file.name}-{os.getpid()}.tmp"
         with temporary.open("wb") as opened:
             opened.write(document.data)

@@ -23,7 +23,12 @@ from kstreams.checkpoint.checkpoint import ENTRIES, Checkpoint, checkpoint_path
 from kstreams.checkpoint.lock import CheckpointLock
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.embedded.files import sync_directory
-from kstreams.errors import CheckpointMismatchError, ExecutionError, NoCheckpointError
+from kstreams.errors import (
+    CheckpointMismatchError,
+    ExecutionError,
+    NoCheckpointError,
+    StateCorruptError,
+)
 from kstreams.names import check_life
 from kstreams.state.local import local_home, local_parts
 from kstreams.state.working import StateBackend
@@ -283,7 +288,7 @@ def _savepoints(checkpoints: tuple[Path, ...], state: StateBackend | None) -> It
     for path in checkpoints:
         try:
             found = Checkpoint.load(path)
-        except (NoCheckpointError, CheckpointMismatchError, TypeError, KeyError):
+        except (NoCheckpointError, CheckpointMismatchError, StateCorruptError):
             continue  # one that was never finished, or of another version: it goes all the same
         log = None if state is None else state.log
         yield from Savepoints(found, (log or found.log).open()).names()

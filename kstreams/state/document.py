@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, TypeVar
 
-from kstreams.errors import StateCorruptError
+from kstreams.errors import KStreamsError, StateCorruptError
 from kstreams.state.fields import Fields
 
 __all__ = ("Document", "read_document", "seal")
@@ -84,6 +84,8 @@ def read_document(
     try:
         content, digest = _proved(data, name, sealed=sealed)
         return parse(Fields(content), digest)
+    except KStreamsError:
+        raise
     except (ValueError, TypeError, KeyError, RecursionError) as exc:
         raise StateCorruptError(f"{what} cannot be read: {_reason(exc, data)}", hint=hint) from exc
 

@@ -10,6 +10,7 @@ for a while: what was noted in the future is noted again, and after a jump nothi
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -20,6 +21,8 @@ from kstreams.state.pointer import Pointer
 from kstreams.state.task_key import TaskKey, garbage_prefix
 
 __all__ = ("Collected", "collect_garbage")
+
+_NUMBERED = re.compile(r"(\d{1,20})-")
 
 
 @dataclass(frozen=True)
@@ -80,9 +83,9 @@ def collect_garbage(
     for task, pointers in kept.items():
         versions = [pointer.version for pointer in pointers]
         for name in log.list(task.prefix) if versions else ():
-            if name in named:
-                continue
             version = _number_of(name)
+            if name in named or version is None:
+                continue
             if version <= min(versions) and name.endswith(".delta"):
                 passed.append(name)
             elif version <= max(versions):
@@ -113,10 +116,11 @@ def _ripe(log: ObjectStore, app: str, doubtful: list[str], ages: _Ages) -> list[
     known, and it goes.
     """
     prefix = garbage_prefix(app)
-    found = {_number_of(name): name for name in log.list(prefix)}
+    numbered = ((_number_of(name), name) for name in log.list(prefix))
+    found = {time: name for time, name in numbered if time is not None}
     notes = {time: name for time, name in found.items() if time <= ages.now_ms}
     old = [time for time in notes if ages.is_old(time)]
-    seen = set(json.loads(log.get(notes[max(old)]))) if old else set()
+    seen = _noted(log.get(notes[max(old)])) if old else frozenset[str]()
     if doubtful and (not notes or ages.now_ms - max(notes) > ages.min_ms // 2):
         log.put_if_absent(f"{prefix}{ages.now_ms:020d}-unnamed", json.dumps(doubtful).encode())
     passed = [notes[time] for time in old if time != max(old)]
@@ -124,6 +128,15 @@ def _ripe(log: ObjectStore, app: str, doubtful: list[str], ages: _Ages) -> list[
     return [name for name in doubtful if name in seen]
 
 
-def _number_of(name: str) -> int:
-    """Return the version, or the time, that a name begins with."""
-    return int(name.rpartition("/")[2].partition("-")[0])
+def _noted(data: bytes) -> frozenset[str]:
+    """Return the names in a note; none if it is damaged, so that nothing goes by it."""
+    try:
+        return frozenset(name for name in json.loads(data) if isinstance(name, str))
+    except (ValueError, TypeError, RecursionError):
+        return frozenset()
+
+
+def _number_of(name: str) -> int | None:
+    """Return the version, or the time, that a name begins with; None for no object of ours."""
+    match = _NUMBERED.match(name.rpartition("/")[2])
+    return None if match is None else int(match[1])

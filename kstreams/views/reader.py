@@ -12,7 +12,13 @@ from pathlib import Path
 from typing import Generic, TypeVar, cast
 
 from kstreams.clock import Clock, steady_ms
-from kstreams.errors import NoCheckpointError, PluginError, StateCorruptError, StoreError
+from kstreams.errors import (
+    LogMismatchError,
+    NoCheckpointError,
+    PluginError,
+    StateCorruptError,
+    StoreError,
+)
 from kstreams.partitioner import Partitioner
 from kstreams.plugins import load_plugin
 from kstreams.state.commits import Commit
@@ -95,13 +101,23 @@ class Reader(Generic[S]):
             if self._scans or fixed:
                 return self.version
             self._looked_ms = steady_ms(self._settings.clock)
-            self._find_anew()
-            as_of = self._settings.as_of
-            if as_of is not None:
-                self._take(self._place.commit(as_of))
-            else:
-                self._to_newest()
+            for _ in range(_ATTEMPTS):
+                self._find_anew()
+                try:
+                    self._look()
+                except LogMismatchError:
+                    if stamp_of(self._settings.path) == self._place.stamp:
+                        raise  # else the app was reset or upgraded in between
+                else:
+                    break
             return self.version
+
+    def _look(self) -> None:
+        as_of = self._settings.as_of
+        if as_of is not None:
+            self._take(self._place.commit(as_of))
+        else:
+            self._to_newest()
 
     def _find_anew(self) -> None:
         """Notice that the checkpoint has been upgraded, or begun anew."""

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import pytest
 
 from kstreams import Embedded, FakeClock
+from kstreams.checkpoint.beginnings import begin_logs
 from kstreams.checkpoint.changes import Orders
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.spark import assemble, embedded_feed, stage
@@ -171,7 +172,8 @@ class Scene:
             fence=lambda: None,
             wanted=PlanAtOnce(),
         )
-        self.checkpoint = Checkpoint.open(parts.checkpoint, parts.app, topology, tasks=tasks)
+        opened = Checkpoint.open(parts.checkpoint, parts.app, topology, tasks=tasks)
+        self.checkpoint = begin_logs(opened, self.log.open(), {})
         self.pipeline = assemble._pipeline(
             parts, self.checkpoint, topology.groups, tasks, PARTITIONS, 0, (), {}, self._reported
         )

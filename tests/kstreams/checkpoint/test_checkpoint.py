@@ -13,6 +13,7 @@ from kstreams.checkpoint.checkpoint import Checkpoint, checkpoint_path
 from kstreams.errors import CheckpointMismatchError, InvalidNameError
 from kstreams.state.commits import Commit
 from kstreams.state.directory import DirectoryObjectStore
+from kstreams.state.document import seal
 from kstreams.state.memory import Memory
 from kstreams.state.pointer import Pointer
 
@@ -133,7 +134,10 @@ def test_names_that_are_too_long_together_are_refused_at_the_start(
 
 
 def _change(file: Path, **fields: object) -> None:
-    file.write_text(json.dumps({**json.loads(file.read_text()), **fields}))
+    """Forge a description, checksum and all."""
+    known = json.loads(file.read_text())
+    own = {name: known[name] for name in known if name not in ("document", "sum")}
+    file.write_bytes(seal({**own, **fields}, "app.json").data)
 
 
 def _named(node: str) -> Topology:

@@ -74,8 +74,15 @@ def _on(
     **known: int,
 ) -> BatchPlanner:
     feed = EmbeddedFeed(Embedded(log.root, durable=False))
+    newest = plans.newest() or Plan({}, known)  # as a query goes on
     return BatchPlanner(
-        feed, groups, max_records=most, max_bytes=max_bytes, plans=plans, positions=known
+        feed,
+        groups,
+        max_records=most,
+        max_bytes=max_bytes,
+        plans=plans,
+        positions=newest.positions,
+        topics=newest.topics,
     )
 
 

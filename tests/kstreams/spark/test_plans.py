@@ -29,7 +29,7 @@ def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert PLAN.record_count == 5
 
 
-def test_a_restart_finds_the_positions_after_the_newest(tmp_path: Path) -> None:
+def test_a_restart_finds_the_newest_by_its_number(tmp_path: Path) -> None:
     directory = PlanDirectory(tmp_path)
     assert directory.newest() is None
     for number in (0, 1, 10, 2):

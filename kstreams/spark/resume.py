@@ -1,0 +1,151 @@
+"""Where a query goes on: what its plans, its commit log and Spark say, held against each other.
+
+A batch's plan is written before it runs, its commit when it is done, and Spark's note of it
+after that. A plan names the commit that it follows. So a process that dies leaves a plan
+without a commit, or a commit that Spark has not noted; never a plan whose commit before is
+missing, and never a batch with a plan that Spark has noted and that is not committed. Where
+that is what is found, the log was moved, emptied or replaced by an older one since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.positions import positions_after
+from kstreams.errors import LogMismatchError, Where
+from kstreams.spark.plans import Plan, PlanDirectory
+from kstreams.state.commits import SEED, Commit, CommitId
+from kstreams.state.objects import ObjectStore
+
+__all__ = ("Resumption", "plans_of", "resume")
+
+
+@dataclass(frozen=True)
+class Resumption:
+    """Where a query goes on.
+
+    Attributes:
+        last: Its last commit, or None.
+        positions: By `topic/partition`, where planning goes on; empty before the first plan.
+        topics: Ids of the topics that these are in, as far as they are known.
+        pending: Number of the plan that was made and is not committed, or None.
+    """
+
+    last: Commit | None
+    positions: Mapping[str, int]
+    topics: Mapping[str, str]
+    pending: int | None
+
+
+def plans_of(checkpoint: Checkpoint, query: str) -> PlanDirectory:
+    """Open the plans of a query."""
+    return PlanDirectory(checkpoint.query(query) / "plans", checkpoint.line(query))
+
+
+def resume(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> Resumption:
+    """Return where a query goes on, if what there is of it fits together.
+
+    Writes nothing. Beside a running app the order of reading is what makes it right: Spark's
+    notes, then the plans, then the commits.
+
+    Args:
+        checkpoint: The app's.
+        query: Name of the query.
+        objects: The durable log.
+
+    Raises:
+        LogMismatchError: The log lacks batches that were committed, or is another.
+        StateCorruptError: A plan or a commit cannot be read.
+    """
+    noted = _last_noted(checkpoint.query(query) / "spark")
+    plans = plans_of(checkpoint, query)
+    numbers, newest = plans.numbers(), plans.newest()
+    commits = checkpoint.commits(query, objects)
+    seed = ""
+    if query in checkpoint.begun:
+        beginning, digest = commits.beginning()
+        if digest != checkpoint.begun[query]:
+            raise _mismatch(checkpoint, objects, f"it has begun as {beginning}")
+        seed = beginning.seed
+    last = commits.last()
+    problem = _seed_problem(last, seed)
+    if newest is not None and not problem:
+        problem = _problem(last, numbers, newest, noted)
+    if problem:
+        raise _mismatch(checkpoint, objects, f"query {query!r}: {problem}")
+    batch = SEED - 1 if last is None else last.batch
+    if newest is not None and newest.positions and numbers[-1] >= batch:
+        pending = numbers[-1] if numbers[-1] > batch else None
+        return Resumption(last, newest.positions, newest.topics, pending)
+    if last is not None:
+        return Resumption(last, positions_after(last), last.topics, None)
+    return Resumption(None, {}, {}, None)
+
+
+def _last_noted(spark: Path) -> int:
+    """Return the last batch that Spark has noted as done; -1 before any."""
+    try:
+        names = [path.name for path in (spark / "commits").iterdir()]
+    except (FileNotFoundError, NotADirectoryError):
+        return -1
+    return max((int(name) for name in names if name.isascii() and name.isdigit()), default=-1)
+
+
+def _seed_problem(last: Commit | None, seed: str) -> str:
+    if last is None:
+        return "the state that it began with is gone" if seed else ""
+    if last.batch == SEED and seed and last.digest != seed:
+        return "the state that it began with is another"
+    return ""
+
+
+def _problem(last: Commit | None, numbers: list[int], newest: Plan, noted: int) -> str:
+    """Return what is wrong with a log, or nothing."""
+    number = numbers[-1]
+    batch = SEED - 1 if last is None else last.batch
+    if last is not None and batch > number:
+        return ""  # the plans are older than the log, whose commits say where to read on
+    if last is not None and batch == number:
+        if last.plan in ("", newest.digest):
+            return ""
+        return f"the commit of batch {batch} is not that of its plan"
+    if newest.after is not None:
+        return _after_problem(last, number, newest.after) or _noted_problem(number, noted)
+    if len(numbers) > 1 and batch < numbers[-2]:
+        return f"batch {numbers[-2]} was committed, and its commit is missing; {_ends_at(last)}"
+    return _noted_problem(number, noted)
+
+
+def _after_problem(last: Commit | None, number: int, after: CommitId) -> str:
+    if last is None or last.batch < after.batch:
+        return f"batch {after.batch} was committed, and its commit is missing; {_ends_at(last)}"
+    if last.id != after:
+        return (
+            f"plan {number} follows batch {after.batch} with digest {after.digest[:16]}; "
+            f"{_ends_at(last)}, with digest {last.digest[:16]}"
+        )
+    return ""
+
+
+def _noted_problem(number: int, noted: int) -> str:
+    if noted < number:
+        return ""
+    return f"batch {number} was completed, as Spark has noted, and its commit is missing"
+
+
+def _ends_at(last: Commit | None) -> str:
+    if last is None:
+        return "the log has no commit at all"
+    return f"the log ends with batch {last.batch}"
+
+
+def _mismatch(checkpoint: Checkpoint, objects: ObjectStore, problem: str) -> LogMismatchError:
+    return LogMismatchError(
+        f"the durable log {objects} is not the one that checkpoint {str(checkpoint.path)!r} "
+        f"stands on, or was changed: {problem}",
+        hint=LogMismatchError.WAY_ON,
+        where=Where(app=checkpoint.app),
+    )
