@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -77,10 +77,14 @@ def _write(view: View[Any], file: Path) -> int:
     columns = columns_of(view)
     makers = [_column(view, name) for name in columns]
     schema = pa.schema([(name, kind) for name, (kind, _) in zip(columns, makers, strict=True)])
-    unfinished = file.with_name(f".{file.name}.{os.getpid()}")
+    # Nobody can have put a link there: the name cannot be guessed, and must be free.
+    unfinished = file.with_name(f".{file.name[:200]}.{uuid4().hex}")
     count = 0
     try:
-        with pq.ParquetWriter(unfinished, schema, compression="zstd") as writer:
+        with (
+            unfinished.open("xb") as target,
+            pq.ParquetWriter(target, schema, compression="zstd") as writer,
+        ):
             for rows in _blocks(rows_of(view)):
                 arrays = [
                     pa.array([convert(row[n]) for row in rows], kind)

