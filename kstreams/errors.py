@@ -30,6 +30,7 @@ __all__ = (
     "PartitionCountError",
     "PluginError",
     "ProcessingError",
+    "RecordRefusedError",
     "SavepointError",
     "SerdeError",
     "SerializationError",
@@ -294,6 +295,27 @@ class TopicRecreatedError(DataLossError):
         super().__init__(message, hint=hint, where=where)
         self.expected = expected
         self.found = found
+
+
+class RecordRefusedError(ExecutionError, ValueError):
+    """A topic cannot take this record; a retry fails again.
+
+    Attributes:
+        code: Kafka's or librdkafka's name of the error, such as `MSG_SIZE_TOO_LARGE`; empty
+            if there is none.
+    """
+
+    WAY_ON: ClassVar[str] = (
+        "Or let the sink leave such results out or set them aside: add_sink(..., "
+        "on_refused='skip' or DeadLetter(topic))."
+    )
+    """A hint: what to do where a result is no single record's."""
+
+    def __init__(
+        self, message: str, code: str = "", *, hint: str = "", where: Where | None = None
+    ) -> None:
+        super().__init__(message, hint=hint, where=where)
+        self.code = code
 
 
 class CheckpointMismatchError(ExecutionError, ValueError):

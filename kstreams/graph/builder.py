@@ -221,21 +221,36 @@ class TopologyBuilder:
 
     @overload
     def add_sink(
-        self, name: str, target: Topic[K, V] | TopicChoice[K, V], *parents: Node[K, V]
+        self,
+        name: str,
+        target: Topic[K, V] | TopicChoice[K, V],
+        *parents: Node[K, V],
+        on_refused: OnError = ...,
     ) -> None: ...
     @overload
     def add_sink(self, name: str, target: FunctionSink[K, V], *parents: Node[K, V]) -> None: ...
     @overload
     def add_sink(self, name: str, target: StdoutSink, *parents: Node[Any, Any]) -> None: ...
-    def add_sink(self, name: str, target: SinkTarget, *parents: Node[Any, Any]) -> None:
+    def add_sink(
+        self,
+        name: str,
+        target: SinkTarget,
+        *parents: Node[Any, Any],
+        on_refused: OnError = "fail",
+    ) -> None:
         """Write records to a topic, to one chosen per record, to stdout or to a function.
 
         Args:
             name: Name of the node.
             target: A `Topic`, `topic_by(...)`, `to_stdout()` or `to_function(...)`.
             parents: Where the records come from.
+            on_refused: What becomes of a result that its topic does not take: by its time, its
+                size, for want of a key. `fail`, the default, makes it the failure of the
+                record that it comes of, whose source's `on_error` decides, while that can be
+                undone; and the batch's where it cannot. `skip` leaves the result out and
+                counts it, `DeadLetter(topic)` sets it aside.
         """
-        self._add(SinkNode(name, target, self._names(name, parents)))
+        self._add(SinkNode(name, target, self._names(name, parents), on_refused))
 
     def branch(
         self,

@@ -116,6 +116,7 @@ class SinkNode:
     name: str
     target: SinkTarget
     parents: tuple[str, ...]
+    on_refused: OnError = "fail"
 
 
 AnyNode = SourceNode | ProcessorNode | RepartitionNode | SinkNode

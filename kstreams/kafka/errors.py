@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kstreams.errors import CompileError, ExecutionError, Where
+from kstreams.errors import CompileError, ExecutionError, RecordRefusedError, Where
 
 __all__ = (
     "BrokerUnavailableError",
@@ -82,20 +82,4 @@ class DeliveryError(ExecutionError):
             "message.timeout.ms in producer= says how long to try.",
             where=where,
         )
-        self.code = code
-
-
-class RecordRefusedError(ExecutionError, ValueError):
-    """
-    Kafka cannot hold this record; a retry fails again.
-
-    Attributes:
-        code: librdkafka's or Kafka's name of the error, such as `MSG_SIZE_TOO_LARGE`.
-
-    """
-
-    def __init__(
-        self, message: str, code: str, *, hint: str = "", where: Where | None = None
-    ) -> None:
-        super().__init__(message, hint=hint, where=where)
         self.code = code

@@ -43,12 +43,24 @@ class PartitionCounts:
         found = self._known.get(topic)
         if found is not None and time.monotonic() < found[1]:
             return found[0]
+        count = self.admin().partition_count(topic)
+        self._known[topic] = count, time.monotonic() + _FRESH_S
+        return count
+
+    def admin(self) -> KafkaAdmin:
+        """Return the client that asks, opened at the first need."""
         with self._lock:
             if self._admin is None:
                 self._admin = KafkaAdmin(self._connection.client_options(), timeout=self._timeout)
-            count = self._admin.partition_count(topic)
-            self._known[topic] = count, time.monotonic() + _FRESH_S
-        return count
+            return self._admin
+
+    def unknown(self, topic: str) -> UnknownTopicError:
+        """Return the error for a topic that does not exist."""
+        return UnknownTopicError(
+            f"topic {topic!r} does not exist",
+            hint="create it first, or check its name.",
+            where=Where(topic=topic),
+        )
 
     def check(self, topic: str, partition: int) -> None:
         """Raise `UnknownTopicError` unless the topic has this partition."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from itertools import chain
 from typing import Any
 
 from kstreams.errors import KStreamsError, UnknownTopicError, Where
@@ -13,7 +15,14 @@ from kstreams.kafka.headers import HeaderList
 from kstreams.kafka.librdkafka import KafkaError, KafkaException, Message, Producer
 from kstreams.kafka.options import Kafka
 
-__all__ = ("BulkProducer", "DeliveryReport", "ProducerLink", "Row", "check_timestamp")
+__all__ = (
+    "BATCH_BYTES",
+    "BulkProducer",
+    "DeliveryReport",
+    "ProducerLink",
+    "Row",
+    "check_timestamp",
+)
 
 Row = tuple[str, "bytes | None", "bytes | None", int, None, None, int, HeaderList]
 """Arguments of `Producer.produce` by position: the fastest way to call it."""
@@ -25,7 +34,10 @@ _DEFAULTS = {
     "queue.buffering.max.messages": "100000",
     "queue.buffering.max.kbytes": "131072",
 }
+BATCH_BYTES = 1_000_000
+"""librdkafka's own default of `batch.size`."""
 _BULK: dict[str, str | bool] = {
+    "message.max.bytes": "1000000000",  # the topic's limit is what counts
     "linger.ms": "20",
     "batch.num.messages": "100000",
     "delivery.report.only.error": True,  # the client takes no text for this one
@@ -41,10 +53,16 @@ _REFUSED = frozenset(
         KafkaError.INVALID_TIMESTAMP,
         KafkaError.MSG_SIZE_TOO_LARGE,
         KafkaError._INVALID_ARG,
+        KafkaError._INVALID_DIFFERENT_RECORD,
     }
 )
 _POLL_S = 0.05
 _LAST_POLL_S = 2.0
+
+_OF_OTHERS = KafkaError._INVALID_DIFFERENT_RECORD
+
+_Failed = tuple[KafkaError, str, "int | None", "bytes | None"]
+"""Why a record was not written, its topic, partition and key."""
 
 DeliveryReport = Callable[["KafkaError | None", Message], None]
 """What a producer calls for a record, once its fate is known."""
@@ -117,21 +135,25 @@ class BulkProducer:
 
     Args:
         connection: The cluster.
+        batch_bytes: The least limit of the topics that are written: no more than so much is
+            sent in one batch, which would be refused as a whole.
 
     Raises:
         KafkaOptionsError: librdkafka does not know an option or its value.
 
     """
 
-    def __init__(self, connection: Kafka) -> None:
-        failed: list[tuple[KafkaError, str, int | None, bytes | None]] = []
+    def __init__(self, connection: Kafka, *, batch_bytes: int | None = None) -> None:
+        failed: list[_Failed] = []
 
         def report(error: KafkaError | None, message: Message) -> None:
-            if error is not None and not failed:
-                failed.append((error, message.topic() or "", message.partition(), message.key()))
+            # One that failed for others' sake says least.
+            if error is not None and (not failed or failed[0][0].code() == _OF_OTHERS):
+                failed[:] = [_failed(error, message)]
 
         self._failed = failed
-        self._link = ProducerLink(connection, report, _BULK)
+        size = min(batch_bytes or BATCH_BYTES, BATCH_BYTES)
+        self._link = ProducerLink(connection, report, {**_BULK, "batch.size": str(size)})
 
     def produce(self, chunks: Iterable[Iterable[Row]]) -> None:
         """
@@ -152,6 +174,41 @@ class BulkProducer:
                     raise self._link.failure(exc.args[0], row[0], row[3], row[2]) from None
             self._link.client.poll(0)
             self._check()
+
+    def produce_noting(self, chunks: Iterable[Iterable[Row]]) -> dict[int, RecordRefusedError]:
+        """
+        Write records and wait; return those that were refused, by number.
+
+        The producer is not to be used again.
+
+        Raises:
+            KStreamsError: A record was not delivered for another reason.
+
+        """
+        failed: dict[int, _Failed] = {}
+        for number, row in enumerate(chain.from_iterable(chunks)):
+            topic, value, key, partition, _, _, timestamp, headers = row
+            report = partial(_note, failed, number)
+            while True:
+                try:
+                    self._link.client.produce(
+                        topic, value, key, partition, report, None, timestamp, headers
+                    )
+                except BufferError:
+                    self._link.client.poll(_POLL_S)
+                    continue
+                except KafkaException as exc:
+                    failed[number] = exc.args[0], topic, partition, key
+                break
+        while self._link.client.flush(_POLL_S * 10):
+            pass
+        refused: dict[int, RecordRefusedError] = {}
+        for number, found in sorted(failed.items()):
+            error = self._link.failure(*found)
+            if not isinstance(error, RecordRefusedError):
+                raise error
+            refused[number] = error
+        return refused
 
     def flush(self) -> None:
         """
@@ -186,6 +243,17 @@ class BulkProducer:
     def _check(self) -> None:
         if self._failed:
             raise self._link.failure(*self._failed[0])
+
+
+def _failed(error: KafkaError, message: Message) -> _Failed:
+    return error, message.topic() or "", message.partition(), message.key()
+
+
+def _note(
+    failed: dict[int, _Failed], number: int, error: KafkaError | None, message: Message
+) -> None:
+    if error is not None:
+        failed[number] = _failed(error, message)
 
 
 def check_timestamp(timestamp: int, topic: str, key: bytes | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import repeat
 from threading import Lock
 
@@ -12,14 +13,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kstreams.errors import KStreamsError
+from kstreams.errors import KStreamsError, RecordRefusedError
 from kstreams.kafka.headers import header_lists
 from kstreams.kafka.options import Kafka
 from kstreams.kafka.partition_counts import PartitionCounts
-from kstreams.kafka.producing import BulkProducer, Row, check_timestamp
+from kstreams.kafka.producing import BATCH_BYTES, BulkProducer, Row, check_timestamp
+from kstreams.kafka.topic_limits import KafkaLimits
 from kstreams.partitioner import Partitioner
+from kstreams.task.limits import TopicLimits
 
-__all__ = ("write_rows",)
+__all__ = ("topic_limits", "write_apart", "write_rows")
 
 _CHUNK_ROWS = 8_192
 
@@ -69,30 +72,82 @@ def write_rows(
         raise exc.at(node=node) from exc.__cause__
 
 
+def write_apart(
+    connection: Kafka, table: pa.Table, *, partitioner: Partitioner, id_prefix: str
+) -> dict[int, RecordRefusedError]:
+    """
+    Write rows as `write_rows` does, each in a batch of its own, and tell which were refused.
+
+    For a table that it could not write, because a batch is refused as a whole: slower by far.
+    What it has written of it is written again, in copies with the same ids.
+
+    Returns:
+        Why a row was refused, by its number.
+
+    Raises:
+        KStreamsError: As `write_rows`, but for `RecordRefusedError`.
+
+    """
+    return _sink(os.getpid(), connection).write_apart(table, partitioner, id_prefix)
+
+
+def topic_limits(connection: Kafka, topic: str) -> TopicLimits:
+    """
+    Return what a topic takes, as this process knows it: minutes old at most.
+
+    Raises:
+        UnknownTopicError: The topic does not exist.
+
+    """
+    return _sink(os.getpid(), connection).limits.of(topic)
+
+
 class _Sink:
-    """One process's producer for a connection, and what it knows of topics."""
+    """One process's producers for a connection, and what it knows of topics."""
 
     def __init__(self, connection: Kafka) -> None:
         self._connection = connection
         self._counts = PartitionCounts(connection)
-        self._producer: BulkProducer | None = None
+        self.limits = KafkaLimits(connection, self._counts)
+        self._producers: dict[int | None, BulkProducer] = {}
         self._lock = Lock()
 
     def write(self, table: pa.Table, partitioner: Partitioner, id_prefix: str) -> int:
         _check_timestamps(table)
         with self._lock:
             targets = self._targets(table, partitioner)
-            producer = self._producer or BulkProducer(self._connection)
-            self._producer = None
+            size = self._batch_bytes(table)
+            producer = self._producers.pop(size, None)
+            producer = producer or BulkProducer(self._connection, batch_bytes=size)
             try:
                 producer.produce(_rows(table, targets, id_prefix))
                 producer.flush()
             except BaseException:
                 self._counts.forget()
+                self.limits.forget()
                 producer.abandon()
                 raise
-            self._producer = producer
+            self._producers[size] = producer
         return int(table.num_rows)
+
+    def write_apart(
+        self, table: pa.Table, partitioner: Partitioner, id_prefix: str
+    ) -> dict[int, RecordRefusedError]:
+        alone = {**self._connection.producer, "batch.num.messages": 1}
+        with self._lock:
+            targets = self._targets(table, partitioner)
+            producer = BulkProducer(replace(self._connection, producer=alone))
+            try:
+                return producer.produce_noting(_rows(table, targets, id_prefix))
+            finally:
+                producer.abandon()
+
+    def _batch_bytes(self, table: pa.Table) -> int | None:
+        """Return the least size that one of the topics takes, where it is small."""
+        names = table.column("topic").unique().to_pylist()
+        sizes = [self.limits.of(name).max_bytes or BATCH_BYTES for name in names]
+        least = min(sizes)
+        return least if least < BATCH_BYTES else None
 
     def _targets(self, table: pa.Table, partitioner: Partitioner) -> npt.NDArray[np.int32]:
         topics = table.column("topic").combine_chunks().dictionary_encode()

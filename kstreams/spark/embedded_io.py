@@ -14,10 +14,11 @@ from kstreams.embedded.log import EmbeddedLog
 from kstreams.embedded.segment import Segment
 from kstreams.errors import StateCorruptError, UnknownTopicError
 from kstreams.graph.topology import PartitionGroup
-from kstreams.names import is_topic, shown_name
+from kstreams.names import TOPIC_RULE, is_topic, shown_name
 from kstreams.spark.plans import Slice
 from kstreams.spark.sinks import by_partition, by_topic, outputs_of
 from kstreams.state.commits import Output
+from kstreams.task.limits import LOCAL_LIMITS, TopicLimits
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.queues import QUEUE_SCHEMA, Queue
 from kstreams.task.too_many_bytes import NO_LIMIT, TooManyBytesError
@@ -69,6 +70,18 @@ class EmbeddedIO:
 
     def read_ahead(self) -> None:
         """Do nothing: segments are read from a disk, fast."""
+
+    def limits(self, topic: str) -> TopicLimits:
+        """Return what any embedded topic takes; one that is missing is created by a write.
+
+        Raises:
+            UnknownTopicError: There can be no topic of this name.
+        """
+        if not is_topic(topic):
+            raise UnknownTopicError(
+                f"{shown_name(topic)} cannot be a topic's name", hint=f"Use {TOPIC_RULE}."
+            )
+        return LOCAL_LIMITS
 
     def write(
         self,

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import pyarrow as pa
+
+from kstreams.errors import RecordRefusedError
+from kstreams.graph.nodes import SinkNode
 from kstreams.graph.topology import PartitionGroup
 from kstreams.kafka.options import Kafka
 from kstreams.kafka.range_reader import OffsetRange, RangeReader
-from kstreams.kafka.sink import write_rows
+from kstreams.kafka.sink import topic_limits, write_apart, write_rows
 from kstreams.spark.plans import Slice
 from kstreams.spark.sinks import outputs_of
+from kstreams.task.columns import rows_of
+from kstreams.task.cursor import Cursor
+from kstreams.task.limits import TopicLimits
+from kstreams.task.meta import NO_TIME
 from kstreams.task.outputs import TaskOutput
+from kstreams.task.policies import Policies
 from kstreams.task.queues import Queue
 from kstreams.task.too_many_bytes import NO_LIMIT
 
@@ -43,6 +52,14 @@ class KafkaIO:
         """Read on behind the slices, until the next ones are asked for."""
         _reader(self.connection).read_ahead()
 
+    def limits(self, topic: str) -> TopicLimits:
+        """Return what a topic takes by its configuration, as far as the cluster tells.
+
+        Raises:
+            UnknownTopicError: There is no such topic.
+        """
+        return topic_limits(self.connection, topic)
+
     def write(
         self,
         output: TaskOutput,
@@ -54,15 +71,42 @@ class KafkaIO:
     ) -> list[list[Any]]:
         """Write a batch's output; it is durable on return, so there is nothing to publish."""
         number = f"{batch}.{revision}" if revision else str(batch)
+        spared = {node.name: node for node in group.sinks if node.on_refused != "fail"}
         for sink, partitioner, table in outputs_of(output, group):
-            write_rows(
-                self.connection,
-                table,
-                partitioner=partitioner,
-                id_prefix=f"{producer}/{sink}/{number}",
-                node=sink,
-            )
+            prefix = f"{producer}/{sink}/{number}"
+            try:
+                write_rows(
+                    self.connection, table, partitioner=partitioner, id_prefix=prefix, node=sink
+                )
+            except RecordRefusedError as exc:
+                if sink not in spared:
+                    exc.hint = f"{exc.hint} {RecordRefusedError.WAY_ON}".strip()
+                    raise
+                refused = write_apart(
+                    self.connection, table, partitioner=partitioner, id_prefix=prefix
+                )
+                self._spare(spared[sink], table, refused, output)
         return []
+
+    def _spare(
+        self,
+        sink: SinkNode,
+        table: pa.Table,
+        refused: Mapping[int, RecordRefusedError],
+        output: TaskOutput,
+    ) -> None:
+        """Count refused results, and set them aside if the sink says so."""
+        rows = table.take(pa.array(list(refused), pa.int64()))
+        topics = rows.column("topic").to_pylist()
+        cursor = Cursor(NO_TIME, output.wall_ms)
+        policies = Policies({}, [sink], cursor, self.limits)
+        for topic, record, error in zip(topics, rows_of(rows), refused.values(), strict=True):
+            policies.refused(sink, topic, record, error.at(node=sink.name))
+        for topic, letters in policies.drain().items():
+            others = [output.dead_letters[topic]] if topic in output.dead_letters else []
+            output.dead_letters[topic] = pa.concat_tables([*others, letters])
+        for reason, count in cursor.dropped.items():
+            output.dropped[reason] = output.dropped.get(reason, 0) + count
 
 
 @lru_cache(maxsize=4)

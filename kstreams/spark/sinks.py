@@ -21,7 +21,10 @@ __all__ = ("by_partition", "by_topic", "outputs_of")
 def outputs_of(
     output: TaskOutput, group: PartitionGroup
 ) -> Iterator[tuple[str, Partitioner, pa.Table]]:
-    """Yield name, partitioner and table of each sink, dead-letter topic and changelog."""
+    """Yield name, partitioner and table of each sink, dead-letter topic and changelog.
+
+    Sinks come first: what is added to dead letters meanwhile is yielded too.
+    """
     partitioners: dict[str, Partitioner] = {
         node.name: found
         for node in group.sinks

@@ -12,7 +12,7 @@ from typing import Any, cast
 import pyarrow as pa
 from pyspark import cloudpickle
 
-from kstreams.errors import CompileError, KStreamsError, Where
+from kstreams.errors import CompileError, KStreamsError, RecordRefusedError, Where
 from kstreams.graph.topology import PartitionGroup
 from kstreams.processors.interceptor import Interceptor
 from kstreams.quoting import text_of
@@ -246,6 +246,8 @@ class StageRun:
             run = TaskRun(settings, task, self._batch, self._revision(task))
             return run.run(envelopes, queues)
         except KStreamsError as exc:
+            if isinstance(exc, RecordRefusedError):
+                exc.message += _origin(queues)
             exc.hint = exc.hint or "mend the cause and restart: nothing of this batch was kept"
             exc.at(group=settings.group.name, partition=task)
             raise
@@ -313,6 +315,7 @@ class TaskRun:
                 wall_ms=wall_ms,
                 interceptors=settings.interceptors,
                 changelog_ends=settings.changelog_ends(self._partition),
+                limits=settings.io.limits,
             )
             try:
                 output = task.run(
@@ -392,6 +395,17 @@ def _pointer(envelopes: Sequence[Envelope]) -> Pointer:
     """Return what was committed of the task last."""
     texts = [e.header["pointer"] for e in envelopes if e.kind == "state"]
     return Pointer.from_json(texts[0]) if texts else Pointer.empty()
+
+
+def _origin(queues: Sequence[Queue]) -> str:
+    """Say which records a batch's task has read: a result that is refused comes of one of them."""
+    read = (
+        f"{queue.position} from offset {ends[0].as_py()} to {ends[-1].as_py()}"
+        for queue in queues
+        if len(ends := queue.table.column("offset"))
+    )
+    found = ", ".join(read)
+    return f"; the task had read {found}" if found else ""
 
 
 def _messages(queue: Queue) -> Iterator[Queue]:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from kstreams.graph.topology import PartitionGroup
 from kstreams.spark.plans import Slice
+from kstreams.task.limits import TopicLimits
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.queues import Queue
 from kstreams.task.too_many_bytes import NO_LIMIT
@@ -34,6 +35,14 @@ class TopicIO(Protocol):
         """Get ready for the next slices of what was read, beside whatever else is done."""
         ...
 
+    def limits(self, topic: str) -> TopicLimits:
+        """Return what a topic takes, as far as it is known.
+
+        Raises:
+            UnknownTopicError: There is no such topic, and writing does not create it.
+        """
+        ...
+
     def write(
         self,
         output: TaskOutput,
@@ -46,7 +55,7 @@ class TopicIO(Protocol):
         """Write a batch's output, durably, before the batch is committed.
 
         Args:
-            output: What the task gave out.
+            output: What the task gave out; what topics refuse only now is counted there.
             group: Its group, for the partitioners of the sinks.
             producer: Id of the task in this life of the checkpoint.
             batch: Number of the batch.

@@ -8,13 +8,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from kstreams.errors import SerdeError, SerializationError
+from kstreams.errors import KStreamsError, SerdeError, SerializationError
 from kstreams.graph.nodes import RepartitionNode, SinkNode
 from kstreams.processors.on_error import DeadLetter, dead_letter_topic
 from kstreams.quoting import kind_of, text_of
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.task.columns import check_headers, headers_array, whole
+from kstreams.task.outlet import Outlet
 from kstreams.task.outputs import OUTPUT_SCHEMA
 from kstreams.topic import Topic, TopicChoice
 
@@ -40,8 +41,10 @@ class Collector:
         value: Serde[Any],
         *,
         eager: bool = False,
+        outlet: Outlet | None = None,
     ) -> None:
         self._node = node
+        self._outlet = outlet
         self._topic = topic
         self._key = key
         self._value = value
@@ -54,13 +57,13 @@ class Collector:
         )
 
     @classmethod
-    def of_sink(cls, node: SinkNode, *, eager: bool) -> Collector:
+    def of_sink(cls, node: SinkNode, outlet: Outlet, *, eager: bool) -> Collector:
         """Return the collector of a sink that writes to topics."""
         match node.target:
             case Topic(name=name, key=key, value=value):
-                return cls(node.name, name, key, value, eager=eager)
+                return cls(node.name, name, key, value, eager=eager, outlet=outlet)
             case TopicChoice(choose=choose, key=key, value=value):
-                return cls(node.name, choose, key, value)
+                return cls(node.name, choose, key, value, outlet=outlet)
             case _:
                 raise TypeError(f"sink {node.name!r} has no topic")
 
@@ -116,17 +119,33 @@ class Collector:
 
         Raises:
             SerializationError: A record does not fit; names node, topic and key.
+            RecordRefusedError: A topic does not take a record, and the sink says `fail`.
         """
         self._flush()
         tables = [table for table in self._tables if table.num_rows]
         self._tables = []
-        return pa.concat_tables(tables) if tables else None
+        if not tables:
+            return None
+        table = pa.concat_tables(tables)
+        if self._outlet is not None:
+            table = self._outlet.passed(table)
+        return table if table.num_rows else None
 
     def _take_encoded(self, record: Record[Any, Any]) -> None:
         topic = self._topic
         name = topic(record) if callable(topic) else topic
-        self._records.append(self._encoded(record))
+        encoded = self._encoded(record)
+        if self._outlet is not None:
+            self._check(self._outlet, name, encoded)
+        self._records.append(encoded)
         self._topics.append(name)
+
+    def _check(self, outlet: Outlet, topic: str, record: Record[Any, Any]) -> None:
+        try:
+            outlet.check(topic, record)
+        except KStreamsError as exc:
+            known = {"topic": topic, "timestamp": record.timestamp, "key": record.key}
+            raise exc.at(node=self._node, **known) from exc.__cause__
 
     def _encoded(self, record: Record[Any, Any]) -> Record[bytes | None, bytes | None]:
         """Encode a record, or say why it does not go."""

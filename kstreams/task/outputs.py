@@ -35,6 +35,7 @@ class TaskOutput:
         dropped: Count of dropped records by reason.
         changelogs: By store, a table of its changelog's records, for the partition.
         partition: The task's own.
+        wall_ms: The batch's wall time.
         next_wall_due: When a wall-clock punctuator is due next, ms; None without any.
     """
 
@@ -46,4 +47,5 @@ class TaskOutput:
     dropped: dict[str, int] = field(default_factory=dict)
     changelogs: dict[str, pa.Table] = field(default_factory=dict)
     partition: int = 0
+    wall_ms: int = 0
     next_wall_due: int | None = None

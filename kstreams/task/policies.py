@@ -2,37 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
 
-from kstreams.errors import EventTimeError, KStreamsError, LimitError
+from kstreams.errors import KStreamsError, LimitError
+from kstreams.graph.nodes import SinkNode
 from kstreams.processors.on_error import DeadLetter
-from kstreams.quoting import kind_of, safe_text, text_of
+from kstreams.quoting import kind_of
 from kstreams.record import Record
 from kstreams.task.collector import Collector
-from kstreams.task.columns import headers_of
 from kstreams.task.cursor import Cursor
 from kstreams.task.decoding import Entry
+from kstreams.task.letters import fitted, letter_of_record, letter_of_result
+from kstreams.task.limits import Limits, limits_or_none
 from kstreams.task.queues import Queue
-from kstreams.task.unreadable import named
 
 __all__ = ("Policies",)
 
-_MAX_CHARS = 1_000
-"""Of the text that is added to a dead letter, a header."""
-
 
 class Policies:
-    """The policy of each entry, and the dead letters of the batch."""
+    """The policies of entries and sinks, and the dead letters of the batch."""
 
-    def __init__(self, entries: Mapping[str, Entry], cursor: Cursor) -> None:
+    def __init__(
+        self,
+        entries: Mapping[str, Entry],
+        sinks: Iterable[SinkNode],
+        cursor: Cursor,
+        limits: Limits,
+    ) -> None:
         self._by_entry = {name: entry.on_error for name, entry in entries.items()}
         self._cursor = cursor
+        self._limits = limits
         self._letters = {
             policy.topic: Collector.of_dead_letters(policy)
-            for policy in self._by_entry.values()
+            for policy in (*self._by_entry.values(), *(sink.on_refused for sink in sinks))
             if isinstance(policy, DeadLetter)
         }
 
@@ -49,35 +54,29 @@ class Policies:
         kind = kind_of(error)
         if isinstance(policy, DeadLetter):
             self._cursor.drop(f"dead-letter-{kind}")
-            self._letters[policy.topic].take(_letter(queue, row, error, self._cursor.wall_time))
+            self._take(policy, letter_of_record(queue, row, error, self._cursor.wall_time))
         else:
             self._cursor.drop(f"skipped-{kind}")
+
+    def refused(
+        self, sink: SinkNode, topic: str, record: Record[Any, Any], error: KStreamsError
+    ) -> None:
+        """Deal with a result that its topic refuses; raise the error if so asked."""
+        policy = sink.on_refused
+        if policy == "fail":
+            raise error from error.__cause__
+        if isinstance(policy, DeadLetter):
+            self._cursor.drop("refused-dead-letter")
+            self._take(policy, letter_of_result(record, error, node=sink.name, topic=topic))
+        else:
+            self._cursor.drop("refused-skip")
+
+    def _take(self, policy: DeadLetter, letter: Record[Any, Any]) -> None:
+        self._letters[policy.topic].take(
+            fitted(letter, limits_or_none(self._limits, policy.topic), self._cursor.wall_time)
+        )
 
     def drain(self) -> dict[str, pa.Table]:
         """Return the dead letters by topic, and start anew."""
         tables = {topic: letters.drain() for topic, letters in self._letters.items()}
         return {topic: table for topic, table in tables.items() if table is not None}
-
-
-def _letter(queue: Queue, row: int, error: KStreamsError, wall_ms: int) -> Record[Any, Any]:
-    table = queue.table.slice(row, 1)
-    key, value, timestamp, offset = (
-        table.column(name)[0].as_py() for name in ("key", "value", "timestamp", "offset")
-    )
-    reasons = {
-        "class": kind_of(error),
-        "message": error.message,
-        "node": error.where.node or queue.entry,
-        "topic": queue.topic,
-        "partition": queue.partition,
-        "offset": offset,
-    }
-    if isinstance(error, EventTimeError):  # a broker may refuse that time, too
-        reasons["timestamp"] = timestamp
-        timestamp = min(max(timestamp, 0), wall_ms)
-    (own,) = headers_of(table.column("headers"))
-    added = (
-        (f"kstreams-error-{name}", safe_text(text_of(text), _MAX_CHARS).encode())
-        for name, text in reasons.items()
-    )
-    return Record(key, value, timestamp, (*named(own), *added))

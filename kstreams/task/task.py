@@ -23,7 +23,9 @@ from kstreams.task.decoding import Entry, without_nulls
 from kstreams.task.event_times import EventTimes
 from kstreams.task.failures import located
 from kstreams.task.idleness import Idleness
+from kstreams.task.limits import NO_LIMITS, Limits
 from kstreams.task.meta import TaskMeta
+from kstreams.task.outlet import Outlet
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.passes import BatchWork, RecordPass, TablePass
 from kstreams.task.policies import Policies
@@ -61,6 +63,7 @@ class Task:
         interceptors: Wrapped around every record processor's `process`.
         changelog_ends: By store, where the task's partition of its changelog ended when the
             app was started; 0 by default.
+        limits: What topics take.
 
     Raises:
         ProcessingError: A supplier or an `init` raised; names the node.
@@ -76,6 +79,7 @@ class Task:
         wall_ms: int = 0,
         interceptors: Sequence[Interceptor] = (),
         changelog_ends: Mapping[str, int] | None = None,
+        limits: Limits = lambda _: NO_LIMITS,
     ) -> None:
         self.group = group
         self.id = TaskId(group.name, partition)
@@ -87,7 +91,7 @@ class Task:
         self._changelogs = Changelogs(group.stores, overlay, meta, changelog_ends or {})
         self._times = EventTimes(self._entries, meta, self._cursor, self._record_failed)
         self._idleness = Idleness(group.idle_timeout_ms, meta, self._cursor)
-        self._policies = Policies(self._entries, self._cursor)
+        self._policies = Policies(self._entries, group.sinks, self._cursor, limits)
         self._services = TaskServices(self.id, overlay, meta, self._cursor)
         self._room = CallRoom(group.depth, len(interceptors))
         wire = partial(
@@ -96,6 +100,7 @@ class Task:
             self._services,
             interceptors=interceptors,
             eager=not self._policies.all_fail,
+            outlet=lambda sink: Outlet(sink, limits, self._cursor, self._policies.refused),
             call_frames=self._room.frames,
         )
         try:
@@ -133,6 +138,7 @@ class Task:
         Raises:
             DeserializationError: A record does not decode and its source says `fail`.
             SerializationError: Something forwarded does not fit its sink or edge.
+            RecordRefusedError: A topic does not take a result.
             ProcessingError: User code raised, and the source says `fail`.
             KStreamsError: Others, from stores, with the place filled in.
             KeyboardInterrupt: Somebody interrupts this process, or a processor says so.
@@ -323,5 +329,6 @@ class Task:
             records_in=records_in,
             dropped=dict(self._cursor.dropped),
             partition=self.id.partition,
+            wall_ms=self._cursor.wall_time,
             next_wall_due=None if due == NEVER else due,
         )

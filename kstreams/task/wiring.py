@@ -31,6 +31,7 @@ from kstreams.task.columns import rows_of, whole
 from kstreams.task.contexts import BatchTaskContext, RecordTaskContext, TaskServices
 from kstreams.task.decoding import Entry
 from kstreams.task.failures import Places, located
+from kstreams.task.outlet import Outlet
 from kstreams.task.rows import RecordCall
 from kstreams.task.stdout_lines import StdoutLines
 from kstreams.times import EARLIEST_MS, LATEST_MS, checked_time
@@ -71,6 +72,7 @@ class Wiring:
         *,
         interceptors: Sequence[Interceptor],
         eager: bool,
+        outlet: Callable[[SinkNode], Outlet],
         call_frames: int = 0,
     ) -> None:
         self.collectors: dict[str, Collector] = {}
@@ -80,6 +82,7 @@ class Wiring:
         self._services = services
         self._interceptors = interceptors
         self._eager = eager
+        self._outlet = outlet
         self._columnar = Columnar(group, interceptors)
         entries: tuple[Entry, ...] = (*group.sources, *group.entries)
         self._entries = {entry.name for entry in entries}
@@ -149,7 +152,8 @@ class Wiring:
             case FunctionSink(function=function):
                 self._enter(node.name, function)
             case _:
-                self._collect(node.name, Collector.of_sink(node, eager=self._eager))
+                outlet = self._outlet(node)
+                self._collect(node.name, Collector.of_sink(node, outlet, eager=self._eager))
 
     def _collect(self, name: str, collector: Collector) -> None:
         self.places.add(name, collector)

@@ -9,8 +9,15 @@ no test framework and on no pyspark; the suites are written for pytest.
 from __future__ import annotations
 
 from kstreams.clock import FakeClock
+from kstreams.task.limits import TopicLimits
 from kstreams.testing.driver import TopologyTestDriver
 from kstreams.testing.object_store import ObjectStoreContract
 from kstreams.testing.working_store import WorkingStoreContract
 
-__all__ = ("FakeClock", "ObjectStoreContract", "TopologyTestDriver", "WorkingStoreContract")
+__all__ = (
+    "FakeClock",
+    "ObjectStoreContract",
+    "TopicLimits",
+    "TopologyTestDriver",
+    "WorkingStoreContract",
+)

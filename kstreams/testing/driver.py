@@ -20,6 +20,7 @@ from kstreams.state.memory import MemoryStore
 from kstreams.state.overlay import Overlay
 from kstreams.state.spec import StoreSpec
 from kstreams.state.working import StateBackend, WorkingStore
+from kstreams.task.limits import NO_LIMITS, TopicLimits
 from kstreams.task.meta import TaskMeta
 from kstreams.task.own_partition import OwnPartition
 from kstreams.task.queues import Queue
@@ -60,6 +61,8 @@ class TopologyTestDriver:
             instance attributes that are used as state.
         check_keys: Refuse a key that reaches a stateful node in a partition that is not
             the key's: equal keys could meet in two tasks.
+        limits: By topic name, what it takes: as Kafka does by its configuration. Other
+            topics take anything.
 
     Raises:
         PartitionCountError: Topics of a group differ in partition count, or one has none, or
@@ -79,8 +82,10 @@ class TopologyTestDriver:
         directory: Path | None = None,
         recreate_processors: bool = False,
         check_keys: bool = True,
+        limits: Mapping[str, TopicLimits] | None = None,
     ) -> None:
         self.topology = topology
+        self._given_limits = dict(limits or {})
         self.clock = FakeClock(start if isinstance(start, int) else to_ms(start))
         self._watched = WatchedClock(self.clock)
         self.dropped: dict[str, int] = {}
@@ -114,7 +119,15 @@ class TopologyTestDriver:
             made = with_batch_checks(group, partition, count)
 
         def make(overlay: Overlay, meta: TaskMeta, wall_ms: int) -> Task:
-            return Task(made, partition, overlay, meta, wall_ms=wall_ms, interceptors=interceptors)
+            return Task(
+                made,
+                partition,
+                overlay,
+                meta,
+                wall_ms=wall_ms,
+                interceptors=interceptors,
+                limits=lambda topic: self._given_limits.get(topic, NO_LIMITS),
+            )
 
         working = self._working(group, partition)
         return DriverTask(group, partition, working, make, wall_ms=self.clock.now_ms())

@@ -14,6 +14,7 @@ from kstreams.serde import INT64, TEXT
 from kstreams.state.memory import MemoryStore
 from kstreams.state.overlay import Overlay
 from kstreams.task.columns import headers_array, rows_of
+from kstreams.task.limits import NO_LIMITS, Limits
 from kstreams.task.meta import TaskMeta
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.queues import QUEUE_SCHEMA, Queue
@@ -62,7 +63,9 @@ class OneTask:
         partition: int = 0,
         wall_ms: int = 0,
         interceptors: Sequence[Interceptor] = (),
+        limits: Limits = lambda _: NO_LIMITS,
     ) -> None:
+        self.limits = limits
         self.group = topology.groups[group]
         self.partition = partition
         self.interceptors = interceptors
@@ -81,6 +84,7 @@ class OneTask:
             self.meta,
             wall_ms=wall_ms,
             interceptors=self.interceptors,
+            limits=self.limits,
         )
 
     def run(self, *queues: Queue, wall_ms: int = 0) -> TaskOutput:

@@ -1,0 +1,178 @@
+"""What a topic takes: checked while the record that a result comes of can still be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kstreams.errors import RecordRefusedError, UnknownTopicError
+from kstreams.record import Record
+
+__all__ = ("LOCAL_LIMITS", "NO_LIMITS", "Limits", "TopicLimits", "limits_or_none")
+
+_INT64 = np.iinfo(np.int64)
+_FRAME_BYTES = 512
+"""What a record and its batch have besides key, value and headers, the id's header included."""
+_PAIR_BYTES = 8
+"""The lengths of a header."""
+
+
+@dataclass(frozen=True)
+class TopicLimits:
+    """What a topic takes, as far as it can be known before a record is written.
+
+    Attributes:
+        least_time: The least timestamp, ms; None is any.
+        before_ms: How far behind the clock a timestamp may be; None is any.
+        after_ms: How far ahead of it; None is any.
+        max_bytes: Of a record as it is written, uncompressed; None is any.
+        needs_key: Whether null keys are refused.
+        plain_names: Whether names of headers may have no NUL.
+    """
+
+    least_time: int | None = None
+    before_ms: int | None = None
+    after_ms: int | None = None
+    max_bytes: int | None = None
+    needs_key: bool = False
+    plain_names: bool = False
+
+    def check(self, record: Record[bytes | None, bytes | None], wall_ms: int) -> None:
+        """Refuse a record that the topic would not take.
+
+        Args:
+            record: With key and value encoded.
+            wall_ms: The batch's wall time.
+
+        Raises:
+            RecordRefusedError: Says which limit, and what to do.
+        """
+        low, high = self.times(wall_ms)
+        if not low <= record.timestamp <= high:
+            raise self._wrong_time(record.timestamp, wall_ms)
+        if self.max_bytes is not None and (size := _written(record)) > self.max_bytes:
+            raise RecordRefusedError(
+                f"a record of {size} bytes, framing included, is larger than the "
+                f"{self.max_bytes} that the topic takes",
+                "MSG_SIZE_TOO_LARGE",
+                hint="write less in one record, or raise max.message.bytes of the topic.",
+            )
+        if self.needs_key and record.key is None:
+            raise RecordRefusedError(
+                "a compacted topic takes no record without a key",
+                "INVALID_RECORD",
+                hint="give the record a key, or the topic another cleanup.policy.",
+            )
+        if self.plain_names and any("\0" in name for name, _ in record.headers):
+            raise RecordRefusedError(
+                "a header's name has a NUL, where librdkafka would cut it",
+                "INVALID_HEADER",
+                hint="name headers without NUL.",
+            )
+
+    def times(self, wall_ms: int) -> tuple[int, int]:
+        """Return the least and the greatest timestamp at a wall time."""
+        low = int(_INT64.min) if self.least_time is None else self.least_time
+        if self.before_ms is not None:
+            low = max(low, wall_ms - self.before_ms)
+        return low, int(_INT64.max) if self.after_ms is None else wall_ms + self.after_ms
+
+    def refused(self, table: pa.Table, wall_ms: int) -> npt.NDArray[np.bool_] | None:
+        """Tell which rows of an output table `check` refuses; None when it refuses none."""
+        found = np.zeros(table.num_rows, np.bool_)
+        times = table.column("timestamp").to_numpy()
+        low, high = self.times(wall_ms)
+        if len(times) and not low <= int(times.min()) <= int(times.max()) <= high:
+            found |= (times < low) | (times > high)
+        if self.max_bytes is not None:
+            found |= _sizes(table) > self.max_bytes
+        if self.needs_key and table.column("key").null_count:
+            found |= table.column("key").is_null().to_numpy()
+        headers = table.column("headers")
+        if self.plain_names and headers.null_count < len(headers):
+            owners, pairs = _flat(headers)
+            nul = pc.match_substring(pairs.field("key"), "\0").to_numpy(zero_copy_only=False)
+            found[owners[nul]] = True
+        return found if found.any() else None
+
+    def _wrong_time(self, timestamp: int, wall_ms: int) -> RecordRefusedError:
+        if self.least_time is not None and timestamp < self.least_time:
+            text = f"is before {self.least_time} ms, the first that the topic takes"
+            hint = "give the record a real event time."
+        elif timestamp < wall_ms:
+            text = (
+                f"is further behind the clock ({wall_ms} ms) than the {self.before_ms} ms that the "
+                "topic takes"
+            )
+            hint = "raise message.timestamp.before.max.ms of the topic, or give a later time."
+        else:
+            text = (
+                f"is further ahead of the clock ({wall_ms} ms) than the {self.after_ms} ms that "
+                "the topic takes"
+            )
+            hint = "raise message.timestamp.after.max.ms of the topic, or give an earlier time."
+        message = f"timestamp {timestamp} ms {text}"
+        return RecordRefusedError(message, "INVALID_TIMESTAMP", hint=hint)
+
+
+NO_LIMITS = TopicLimits()
+"""Of a topic of which nothing is known."""
+
+LOCAL_LIMITS = TopicLimits(least_time=0)
+"""Of embedded topics."""
+
+Limits = Callable[[str], TopicLimits]
+"""Returns the limits of a topic by its name.
+
+`UnknownTopicError` says that there is no such topic, and that writing does not create it. Nothing
+else is raised: a broker that is away is no record's fault."""
+
+
+def limits_or_none(limits: Limits, topic: str) -> TopicLimits:
+    """Return a topic's limits; none if it is missing, which writing to it says."""
+    try:
+        return limits(topic)
+    except UnknownTopicError:
+        return NO_LIMITS
+
+
+def _written(record: Record[Any, Any]) -> int:
+    size = _FRAME_BYTES + len(record.key or b"") + len(record.value or b"")
+    for name, value in record.headers:
+        size += _PAIR_BYTES + len(name.encode()) + len(value or b"")
+    return size
+
+
+def _sizes(table: pa.Table) -> npt.NDArray[np.int64]:
+    """Return what `_written` does, of each row."""
+    found: npt.NDArray[np.int64] = np.full(table.num_rows, _FRAME_BYTES, np.int64)
+    for name in ("key", "value"):
+        found += _lengths(table.column(name))
+    headers = table.column("headers")
+    if headers.null_count < len(headers):
+        owners, pairs = _flat(headers)
+        lengths = _lengths(pairs.field("key")) + _lengths(pairs.field("value")) + _PAIR_BYTES
+        found += np.bincount(owners, lengths, table.num_rows).astype(np.int64)
+    return found
+
+
+def _lengths(column: pa.ChunkedArray | pa.Array) -> npt.NDArray[np.int64]:
+    lengths = pc.fill_null(pc.binary_length(column), 0)
+    found: npt.NDArray[np.int64] = lengths.to_numpy(**_copied(lengths)).astype(np.int64)
+    return found
+
+
+def _copied(column: pa.ChunkedArray | pa.Array) -> dict[str, bool]:
+    return {} if isinstance(column, pa.ChunkedArray) else {"zero_copy_only": False}
+
+
+def _flat(headers: pa.ChunkedArray) -> tuple[npt.NDArray[np.int64], pa.StructArray]:
+    """Return the row of each header, and the headers."""
+    lists = headers.combine_chunks()
+    return pc.list_parent_indices(lists).to_numpy(), lists.flatten()

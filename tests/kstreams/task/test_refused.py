@@ -1,0 +1,196 @@
+"""Results that a topic does not take: the record that makes them is undone, or they go aside."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from kstreams import (
+    INT64,
+    TEXT,
+    BatchProcessor,
+    DeadLetter,
+    FixedKeyProcessor,
+    ProcessorContext,
+    PunctuationType,
+    Record,
+    Topology,
+    TopologyBuilder,
+    key_value_store,
+    topic_by,
+)
+from kstreams.errors import RecordRefusedError, UnknownTopicError
+from kstreams.processors.peek import peek
+from kstreams.task.columns import rows_of
+from kstreams.task.limits import NO_LIMITS, TopicLimits
+from kstreams.task.outputs import TaskOutput
+from kstreams.testing import TopologyTestDriver
+from tests.kstreams.task.harness import IN, OUT, OneTask, queue_of, values
+
+COUNTS = key_value_store("counts", key=TEXT, value=INT64)
+ASIDE = DeadLetter("aside")
+LIMITS = {"out": TopicLimits(least_time=1)}
+
+
+class Sum(FixedKeyProcessor[str, int, int]):
+    """Adds up each key, in a store; what it forwards has the record's time."""
+
+    def init(self, context: ProcessorContext[str, int]) -> None:
+        self.context, self.counts = context, context.store(COUNTS)
+
+    def process(self, record: Record[str, int]) -> None:
+        total = (self.counts.get(record.key) or 0) + record.value
+        self.counts.put(record.key, total)
+        self.context.forward(record.with_value(total))
+
+
+class Tables(BatchProcessor[str, int, str, int]):
+    """Forwards tables as they come."""
+
+    def init(self, context: Any) -> None:
+        self.context = context
+
+    def process_batch(self, batch: pa.Table) -> None:
+        self.context.forward(batch)
+
+
+def summing(supplier: Any = Sum, *, on_error: Any = "fail", on_refused: Any = "fail") -> Topology:
+    builder = TopologyBuilder("t", on_error=on_error)
+    stores = [COUNTS] if supplier is Sum else []
+    source = builder.add_source("in", IN)
+    node: Any = builder.add_processor("node", supplier, source, stores=stores)
+    builder.add_sink("sink", OUT, node, on_refused=on_refused)
+    return builder.build()
+
+
+def limits(topic: str) -> TopicLimits:
+    return LIMITS.get(topic, NO_LIMITS)
+
+
+def run(topology: Topology, *rows: tuple[str, int, int]) -> TaskOutput:
+    return OneTask(topology, limits=limits).run(queue_of(rows))
+
+
+ROWS = ("a", 1, 5), ("a", 10, 0), ("a", 100, 6)
+
+
+def test_by_default_it_fails_the_batch_and_says_which_result_of_which_sink() -> None:
+    with pytest.raises(RecordRefusedError, match="0 ms is before 1 ms") as caught:
+        run(summing(), *ROWS)
+    where = caught.value.where
+    assert (where.node, where.topic, where.timestamp, where.key) == ("sink", "out", 0, b"a")
+    assert "on_refused" in caught.value.hint
+
+
+@pytest.mark.parametrize("on_error", ["skip", DeadLetter("dlq")], ids=["skip", "dead letter"])
+def test_the_record_it_comes_of_is_undone_as_its_source_says(on_error: Any) -> None:
+    output = run(summing(on_error=on_error), *ROWS)
+    assert values(output, "sink") == [1, 101]
+    kind = "skipped" if on_error == "skip" else "dead-letter"
+    assert output.dropped == {f"{kind}-RecordRefusedError": 1}
+    if on_error != "skip":
+        (letter,) = rows_of(output.dead_letters["dlq"])
+        said = dict(letter.headers)
+        assert said["kstreams-error-node"] == b"sink"
+        assert said["kstreams-error-offset"] == b"1"
+        assert letter.value == INT64.serialize(10)
+
+
+@pytest.mark.parametrize("supplier", [Sum, Tables], ids=["records", "tables"])
+@pytest.mark.parametrize("on_error", ["fail", "skip"])
+def test_a_sink_can_leave_results_out_and_count_them(supplier: Any, on_error: Any) -> None:
+    output = run(summing(supplier, on_error=on_error, on_refused="skip"), *ROWS)
+    assert values(output, "sink") == ([1, 111] if supplier is Sum else [1, 100])
+    assert output.dropped == {"refused-skip": 1}
+
+
+@pytest.mark.parametrize("supplier", [Sum, Tables], ids=["records", "tables"])
+def test_a_sink_can_set_results_aside(supplier: Any) -> None:
+    output = run(summing(supplier, on_refused=ASIDE), *ROWS)
+    (letter,) = rows_of(output.dead_letters["aside"])
+    assert (letter.key, letter.timestamp) == (b"a", 0)
+    assert letter.value == INT64.serialize(11 if supplier is Sum else 10)
+    said = dict(letter.headers)
+    assert said["kstreams-error-class"] == b"RecordRefusedError"
+    assert (said["kstreams-error-node"], said["kstreams-error-topic"]) == (b"sink", b"out")
+    assert output.dropped == {"refused-dead-letter": 1}
+
+
+def test_nothing_is_left_of_a_sink_whose_results_are_all_refused() -> None:
+    output = run(summing(on_refused="skip"), ("a", 1, 0), ("b", 1, -4))
+    assert output.sinks == {}
+    assert output.dropped == {"refused-skip": 2}
+
+
+def test_tables_that_are_refused_fail_the_batch_whatever_sources_say() -> None:
+    with pytest.raises(RecordRefusedError) as caught:
+        run(summing(Tables, on_error="skip"), *ROWS)
+    assert "on_refused" in caught.value.hint
+
+
+class Ticking(FixedKeyProcessor[str, int, int]):
+    """Forwards at time 0 when stream time has come to 10."""
+
+    def init(self, context: ProcessorContext[str, int]) -> None:
+        kind = PunctuationType.STREAM_TIME
+        late = Record("tick", 1, 0)
+        context.schedule(timedelta(milliseconds=10), kind, lambda now: context.forward(late))
+        self.context = context
+
+    def process(self, record: Record[str, int]) -> None:
+        self.context.forward(record)
+
+
+def test_results_of_punctuators_go_by_the_sink() -> None:
+    rows = ("a", 1, 5), ("a", 2, 30)
+    with pytest.raises(RecordRefusedError):
+        run(summing(Ticking, on_error="skip"), *rows)
+    output = run(summing(Ticking, on_error="skip", on_refused="skip"), *rows)
+    assert values(output, "sink") == [1, 2]
+    assert output.dropped["refused-skip"] > 0
+
+
+def chosen(on_error: Any) -> Topology:
+    builder = TopologyBuilder("t", on_error=on_error)
+    source = builder.add_source("in", IN)
+    builder.add_processor("look", peek(lambda key, value: None), source)
+    target: Any = topic_by(lambda record: f"to-{record.key}", key=TEXT, value=INT64)
+    builder.add_sink("sink", target, source)
+    return builder.build()
+
+
+def only_a(topic: str) -> TopicLimits:
+    if topic != "to-a":
+        raise UnknownTopicError(f"no topic {topic!r}")
+    return NO_LIMITS
+
+
+def test_a_chosen_topic_that_cannot_be_is_the_fault_of_its_record() -> None:
+    rows = [("a", 1, 1), ("b", 2, 2), ("a", 3, 3)]
+    output = OneTask(chosen("skip"), limits=only_a).run(queue_of(rows))
+    assert output.sinks["sink"].column("topic").to_pylist() == ["to-a", "to-a"]
+    assert output.dropped == {"skipped-UnknownTopicError": 1}
+    with pytest.raises(UnknownTopicError) as caught:
+        OneTask(chosen("fail"), limits=only_a).run(queue_of(rows))
+    assert (caught.value.where.node, caught.value.where.offset) == ("sink", 1)
+
+
+def test_a_missing_topic_that_nobody_chose_is_no_records_fault() -> None:
+    def missing(topic: str) -> TopicLimits:
+        raise UnknownTopicError(f"no topic {topic!r}")
+
+    output = OneTask(summing(on_error="skip"), limits=missing).run(queue_of(ROWS))
+    assert values(output, "sink") == [1, 11, 111]  # writing them says that it is missing
+
+
+@pytest.mark.parametrize("on_error", ["skip", DeadLetter("dlq")], ids=["skip", "dead letter"])
+def test_the_driver_has_limits_for_tests(on_error: Any) -> None:
+    with TopologyTestDriver(summing(on_error=on_error), limits=LIMITS) as driver:
+        for key, value, time in ROWS:
+            driver.pipe(IN, key, value, timestamp=time)
+        assert [record.value for record in driver.read(OUT)] == [1, 101]
+        assert sum(driver.dropped.values()) == 1
+        assert len(driver.read_rows("dlq")) == (on_error != "skip")
