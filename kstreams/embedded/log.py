@@ -102,7 +102,8 @@ class EmbeddedLog:
         Raises:
             RowsRefusedError: The rows cannot stand in a topic; nothing was written.
             UnknownTopicError: There is no such topic, or no such partition.
-            ExecutionError: The disk refuses; nothing was appended.
+            ExecutionError: The disk refuses; nothing was appended. Only when the directory
+                cannot be synced at last the rows can be seen: a replay returns their segment.
         """
         log = self._partition(topic, partition)
         with explained("append", topic=topic, partition=partition):

@@ -180,8 +180,9 @@ class PartitionLog:
         if segment.first_offset > expected:
             return DataLossError(
                 f"offsets {expected} to {segment.first_offset - 1} are gone from "
-                f"{self._directory}: no segment holds them",
-                hint="Restore the files, or also remove all segments before them.",
+                f"{self._directory}: no segment before {segment.name} holds them",
+                hint="Restore the files, or also remove all segments before them; or remove "
+                f"{segment.name}, if it does not belong to the topic.",
                 where=where,
             )
         return CorruptSegmentError(

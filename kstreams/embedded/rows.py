@@ -186,7 +186,7 @@ def _read_stored(
         file = pq.ParquetFile(source, pre_buffer=False, page_checksum_verification=True)
         if file.metadata.num_rows != rows:
             raise ValueError(f"{file.metadata.num_rows} rows, expected {rows}")
-        present = [name for name in names if name in file.schema_arrow.names]
+        present = [name for name in names if name in _columns(file.schema_arrow)]
         first, last, skipped = _row_groups(file.metadata, start, stop)
         size = _size(file.metadata, first, last)
         if max_bytes is None or size <= max_bytes:
@@ -232,6 +232,18 @@ def _read_some(
 
 def _size(metadata: pq.FileMetaData, first: int, last: int) -> int:
     return sum(int(metadata.row_group(group).total_byte_size) for group in range(first, last))
+
+
+def _columns(schema: pa.Schema) -> list[str]:
+    """Return the columns of a file; no page's checksum covers their names."""
+    columns: list[str] = schema.names
+    if columns == SCHEMA.names[:-1]:  # no row has headers
+        return columns
+    pairs = schema.field("headers").type if columns == SCHEMA.names else pa.null()
+    names = [field.name for field in pairs.value_type] if pa.types.is_list(pairs) else []
+    if names != [field.name for field in HEADERS_TYPE.value_type]:
+        raise ValueError(f"columns are {schema}, expected {SCHEMA}")
+    return columns
 
 
 def _row_groups(metadata: pq.FileMetaData, start: int, stop: int) -> tuple[int, int, int]:

@@ -8,8 +8,12 @@ from hashlib import blake2b
 
 __all__ = ("Segment", "Staged", "producer_hash")
 
-_SEGMENT = re.compile(r"(\d{20})-(\d+)-(\d+)-([0-9a-f]{16})-(\d+)\.parquet")
-_STAGED = re.compile(r"[0-9a-f]+-(\d+)-(\d+)\.parquet")
+_SEGMENT = re.compile(
+    r"(\d{20})-([1-9]\d{0,18})-(\d{1,19})-([0-9a-f]{16})-(\d+)\.parquet", re.ASCII
+)
+_STAGED = re.compile(r"[0-9a-f]+-([1-9]\d{0,18})-(\d{1,19})\.parquet", re.ASCII)
+_OFFSETS = 1 << 63
+"""Offsets are below it."""
 
 
 def producer_hash(producer: str) -> str:
@@ -63,6 +67,8 @@ class Segment:
         if found is None:
             return None
         first, count, latest, producer, batch = found.groups()
+        if int(first) + int(count) > _OFFSETS:
+            return None
         return Segment(topic, partition, int(first), int(count), int(latest), producer, int(batch))
 
 

@@ -20,7 +20,8 @@ from tests.kstreams.embedded.samples import rows
 
 def arm(call: str, moment: str, after: int) -> None:
     """Have the process killed around a system call."""
-    owner = Path if call == "unlink" else os  # pathlib keeps its own os.unlink on Python 3.10
+    # pathlib keeps functions of its own on Python 3.10
+    owner = Path if call in ("unlink", "mkdir", "rename") else os
     real, left = getattr(owner, call), [after]
 
     def deadly(*args: Any, **options: Any) -> Any:

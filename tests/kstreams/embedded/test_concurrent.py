@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,20 +17,21 @@ REPOSITORY = Path(__file__).parents[3]
 
 
 def start(root: Path, producer: str, batches: int, *crash: str) -> subprocess.Popen[str]:
+    return started("appender", str(root), "t", producer, str(batches), *crash)
+
+
+def started(
+    program: str, *arguments: str, before: Callable[[], None] | None = None
+) -> subprocess.Popen[str]:
+    """Start a program that lies beside this module; `before` is called in its process."""
+    module = f"tests.kstreams.embedded.{program}"
     return subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "tests.kstreams.embedded.appender",
-            str(root),
-            "t",
-            producer,
-            str(batches),
-            *crash,
-        ],
+        [sys.executable, "-m", module, *arguments],
         cwd=REPOSITORY,
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE if before else None,
         text=True,
+        preexec_fn=before,  # noqa: PLW1509  # this process has no other threads
     )
 
 

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from kstreams import Embedded, Emitter
 from kstreams.embedded import EmbeddedLog
+from tests.kstreams.embedded.emitting import TOPIC
 from tests.kstreams.embedded.samples import rows, values
-from tests.kstreams.embedded.test_concurrent import start
+from tests.kstreams.embedded.test_concurrent import start, started
 
 pytestmark = [pytest.mark.kill, pytest.mark.slow]
 
@@ -71,3 +73,47 @@ def test_what_was_acknowledged_survives_kills_at_random(tmp_path: Path) -> None:
             assert found[at : at + 2] == [2 * number, 2 * number + 1]
     assert values(EmbeddedLog(tmp_path), "t") == values(log, "t")
     assert len({s.name for s in log.segments("t", 0)}) == log.end_offset("t", 0) // 2
+
+
+EMITTING = {
+    "before the topic's first directory": ("mkdir", "before", 1, 0),
+    "between the topic's directories": ("mkdir", "after", 2, 0),
+    "before the topic's description": ("write", "before", 1, 0),
+    "before the topic is seen": ("rename", "before", 1, 0),
+    "after the topic is seen": ("rename", "after", 1, 0),
+    "before the first record is staged": ("write", "before", 2, 0),
+    "after the first record is staged": ("write", "after", 2, 0),
+    "before the first head": ("pwrite", "before", 1, 0),
+    "after the first head": ("pwrite", "after", 1, 0),
+    "before the third link": ("link", "before", 3, 2),
+    "after the third link": ("link", "after", 3, 2),
+    "before the third staged file is removed": ("unlink", "before", 3, 2),
+}
+
+
+@pytest.mark.parametrize(("call", "moment", "after", "told"), EMITTING.values(), ids=EMITTING)
+def test_an_emitter_killed_at_any_step_leaves_whole_records_and_others_go_on(
+    tmp_path: Path, call: str, moment: str, after: int, told: int
+) -> None:
+    killed = started("emitting", str(tmp_path), "5", call, moment, str(after))
+    printed = killed.communicate()[0].split()
+    assert killed.returncode == -signal.SIGKILL
+    assert printed == [str(number) for number in range(told)]
+
+    log = EmbeddedLog(tmp_path)
+    found = read(log) if log.topics() else []
+    assert found in (list(range(told)), list(range(told + 1)))
+    with Emitter(TOPIC, Embedded(tmp_path, default_partitions=1)) as emitter:
+        emitter.emit("k", 99, timestamp=1)
+    for each in (log, EmbeddedLog(tmp_path)):
+        assert read(each) == [*found, 99]
+    log.sweep_staged(older_than_ms=2**53)
+    left = [path.name for path in tmp_path.iterdir()]
+    assert left == ["t"]
+    assert list((tmp_path / "t" / ".staged").glob("*/*")) == []
+    assert read(log) == [*found, 99]
+
+
+def read(log: EmbeddedLog) -> list[int]:
+    tables = [log.read(segment) for segment in log.segments("t", 0)]
+    return [TOPIC.value.deserialize(value.as_py()) for table in tables for value in table["value"]]
