@@ -244,7 +244,7 @@ class ProcessingError(ExecutionError):
         self.cause_traceback = cause_traceback
 
 
-class LimitError(ExecutionError):
+class LimitError(ProcessingError):
     """A bound of the app is reached: no record's fault, so that no policy skips a record for it.
 
     The hint says how to raise the bound.

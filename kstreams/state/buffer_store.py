@@ -75,10 +75,27 @@ class BufferStore(Generic[K, V]):
     def __init__(self, spec: StoreSpec[BufferStore[K, V]], overlay: Overlay) -> None:
         payload: Serde[_Kept] = _KeptSerde(spec.value)
         self._rows: TimedRows[K, _Kept] = TimedRows(spec.name, spec.key, payload, overlay)
+        self._key, self._payload = spec.key.ordered, payload
+        self._measures = False
 
     def __len__(self) -> int:
         """Return how many records are kept."""
         return self._rows.number()
+
+    def measure(self, *, wanted: bool) -> None:
+        """Keep count of bytes from here on, or no more.
+
+        What is there already is read through, once, if they were not counted before.
+        """
+        self._measures = wanted
+        if wanted and self._rows.size() is None:
+            self._rows.set_size(sum(self._bytes(key, kept) for key, _, kept in self._rows.timed()))
+        elif not wanted and self._rows.size() is not None:
+            self._rows.set_size(None)
+
+    def size_bytes(self) -> int:
+        """Return the bytes of keys and records, as they are stored; `measure` comes first."""
+        return self._rows.size() or 0
 
     def get(self, key: K) -> Record[K, V | None] | None:
         """Return a key's record, or None."""
@@ -99,17 +116,21 @@ class BufferStore(Generic[K, V]):
                 takes the place of that.
         """
         found = self._rows.get(record.key)
+        kept = (record.value, record.timestamp, record.headers)
         if found is None:
             self._rows.set_number(len(self) + 1)
         else:
             time_ms = found[0]
-        self._rows.put(record.key, time_ms, (record.value, record.timestamp, record.headers))
+        self._weigh(record.key, kept, found)
+        self._rows.put(record.key, time_ms, kept)
         return time_ms
 
     def delete(self, key: K) -> None:
         """Forget a key's record; one that is not there is no error."""
-        if self._rows.get(key) is not None:
+        found = self._rows.get(key)
+        if found is not None:
             self._rows.set_number(len(self) - 1)
+            self._weigh(key, None, found)
             self._rows.delete(key)
 
     def rebuild(self, key: K, data: bytes | None) -> None:
@@ -131,6 +152,15 @@ class BufferStore(Generic[K, V]):
     def next_time(self) -> int | None:
         """Return the time (ms) of the record that stands first, or None."""
         return self._rows.next_wake()
+
+    def _weigh(self, key: K, kept: _Kept | None, before: tuple[int, _Kept] | None) -> None:
+        if self._measures:
+            added = 0 if kept is None else self._bytes(key, kept)
+            gone = 0 if before is None else self._bytes(key, before[1])
+            self._rows.set_size(self.size_bytes() + added - gone)
+
+    def _bytes(self, key: K, kept: _Kept) -> int:
+        return len(self._key.serialize(key)) + len(self._payload.serialize(kept))
 
     def _take(self, key: K) -> Record[K, V | None]:
         found = self._rows.get(key)

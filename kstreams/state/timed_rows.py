@@ -20,14 +20,17 @@ P = TypeVar("P")
 
 _LOWEST = -(1 << 63)
 WAKE, ROW, _NUMBER = b"\x00", b"\x01", b"\x02"
-"""What the bytes begin with: of an entry of the index, of a row, of the number."""
+"""What the bytes begin with: of an entry of the index, of a row, of the numbers."""
+_SIZE = _NUMBER + b"\x01"
+SIZE: tuple[Any, ...] = (None, None, None)
+"""The key of the size that may be kept beside the number."""
 
 
 class TimedRows(Generic[K, P]):
     """One row for each key, and an index of rows by the time they want to be looked at.
 
-    Three kinds of entries share a store: `(key,)` has wake time and payload, `(wake, key)`
-    has nothing, `()` a number for the owner's use. A row's payload can change without
+    Several kinds of entries share a store: `(key,)` has wake time and payload, `(wake, key)`
+    has nothing, `()` and `SIZE` are numbers for the owner's use. A row's payload can change without
     touching the index, as long as its wake time stays a lower bound: that is what makes a
     growing session cheap.
 
@@ -159,6 +162,15 @@ class TimedRows(Generic[K, P]):
         """Set the number that is kept beside the rows."""
         self._store.put((), (number,))
 
+    def size(self) -> int | None:
+        """Return the size that was set last, or None."""
+        found = self._store.get(SIZE)
+        return None if found is None else found[0]
+
+    def set_size(self, size: int | None) -> None:
+        """Set the size that is kept beside the rows, or forget it."""
+        self._store.put(SIZE, None if size is None else (size,))
+
 
 def row_of(key: bytes, value: bytes | None) -> tuple[bytes, bytes | None] | None:
     """Return ordered key and payload of an encoded row; None for the other entries."""
@@ -178,6 +190,8 @@ class _KeySerde(CompositeSerde[Any]):
         """Convert a row's key, an entry of the index, or the number's."""
         if not value:
             return _NUMBER
+        if value == SIZE:
+            return _SIZE
         data = self._key.serialize(value[-1])
         return ROW + data if len(value) == 1 else WAKE + sortable_int64(value[0]) + data
 
@@ -187,6 +201,8 @@ class _KeySerde(CompositeSerde[Any]):
             return (self._key.deserialize(data[1:]),)
         if data == _NUMBER:
             return ()
+        if data == _SIZE:
+            return SIZE
         if data[:1] != WAKE:
             raise DeserializationError(f"expected a row's key, got {data[:40]!r}")
         return read_int64(data, 1), self._key.deserialize(data[9:])

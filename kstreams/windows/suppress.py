@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar, overload
 
 from kstreams.durations import milliseconds
-from kstreams.errors import ProcessingError, TopologyError
+from kstreams.errors import LimitError, TopologyError
 from kstreams.processors.bound import Bound
 from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.record import Record
@@ -89,11 +89,12 @@ class _Suppress(Bound[K, VIn, K, VOut]):
     def bind(self, context: ProcessorContext[K, VOut]) -> Callable[[Record[K, VIn]], None]:
         buffer: BufferStore[Any, Any] = context.store(self._store)
         until = self._until
+        buffer.measure(wanted=until.max_bytes is not None)
         if isinstance(until, UntilWindowCloses):
             self._schedule(context, buffer, until.windows.grid_ms, until.windows.lag_ms)
             return self._until_close(context, buffer)
         self._schedule(context, buffer, 1, until.limit_ms)
-        return self._until_limit(context, buffer, until)
+        return self._until_limit(context, buffer)
 
     def _schedule(
         self,
@@ -124,6 +125,8 @@ class _Suppress(Bound[K, VIn, K, VOut]):
     def _until_close(
         self, context: ProcessorContext[Any, Any], buffer: BufferStore[Any, Any]
     ) -> Callable[[Record[Any, Any]], None]:
+        make_room = self._room(context, buffer)
+
         def process(record: Record[Any, Any]) -> None:
             if record.key is None:
                 context.drop("null-key")
@@ -131,30 +134,51 @@ class _Suppress(Bound[K, VIn, K, VOut]):
                 buffer.delete(record.key)
             else:
                 self._next = min(self._next, buffer.put(record, record.key.end_ms))
+                make_room()
 
         return process
 
     def _until_limit(
-        self,
-        context: ProcessorContext[Any, Any],
-        buffer: BufferStore[Any, Any],
-        until: UntilTimeLimit,
+        self, context: ProcessorContext[Any, Any], buffer: BufferStore[Any, Any]
     ) -> Callable[[Record[Any, Any]], None]:
-        limit, forward = until.max_records, context.forward
+        make_room = self._room(context, buffer)
 
         def process(record: Record[Any, Any]) -> None:
             if record.key is None:
                 context.drop("null-key")
                 return
             self._next = min(self._next, buffer.put(record, record.timestamp))
-            while limit is not None and len(buffer) > limit:
-                if until.full == "fail":
-                    raise ProcessingError(
-                        f"suppress holds back {limit} records already, which is its limit",
-                        hint="raise max_records, or let it release early: full='emit-early'",
-                    )
-                first = buffer.take_first()
-                if first is not None:
-                    forward(first)
+            make_room()
 
         return process
+
+    def _room(
+        self, context: ProcessorContext[Any, Any], buffer: BufferStore[Any, Any]
+    ) -> Callable[[], None]:
+        """Return what keeps the buffer within its bounds, after a record was put."""
+        until, forward = self._until, context.forward
+        records, size = until.max_records, until.max_bytes
+
+        def make_room() -> None:
+            while (records is not None and len(buffer) > records) or (
+                size is not None and buffer.size_bytes() > size
+            ):
+                if until.full == "fail":
+                    raise _full(records, size, closes=isinstance(until, UntilWindowCloses))
+                first = buffer.take_first()
+                if first is None:
+                    return
+                forward(first)
+
+        return (lambda: None) if records is None and size is None else make_room
+
+
+def _full(records: int | None, size: int | None, *, closes: bool) -> LimitError:
+    bounds = [
+        f"{bound:,} {what}" for bound, what in ((records, "records"), (size, "bytes")) if bound
+    ]
+    early = "" if closes else ", or let it release early: full='emit-early'"
+    return LimitError(
+        f"suppress holds back {' or '.join(bounds) or 'nothing'} already, which is its limit",
+        hint=f"raise max_records or max_bytes{early}",
+    )

@@ -26,6 +26,9 @@ class UntilWindowCloses:
     """Hold each window's result back until it is final; made by `until_window_closes`."""
 
     windows: Closing
+    max_records: int | None = None
+    max_bytes: int | None = None
+    full: Full = "fail"
 
 
 @dataclass(frozen=True)
@@ -35,39 +38,61 @@ class UntilTimeLimit:
     limit_ms: int
     max_records: int | None
     full: Full
+    max_bytes: int | None = None
 
 
-def until_window_closes(windows: Closing) -> UntilWindowCloses:
+def until_window_closes(
+    windows: Closing, *, max_records: int | None = None, max_bytes: int | None = None
+) -> UntilWindowCloses:
     """Release a window's last result when stream time has closed the window; once only.
 
-    Deleted sessions are forgotten, not released.
+    Deleted sessions are forgotten, not released. With a bound, one record more is a
+    `LimitError`, which stops the app: what is final cannot be released early.
 
     Args:
         windows: The windows of the aggregation above; their end and grace decide.
+        max_records: How many results a task holds back at most; None: any number, which
+            fill the store and not the memory.
+        max_bytes: How many bytes of keys and records, as they are stored.
+
+    Raises:
+        ValueError: A bound is below 0.
 
     Source: `org.apache.kafka.streams.kstream.Suppressed#untilWindowCloses`; it closes
     windows by the very rule of the aggregation.
     """
-    return UntilWindowCloses(windows)
+    _check(max_records, max_bytes)
+    return UntilWindowCloses(windows, max_records, max_bytes)
 
 
 def until_time_limit(
-    limit: timedelta, *, max_records: int | None = None, full: Full = "emit-early"
+    limit: timedelta,
+    *,
+    max_records: int | None = None,
+    max_bytes: int | None = None,
+    full: Full = "emit-early",
 ) -> UntilTimeLimit:
     """Release a key's last record once stream time is so far from its first.
 
     Args:
         limit: Span of stream time from the timestamp of the first record that is held
             back; later ones do not set it anew.
-        max_records: How many records a task holds back at most; None: any number.
+        max_records: How many records a task holds back at most; None: any number, which
+            fill the store and not the memory.
+        max_bytes: How many bytes of keys and records, as they are stored.
         full: With one record more: `emit-early` releases those that stand first, `fail`
-            is a `ProcessingError`.
+            is a `LimitError`, which stops the app.
 
     Raises:
-        ValueError: The limit is negative, or `max_records` below 0.
+        ValueError: The limit is negative, or a bound below 0.
 
     Source: `org.apache.kafka.streams.kstream.Suppressed#untilTimeLimit`.
     """
-    if max_records is not None and max_records < 0:
-        raise ValueError(f"max_records is {max_records}, expected 0 or more")
-    return UntilTimeLimit(span_ms("limit", limit), max_records, full)
+    _check(max_records, max_bytes)
+    return UntilTimeLimit(span_ms("limit", limit), max_records, full, max_bytes)
+
+
+def _check(max_records: int | None, max_bytes: int | None) -> None:
+    for name, bound in (("max_records", max_records), ("max_bytes", max_bytes)):
+        if bound is not None and bound < 0:
+            raise ValueError(f"{name} is {bound}, expected 0 or more")

@@ -5,21 +5,34 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kstreams import INT64, TEXT, Record, Topic, TopologyBuilder, TopologyError
-from kstreams.errors import ProcessingError
+from kstreams.aggregators import count
+from kstreams.errors import LimitError, ProcessingError
 from kstreams.state.buffer_store import buffer_store
 from kstreams.state.key_value import key_value_store
+from kstreams.state.window_store import window_store
 from kstreams.testing.driver import TopologyTestDriver
-from kstreams.windows import milliseconds, suppress, until_time_limit
+from kstreams.windows import (
+    TumblingWindows,
+    each_update,
+    milliseconds,
+    suppress,
+    until_time_limit,
+    until_window_closes,
+    windowed,
+    windowed_aggregate,
+)
 
 SOURCE: Topic[str, Any] = Topic("in", TEXT, INT64, nulls="pass")
 SINK: Topic[str, Any] = Topic("out", TEXT, INT64, nulls="pass")
 HELD: Any = buffer_store("held", key=TEXT, value=INT64)
 
 
-def driver_of(until: Any, *, recreate: bool = True) -> TopologyTestDriver:
-    builder = TopologyBuilder("suppress")
+def driver_of(until: Any, *, recreate: bool = True, policy: Any = "fail") -> TopologyTestDriver:
+    builder = TopologyBuilder("suppress", on_error=policy)
     records = builder.add_source("in", SOURCE)
     held: Any = builder.add_processor("held", suppress(until, store=HELD), records)
     builder.add_sink("out", SINK, held)
@@ -71,6 +84,95 @@ def test_one_record_too_many_fails_if_asked_to() -> None:
             driver.pipe(SOURCE, "b", 1, timestamp=0)
 
 
+@pytest.mark.parametrize("policy", ["skip", "fail"])
+@pytest.mark.parametrize(
+    "bounds", [{"max_records": 2}, {"max_bytes": 60}], ids=["records", "bytes"]
+)
+def test_a_bound_that_is_reached_is_no_records_fault(policy: Any, bounds: Any) -> None:
+    until = until_time_limit(milliseconds(100), full="fail", **bounds)
+    with driver_of(until, policy=policy) as driver:
+        assert steps(driver, ("a", 1, 0), ("b", 1, 0), ("a", 2, 1)) == [[], [], []]
+        for _ in range(2):  # nothing of the batch is kept: it comes again
+            with pytest.raises(LimitError, match="which is its limit") as caught:
+                driver.pipe(SOURCE, "c", 1, timestamp=2)
+            assert caught.value.where.node == "held"
+            assert "max_bytes" in caught.value.hint
+            assert len(driver.store(HELD)) == 2
+
+
+def test_bytes_too_many_release_the_first_in_time() -> None:
+    with driver_of(until_time_limit(milliseconds(100), max_bytes=60)) as driver:
+        rows = [("a", 1, 5), ("b", 2, 1), ("b", 9, 7), ("c", 3, 6), ("d", 4, 6)]
+        assert steps(driver, *rows) == [[], [], [], [("b", 9, 7)], [("a", 1, 5)]]
+    with driver_of(until_time_limit(milliseconds(100), max_bytes=0)) as driver:
+        assert steps(driver, ("a", 1, 5)) == [[("a", 1, 5)]]
+
+
+def bytes_held(driver: TopologyTestDriver) -> tuple[int, int]:
+    """Return the bytes that are counted, and those that are there."""
+    store: Any = driver.store(HELD)
+    return store.size_bytes(), sum(store._bytes(r.key, kept) for r, kept in contents(store))
+
+
+def contents(store: Any) -> list[Any]:
+    return [(r, (r.value, r.timestamp, r.headers)) for _, r in store.fetch_all()]
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abc"), st.none() | st.integers(0, 9), st.integers(0, 30)),
+        max_size=20,
+    ),
+    st.sampled_from(["skip", "fail"]),
+)
+def test_the_bytes_that_are_counted_are_those_that_are_held(
+    rows: list[tuple[str, int | None, int]], policy: Any
+) -> None:
+    until = until_time_limit(milliseconds(5), max_bytes=75)
+    with driver_of(until, policy=policy) as driver:
+        for row in rows:
+            steps(driver, row)
+            counted, held = bytes_held(driver)
+            assert counted == held <= 75
+
+
+def test_bytes_held_before_there_was_a_bound_count_too() -> None:
+    with driver_of(until_time_limit(milliseconds(100)), recreate=False) as driver:
+        steps(driver, ("a", 1, 0), ("b", 2, 0))
+        held: Any = driver.store(HELD)
+        assert bytes_held(driver)[0] == 0
+        for key in "cd":
+            held.measure(wanted=True)
+            counted, there = bytes_held(driver)
+            assert counted == there > 0
+            held.measure(wanted=False)
+            assert bytes_held(driver)[0] == 0
+            steps(driver, (key, 1, 0))
+
+
+def test_results_held_until_windows_close_have_a_bound_that_stops_the_app() -> None:
+    windows = TumblingWindows(milliseconds(10))
+    store: Any = buffer_store("held", key=windowed(TEXT, windows), value=INT64)
+    for bounds in ({"max_records": 2}, {"max_bytes": 100}):
+        builder = TopologyBuilder("suppress", on_error="skip")
+        records = builder.add_source("in", SOURCE)
+        counts: Any = windowed_aggregate(
+            windows,
+            count(),
+            store=window_store("counts", key=TEXT, value=count().state),
+            emit=each_update(),
+        )
+        node: Any = builder.add_processor("counts", counts, records)
+        until = until_window_closes(windows, **bounds)
+        builder.add_processor("held", suppress(until, store=store), node)
+        with TopologyTestDriver(builder.build()) as driver:
+            for key in ("a", "b", "a"):
+                driver.pipe(SOURCE, key, 1, timestamp=1)
+            with pytest.raises(LimitError, match="which is its limit") as caught:
+                driver.pipe(SOURCE, "c", 1, timestamp=2)
+            assert "emit-early" not in caught.value.hint
+
+
 def test_headers_are_kept() -> None:
     headers = (("h", b"1"), ("h", None))
     with driver_of(until_time_limit(milliseconds(0))) as driver:
@@ -81,6 +183,10 @@ def test_headers_are_kept() -> None:
 def test_nonsense_is_refused() -> None:
     with pytest.raises(ValueError, match="max_records"):
         until_time_limit(milliseconds(1), max_records=-1)
+    with pytest.raises(ValueError, match="max_bytes is -1"):
+        until_time_limit(milliseconds(1), max_bytes=-1)
+    with pytest.raises(ValueError, match="max_records is -1"):
+        until_window_closes(TumblingWindows(milliseconds(1)), max_records=-1)
     with pytest.raises(ValueError, match="limit"):
         until_time_limit(milliseconds(-1))
     wrong: Any = key_value_store("held", key=TEXT, value=INT64)
