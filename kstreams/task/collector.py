@@ -176,8 +176,9 @@ class Collector:
         except KeyboardInterrupt:
             raise
         except BaseException as exc:
-            for record in records:
-                self._encoded(record)
+            if not self._eager:
+                for record in records:
+                    self._encoded(record)
             raise _unserialisable(exc).at(node=self._node) from exc
         self._append(self._topics if callable(self._topic) else self._topic, columns)
         records.clear()

@@ -119,6 +119,7 @@ def headers_array(headers: Sequence[Headers]) -> pa.Array:
 
     Raises:
         TypeError: A header is no pair of text and bytes or None.
+        UnicodeEncodeError: A name has a lone surrogate.
     """
     if not any(headers):
         return pa.nulls(len(headers), HEADERS_TYPE)
@@ -135,11 +136,14 @@ def headers_array(headers: Sequence[Headers]) -> pa.Array:
 
 
 def check_headers(headers: Headers | list[tuple[str, bytes | None]]) -> None:
-    """Refuse what Arrow would take for text or bytes.
+    """Refuse what Arrow would take for text or bytes, and names that UTF-8 does not have.
 
     Raises:
         TypeError: A header is no pair of text and bytes or None.
+        UnicodeEncodeError: A name has a lone surrogate.
     """
     for name, value in headers:
         if type(name) is not str or (value is not None and type(value) is not bytes):
             raise TypeError(f"a header is a pair of text and bytes or None, not {(name, value)!r}")
+        if not name.isascii():
+            name.encode()

@@ -1,0 +1,119 @@
+"""No record that anybody can write stops an app that skips or sets aside, or gets lost.
+
+Under `fail` it ends in a typed error that names the place, and nothing of the batch is kept.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from kstreams import DeadLetter, OnError
+from kstreams.errors import KStreamsError
+from kstreams.processors.columnar import Path
+from kstreams.testing.driver import TopologyTestDriver
+from tests.hostile.accounts import LETTERS, check_windows
+from tests.hostile.misdeeds import BAD
+from tests.hostile.on_driver import Run, driver_of, write
+from tests.hostile.records import ordered, stream_of
+from tests.hostile.shapes import EMISSIONS, OUT, STORES, WINDOWS, of_store, of_windows
+
+POLICIES: dict[str, OnError] = {"skip": "skip", "dead-letter": DeadLetter(LETTERS)}
+SHAPES = [(kind, emission) for kind in WINDOWS for emission in EMISSIONS]
+SHAPES.remove(("unlimited", "on-close"))  # it has no final result
+
+seeds = st.integers(0, 1 << 32)
+phases = (Phase.generate,)  # a smaller seed is no simpler stream
+
+policies = pytest.mark.parametrize("policy", POLICIES)
+
+
+@policies
+@pytest.mark.parametrize(("kind", "emission"), SHAPES)
+@given(seed=seeds)
+@settings(max_examples=2, phases=phases)
+def test_windows_count_each_record_that_got_through_and_no_record_is_lost(
+    kind: str, emission: str, policy: str, seed: int
+) -> None:
+    run = Run(of_windows(kind, emission, POLICIES[policy]), stream_of(seed))
+    run.account.check(policy=policy)
+    check_windows(kind, run.account, run.counts(kind))
+
+
+@policies
+@pytest.mark.parametrize("kind", STORES)
+@given(seed=seeds)
+@settings(max_examples=4, phases=phases)
+def test_stores_keep_nothing_of_what_failed_and_no_record_is_lost(
+    kind: str, policy: str, seed: int
+) -> None:
+    Run(of_store(kind, POLICIES[policy]), stream_of(seed)).account.check(policy=policy)
+
+
+@pytest.mark.parametrize("kind", STORES)
+@given(seed=seeds)
+@settings(max_examples=4, phases=phases)
+def test_under_fail_the_error_is_typed_and_names_the_place_and_nothing_is_kept(
+    kind: str, seed: int
+) -> None:
+    with driver_of(of_store(kind, "fail")) as driver:
+        for number, record in enumerate(record for batch in stream_of(seed) for record in batch):
+            write(driver, record, number)
+            error = failure_of(driver)
+            if error is None:
+                assert record.fate != "bad" or record.odd_time
+                assert len(driver.read_rows(OUT.name)) <= 1
+            else:
+                assert record.fate == "bad" or record.odd_time
+                check_place(error)
+                assert driver.read_rows(OUT.name) == []
+                return
+
+
+def failure_of(driver: TopologyTestDriver) -> KStreamsError | None:
+    try:
+        driver.run()
+    except KStreamsError as exc:
+        return exc
+    return None
+
+
+def check_place(error: KStreamsError) -> None:
+    """Assert that an error says where, in a text that can be written anywhere."""
+    where = error.where
+    assert where.group == "in"
+    assert where.topic in ("in", "out")
+    assert None not in (where.node, where.partition, where.offset)
+    assert len(str(error).encode()) < 50_000
+
+
+@pytest.mark.parametrize("emission", ["once-per-batch", "on-close"])
+@pytest.mark.parametrize("kind", WINDOWS)
+@given(seed=seeds, odd_times=st.booleans())
+@settings(max_examples=4, phases=phases)
+def test_columns_and_records_make_the_same_of_a_stream_or_refuse_it_both(
+    kind: str, emission: str, seed: int, odd_times: bool
+) -> None:
+    batches = stream_of(seed, odd_times=odd_times)
+    stream = [[record for record in batch if record.fate != "bad"] for batch in batches]
+    paths: tuple[Path, ...] = ("vector", "record")
+    made: list[object] = []
+    for path in paths:
+        topology = of_windows(kind, emission, "fail", obeyed=False, path=path)
+        try:
+            run = Run(topology, stream)
+        except KStreamsError as exc:
+            made.append((type(exc), exc.where.partition, exc.where.offset))
+        else:
+            made.append((sorted(map(repr, run.counts(kind))), run.account.dropped))
+    assert made[0] == made[1]
+
+
+@policies
+@pytest.mark.parametrize("order", BAD)
+def test_whatever_a_processor_raises_only_its_record_is_gone(order: str, policy: str) -> None:
+    stream = [[ordered("forward"), ordered(order), ordered("forward")]]
+    account = Run(of_store("key-value", POLICIES[policy]), stream).account
+    account.check(policy=policy)
+    assert len(account.out) == 2
