@@ -49,6 +49,7 @@ SCHEMA = pa.schema(
 """What is appended; `timestamp` in milliseconds since the epoch."""
 
 _ROW_GROUP_ROWS = 1 << 17
+_ROW_GROUP_BYTES = 64 << 20
 _PAGE_BYTES = 8 << 20
 
 
@@ -113,12 +114,14 @@ def encode(table: pa.Table) -> pa.Buffer:
     if table.column("headers").null_count == table.num_rows:
         table = table.drop_columns(["headers"])
     sink = pa.BufferOutputStream()
+    fitting = _ROW_GROUP_BYTES * table.num_rows // max(table.nbytes, 1)
+    rows = min(max(fitting, 1), _ROW_GROUP_ROWS)
     pq.write_table(
         table,
         sink,
-        row_group_size=_ROW_GROUP_ROWS,
+        row_group_size=rows,
         data_page_size=_PAGE_BYTES,
-        write_batch_size=_ROW_GROUP_ROWS,
+        write_batch_size=rows,
         compression="lz4",
         use_dictionary=False,
         write_statistics=False,

@@ -20,6 +20,7 @@ from kstreams.kafka.partition_counts import PartitionCounts
 from kstreams.kafka.producing import BATCH_BYTES, BulkProducer, Row, check_timestamp
 from kstreams.kafka.topic_limits import KafkaLimits
 from kstreams.partitioner import Partitioner
+from kstreams.pieces import pieces
 from kstreams.task.limits import TopicLimits
 
 __all__ = ("topic_limits", "write_apart", "write_rows")
@@ -115,12 +116,11 @@ class _Sink:
     def write(self, table: pa.Table, partitioner: Partitioner, id_prefix: str) -> int:
         _check_timestamps(table)
         with self._lock:
-            targets = self._targets(table, partitioner)
             size = self._batch_bytes(table)
             producer = self._producers.pop(size, None)
             producer = producer or BulkProducer(self._connection, batch_bytes=size)
             try:
-                producer.produce(_rows(table, targets, id_prefix))
+                producer.produce(self._rows(table, partitioner, id_prefix))
                 producer.flush()
             except BaseException:
                 self._counts.forget()
@@ -135,10 +135,9 @@ class _Sink:
     ) -> dict[int, RecordRefusedError]:
         alone = {**self._connection.producer, "batch.num.messages": 1}
         with self._lock:
-            targets = self._targets(table, partitioner)
             producer = BulkProducer(replace(self._connection, producer=alone))
             try:
-                return producer.produce_noting(_rows(table, targets, id_prefix))
+                return producer.produce_noting(self._rows(table, partitioner, id_prefix))
             finally:
                 producer.abandon()
 
@@ -149,19 +148,33 @@ class _Sink:
         least = min(sizes)
         return least if least < BATCH_BYTES else None
 
-    def _targets(self, table: pa.Table, partitioner: Partitioner) -> npt.NDArray[np.int32]:
+    def _rows(
+        self, table: pa.Table, partitioner: Partitioner, id_prefix: str
+    ) -> Iterator[Iterator[Row]]:
+        """Yield the arguments of each record's `produce`, in chunks."""
+        first, written = 0, dict[str, int]()
+        for piece in pieces(table):
+            targets = self._targets(piece, partitioner, written)
+            yield from _rows(piece, targets, id_prefix, first)
+            first += piece.num_rows
+
+    def _targets(
+        self, table: pa.Table, partitioner: Partitioner, written: dict[str, int]
+    ) -> npt.NDArray[np.int32]:
+        """Return the partition of each row; counts the rows of each topic."""
         topics = table.column("topic").combine_chunks().dictionary_encode()
         names: list[str] = topics.dictionary.to_pylist()
         counts = [self._counts.of(name) for name in names]
         keys = table.column("key").combine_chunks()
         if len(names) == 1:
-            return _spread(partitioner.partition_batch(keys, counts[0]), counts[0])
+            found = partitioner.partition_batch(keys, counts[0])
+            return _spread(found, counts[0], names[0], written)
         targets = np.empty(table.num_rows, np.int32)
         which = topics.indices.to_numpy()
         for number, partitions in enumerate(counts):
             rows = np.flatnonzero(which == number)
             found = partitioner.partition_batch(keys.take(pa.array(rows)), partitions)
-            targets[rows] = _spread(found, partitions)
+            targets[rows] = _spread(found, partitions, names[number], written)
         return targets
 
 
@@ -177,20 +190,25 @@ def _sink(process: int, connection: Kafka) -> _Sink:
         return found
 
 
-def _spread(targets: npt.NDArray[np.int32], partitions: int) -> npt.NDArray[np.int32]:
-    """Let rows of null key go round."""
+def _spread(
+    targets: npt.NDArray[np.int32], partitions: int, topic: str, written: dict[str, int]
+) -> npt.NDArray[np.int32]:
+    """Let rows of null key go round, by their number among the rows of a topic."""
+    first = written.get(topic, 0)
+    written[topic] = after = first + len(targets)
     keyless = targets < 0
     if not keyless.any():
         return targets
-    return np.where(keyless, np.arange(len(targets), dtype=np.int32) % partitions, targets)
+    numbers = np.arange(first, after, dtype=np.int64) % partitions
+    return np.where(keyless, numbers.astype(np.int32), targets)
 
 
 def _rows(
-    table: pa.Table, targets: npt.NDArray[np.int32], id_prefix: str
+    table: pa.Table, targets: npt.NDArray[np.int32], id_prefix: str, start: int
 ) -> Iterator[Iterator[Row]]:
-    """Yield the arguments of each record's `produce`, in chunks."""
+    """Yield the arguments of each record's `produce`, in chunks; ids count on from a start."""
     prefix = id_prefix.encode()
-    first = 0
+    first = start
     for batch in table.to_batches(max_chunksize=_CHUNK_ROWS):
         after = first + batch.num_rows
         topic, key, value, timestamp = (
@@ -199,7 +217,7 @@ def _rows(
         )
         ids = [b"%b/%d" % (prefix, n) for n in range(first, after)]
         headers = header_lists(batch.column("headers"), ids)
-        partition = targets[first:after].tolist()
+        partition = targets[first - start : after - start].tolist()
         yield zip(topic, value, key, partition, repeat(None), repeat(None), timestamp, headers)
         first = after
 

@@ -18,6 +18,8 @@ def objects_of(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     through numpy, which makes objects in C; `to_pylist` makes an Arrow scalar of each
     element first.
     """
+    if isinstance(column, pa.ChunkedArray) and column.num_chunks > 1:  # may not fit into one
+        return [item for chunk in column.iterchunks() for item in objects_of(chunk)]
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType) and hasattr(kind, "objects"):
         whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

@@ -81,6 +81,8 @@ class TextSerde(Serde[str]):
             return super().serialize_many(values)
         if not pa.types.is_string(column.type):
             return super().serialize_many(values)
+        if isinstance(column, pa.ChunkedArray):  # more than an array can have
+            return column.cast(pa.binary())
         return column.view(pa.binary())
 
     def deserialize_many(self, data: pa.Array) -> list[str | None]:

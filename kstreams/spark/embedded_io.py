@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -15,6 +15,8 @@ from kstreams.embedded.segment import Segment
 from kstreams.errors import StateCorruptError, UnknownTopicError
 from kstreams.graph.topology import PartitionGroup
 from kstreams.names import TOPIC_RULE, is_topic, shown_name
+from kstreams.partitioner import Partitioner
+from kstreams.pieces import pieces
 from kstreams.spark.plans import Slice
 from kstreams.spark.sinks import by_partition, by_topic, outputs_of
 from kstreams.state.commits import Output
@@ -92,16 +94,28 @@ class EmbeddedIO:
         batch: int,  # what is staged has names of its own
         revision: int = 0,  # as above
     ) -> list[list[Any]]:
-        """Stage a batch's output, a file for each sink, topic and partition."""
-        log = _log(self._connection)
+        """Stage a batch's output: a file for each piece, sink, topic and partition."""
         staged: list[list[Any]] = []
         for sink, partitioner, table in outputs_of(output, group):
-            for topic, rows in by_topic(table):
-                count = log.ensure(topic, self._connection.default_partitions).partitions
-                for partition, part in by_partition(rows, partitioner, count):
-                    name = log.stage(topic, partition, _columns(part))
-                    staged.append([topic, partition, name, f"{producer}/{sink}"])
+            written: dict[str, int] = {}
+            for number, piece in enumerate(pieces(table)):
+                # Published once for a producer and batch: each piece has a producer of its own.
+                own = f"{producer}/{sink}#{number}" if number else f"{producer}/{sink}"
+                for topic, partition, name in self._staged(piece, partitioner, written):
+                    staged.append([topic, partition, name, own])
         return staged
+
+    def _staged(
+        self, piece: pa.Table, partitioner: Partitioner, written: dict[str, int]
+    ) -> Iterator[tuple[str, int, str]]:
+        """Stage a piece of a sink's output; yield topic, partition and name of each file."""
+        log = _log(self._connection)
+        for topic, rows in by_topic(piece):
+            count = log.ensure(topic, self._connection.default_partitions).partitions
+            first = written.get(topic, 0)
+            written[topic] = first + rows.num_rows
+            for partition, part in by_partition(rows, partitioner, count, first=first):
+                yield topic, partition, log.stage(topic, partition, _columns(part))
 
 
 def publish(log: EmbeddedLog, outputs: Sequence[Output], batch: int) -> None:

@@ -47,19 +47,26 @@ def by_topic(table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
 
 
 def by_partition(
-    table: pa.Table, partitioner: Partitioner, partitions: int
+    table: pa.Table, partitioner: Partitioner, partitions: int, *, first: int = 0
 ) -> Iterator[tuple[int, pa.Table]]:
-    """Divide rows by partition, keeping the order in each; null keys are spread by row."""
-    return parted(table, targets_of(table, partitioner, partitions))
+    """Divide rows by partition, keeping the order in each; null keys are spread by row.
+
+    Args:
+        table: The rows.
+        partitioner: Of the sink.
+        partitions: How many the topic has.
+        first: How many rows of the topic came before.
+    """
+    return parted(table, targets_of(table, partitioner, partitions, first=first))
 
 
 def targets_of(
-    table: pa.Table, partitioner: Partitioner, partitions: int
+    table: pa.Table, partitioner: Partitioner, partitions: int, *, first: int = 0
 ) -> np.ndarray[Any, np.dtype[np.int32]]:
     """Return each row's partition; rows of null key go round."""
     keys = table.column("key").combine_chunks()
     targets = partitioner.partition_batch(keys, partitions)
     if keys.null_count:
-        rows = np.arange(table.num_rows, dtype=np.int32) % partitions
-        targets = np.where(targets < 0, rows, targets)
+        rows = np.arange(first, first + table.num_rows, dtype=np.int64) % partitions
+        targets = np.where(targets < 0, rows.astype(np.int32), targets)
     return targets

@@ -240,11 +240,11 @@ class StageRun:
 
     def _run_task(
         self, task: int, envelopes: list[Envelope], queues: list[Queue]
-    ) -> list[Envelope]:
+    ) -> Iterator[Envelope]:
         settings = self._settings
         try:
             run = TaskRun(settings, task, self._batch, self._revision(task))
-            return run.run(envelopes, queues)
+            yield from run.run(envelopes, queues)
         except KStreamsError as exc:
             if isinstance(exc, RecordRefusedError):
                 exc.message += _origin(queues)
@@ -282,8 +282,8 @@ class TaskRun:
         self._revision = revision
         self._name = f"{settings.group.name}/{task}"
 
-    def run(self, envelopes: Sequence[Envelope], queues: Sequence[Queue]) -> list[Envelope]:
-        """Run the task, and commit a version of its state; return edges and status.
+    def run(self, envelopes: Sequence[Envelope], queues: Sequence[Queue]) -> Iterator[Envelope]:
+        """Run the task, and commit a version of its state; yield edges and status.
 
         Args:
             envelopes: What is addressed to it.
@@ -294,9 +294,10 @@ class TaskRun:
         inputs = _joined([*queues, *(e.queue() for e in envelopes if e.kind == "queue")])
         key = settings.task_key(group.name, self._partition)
         log = CountedObjects(_opened(cast("Hashable", settings.log)))
+        home = open_local_home(settings.backend, settings.app, settings.incarnation)
         versions = TaskVersions(
             settings.backend,
-            open_local_home(settings.backend, settings.app, settings.incarnation),
+            home,
             log,
             key,
             [spec.name for spec in group.stores],
@@ -316,6 +317,7 @@ class TaskRun:
                 interceptors=settings.interceptors,
                 changelog_ends=settings.changelog_ends(self._partition),
                 limits=settings.io.limits,
+                folder=home,
             )
             try:
                 output = task.run(
@@ -348,8 +350,8 @@ class TaskRun:
             "outputs": staged,
             "log": log.take().to_json(),
         }
-        edges = self._edges(output, wall_ms)
-        return [*edges, Envelope("status", DRIVER, self._partition, status)]
+        yield from self._edges(output, wall_ms)
+        yield Envelope("status", DRIVER, self._partition, status)
 
     def _edges(self, output: TaskOutput, wall_ms: int) -> Iterator[Envelope]:
         settings = self._settings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,9 @@ from kstreams.task.decoding import Form
 from kstreams.task.frozen import frozen
 
 __all__ = ("BatchBuffer", "ColumnBuffer")
+
+_MOST_BYTES = 1 << 30
+"""A column of Arrow's ends at 2 GiB."""
 
 _Item = int | Record[Any, Any]
 
@@ -70,16 +73,15 @@ class BatchBuffer:
         del self._tables[mark[1] :]
 
     def flush(self) -> None:
-        """Hand what has gathered to the processor, as one table."""
+        """Hand what has gathered to the processor, as one table if it fits into columns."""
         self._settle()
         tables, self._tables = [table for table in self._tables if table.num_rows], []
-        if not tables:
-            return
-        try:
-            table = self._joined(tables)
-        except pa.ArrowException as exc:
-            raise self._misfit(exc) from exc
-        self._process_batch(table)
+        for group in _groups(tables):
+            try:
+                table = self._joined(group)
+            except pa.ArrowException as exc:
+                raise self._misfit(exc) from exc
+            self._process_batch(table)
 
     def _whole(self, table: pa.Table) -> pa.Table:
         return whole(table)
@@ -144,6 +146,21 @@ class ColumnBuffer(BatchBuffer):
 
     def _joined(self, tables: list[pa.Table]) -> pa.Table:
         return concat(tables).combine_chunks()
+
+
+def _groups(tables: Sequence[pa.Table]) -> Iterator[list[pa.Table]]:
+    """Yield tables that are small enough to be joined, all in order."""
+    group: list[pa.Table] = []
+    held = 0
+    for table in tables:
+        size = table.nbytes
+        if group and held + size > _MOST_BYTES:
+            yield group
+            group, held = [], 0
+        group.append(table)
+        held += size
+    if group:
+        yield group
 
 
 def _taken(table: pa.Table, rows: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Table:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from itertools import repeat
 from operator import index
+from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import pyarrow as pa
 
 from kstreams.errors import KStreamsError, SerdeError, SerializationError
 from kstreams.graph.nodes import RepartitionNode, SinkNode
+from kstreams.pieces import PIECE_BYTES, pieces
 from kstreams.processors.on_error import DeadLetter, dead_letter_topic
 from kstreams.quoting import kind_of, text_of
 from kstreams.record import Record
@@ -17,17 +21,26 @@ from kstreams.serde.base import Serde
 from kstreams.task.columns import check_headers, headers_array, whole
 from kstreams.task.outlet import Outlet
 from kstreams.task.outputs import OUTPUT_SCHEMA
+from kstreams.task.spill import OutputRows
 from kstreams.topic import Topic, TopicChoice
 
 __all__ = ("Collector",)
 
 _TIMES = range(-(1 << 63), 1 << 63)
+_HELD_BYTES = PIECE_BYTES
+"""How many bytes of output wait in memory."""
+_AT_FIRST = 256
+"""How many records are encoded at once before their size is known."""
+_AT_MOST = 1 << 16
 
 
 class Collector:
     """Gathers what is forwarded to one sink or edge.
 
-    Taking a record is a `list.append`, and the batch is encoded in bulk at its end.
+    Taking a record is little more than a `list.append`. Records are encoded in bulk, when
+    there are many or the batch ends, and wait encoded, in a file beyond some MiB: what one
+    record leads to may be more than memory holds.
+
     Records are encoded one by one, as they come, where that would be too late (`eager`):
     objects that could be changed after they were forwarded, a topic chosen for each
     record, and sources that skip failing records, so that the failure is the record's.
@@ -42,6 +55,7 @@ class Collector:
         *,
         eager: bool = False,
         outlet: Outlet | None = None,
+        folder: Path | None = None,
     ) -> None:
         self._node = node
         self._outlet = outlet
@@ -50,43 +64,55 @@ class Collector:
         self._value = value
         self._records: list[Record[Any, Any]] = []
         self._topics: list[str] = []
-        self._tables: list[pa.Table] = []
+        self._rows = OutputRows(folder, most=_HELD_BYTES)
+        self._failure: BaseException | None = None
+        self._quota = self._left = _AT_FIRST
         self._eager = eager or callable(topic) or not (key.immutable and value.immutable)
         self.take: Callable[[Record[Any, Any]], None] = (
-            self._take_encoded if self._eager else self._records.append
+            self._take_encoded if self._eager else _gathering(ref(self), self._records.append)
         )
 
     @classmethod
-    def of_sink(cls, node: SinkNode, outlet: Outlet, *, eager: bool) -> Collector:
+    def of_sink(
+        cls, node: SinkNode, outlet: Outlet, *, eager: bool, folder: Path | None = None
+    ) -> Collector:
         """Return the collector of a sink that writes to topics."""
+        given: dict[str, Any] = {"outlet": outlet, "folder": folder}
         match node.target:
             case Topic(name=name, key=key, value=value):
-                return cls(node.name, name, key, value, eager=eager, outlet=outlet)
+                return cls(node.name, name, key, value, eager=eager, **given)
             case TopicChoice(choose=choose, key=key, value=value):
-                return cls(node.name, choose, key, value, outlet=outlet)
+                return cls(node.name, choose, key, value, **given)
             case _:
                 raise TypeError(f"sink {node.name!r} has no topic")
 
     @classmethod
-    def of_edge(cls, node: RepartitionNode, *, eager: bool) -> Collector:
+    def of_edge(
+        cls, node: RepartitionNode, *, eager: bool, folder: Path | None = None
+    ) -> Collector:
         """Return the collector of a repartition edge."""
-        return cls(node.name, node.name, node.key, node.value, eager=eager)
+        return cls(node.name, node.name, node.key, node.value, eager=eager, folder=folder)
 
     @classmethod
-    def of_dead_letters(cls, policy: DeadLetter) -> Collector:
+    def of_dead_letters(cls, policy: DeadLetter, *, folder: Path | None = None) -> Collector:
         """Return the collector of a dead-letter topic."""
         topic = dead_letter_topic(policy)
-        return cls(policy.topic, topic.name, topic.key, topic.value)
+        return cls(policy.topic, topic.name, topic.key, topic.value, folder=folder)
 
-    def mark(self) -> tuple[int, int, int]:
+    def mark(self) -> int:
         """Return the present length, for `cut`."""
-        return len(self._records), len(self._topics), len(self._tables)
+        return self._rows.count + len(self._records)
 
-    def cut(self, mark: tuple[int, int, int]) -> None:
-        """Forget what was taken since a mark."""
-        del self._records[mark[0] :]
-        del self._topics[mark[1] :]
-        del self._tables[mark[2] :]
+    def cut(self, mark: int) -> None:
+        """Forget what was taken since a mark.
+
+        Raises:
+            OSError: What was moved to a file does not come back.
+        """
+        waiting = max(mark - self._rows.count, 0)
+        del self._records[waiting:]
+        del self._topics[waiting:]
+        self._rows.cut(mark)
 
     def take_table(self, table: pa.Table) -> None:
         """Take what a batch processor forwards.
@@ -102,15 +128,16 @@ class Collector:
                 hint="forward records, or use one sink a topic",
             ).at(node=self._node)
         try:
-            rows = whole(table)
-            key = self._key.from_arrow(rows.column("key").combine_chunks())
-            value = self._value.from_arrow(rows.column("value").combine_chunks())
+            for rows in pieces(whole(table)):
+                key = self._key.from_arrow(rows.column("key").combine_chunks())
+                value = self._value.from_arrow(rows.column("value").combine_chunks())
+                times, headers = rows.column("timestamp"), rows.column("headers")
+                self._append(topic, [key, value, times, headers])
         except (SerdeError, pa.ArrowException, KeyError, ValueError) as exc:
             raise SerializationError(
                 f"the forwarded table does not fit: {text_of(exc)}",
                 hint="it needs the columns key, value, timestamp of the serdes' Arrow types",
             ).at(node=self._node, topic=topic) from exc
-        self._append(topic, [key, value, rows.column("timestamp"), rows.column("headers")])
 
     def drain(self) -> pa.Table | None:
         """Return all that was taken as a table of `OUTPUT_SCHEMA`, and start anew.
@@ -120,16 +147,36 @@ class Collector:
         Raises:
             SerializationError: A record does not fit; names node, topic and key.
             RecordRefusedError: A topic does not take a record, and the sink says `fail`.
+            OSError: The disk is full, or refuses.
         """
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
         self._flush()
-        tables = [table for table in self._tables if table.num_rows]
-        self._tables = []
-        if not tables:
-            return None
-        table = pa.concat_tables(tables)
-        if self._outlet is not None:
-            table = self._outlet.passed(table)
+        table = self._rows.drain()
+        if table is None or self._outlet is None:
+            return table
+        table = pa.concat_tables(map(self._outlet.passed, pieces(table)))
         return table if table.num_rows else None
+
+    def relieve(self) -> int:
+        """Encode what was taken; return after how many records to do that again.
+
+        What goes wrong is kept for `drain`: the record under way is not to blame.
+        """
+        count, size = self._rows.count, self._rows.size
+        try:
+            self._flush()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as exc:  # noqa: BLE001  # user code; raised in drain
+            self._failure = self._failure or exc
+            self._records.clear()
+            self._topics.clear()
+        grown, added = self._rows.size - size, self._rows.count - count
+        fitting = PIECE_BYTES * added // (2 * grown) if grown else _AT_MOST
+        self._quota = max(1, min(_AT_MOST, 16 * self._quota, fitting))
+        return self._quota
 
     def _take_encoded(self, record: Record[Any, Any]) -> None:
         topic = self._topic
@@ -139,6 +186,9 @@ class Collector:
             self._check(self._outlet, name, encoded)
         self._records.append(encoded)
         self._topics.append(name)
+        self._left -= 1
+        if not self._left:
+            self._left = self.relieve()
 
     def _check(self, outlet: Outlet, topic: str, record: Record[Any, Any]) -> None:
         try:
@@ -202,7 +252,28 @@ class Collector:
         one = isinstance(topics, str)
         names = pa.repeat(topics, len(columns[0])) if one else pa.array(topics, pa.string())
         arrays = [names, *columns]
-        self._tables.append(pa.Table.from_arrays(arrays, schema=OUTPUT_SCHEMA))
+        self._rows.append(pa.Table.from_arrays(arrays, schema=OUTPUT_SCHEMA))
+
+
+def _gathering(
+    collector: ref[Collector], append: Callable[[Record[Any, Any]], None]
+) -> Callable[[Record[Any, Any]], None]:
+    """Return what takes records one by one, and relieves a collector of many.
+
+    The `send` of a generator: half the price of a function that counts.
+    """
+
+    def gather() -> Generator[None, Record[Any, Any], None]:
+        quota = _AT_FIRST
+        while True:
+            for _ in repeat(None, quota):
+                append((yield))
+            owner = collector()
+            quota = _AT_FIRST if owner is None else owner.relieve()
+
+    taking = gather()
+    next(taking)
+    return taking.send
 
 
 def _checked_time(timestamp: int) -> int:

@@ -104,7 +104,9 @@ def rows_of(table: pa.Table) -> Iterator[Record[Any, Any]]:
 
 def headers_of(column: pa.ChunkedArray | pa.Array) -> list[Headers]:
     """Turn a headers column into tuples; null is ()."""
-    lists = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(column, pa.ChunkedArray):
+        return [item for chunk in column.iterchunks() for item in headers_of(chunk)]
+    lists = column
     if lists.null_count == len(lists):
         return [()] * len(lists)
     names, values = map(objects_of, lists.flatten().flatten())

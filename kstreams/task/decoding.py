@@ -99,14 +99,21 @@ def decoded(entry: Entry, queue: Queue, *, values: bool = True) -> Decoded:
     key, value = serdes_of(entry)
     columns = queue.table.column("key"), queue.table.column("value")
     try:
-        keys = key.deserialize_many(columns[0].combine_chunks())
+        keys = _objects(key, columns[0])
         if not values:
             return Decoded(queue, keys, objects_of(columns[1]))
-        return Decoded(queue, keys, value.deserialize_many(columns[1].combine_chunks()))
+        return Decoded(queue, keys, _objects(value, columns[1]))
     except KeyboardInterrupt:
         raise
     except BaseException:  # noqa: BLE001  # a serde is user code: row by row tells which row
         return _row_by_row(entry, queue, values=values)
+
+
+def _objects(serde: Serde[Any], column: pa.ChunkedArray) -> list[Any]:
+    """Decode a column, chunk by chunk: all may be more than an array can have."""
+    if column.num_chunks == 1:
+        return serde.deserialize_many(column.chunk(0))
+    return [item for chunk in column.iterchunks() for item in serde.deserialize_many(chunk)]
 
 
 def typed(entry: Entry, queue: Queue) -> pa.Table:

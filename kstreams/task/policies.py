@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -23,7 +24,15 @@ __all__ = ("Policies",)
 
 
 class Policies:
-    """The policies of entries and sinks, and the dead letters of the batch."""
+    """The policies of entries and sinks, and the dead letters of the batch.
+
+    Args:
+        entries: By name.
+        sinks: Those that have a policy of their own.
+        cursor: Where the task is.
+        limits: What topics take.
+        folder: Where dead letters wait that are more than memory should hold.
+    """
 
     def __init__(
         self,
@@ -31,12 +40,13 @@ class Policies:
         sinks: Iterable[SinkNode],
         cursor: Cursor,
         limits: Limits,
+        folder: Path | None = None,
     ) -> None:
         self._by_entry = {name: entry.on_error for name, entry in entries.items()}
         self._cursor = cursor
         self._limits = limits
         self._letters = {
-            policy.topic: Collector.of_dead_letters(policy)
+            policy.topic: Collector.of_dead_letters(policy, folder=folder)
             for policy in (*self._by_entry.values(), *(sink.on_refused for sink in sinks))
             if isinstance(policy, DeadLetter)
         }

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from kstreams.graph.nodes import RepartitionNode
+from kstreams.pieces import pieces
 from kstreams.task.queues import QUEUE_SCHEMA, Queue
 
 __all__ = ("parted", "route")
@@ -18,7 +19,7 @@ __all__ = ("parted", "route")
 def route(
     edge: RepartitionNode, table: pa.Table, *, upstream: int, partitions: int
 ) -> Iterator[tuple[int, Queue]]:
-    """Yield a queue for each task below that gets records.
+    """Yield queues for each task below that gets records: one for each piece of the table.
 
     Args:
         edge: The repartition edge.
@@ -30,20 +31,23 @@ def route(
         Target partition, and the queue; its offsets are the sequence of forwarding, so
         that order survives any shuffle. Null keys are spread by sequence.
     """
-    sequence = np.arange(table.num_rows, dtype=np.int64)
-    keys = table.column("key").combine_chunks()
-    targets = edge.partitioner.partition_batch(keys, partitions)
-    targets = np.where(targets < 0, (sequence % partitions).astype(targets.dtype), targets)
-    columns = [
-        pa.array(sequence),
-        table.column("timestamp"),
-        keys,
-        table.column("value"),
-        table.column("headers"),
-    ]
-    rows = pa.Table.from_arrays(columns, schema=QUEUE_SCHEMA)
-    for target, part in parted(rows, targets):
-        yield target, Queue(edge.name, edge.name, upstream, part)
+    first = 0
+    for piece in pieces(table):
+        sequence = np.arange(first, first + piece.num_rows, dtype=np.int64)
+        first += piece.num_rows
+        keys = piece.column("key").combine_chunks()
+        targets = edge.partitioner.partition_batch(keys, partitions)
+        targets = np.where(targets < 0, (sequence % partitions).astype(targets.dtype), targets)
+        columns = [
+            pa.array(sequence),
+            piece.column("timestamp"),
+            keys,
+            piece.column("value"),
+            piece.column("headers"),
+        ]
+        rows = pa.Table.from_arrays(columns, schema=QUEUE_SCHEMA)
+        for target, part in parted(rows, targets):
+            yield target, Queue(edge.name, edge.name, upstream, part)
 
 
 def parted(

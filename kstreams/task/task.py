@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -27,6 +28,7 @@ from kstreams.task.limits import NO_LIMITS, Limits
 from kstreams.task.meta import TaskMeta
 from kstreams.task.outlet import Outlet
 from kstreams.task.outputs import TaskOutput
+from kstreams.task.parts import parts
 from kstreams.task.passes import BatchWork, RecordPass, TablePass
 from kstreams.task.policies import Policies
 from kstreams.task.punctuation import NEVER, Schedule
@@ -64,6 +66,8 @@ class Task:
         changelog_ends: By store, where the task's partition of its changelog ended when the
             app was started; 0 by default.
         limits: What topics take.
+        folder: Where output waits that is more than memory should hold, on a disk; the
+            system's temporary one by default.
 
     Raises:
         ProcessingError: A supplier or an `init` raised; names the node.
@@ -80,6 +84,7 @@ class Task:
         interceptors: Sequence[Interceptor] = (),
         changelog_ends: Mapping[str, int] | None = None,
         limits: Limits = lambda _: NO_LIMITS,
+        folder: Path | None = None,
     ) -> None:
         self.group = group
         self.id = TaskId(group.name, partition)
@@ -91,7 +96,7 @@ class Task:
         self._changelogs = Changelogs(group.stores, overlay, meta, changelog_ends or {})
         self._times = EventTimes(self._entries, meta, self._cursor, self._record_failed)
         self._idleness = Idleness(group.idle_timeout_ms, meta, self._cursor)
-        self._policies = Policies(self._entries, group.sinks, self._cursor, limits)
+        self._policies = Policies(self._entries, group.sinks, self._cursor, limits, folder)
         self._services = TaskServices(self.id, overlay, meta, self._cursor)
         self._room = CallRoom(group.depth, len(interceptors))
         wire = partial(
@@ -102,6 +107,7 @@ class Task:
             eager=not self._policies.all_fail,
             outlet=lambda sink: Outlet(sink, limits, self._cursor, self._policies.refused),
             call_frames=self._room.frames,
+            folder=folder,
         )
         try:
             self._wiring = self._room.call(wire)
@@ -236,10 +242,11 @@ class Task:
         if not rows:
             return
         takers = [taker for queue in rows for taker in self._wiring.takers(queue.entry)]
-        if all(isinstance(taker, BatchBuffer) for taker in takers):
-            TablePass(self._work).run(rows)
-        else:
-            RecordPass(self._work).run(rows)
+        by_table = all(isinstance(taker, BatchBuffer) for taker in takers)
+        for number, part in enumerate(parts(rows)):
+            if number:
+                self._flush_buffers()
+            (TablePass if by_table else RecordPass)(self._work).run(part)
 
     def _readable(self, queue: Queue) -> Queue:
         """Deal with the rows whose headers cannot be read, and return the others."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -24,14 +25,17 @@ def readable_rows(table: pa.Table) -> pa.Array | None:
     headers = table.column("headers")
     if headers.null_count == len(headers):
         return None
-    lists = headers.combine_chunks()
-    names = lists.flatten().field("key")
-    if not names.null_count:
-        return None
+    good = np.concatenate([_readable(chunk) for chunk in headers.iterchunks()])
+    return None if good.all() else pa.array(good)
+
+
+def _readable(lists: pa.ListArray) -> npt.NDArray[np.bool_]:
     good = np.ones(len(lists), bool)
-    owners = pc.list_parent_indices(lists).to_numpy()
-    good[owners[names.is_null().to_numpy(zero_copy_only=False)]] = False
-    return pa.array(good)
+    names = lists.flatten().field("key")
+    if names.null_count:
+        owners = pc.list_parent_indices(lists).to_numpy()
+        good[owners[names.is_null().to_numpy(zero_copy_only=False)]] = False
+    return good
 
 
 def unreadable_rows(

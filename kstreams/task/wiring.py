@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -53,6 +54,7 @@ class Wiring:
         interceptors: Wrapped around each processor.
         eager: Whether records are encoded as they come.
         call_frames: How many frames are set aside for processors that call each other.
+        folder: Where output waits that is more than memory should hold.
 
     Attributes:
         buffers: Of batch processors, in topological order.
@@ -74,6 +76,7 @@ class Wiring:
         eager: bool,
         outlet: Callable[[SinkNode], Outlet],
         call_frames: int = 0,
+        folder: Path | None = None,
     ) -> None:
         self.collectors: dict[str, Collector] = {}
         self.lines: dict[str, StdoutLines] = {}
@@ -83,6 +86,7 @@ class Wiring:
         self._interceptors = interceptors
         self._eager = eager
         self._outlet = outlet
+        self._folder = folder
         self._columnar = Columnar(group, interceptors)
         entries: tuple[Entry, ...] = (*group.sources, *group.entries)
         self._entries = {entry.name for entry in entries}
@@ -130,7 +134,9 @@ class Wiring:
             case SinkNode():
                 self._sink(node)
             case RepartitionNode():
-                self._collect(node.name, Collector.of_edge(node, eager=self._eager))
+                self._collect(
+                    node.name, Collector.of_edge(node, eager=self._eager, folder=self._folder)
+                )
             case ProcessorNode():
                 due = bool(self._services.stream.schedules)
                 form = self._columnar.form_of(node, punctuated=due)
@@ -153,7 +159,10 @@ class Wiring:
                 self._enter(node.name, function)
             case _:
                 outlet = self._outlet(node)
-                self._collect(node.name, Collector.of_sink(node, outlet, eager=self._eager))
+                self._collect(
+                    node.name,
+                    Collector.of_sink(node, outlet, eager=self._eager, folder=self._folder),
+                )
 
     def _collect(self, name: str, collector: Collector) -> None:
         self.places.add(name, collector)

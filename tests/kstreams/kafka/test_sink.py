@@ -243,3 +243,34 @@ def test_broker_killed_in_the_middle_is_an_error_and_a_retry_repeats_the_ids(
             )
         del copies[b"warm/0"]
         assert {b"%s/%d" % (PREFIX.encode(), n) for n in range(count)} == set(copies)
+
+
+def test_pieces_have_the_ids_and_partitions_of_the_whole(
+    broker: KafkaBroker, topic_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kafka = Kafka(broker.bootstrap)
+    names = [f"{topic_name}-{number}" for number in range(2)]
+    topics = [broker.create_topic(name, 3) for name in names]
+    keys = [None if n % 3 == 0 else b"k%d" % (n % 7) for n in range(600)]
+    table = output_table([topics[n % 5 == 0] for n in range(600)], keys)
+    found = []
+    for most in 1 << 30, 4_000:
+        monkeypatch.setattr("kstreams.pieces.PIECE_BYTES", most)
+        before = {name: len(read_all(kafka, name)) for name in names}
+        assert write(kafka, table) == 600
+        written = [r for name in names for r in _after(kafka, name, before[name])]
+        found.append(sorted((r.topic, r.partition, r.value, r.headers) for r in written))
+    whole, pieces = found
+    assert pieces == whole
+
+
+def _after(kafka: Kafka, topic: str, count: int) -> list[RawRecord]:
+    """Return the second half of each partition, or all when nothing was there before."""
+    records = read_all(kafka, topic)
+    if not count:
+        return records
+    found = []
+    for partition in range(3):
+        own = [record for record in records if record.partition == partition]
+        found += own[len(own) // 2 :]
+    return found

@@ -8,12 +8,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kstreams import Embedded
+from kstreams import BYTES, Embedded, Topic, TopologyBuilder
 from kstreams.embedded import rows
 from kstreams.embedded.log import EmbeddedLog
-from kstreams.spark.embedded_io import EmbeddedIO
+from kstreams.graph.topology import PartitionGroup
+from kstreams.spark.embedded_io import EmbeddedIO, publish
 from kstreams.spark.plans import Slice
+from kstreams.state.commits import Output
+from kstreams.task.outputs import TaskOutput
 from kstreams.task.too_many_bytes import TooManyBytesError
+from tests.kstreams.kafka.samples import output_table
 
 SIZE = 10_000
 
@@ -89,3 +93,48 @@ def test_the_size_of_a_segment_is_that_of_its_rows_uncompressed(log: EmbeddedLog
     path = log.root / "a" / "0" / segment.name
     assert path.stat().st_size < 50 * SIZE
     assert pq.read_metadata(path).num_rows == 100
+
+
+def _output(keys: list[bytes | None]) -> TaskOutput:
+    values = [b"%d" % n for n in range(len(keys))]
+    return TaskOutput(sinks={"out": output_table("b", keys, values=values)})
+
+
+def _group() -> PartitionGroup:
+    builder = TopologyBuilder("t")
+    source = builder.add_source("in", Topic("a", key=BYTES, value=BYTES))
+    builder.add_sink("out", Topic("b", key=BYTES, value=BYTES), source)
+    (group,) = builder.build().groups
+    return group
+
+
+def _published(log: EmbeddedLog, io: EmbeddedIO, output: TaskOutput) -> list[list[bytes]]:
+    staged = io.write(output, _group(), producer="life/in/0", batch=3)
+    outputs = [Output(*row) for row in staged]
+    for _ in range(2):  # as a start after a crash does
+        publish(log, outputs, 3)
+    return [
+        [
+            value
+            for segment in log.segments("b", partition)
+            for value in log.read(segment).column("value").to_pylist()
+        ]
+        for partition in range(3)
+    ]
+
+
+def test_large_output_is_staged_in_pieces_that_are_published_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = [None if n % 3 == 0 else b"k%d" % (n % 7) for n in range(1_000)]
+    found = []
+    for name, most in ("whole", 1 << 30), ("pieces", 5_000):
+        monkeypatch.setattr("kstreams.pieces.PIECE_BYTES", most)
+        connection = Embedded(tmp_path / name, durable=False)
+        connection.log().create("b", 3)
+        found.append(_published(connection.log(), EmbeddedIO(connection), _output(keys)))
+    whole, pieces = found
+    assert pieces == whole
+    assert sum(map(len, whole)) == len(keys)
+    log = Embedded(tmp_path / "pieces", durable=False).log()
+    assert len(log.segments("b", 0)) > 3

@@ -19,6 +19,7 @@ from kstreams import (
     Topic,
     Topology,
     TopologyBuilder,
+    flat_map,
 )
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
 from kstreams.errors import FencedError
@@ -194,3 +195,40 @@ def test_records_of_unknown_size_on_kafka(
         assert found.setdefault(dict(row.headers)["kstreams-id"], total) == total
     assert sorted(found.values()) == sorted(expected_totals(records).elements())
     assert len(reports) > 10
+
+
+RESULTS = 1_500_000
+
+
+def exploding() -> Topology:
+    """Build words -> many numbers of each -> totals; the last result is what memory it took."""
+
+    def many(key: str, value: str) -> Iterator[tuple[str, int]]:
+        before = _anonymous_kib()
+        for number in range(RESULTS):
+            yield key, number
+        yield "grown", _anonymous_kib() - before
+
+    builder = TopologyBuilder("exploding")
+    node = builder.add_processor("many", flat_map(many), builder.add_source("words", WORDS))
+    builder.add_sink("totals", TOTALS, node)
+    return builder.build()
+
+
+def _anonymous_kib() -> int:
+    """Return how much memory this process has that no file stands behind."""
+    status = Path("/proc/self/status").read_text()
+    return next(int(line.split()[1]) for line in status.splitlines() if line[:7] == "RssAnon")
+
+
+def test_millions_of_results_of_one_record_take_bounded_memory(bench: Bench) -> None:
+    bench.create(WORDS, partitions=1)
+    bench.create(TOTALS, partitions=1)
+    bench.emit(WORDS, [("a-key-of-some-length-so-that-a-result-has-some-bytes", "x")])
+    bench.run(exploding())
+    log = bench.connection.log()
+    tables = [log.read(segment) for segment in log.segments(TOTALS.name, 0)]
+    assert sum(table.nbytes for table in tables) > 120 << 20
+    values = [value for table in tables for value in table.column("value").to_pylist()]
+    assert values[:-1] == [number.to_bytes(8, "big") for number in range(RESULTS)]
+    assert INT64.deserialize(values[-1]) < 120 << 10
