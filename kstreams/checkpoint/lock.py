@@ -6,6 +6,7 @@ one's name is in the file, and the older one finds it there: it is fenced.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import IO
 from uuid import uuid4
 
-from kstreams.errors import AppLockedError, FencedError
+from kstreams.errors import AppLockedError, CheckpointMismatchError, FencedError
 
 __all__ = ("CheckpointLock",)
 
@@ -38,6 +39,7 @@ class CheckpointLock:
 
         Raises:
             AppLockedError: Another process, or another app of this one, holds it.
+            CheckpointMismatchError: A link is in its place.
         """
         file = self._opened()
         try:
@@ -83,7 +85,15 @@ class CheckpointLock:
 
     def _opened(self) -> IO[str]:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        return self._path.open("a+")
+        try:
+            return open(self._path, "a+", opener=_without_links)
+        except OSError as exc:
+            if exc.errno != errno.ELOOP:
+                raise
+            raise CheckpointMismatchError(
+                f"{self._path} is a symbolic link, and the lock of no app",
+                hint="nothing was changed; see where it leads to, and remove it",
+            ) from exc
 
     def _is(self, file: IO[str]) -> bool:
         try:
@@ -96,3 +106,8 @@ class CheckpointLock:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+
+def _without_links(path: str, flags: int) -> int:
+    """Open a file, but not what a link leads to: the owner is written into it."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)

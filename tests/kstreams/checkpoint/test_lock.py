@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kstreams.checkpoint.lock import CheckpointLock
-from kstreams.errors import AppLockedError, FencedError
+from kstreams.errors import AppLockedError, CheckpointMismatchError, FencedError
 
 _HOLD = """
 import sys
@@ -85,3 +85,13 @@ def test_a_holder_finds_that_another_has_come_where_locks_do_not_hold(tmp_path: 
     assert "Hint: this one has stopped" in str(caught.value)
     newer.release()
     older.release()
+
+
+def test_a_link_in_the_place_of_the_lock_is_not_written_through(tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.write_text("precious")
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / "lock").symlink_to(theirs)
+    with pytest.raises(CheckpointMismatchError, match="is a symbolic link"):
+        CheckpointLock(tmp_path / "c").acquire()
+    assert theirs.read_text() == "precious"
