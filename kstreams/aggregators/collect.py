@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from kstreams.aggregators.aggregator import Aggregator
+from kstreams.aggregators.kept_values import MAX_VALUES, checked_limit, within
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.serde.sequences import SequenceSerde
@@ -16,29 +17,38 @@ V = TypeVar("V")
 """Type of the values."""
 
 
-def collect(value: Serde[V]) -> Aggregator[object, V, tuple[V, ...], tuple[V, ...]]:
+def collect(
+    value: Serde[V], *, max_values: int = MAX_VALUES
+) -> Aggregator[object, V, tuple[V, ...], tuple[V, ...]]:
     """Gather all values of a window, in the order they came; merged parts by their time.
 
-    The whole tuple is kept, and copied for each record: for windows of few records.
+    The whole tuple is kept, and copied for each record: for windows of few records. For a
+    list that may be long use a `list_store` in a processor: it keeps each element apart.
 
     Args:
         value: Serde of the values.
+        max_values: How many one state may keep; a record that would add another is a
+            `ProcessingError`, which the source's `on_error` deals with.
+
+    Raises:
+        ValueError: `max_values` is below 1.
     """
-    return _Collect(SequenceSerde(value))
+    return _Collect(SequenceSerde(value), checked_limit(max_values))
 
 
 @dataclass(frozen=True)
 class _Collect(Generic[V]):
     state: Serde[tuple[V, ...]]
+    most: int
 
     def init(self, record: Record[Any, V]) -> tuple[V, ...]:
         return (record.value,)
 
     def add(self, state: tuple[V, ...], record: Record[Any, V]) -> tuple[V, ...]:
-        return (*state, record.value)
+        return within((*state, record.value), self.most)
 
     def merge(self, earlier: tuple[V, ...], later: tuple[V, ...]) -> tuple[V, ...]:
-        return earlier + later
+        return within(earlier + later, self.most)
 
     def result(self, state: tuple[V, ...]) -> tuple[V, ...]:
         return state

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from kstreams.aggregators.aggregator import Aggregator
+from kstreams.aggregators.kept_values import MAX_VALUES, checked_limit, within
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.serde.sequences import FrozenSetSerde
@@ -16,28 +17,40 @@ V = TypeVar("V")
 """Type of the values; hashable."""
 
 
-def count_distinct(value: Serde[V]) -> Aggregator[object, V, frozenset[V], int]:
-    """Count different values exactly: all of them are kept.
+def count_distinct(
+    value: Serde[V], *, max_values: int = MAX_VALUES
+) -> Aggregator[object, V, frozenset[V], int]:
+    """Count different values exactly: all of them are kept, and copied for each new one.
 
     Args:
         value: Serde of the values, which are hashable.
+        max_values: How many one state may keep; a record that would add another is a
+            `ProcessingError`, which the source's `on_error` deals with. See
+            `approx_count_distinct` for many.
+
+    Raises:
+        ValueError: `max_values` is below 1.
     """
-    return _CountDistinct(FrozenSetSerde(value))
+    return _CountDistinct(FrozenSetSerde(value), checked_limit(max_values))
+
+
+_HINT = ", or count with approx_count_distinct"
 
 
 @dataclass(frozen=True)
 class _CountDistinct(Generic[V]):
     state: Serde[frozenset[V]]
+    most: int
 
     def init(self, record: Record[Any, V]) -> frozenset[V]:
         return frozenset((record.value,))
 
     def add(self, state: frozenset[V], record: Record[Any, V]) -> frozenset[V]:
         value = record.value
-        return state if value in state else state | {value}
+        return state if value in state else within(state | {value}, self.most, hint=_HINT)
 
     def merge(self, earlier: frozenset[V], later: frozenset[V]) -> frozenset[V]:
-        return earlier | later
+        return within(earlier | later, self.most, hint=_HINT)
 
     def result(self, state: frozenset[V]) -> int:
         return len(state)

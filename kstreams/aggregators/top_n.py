@@ -23,7 +23,7 @@ def top_n(
     """Keep the n greatest values, the greatest first; of equal ones the first to arrive.
 
     Args:
-        n: How many; 1 or more.
+        n: How many; 1 or more. All are kept, sorted and copied for each record.
         value: Serde of the values.
         by: What to compare of a value; the value itself by default.
 

@@ -188,10 +188,10 @@ class ListStore(Generic[K, V]):
             alone = first == end
             first = number if alone else min(first, number)
             end = number + 1 if alone else max(end, number + 1)
-        while first < end and get((key, first)) is None:
-            first += 1
-        while first < end and get((key, end - 1)) is None:
-            end -= 1
+        if first < end and (get((key, first)) is None or get((key, end - 1)) is None):
+            low, high = self._keys.serialize((key, first)), self._keys.serialize((key, end))
+            first = next((n for (_, n), _ in self._rows.scan(low, high)), end)
+            end = next((n + 1 for (_, n), _ in self._rows.scan(low, high, reverse=True)), first)
         self._rows.put((key,), (first, end, None) if first < end else None)
 
     def _row(self, key: K) -> _Row:

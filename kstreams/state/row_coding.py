@@ -7,11 +7,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from kstreams.errors import SerdeError
+from kstreams.errors import SerdeError, SerializationError
 from kstreams.serde.base import Serde
 from kstreams.serde.objects import objects_of
 
-__all__ = ("RowCoding",)
+__all__ = ("MAX_ROW_BYTES", "RowCoding")
+
+MAX_ROW_BYTES = (1 << 31) - (1 << 20)
+"""What a key or a value may have: Arrow's arrays of bytes hold no more than 2 GiB."""
 
 
 class RowCoding:
@@ -42,7 +45,7 @@ class RowCoding:
             array = self._key.serialize_many(keys)
             if not array.null_count:
                 return objects_of(array)
-        except SerdeError:
+        except (SerdeError, pa.ArrowException):  # the latter: more than fits into one array
             pass
         return [self._encode(self._key, key, key) for key in keys]
 
@@ -50,7 +53,7 @@ class RowCoding:
         """Return the bytes of keys' values; None, a deletion, stays None."""
         try:
             return objects_of(self._value.serialize_many(values))
-        except SerdeError:
+        except (SerdeError, pa.ArrowException):  # the latter: more than fits into one array
             return [
                 None if value is None else self._encode(self._value, value, key)
                 for value, key in zip(values, keys, strict=True)
@@ -71,16 +74,27 @@ class RowCoding:
     def values(self, data: list[bytes | None], keys: Sequence[bytes]) -> list[Any]:
         """Return the values of encoded keys; None stays None."""
         try:
-            return self._value.deserialize_many(pa.array(data, pa.binary()))
-        except SerdeError:
-            return [
-                None if item is None else self.value(item, self.key(key))
-                for item, key in zip(data, keys, strict=True)
-            ]
+            array = pa.array(data, pa.binary())
+            if isinstance(array, pa.Array):
+                return self._value.deserialize_many(array)
+        except (SerdeError, pa.ArrowException):
+            pass
+        # One by one: what does not decode is named, and more than an array holds is read.
+        return [
+            None if item is None else self.value(item, self.key(key))
+            for item, key in zip(data, keys, strict=True)
+        ]
 
     def _encode(self, serde: Serde[Any], item: Any, key: Any) -> bytes:  # noqa: ANN401  # as above
         try:
-            return serde.serialize(item)
+            data = serde.serialize(item)
         except SerdeError as exc:
             exc.at(store=self._store, key=key)
             raise
+        if len(data) > MAX_ROW_BYTES:
+            raise SerializationError(
+                f"a row would have {len(data):,} bytes, and {MAX_ROW_BYTES:,} is the most",
+                hint="keep less in one value: bound what is gathered for a key, or use a list "
+                "store, which keeps each element in a row of its own",
+            ).at(store=self._store, key=key)
+        return data

@@ -74,3 +74,18 @@ def test_a_short_list_is_one_row_and_a_long_one_a_row_an_element(backend: StateB
         store.live.take(b"a")
         store.commit()
         assert store.rows() == []
+
+
+@BACKENDS
+def test_a_list_is_rebuilt_whatever_numbers_its_elements_have(backend: StateBackend) -> None:
+    with held(SPEC, backend) as store:
+        live = store.live
+        for number in (5, 1 << 61, 7):
+            live.rebuild(b"a", number, number)
+        assert live.get(b"a") == (5, 7, 1 << 61)
+        live.rebuild(b"a", 1 << 61, None)
+        assert (live.get(b"a"), live.first(b"a")) == ((5, 7), 5)
+        live.rebuild(b"a", 5, None)
+        live.rebuild(b"a", 7, None)
+        assert live.length(b"a") == 0
+        assert list(live.keys()) == []

@@ -1,0 +1,81 @@
+"""Aggregators that keep values have a bound: a hot key does not grow a row without end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kstreams import INT64, TEXT, Record, Topic, TopologyBuilder
+from kstreams.aggregators import collect, count_distinct
+from kstreams.aggregators.kept_values import MAX_VALUES
+from kstreams.errors import ProcessingError
+from kstreams.state.session_store import session_store
+from kstreams.state.window_store import window_store
+from kstreams.testing import TopologyTestDriver
+from kstreams.windows import (
+    SessionWindows,
+    TumblingWindows,
+    each_update,
+    milliseconds,
+    windowed_aggregate,
+)
+
+IN = Topic("in", TEXT, INT64)
+MAKERS: tuple[Any, ...] = (collect, count_distinct)
+
+
+def driver_of(windows: Any, aggregator: Any, on_error: Any) -> tuple[TopologyTestDriver, Any]:
+    made: Any = session_store if isinstance(windows, SessionWindows) else window_store
+    store = made("state", key=TEXT, value=aggregator.state)
+    builder = TopologyBuilder("t", on_error=on_error)
+    supplier: Any = windowed_aggregate(windows, aggregator, store=store, emit=each_update())
+    builder.add_processor("gather", supplier, builder.add_source("in", IN))
+    return TopologyTestDriver(builder.build()), store
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_key_that_would_keep_more_fails_and_others_go_on(make: Any) -> None:
+    driver, store = driver_of(TumblingWindows(milliseconds(99)), make(INT64, max_values=2), "skip")
+    with driver:
+        driver.pipe_batch(IN, [Record(key, n, n) for n in range(4) for key in "ab"])
+        driver.pipe(IN, "c", 1, timestamp=5)
+        assert driver.dropped == {"skipped-ProcessingError": 4}
+        kept = {key: len(state) for (key, _), state in driver.store(store).fetch_all()}
+        assert kept == {"a": 2, "b": 2, "c": 1}
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_merged_states_have_the_bound_too(make: Any) -> None:
+    windows = SessionWindows(milliseconds(2), grace=milliseconds(9))
+    driver, _ = driver_of(windows, make(INT64, max_values=2), "fail")
+    with driver:
+        driver.pipe(IN, "a", 1, timestamp=1)
+        driver.pipe(IN, "a", 2, timestamp=5)
+        with pytest.raises(
+            ProcessingError, match="would keep 3 values, and 2 is the most"
+        ) as failed:
+            driver.pipe(IN, "a", 3, timestamp=3)
+        assert failed.value.where.node == "gather"
+        assert "max_values" in failed.value.hint
+
+
+def test_distinct_values_that_are_known_need_no_room() -> None:
+    aggregator: Any = count_distinct(INT64, max_values=1)
+    state = aggregator.init(Record("a", 7, 0))
+    assert aggregator.result(aggregator.add(state, Record("a", 7, 0))) == 1
+    with pytest.raises(ProcessingError, match="1 is the most") as failed:
+        aggregator.add(state, Record("a", 8, 0))
+    assert "approx_count_distinct" in failed.value.hint
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_the_bound_stands_unless_another_is_given(make: Any) -> None:
+    aggregator: Any = make(INT64)
+    state: Any = type(aggregator.init(Record("a", 0, 0)))(range(MAX_VALUES))
+    with pytest.raises(ProcessingError, match="50,001 values, and 50,000 is the most"):
+        aggregator.add(state, Record("a", -1, 0))
+    more: Any = make(INT64, max_values=MAX_VALUES + 1)
+    assert len(more.add(state, Record("a", -1, 0))) == MAX_VALUES + 1
+    with pytest.raises(ValueError, match="max_values is 0"):
+        make(INT64, max_values=0)
