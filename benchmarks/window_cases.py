@@ -49,6 +49,7 @@ WINDOWS: dict[str, Any] = {
 AGGREGATORS: dict[str, Any] = {
     "count": count(),
     "sum": sum_(INT64),
+    "sum-double": sum_(DOUBLE),
     "min": min_(INT64),
     "max": max_(INT64),
     "mean": mean(),
@@ -58,6 +59,7 @@ AGGREGATORS: dict[str, Any] = {
     "together": together(count(), sum_(INT64), max_(INT64), mean()),
 }
 RESULTS: dict[str, Any] = {
+    "sum-double": DOUBLE,
     "mean": DOUBLE,
     "variance": DOUBLE,
     "together": TupleSerde["tuple[Any, ...]"](INT64, INT64, INT64, DOUBLE),

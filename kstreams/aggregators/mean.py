@@ -20,7 +20,10 @@ _STATE = TupleSerde["tuple[int, float]"](INT64, DOUBLE)
 
 
 def mean() -> Aggregator[object, float, tuple[int, float], float]:
-    """Return the arithmetic mean of values; its state is how many, and their sum."""
+    """Return the arithmetic mean of values; its state is how many, and their sum.
+
+    Doubles are added in the order of the records.
+    """
     return _Mean()
 
 
@@ -31,7 +34,7 @@ class _Mean:
         return _STATE
 
     def init(self, record: Record[Any, float]) -> tuple[int, float]:
-        return 1, float(record.value)
+        return 1, record.value + 0.0
 
     def add(self, state: tuple[int, float], record: Record[Any, float]) -> tuple[int, float]:
         return state[0] + 1, state[1] + record.value

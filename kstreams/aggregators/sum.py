@@ -10,6 +10,7 @@ from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.aggregators.columns.sums import SumForm
 from kstreams.aggregators.columns.values import is_number
 from kstreams.record import Record
+from kstreams.serde import DOUBLE
 from kstreams.serde.base import Serde
 
 __all__ = ("sum_",)
@@ -19,13 +20,13 @@ N = TypeVar("N", int, float)
 
 
 def sum_(number: Serde[N]) -> Aggregator[object, N, N, N]:
-    """Sum up values.
+    """Sum up values: integers exactly, doubles in the order of the records.
 
     Args:
         number: `INT64`, `INT32` or `DOUBLE`; a sum that it cannot write is a
             `SerializationError` of the store.
     """
-    return _Sum(number)
+    return _DoubleSum(number) if number == DOUBLE else _Sum(number)
 
 
 @dataclass(frozen=True)
@@ -49,3 +50,9 @@ class _Sum(Generic[N]):
         if not (is_number(self.state) and is_number(value, whole=not floats)):
             return None
         return SumForm(floats=floats)
+
+
+class _DoubleSum(_Sum[N]):
+    def init(self, record: Record[Any, Any]) -> N:
+        first: N = record.value + 0.0  # a double of an integer too; no sum is -0.0
+        return first

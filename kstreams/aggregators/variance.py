@@ -43,14 +43,13 @@ class _Variance:
         return _STATE
 
     def init(self, record: Record[Any, float]) -> _Moments:
-        return 1, float(record.value), 0.0
+        return 1, record.value + 0.0, 0.0
 
     def add(self, state: _Moments, record: Record[Any, float]) -> _Moments:
         count, mean, squares = state
-        count += 1
         away = record.value - mean
-        mean += away / count
-        return count, mean, squares + away * (record.value - mean)
+        more = count + 1
+        return more, mean + away / more, squares + away * away * count / more
 
     def merge(self, earlier: _Moments, later: _Moments) -> _Moments:
         count = earlier[0] + later[0]

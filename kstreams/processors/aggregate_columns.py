@@ -64,7 +64,7 @@ class AggregateColumns(ColumnarProcessor):
         lifted = tuple(column[groups.order] for column in lifted)
         handles = objects_of(keys.stored)
         places, before = self._store.read(handles)
-        state = self._form.onto(before, places, self._form.reduce(lifted, groups.runs))
+        state = self._form.reduce_onto(before, places, lifted, groups.runs)
         self._store.write(handles, state)
         if self._each:
             state = self._form.updates(lifted, groups, before, places)

@@ -9,8 +9,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kstreams.aggregators.columns.form import ColumnForm
+from kstreams.aggregators.columns.in_order import seeded
 from kstreams.aggregators.columns.keys import KeyCodes
-from kstreams.aggregators.columns.running import replaced, running
+from kstreams.aggregators.columns.running import replaced
 from kstreams.aggregators.columns.values import ValueColumn
 from kstreams.processors.columnar import STREAM_TIME, ColumnSource
 from kstreams.processors.context import BatchContext
@@ -20,6 +21,7 @@ from kstreams.state.session_columns import SessionColumns, Sessions
 from kstreams.windows.assignment import Assigned
 from kstreams.windows.results import Results, joined, order_by
 from kstreams.windows.session_aggregate import joining, told
+from kstreams.windows.session_order import Arrivals
 from kstreams.windows.session_runs import Joined, SessionRuns, joined_sessions, session_runs
 from kstreams.windows.single_records import SingleRecords
 from kstreams.windows.supplier import Plan
@@ -111,16 +113,13 @@ class SessionWindowColumns(WindowedColumns):
         wakes, stored = self._store.read(handles)
         opened = stored.ends > int(batch.judged[0]) - self._lag
         singly = self._singly(batch, stored.take(opened))
+        joined_up = self._joined(batch, singly, stored.take(opened))
         rows = np.flatnonzero(~singly[codes])
         parts: list[tuple[Ints, Results]] = []
         ended: Results | None = None
-        if len(rows):
-            own = ~singly[stored.rows]
-            before, passed = stored.take(opened & own), stored.take(~opened & own)
-            values = ValueColumn(batch.table.column("value").combine_chunks(), self.source.value)
-            lifted = self._form.lift(values.take(rows), batch.times[rows])
-            runs = session_runs(self._form, codes[rows], batch.times[rows], lifted, self._gap)
-            found = joined_sessions(self._form, before, runs.sessions, self._gap)
+        if joined_up is not None:
+            before, runs, found = joined_up
+            passed = stored.take(~opened & ~singly[stored.rows])
             if self._each:
                 parts.append(self._updates(rows, runs, before, found, keys))
             elif not isinstance(self.plan.emit, OnClose):
@@ -133,6 +132,37 @@ class SessionWindowColumns(WindowedColumns):
         elif len(rows) < len(codes) and not isinstance(self.plan.emit, OnClose):
             self.hold(replace(parts[-1][1], unique=False))
         return ended
+
+    def _joined(
+        self, batch: _Batch, singly: npt.NDArray[np.bool_], stored: Sessions
+    ) -> tuple[Sessions, SessionRuns, Joined] | None:
+        """Join records with the open sessions of before; None without any.
+
+        Args:
+            batch: The records.
+            singly: Which keys are left out; gets those whose states would come out otherwise.
+            stored: The open sessions.
+
+        Returns:
+            The keys' sessions of before, runs of their records, and what both make.
+        """
+        rows = np.flatnonzero(~singly[batch.keys.codes])
+        if not len(rows):
+            return None
+        before, times = stored.take(~singly[stored.rows]), batch.times[rows]
+        values = ValueColumn(batch.table.column("value").combine_chunks(), self.source.value)
+        lifted = self._form.lift(values.take(rows), times)
+        runs = session_runs(self._form, batch.keys.codes[rows], times, lifted, self._gap)
+        found = joined_sessions(self._form, before, runs.sessions, self._gap)
+        if self._form.exact:
+            return before, runs, found
+        arrivals = Arrivals(before, runs, found)
+        bridged = arrivals.bridged(self._gap)
+        if len(bridged):
+            singly[bridged] = True
+            return self._joined(batch, singly, stored)
+        sessions = replace(found.sessions, state=arrivals.states(self._form))
+        return before, runs, replace(found, sessions=sessions)
 
     def _singly(self, batch: _Batch, stored: Sessions) -> npt.NDArray[np.bool_]:
         """Return which keys are to be aggregated record by record."""
@@ -200,20 +230,15 @@ class SessionWindowColumns(WindowedColumns):
         A key's records come in the order of time here, behind what is stored of it: a run
         continues one session at most.
         """
-        state = running(self._form, runs.lifted, runs.runs)
         run_start, run_end = runs.sessions.starts, np.full(len(runs.sessions.starts), -1)
         base = self._base(before, found)
         has = np.flatnonzero(base >= 0)
         if len(has):
             run_start = replaced(run_start, has, before.starts[base[has]])
             run_end[has] = before.ends[base[has]]
-            of_row = runs.runs.spread(base)
-            here = np.flatnonzero(of_row >= 0)
-            earlier = tuple(column[of_row[here]] for column in before.state)
-            merged = self._form.merge(earlier, tuple(column[here] for column in state))
-            state = tuple(
-                replaced(column, here, new) for column, new in zip(state, merged, strict=True)
-            )
+        earlier = tuple(column[base[has]] for column in before.state)
+        whole = seeded(self._form.merge, runs.lifted, runs.runs, earlier, has)
+        state = self._form.scan(whole, runs.runs)
         places = rows[runs.order]
         codes = runs.runs.spread(runs.sessions.rows)
         starts = runs.runs.spread(run_start)

@@ -45,11 +45,13 @@ class Joined:
         sessions: By key, then by start.
         changed: Which of them the batch has changed or made.
         owner: For each stored session, which one it is part of now.
+        made: For each session of the batch, the same.
     """
 
     sessions: Sessions
     changed: npt.NDArray[np.bool_]
     owner: Ints
+    made: Ints
 
 
 def session_runs(
@@ -97,7 +99,7 @@ def joined_sessions(form: ColumnForm, stored: Sessions, made: Sessions, gap_ms: 
     )
     changed = np.zeros(len(firsts), bool)
     changed[group[len(stored.rows) :]] = True
-    return Joined(sessions, changed, group[: len(stored.rows)])
+    return Joined(sessions, changed, group[: len(stored.rows)], group[len(stored.rows) :])
 
 
 def _breaks(codes: Ints, starts: Ints, ends: Ints, gap_ms: int) -> Ints:

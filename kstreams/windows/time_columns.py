@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -121,7 +121,7 @@ class TimeColumns(WindowedColumns):
             keys.codes[sorted_rows[runs.firsts]],
             pairs.starts[groups.first],
             pairs.ends[groups.first],
-            self._form.reduce(lifted, runs),
+            (),
         )
         stored, before = self._read(windows, keys)
         if isinstance(self.plan.emit, (OnUpdate, Every)):
@@ -130,7 +130,8 @@ class TimeColumns(WindowedColumns):
                 self._forward_updates(batch, updates)
             else:
                 self._intervals.take(stream, self._changes(batch, updates))
-        windows = self._merged(windows, stored, before)
+        state = self._form.reduce_onto(before, stored, lifted, runs)
+        windows = replace(windows, state=state)
         self._write(windows, keys, closed)
         if isinstance(self.plan.emit, OncePerBatch):
             self.hold(self._results(windows, keys))
@@ -182,11 +183,6 @@ class TimeColumns(WindowedColumns):
     def _handles(self, windows: _Windows, keys: KeyCodes, place: slice) -> list[bytes]:
         own = keys.stored.take(pa.array(windows.codes[place]))
         return self._store.handles(windows.starts[place], own)
-
-    def _merged(self, windows: _Windows, stored: Ints, before: Columns) -> _Windows:
-        """Merge what was stored with what the batch has made."""
-        state = self._form.onto(before, stored, windows.state)
-        return _Windows(windows.codes, windows.starts, windows.ends, state)
 
     def _write(self, windows: _Windows, keys: KeyCodes, closed: int) -> None:
         """Write the windows that are open still: the last ones."""

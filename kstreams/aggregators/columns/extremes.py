@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from kstreams.aggregators.columns.running import AnyOrder
 from kstreams.aggregators.columns.runs import Runs
 from kstreams.aggregators.columns.values import ValueColumn
 from kstreams.serde.layout import Columns
@@ -15,7 +16,7 @@ from kstreams.serde.layout import Columns
 __all__ = ("EdgeForm", "ExtremeForm")
 
 
-class ExtremeForm:
+class ExtremeForm(AnyOrder):
     """The form of `min_` and `max_`; NaN gives way to any number.
 
     Args:
@@ -47,7 +48,7 @@ class ExtremeForm:
         return pa.array(_wide(state[0]))
 
 
-class EdgeForm:
+class EdgeForm(AnyOrder):
     """The form of `first` and `last`: the time, and the value that stands for it.
 
     Args:

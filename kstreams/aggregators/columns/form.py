@@ -20,10 +20,17 @@ class ColumnForm(Protocol):
     """What an aggregator does to whole columns; states are columns of numbers.
 
     The columns of a state are those of its serde's layout (`fixed_layout`), in order.
-    Equal, by `merge`, to what the aggregator makes record by record: integers exactly
-    (columns of Python's integers where int64 does not hold them), floats but for the last
-    digits.
+    Equal to what the aggregator makes record by record, bit for bit; integers are columns
+    of Python's where int64 does not hold them.
     """
+
+    @property
+    def exact(self) -> bool:
+        """Return whether states merge to the same in any order; doubles that add up do not.
+
+        Where they do not, `reduce` and `scan` go from left to right, as records do.
+        """
+        ...
 
     @property
     def reads_values(self) -> bool:
@@ -36,6 +43,10 @@ class ColumnForm(Protocol):
 
     def reduce(self, state: Columns, runs: Runs) -> Columns:
         """Return the state of each run of records' states, in order of arrival."""
+        ...
+
+    def scan(self, state: Columns, runs: Runs) -> Columns:
+        """Return the state of each row merged with all before it in its run."""
         ...
 
     def merge(self, earlier: Columns, later: Columns) -> Columns:

@@ -2,55 +2,106 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from kstreams.aggregators.columns.in_order import scanned
 from kstreams.aggregators.columns.runs import Runs
 from kstreams.aggregators.columns.values import ValueColumn
 from kstreams.serde.layout import Columns
 
 __all__ = ("VarianceForm",)
 
+_FEW = 64
+"""So few runs are gone through one by one."""
+
 
 class VarianceForm:
     """The form of `variance`: count, mean, and sum of squared distances from the mean.
 
-    A batch takes two passes, the mean first; batches merge as by Chan, Golub and LeVeque.
+    Records join one by one, each as a state of its own, as by Chan, Golub and LeVeque.
 
     Args:
         missing: How much less than the count is divided by.
     """
 
     reads_values = True
+    exact = False
 
     def __init__(self, missing: int) -> None:
         self._missing = missing
 
     def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
         """See `ColumnForm`."""
-        numbers = values.numbers().astype(np.float64)
+        numbers = values.numbers() + 0.0
         return np.ones(len(numbers), np.int64), numbers, np.zeros(len(numbers))
 
     def reduce(self, state: Columns, runs: Runs) -> Columns:
         """See `ColumnForm`."""
-        counts, means, squares = state
-        total = np.add.reduceat(counts, runs.firsts)
-        mean = np.add.reduceat(means * counts, runs.firsts) / total
-        away = means - runs.spread(mean)
-        apart = squares + away * away * counts
-        return total, mean, np.add.reduceat(apart, runs.firsts)
+        found = tuple(column[runs.firsts] for column in state)
+        with np.errstate(over="ignore", invalid="ignore"):
+            _take_all(found, state[1], runs)
+        return found
+
+    def scan(self, state: Columns, runs: Runs) -> Columns:
+        """See `ColumnForm`."""
+        return scanned(_merged, state, runs)
 
     def merge(self, earlier: Columns, later: Columns) -> Columns:
         """See `ColumnForm`."""
-        count = earlier[0] + later[0]
-        away = later[1] - earlier[1]
-        mean = earlier[1] + away * later[0] / count
-        apart = away * away * earlier[0] * later[0] / count
-        return count, mean, earlier[2] + later[2] + apart
+        with np.errstate(over="ignore", invalid="ignore"):
+            found: Columns = _merged(earlier, later)
+        return found
 
     def result(self, state: Columns) -> pa.Array:
         """See `ColumnForm`."""
         divisor = state[0] - self._missing
         safe = np.where(divisor == 0, 1, divisor)
         return pa.array(np.where(divisor == 0, np.nan, state[2] / safe), from_pandas=False)
+
+
+def _merged(earlier: Any, later: Any) -> Any:  # noqa: ANN401  # columns, or single numbers
+    count = earlier[0] + later[0]
+    away = later[1] - earlier[1]
+    mean = earlier[1] + away * later[0] / count
+    apart = away * away * earlier[0] * later[0] / count
+    return count, mean, earlier[2] + later[2] + apart
+
+
+def _take_all(found: Columns, values: npt.NDArray[np.float64], runs: Runs) -> None:
+    """Let each run's first state take the other rows, which are single values, in order.
+
+    Side by side as long as there are many runs, the longest first; then run by run.
+    """
+    order = np.argsort(-runs.lengths, kind="stable")
+    firsts, lengths = runs.firsts[order], runs.lengths[order]
+    counts, means, squares = (column[order] for column in found)
+    step, more = 1, int(np.searchsorted(-lengths, -1))
+    while more > _FEW:
+        away = values[firsts[:more] + step] - means[:more]
+        before = counts[:more].copy()
+        counts[:more] += 1
+        means[:more] += away / counts[:more]
+        squares[:more] += away * away * before / counts[:more]
+        step += 1
+        more = int(np.searchsorted(-lengths, -step))
+    for run in range(more):
+        place = slice(int(firsts[run]) + step, int(firsts[run] + lengths[run]))
+        state = int(counts[run]), float(means[run]), float(squares[run])
+        counts[run], means[run], squares[run] = _taken(*state, values[place].tolist())
+    for column, new in zip(found, (counts, means, squares), strict=True):
+        column[order] = new
+
+
+def _taken(
+    count: int, mean: float, squares: float, values: list[float]
+) -> tuple[int, float, float]:
+    for value in values:
+        before, count = count, count + 1
+        away = value - mean
+        mean += away / count
+        squares += away * away * before / count
+    return count, mean, squares

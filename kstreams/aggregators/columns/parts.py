@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kstreams.aggregators.columns.form import ColumnForm
+from kstreams.aggregators.columns.running import running
 from kstreams.aggregators.columns.runs import Runs
 from kstreams.aggregators.columns.values import ValueColumn
 from kstreams.serde.layout import Columns
@@ -30,7 +31,9 @@ class FieldForm:
     def __init__(self, part: Callable[[ValueColumn], ValueColumn], form: ColumnForm) -> None:
         self._part = part
         self._form = form
+        self.exact = form.exact
         self.reduce = form.reduce
+        self.scan = form.scan
         self.merge = form.merge
         self.result = form.result
 
@@ -51,6 +54,7 @@ class TogetherForm:
         ends = np.cumsum([width for _, width in parts]).tolist()
         self._slices = [slice(a, b) for a, b in zip([0, *ends], ends, strict=False)]
         self.reads_values = any(form.reads_values for form in self._forms)
+        self.exact = all(form.exact for form in self._forms)
 
     def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
         """See `ColumnForm`."""
@@ -59,6 +63,12 @@ class TogetherForm:
     def reduce(self, state: Columns, runs: Runs) -> Columns:
         """See `ColumnForm`."""
         return tuple(c for form, own in self._own(state) for c in form.reduce(own, runs))
+
+    def scan(self, state: Columns, runs: Runs) -> Columns:
+        """See `ColumnForm`."""
+        if self.exact:
+            return running(self, state, runs)
+        return tuple(c for form, own in self._own(state) for c in form.scan(own, runs))
 
     def merge(self, earlier: Columns, later: Columns) -> Columns:
         """See `ColumnForm`."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from kstreams.aggregators.columns.runs import Runs
 from kstreams.serde.layout import Columns
 
-__all__ = ("replaced", "running")
+__all__ = ("AnyOrder", "replaced", "running")
 
 Array = npt.NDArray[Any]
 
@@ -21,6 +21,16 @@ class Merging(Protocol):
     def merge(self, earlier: Columns, later: Columns) -> Columns:
         """Merge states row by row."""
         ...
+
+
+class AnyOrder:
+    """Part of the forms whose states merge to the same in any order."""
+
+    exact = True
+
+    def scan(self: Merging, state: Columns, runs: Runs) -> Columns:
+        """See `ColumnForm`."""
+        return running(self, state, runs)
 
 
 def running(form: Merging, state: Columns, runs: Runs) -> Columns:

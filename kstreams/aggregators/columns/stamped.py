@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.aggregators.columns.grouping import Grouped
+from kstreams.aggregators.columns.in_order import seeded
 from kstreams.aggregators.columns.running import replaced, running
 from kstreams.aggregators.columns.runs import Runs
 from kstreams.aggregators.columns.values import ValueColumn
@@ -24,6 +25,7 @@ class StampedForm:
     def __init__(self, form: ColumnForm) -> None:
         self._form = form
         self.reads_values = form.reads_values
+        self.exact = form.exact
 
     def lift(self, values: ValueColumn, times: Ints) -> Columns:
         """See `ColumnForm`."""
@@ -41,6 +43,25 @@ class StampedForm:
     def result(self, state: Columns) -> pa.Array:
         """See `ColumnForm`."""
         return self._form.result(state[1:])
+
+    def scan(self, state: Columns, runs: Runs) -> Columns:
+        """See `ColumnForm`."""
+        if self.exact:
+            return running(self, state, runs)
+        return *running(_Highest(), state[:1], runs), *self._form.scan(state[1:], runs)
+
+    def reduce_onto(self, before: Columns, places: Ints, lifted: Columns, runs: Runs) -> Columns:
+        """Return the state of each run, behind what was stored of it.
+
+        Args:
+            before: What was stored.
+            places: The number of the run that each of those belongs to.
+            lifted: The states of the runs' rows.
+            runs: The runs.
+        """
+        if self.exact or not len(places):
+            return self.onto(before, places, self.reduce(lifted, runs))
+        return self.reduce(seeded(self.merge, lifted, runs, before, places), runs)
 
     def onto(self, before: Columns, places: Ints, state: Columns) -> Columns:
         """Merge stored states with some of a batch's.
@@ -65,8 +86,10 @@ class StampedForm:
             before: What was stored.
             places: Which group each of those belongs to.
         """
-        state = running(self, lifted, groups.runs)
-        if len(places):
+        if not self.exact:
+            lifted = seeded(self.merge, lifted, groups.runs, before, places)
+        state = self.scan(lifted, groups.runs)
+        if self.exact and len(places):
             owner = np.full(len(groups.runs.firsts), -1)
             owner[places] = np.arange(len(places))
             of_row = groups.runs.spread(owner)
@@ -75,3 +98,8 @@ class StampedForm:
         arrival = np.empty_like(groups.order)
         arrival[groups.order] = np.arange(len(arrival))
         return tuple(column[arrival] for column in state)
+
+
+class _Highest:
+    def merge(self, earlier: Columns, later: Columns) -> Columns:
+        return (np.maximum(earlier[0], later[0]),)

@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from kstreams.aggregators.columns.in_order import added_up, running_sums
+from kstreams.aggregators.columns.running import AnyOrder, running
 from kstreams.aggregators.columns.runs import Runs
 from kstreams.aggregators.columns.values import ValueColumn
 from kstreams.errors import SerializationError
@@ -20,14 +22,17 @@ _LIMIT = 1 << 63
 
 def added(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Add two columns; beyond int64 as Python's integers."""
-    total: npt.NDArray[Any] = one + other
+    with np.errstate(over="ignore", invalid="ignore"):
+        total: npt.NDArray[Any] = one + other
     if total.dtype.kind == "i" and np.any(((one ^ total) & (other ^ total)) < 0):
         total = one.astype(object) + other.astype(object)
     return total
 
 
 def totals(column: npt.NDArray[Any], runs: Runs) -> npt.NDArray[Any]:
-    """Return the sum of each run; beyond int64 as Python's integers."""
+    """Return the sum of each run; integers beyond int64 as Python's, doubles in their order."""
+    if column.dtype.kind == "f":
+        return added_up(column, runs)
     if column.dtype.kind == "i" and runs.count:
         largest = max(abs(int(column.min())), abs(int(column.max())))
         if largest * int(runs.lengths.max()) >= _LIMIT:
@@ -44,7 +49,7 @@ def integers(column: npt.NDArray[Any]) -> pa.Array:
         raise SerializationError(f"expected int64: {exc}") from exc
 
 
-class CountForm:
+class CountForm(AnyOrder):
     """The form of `count`."""
 
     reads_values = False
@@ -76,16 +81,21 @@ class SumForm:
     reads_values = True
 
     def __init__(self, *, floats: bool) -> None:
+        self.exact = not floats
         self._floats = floats
 
     def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
         """See `ColumnForm`."""
         numbers = values.numbers()
-        return (numbers.astype(np.float64) if self._floats else numbers,)
+        return (numbers + 0.0 if self._floats else numbers,)  # no sum is -0.0
 
     def reduce(self, state: Columns, runs: Runs) -> Columns:
         """See `ColumnForm`."""
         return (totals(state[0], runs),)
+
+    def scan(self, state: Columns, runs: Runs) -> Columns:
+        """See `ColumnForm`."""
+        return (running_sums(state[0], runs),) if self._floats else running(self, state, runs)
 
     def merge(self, earlier: Columns, later: Columns) -> Columns:
         """See `ColumnForm`."""
@@ -100,19 +110,25 @@ class MeanForm:
     """The form of `mean`: how many, and their sum."""
 
     reads_values = True
+    exact = False
 
     def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
         """See `ColumnForm`."""
-        numbers = values.numbers().astype(np.float64)
+        numbers = values.numbers() + 0.0
         return np.ones(len(numbers), np.int64), numbers
 
     def reduce(self, state: Columns, runs: Runs) -> Columns:
         """See `ColumnForm`."""
-        return np.add.reduceat(state[0], runs.firsts), np.add.reduceat(state[1], runs.firsts)
+        return np.add.reduceat(state[0], runs.firsts), added_up(state[1], runs)
+
+    def scan(self, state: Columns, runs: Runs) -> Columns:
+        """See `ColumnForm`."""
+        counts = running(CountForm(), state[:1], runs)
+        return *counts, running_sums(state[1], runs)
 
     def merge(self, earlier: Columns, later: Columns) -> Columns:
         """See `ColumnForm`."""
-        return earlier[0] + later[0], earlier[1] + later[1]
+        return earlier[0] + later[0], added(earlier[1], later[1])
 
     def result(self, state: Columns) -> pa.Array:
         """See `ColumnForm`."""

@@ -1,0 +1,101 @@
+"""Merge states in the order of their rows, one by one, as records do.
+
+Sums of doubles depend on the order. Where it is this one, columns give the bits that
+records give, however a stream is cut into batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kstreams.aggregators.columns.running import replaced
+from kstreams.aggregators.columns.runs import Runs
+from kstreams.serde.layout import Columns
+
+__all__ = ("added_up", "running_sums", "scanned", "seeded")
+
+_LONG = 64
+"""A run of more rows is gone through by itself; shorter ones side by side."""
+
+Doubles = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+def added_up(column: Doubles, runs: Runs) -> Doubles:
+    """Return the sum of each run's doubles, from left to right."""
+    found: Any = np.bincount(runs.of_row, column, len(runs.firsts))
+    sums: Doubles = found
+    return sums
+
+
+def running_sums(column: Doubles, runs: Runs) -> Doubles:
+    """Return, for each row, the sum of its run's doubles up to it, from left to right."""
+    found: Doubles = column.copy()
+    with np.errstate(over="ignore", invalid="ignore"):
+        for rows in _steps(runs):
+            found[rows] += found[rows - 1]
+        for place in _long_runs(runs):
+            np.add.accumulate(column[place], out=found[place])
+    return found
+
+
+def scanned(merge: Callable[[Any, Any], Any], state: Columns, runs: Runs) -> Columns:
+    """Return the state of each row merged with all before it in its run, from left to right.
+
+    Args:
+        merge: Merges states row by row; also those of single rows, as tuples of numbers.
+        state: The state of each row.
+        runs: The runs.
+    """
+    found = tuple(column.copy() for column in state)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for rows in _steps(runs):
+            merged = merge(
+                tuple(column[rows - 1] for column in found), tuple(column[rows] for column in state)
+            )
+            for column, new in zip(found, merged, strict=True):
+                column[rows] = new
+    for place in _long_runs(runs):
+        each = accumulate(zip(*(column[place].tolist() for column in state), strict=True), merge)
+        for column, new in zip(found, zip(*each, strict=True), strict=True):
+            column[place] = new
+    return found
+
+
+def seeded(
+    merge: Callable[[Any, Any], Any], state: Columns, runs: Runs, before: Columns, places: Ints
+) -> Columns:
+    """Return states of rows that go on from others: the first of a run is merged with its one.
+
+    Args:
+        merge: Merges states row by row.
+        state: The states of the runs' rows.
+        runs: The runs.
+        before: What some runs go on from.
+        places: The number of the run of each of those, each once.
+    """
+    if not len(places):
+        return state
+    rows = runs.firsts[places]
+    merged = merge(before, tuple(column[rows] for column in state))
+    return tuple(replaced(column, rows, new) for column, new in zip(state, merged, strict=True))
+
+
+def _steps(runs: Runs) -> Iterator[Ints]:
+    """Yield the second rows of all runs that are not long, then the third ones, ..."""
+    short = np.flatnonzero(runs.lengths <= _LONG)
+    order = short[np.argsort(-runs.lengths[short], kind="stable")]
+    firsts, shorter = runs.firsts[order], -runs.lengths[order]
+    for step in range(1, -int(shorter[0]) if len(shorter) else 0):
+        yield firsts[: np.searchsorted(shorter, -step)] + step
+
+
+def _long_runs(runs: Runs) -> Iterator[slice]:
+    for run in np.flatnonzero(runs.lengths > _LONG).tolist():
+        first = int(runs.firsts[run])
+        yield slice(first, first + int(runs.lengths[run]))
