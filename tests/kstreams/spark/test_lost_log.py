@@ -1,0 +1,144 @@
+"""An app on Spark whose log, checkpoint or description is not what it was; and an older one's."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from kstreams import Memory, View
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.fork import ForkSource, fork
+from kstreams.errors import LogMismatchError, StateCorruptError
+from kstreams.spark.resume import resume
+from kstreams.state.directory import Directory
+from tests.kstreams.spark.apps import (
+    COUNTS,
+    TOTALS,
+    WORDS,
+    Bench,
+    counting,
+    expected_totals,
+)
+
+pytestmark = pytest.mark.spark
+
+OLDER = Path(__file__).parent / "data" / "format_3"
+"""What an app wrote before there were checksums: six batches of k0 to k9."""
+KEYS = [(f"k{number}", "w") for number in range(10)]
+
+
+class Older:
+    """A bench on a copy of the older app's topics and checkpoint."""
+
+    def __init__(self, home: Path, spark: SparkSession) -> None:
+        shutil.copytree(OLDER, home, dirs_exist_ok=True)
+        for topic, count in ((WORDS.name, 2), (TOTALS.name, 4)):
+            for partition in range(count):  # empty directories, which a repository does not keep
+                for part in (str(partition), f".staged/{partition}"):
+                    (home / "topics" / topic / part).mkdir(parents=True, exist_ok=True)
+        self.bench = Bench(home, spark)
+        self.state = home / "checkpoint" / "state"
+        self.query = home / "checkpoint" / "queries" / "words"
+
+    @property
+    def commits(self) -> list[Path]:
+        return sorted(self.state.glob("commits/*/0*.json"))
+
+
+@pytest.fixture
+def older(tmp_path: Path, spark: SparkSession) -> Any:
+    made = Older(tmp_path, spark)
+    yield made
+    made.bench.close()
+
+
+def check(bench: Bench, rounds: int) -> None:
+    """Check that all of some rounds was counted, each record once."""
+    assert bench.store(counting(), COUNTS) == Counter({key: rounds for key, _ in KEYS})
+    assert Counter(bench.records(TOTALS)) == expected_totals(KEYS * rounds)
+
+
+def test_a_checkpoint_from_before_checksums_is_adopted_and_goes_on(older: Older) -> None:
+    bench = older.bench
+    bench.emit(WORDS, KEYS)
+    bench.run(counting())
+    check(bench, 7)
+    found = Checkpoint.load(bench.checkpoint)
+    assert set(found.begun) == set(found.queries)
+    assert '"format": 4' in (bench.checkpoint / "app.json").read_text()
+    bench.emit(WORDS, KEYS)
+    bench.run(counting())
+    check(bench, 8)
+    last = bench.last_commit(counting())
+    assert last.after == bench.commits(counting()).recent(2)[0].id
+    fork(ForkSource(bench.checkpoint, "kept"), bench.home / "fork", "forked")
+    with View(bench.home / "fork", COUNTS) as view:
+        assert dict(view.items()) == {key: 3 for key, _ in KEYS}
+
+
+def log_gone(older: Older) -> None:
+    shutil.rmtree(older.state)
+
+
+def last_commit_gone(older: Older) -> None:
+    older.commits[-1].unlink()
+
+
+def last_commits_gone(older: Older) -> None:
+    for commit in older.commits[-3:]:
+        commit.unlink()
+
+
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [
+        (log_gone, "batch 4 was committed, and its commit is missing"),
+        (last_commit_gone, "batch 5 was completed, as Spark has noted"),
+        (last_commits_gone, "batch 4 was committed, and its commit is missing"),
+    ],
+    ids=lambda given: getattr(given, "__name__", ""),
+)
+def test_what_such_a_checkpoint_lacks_is_found_before_it_is_adopted(
+    older: Older, damage: Callable[[Older], None], problem: str
+) -> None:
+    damage(older)
+    before = (older.bench.checkpoint / "app.json").read_text()
+    with pytest.raises(LogMismatchError, match=problem):
+        older.bench.run(counting())
+    assert (older.bench.checkpoint / "app.json").read_text() == before
+
+
+def test_sixty_records_are_never_counted_as_ten(bench: Bench) -> None:
+    bench.create(WORDS)
+    with bench.app(counting()) as app:
+        app.open()
+        for _ in range(6):
+            bench.emit(WORDS, KEYS)
+            app.drain()
+    bench.emit(WORDS, KEYS)
+    elsewhere = Memory(log=Directory(str(bench.home / "elsewhere")))
+    with pytest.raises(LogMismatchError, match="it is empty, but not"):
+        bench.run(counting(), state=elsewhere)
+    state, description = bench.checkpoint / "state", bench.checkpoint / "app.json"
+    state.rename(bench.home / "state")
+    with pytest.raises(LogMismatchError, match="it is empty, but not") as caught:
+        bench.run(counting())
+    assert caught.value.where.app == "counting"
+    (bench.home / "state").rename(state)
+    description.rename(bench.home / "app.json")
+    with pytest.raises(StateCorruptError, match=r"no new checkpoint: it has .*queries"):
+        bench.run(counting())
+    with pytest.raises(StateCorruptError, match=r"no new checkpoint: it has .*queries"):
+        bench.run(counting(), fork=f"{bench.checkpoint}@any")
+    (bench.home / "app.json").rename(description)
+    shutil.rmtree(bench.checkpoint / "queries" / "words" / "spark")
+    bench.run(counting())
+    check(bench, 7)
+    found = Checkpoint.load(bench.checkpoint)
+    assert resume(found, "words", found.log.open()).pending is None
