@@ -112,7 +112,7 @@ class BackgroundUpkeep:
             pointer: The version; it need not come to count.
             parts: Deltas of it that follow each other, of one level.
         """
-        self._begin("merger", log, pointer, partial(_merger, log, pointer, parts))
+        self._begin("merger", log, pointer, partial(_merger, log, parts))
 
     def _begin(
         self,
@@ -213,6 +213,6 @@ def _snapshot(log: DurableLog, pointer: Pointer, copy: VersionCopy, chunk_bytes:
     return publish
 
 
-def _merger(log: DurableLog, pointer: Pointer, parts: tuple[ObjectRef, ...]) -> _Publish:
-    merged = write_merger(log, pointer, parts, Attempt(new_attempt(), 0))
+def _merger(log: DurableLog, parts: tuple[ObjectRef, ...]) -> _Publish:
+    merged = write_merger(log, parts, Attempt(new_attempt(), 0))
     return lambda later: later.with_merged(parts, merged)

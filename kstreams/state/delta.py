@@ -41,6 +41,7 @@ _HEAD_BYTES = len(_MAGIC) + 1
 _DELETED = 2**32 - 1
 _LENGTH = np.dtype("<u4")
 _CODEC = "zstd"
+_MERGERS = ("first", "lineage")
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ class DeltaHeader:
         attempt: The attempt that wrote it.
         parent: Lineage that it builds on, hex.
         kind: What it holds.
+        first: Of a merger: the first version whose changes it holds; 0 if that is not known.
+        lineage: Of a merger: the lineage that it leads to, hex; empty if that is not known.
     """
 
     app: str
@@ -66,6 +69,8 @@ class DeltaHeader:
     attempt: str
     parent: str
     kind: str = "delta"
+    first: int = 0
+    lineage: str = ""
 
 
 def encode(changes: Changes, header: DeltaHeader) -> bytes:
@@ -81,9 +86,8 @@ def encode(changes: Changes, header: DeltaHeader) -> bytes:
         stores.append([store, *sizes])
         parts.extend(columns)
     raw = b"".join(parts)
-    fields = json.dumps(
-        {**asdict(header), "stores": stores, "raw": len(raw)}, separators=(",", ":")
-    ).encode()
+    told = {name: value for name, value in asdict(header).items() if name not in _MERGERS or value}
+    fields = json.dumps({**told, "stores": stores, "raw": len(raw)}, separators=(",", ":")).encode()
     body = pa.Codec(_CODEC).compress(raw, asbytes=True)
     content = b"".join((_MAGIC, bytes((_FORMAT,)), struct.pack("<I", len(fields)), fields, body))
     return content + sha256(content).digest()

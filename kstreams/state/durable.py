@@ -10,13 +10,14 @@ from typing import TypeVar
 
 from kstreams.errors import ObjectMissingError, StateCorruptError, StoreError
 from kstreams.state.delta import DIGEST_BYTES, DeltaHeader, decode, encode
+from kstreams.state.lineage import Link, link_of
 from kstreams.state.objects import ObjectStore
 from kstreams.state.pointer import ObjectRef, Pointer
 from kstreams.state.restore_progress import RestoreProgress
 from kstreams.state.task_key import TaskKey
 from kstreams.state.working import Changes, StoreChanges, WorkingStore
 
-__all__ = ("Attempt", "DurableLog", "checked_object", "short_digest")
+__all__ = ("Attempt", "DurableLog", "checked_link", "checked_object", "short_digest")
 
 E = TypeVar("E", bound=StoreError)
 """The class of an error that is told its place."""
@@ -70,10 +71,14 @@ class DurableLog:
         Raises:
             StateCorruptError: It is missing, damaged, or not the one that is meant.
         """
-        return self._decoded(ref, self._fetch(ref))
+        return self._decoded(ref, self._fetch(ref))[1]
 
     def read_all(self, refs: Iterable[ObjectRef]) -> Iterator[Changes]:
         """Yield the changes of objects in their order, fetching a few of them ahead."""
+        return (changes for _, changes in self.read_linked(refs))
+
+    def read_linked(self, refs: Iterable[ObjectRef]) -> Iterator[tuple[Link, Changes]]:
+        """Yield the same, each with its place in the line of versions."""
         waiting: deque[tuple[ObjectRef, Future[bytes]]] = deque()
         with ThreadPoolExecutor(_PARALLEL_READS, "kstreams-restore") as pool:
             try:
@@ -113,12 +118,28 @@ class DurableLog:
         return ObjectRef(name, short_digest(data), len(data), level)
 
     def encode(
-        self, changes: Changes, version: int, attempt: Attempt, parent: str, kind: str = "delta"
+        self,
+        changes: Changes,
+        version: int,
+        attempt: Attempt,
+        parent: str,
+        kind: str = "delta",
+        *,
+        first: int = 0,
+        lineage: str = "",
     ) -> bytes:
         """Return the object that holds changes, with this task's name on it."""
-        task = self.task
         header = DeltaHeader(
-            task.app, task.group, task.partition, version, attempt.batch, attempt.name, parent, kind
+            self.task.app,
+            self.task.group,
+            self.task.partition,
+            version,
+            attempt.batch,
+            attempt.name,
+            parent,
+            kind,
+            first,
+            lineage,
         )
         return encode(changes, header)
 
@@ -128,7 +149,7 @@ class DurableLog:
         except StoreError as error:
             raise self._at(error) from error.__cause__
 
-    def _decoded(self, ref: ObjectRef, data: bytes) -> dict[str, StoreChanges]:
+    def _decoded(self, ref: ObjectRef, data: bytes) -> tuple[Link, dict[str, StoreChanges]]:
         try:
             return _proved(ref, data)
         except StateCorruptError as error:
@@ -161,16 +182,27 @@ def checked_object(objects: ObjectStore, ref: ObjectRef) -> bytes:
     return data
 
 
-def _proved(ref: ObjectRef, data: bytes) -> dict[str, StoreChanges]:
-    """Return the changes in an object that is whole and the one that was committed."""
-    _, changes = decode(data, ref.name)
+def checked_link(objects: ObjectStore, ref: ObjectRef) -> Link:
+    """Return the place in its line of what a pointer names, proved in the same way."""
+    return _proved(ref, _fetched(objects, ref))[0]
+
+
+def _proved(ref: ObjectRef, data: bytes) -> tuple[Link, dict[str, StoreChanges]]:
+    """Return place and changes of an object that is whole and the one that was committed."""
+    header, changes = decode(data, ref.name)
     if short_digest(data) != ref.digest:
         raise StateCorruptError(
             f"object {ref.name!r} of the state's log is not the one that was committed: "
             f"digest {short_digest(data)}, expected {ref.digest}",
             hint="Something else wrote under this name; bring the object back from a copy.",
         )
-    return changes
+    try:
+        return link_of(header, data), changes
+    except (ValueError, TypeError) as error:
+        raise StateCorruptError(
+            f"object {ref.name!r} of the state's log says nothing of its place: {error}",
+            hint="Something else wrote under this name; bring the object back from a copy.",
+        ) from error
 
 
 def short_digest(data: bytes) -> str:

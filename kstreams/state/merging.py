@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kstreams.state.durable import Attempt, DurableLog
 from kstreams.state.key_ranges import covers, united
-from kstreams.state.pointer import ObjectRef, Pointer
+from kstreams.state.lineage import Link
+from kstreams.state.pointer import ObjectRef
 from kstreams.state.working import Changes, KeyRange, StoreChanges
 
 __all__ = ("merged_changes", "write_merger")
 
 
-def write_merger(
-    log: DurableLog, pointer: Pointer, parts: Sequence[ObjectRef], attempt: Attempt
-) -> ObjectRef:
+def write_merger(log: DurableLog, parts: Sequence[ObjectRef], attempt: Attempt) -> ObjectRef:
     """Write the merger of a pointer's deltas, and return its ref.
 
     Args:
         log: The task's durable log.
-        pointer: The version.
-        parts: Deltas of it that follow each other, of one level.
+        parts: Deltas of one version that follow each other, of one level.
         attempt: Whose name the object carries.
 
     Raises:
@@ -29,8 +27,23 @@ def write_merger(
     """
     version, level = parts[-1].version, parts[-1].level + 1
     kind = f"{level}.run"
-    merged = merged_changes(log.read_all(parts))
-    data = log.encode(merged, version, attempt, pointer.lineage, kind)
+    links: list[Link] = []
+
+    def read() -> Iterator[Changes]:
+        for link, changes in log.read_linked(parts):
+            links.append(link)
+            yield changes
+
+    merged = merged_changes(read())
+    data = log.encode(
+        merged,
+        version,
+        attempt,
+        links[0].parent,
+        kind,
+        first=links[0].first,
+        lineage=links[-1].lineage,
+    )
     return log.put(log.ref(data, version, attempt, kind, level), data)
 
 

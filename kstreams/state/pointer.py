@@ -186,7 +186,7 @@ class Pointer:
                 stores=tuple(checked_text(store, "a store") for store in fields.items("s")),
                 meta=fields.mapping("m"),
                 base=fields.integer("n"),
-                base_lineage=fields.text("o", ""),
+                base_lineage=fields.text("o", "" if fields.integer("n") else _EMPTY_LINEAGE),
             )
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise StateCorruptError(

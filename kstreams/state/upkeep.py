@@ -111,7 +111,7 @@ class Upkeep:
     ) -> Pointer:
         try:
             while not self.snapshot_due(pointer) and (parts := self.merger_due(pointer)):
-                pointer = pointer.with_merged(parts, write_merger(log, pointer, parts, attempt))
+                pointer = pointer.with_merged(parts, write_merger(log, parts, attempt))
         except StateCorruptError as error:
             _logger.warning("task %s: mending the log with a snapshot: %s", log.task, error)
         else:

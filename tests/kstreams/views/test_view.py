@@ -24,6 +24,7 @@ from kstreams import (
     list_store,
 )
 from kstreams.aggregators import count
+from kstreams.checkpoint.beginnings import begin_logs
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.durations import milliseconds
@@ -31,6 +32,7 @@ from kstreams.errors import (
     CheckpointMismatchError,
     ExecutionError,
     InvalidNameError,
+    LogMismatchError,
     NoCheckpointError,
     StateCorruptError,
     StoreError,
@@ -408,3 +410,17 @@ def test_a_view_reads_the_windows_that_an_aggregation_writes(tmp_path: Path) -> 
         assert list(view.fetch("a", from_ms=20, reverse=True)) == [(30, 1), (20, 1)]
         assert list(view.fetch_all(0, 10)) == [(("a", 0), 2), (("b", 0), 1)]
         assert (view.get("b", 10), view.get("b", 20)) == (1, None)
+
+
+def test_a_log_that_was_moved_is_not_taken_for_an_empty_app(tmp_path: Path) -> None:
+    app = Committing(tmp_path / "c", COUNTS)
+    with View(tmp_path / "c", COUNTS) as view:  # an app that has not begun yet
+        assert view.version is None
+    begin_logs(app.checkpoint, app.objects, {})
+    app.put([("apple", 5)])
+    (tmp_path / "c" / "state").rename(tmp_path / "state")
+    with pytest.raises(LogMismatchError, match="it is empty, but not"):
+        View(tmp_path / "c", COUNTS)
+    (tmp_path / "state").rename(tmp_path / "c" / "state")
+    with View(tmp_path / "c", COUNTS) as view:
+        assert view.get("apple") == 5

@@ -1,0 +1,173 @@
+"""What `kstreams state verify` looks at, part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.errors import KStreamsError, ObjectMissingError, SavepointError, StoreError
+from kstreams.spark.plans import Plan, PlanDirectory
+from kstreams.spark.resume import plans_of, resume
+from kstreams.state.commits import Commit, CommitLog
+from kstreams.state.durable import checked_link
+from kstreams.state.lineage import Link, line_problem
+from kstreams.state.objects import ObjectStore
+from kstreams.state.pointer import ObjectRef
+
+__all__ = ("Part", "Verification")
+
+_PARALLEL_READS = 8
+
+
+@dataclass(frozen=True)
+class Part:
+    """A query, or a savepoint.
+
+    Attributes:
+        label: Its name.
+        versions: How many versions it has.
+        objects: How many objects they are made of.
+        size_bytes: Their size.
+    """
+
+    label: str
+    versions: int
+    objects: int
+    size_bytes: int
+
+
+class Verification:
+    """Reads all that an app would go on from; the app may run meanwhile.
+
+    Attributes:
+        problems: What is wrong, by the name of what it is wrong with.
+        strays: Names of files and objects that are not the app's.
+        checked: Names of the objects that were read, with their place in a line of versions.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, objects: ObjectStore) -> None:
+        self._checkpoint = checkpoint
+        self._objects = objects
+        self.problems: dict[str, str] = {}
+        self.strays: list[str] = []
+        self.checked: dict[str, Link | None] = {}
+
+    def parts(self) -> Iterator[Part]:
+        """Check part after part; yield each when it is done."""
+        for query in self._checkpoint.queries:
+            yield self._query(query)
+        savepoints = Savepoints(self._checkpoint, self._objects)
+        self.strays += savepoints.strays()
+        for name in savepoints.names():
+            try:
+                commits = list(savepoints.load(name).commits.values())
+            except SavepointError:  # deleted since it was listed
+                continue
+            except StoreError as exc:
+                self._problem(f"savepoint {name}", exc)
+            else:
+                yield self._part(f"savepoint {name}", commits)
+
+    def _query(self, query: str) -> Part:
+        log = self._checkpoint.commits(query, self._objects)
+        plans = plans_of(self._checkpoint, query)
+        self.strays += (str(plans.path / name) for name in plans.strays())
+        try:
+            resume(self._checkpoint, query, self._objects)
+            self.strays += log.strays()
+        except KStreamsError as exc:
+            self._problem(query, exc)
+        written = self._plans(plans)  # before the commits: each of these has its plan
+        commits = self._commits(query, log)
+        self._check_order(query, commits)
+        self._check_plans(plans, written, commits)
+        return self._part(query, commits, log)
+
+    def _plans(self, plans: PlanDirectory) -> dict[int, Plan]:
+        found: dict[int, Plan] = {}
+        for number in plans.numbers():
+            try:
+                found[number] = plans.at(number)
+            except FileNotFoundError:  # passed since it was listed
+                continue
+            except StoreError as exc:
+                self._problem(f"plan {number}", exc)
+        return found
+
+    def _commits(self, query: str, log: CommitLog) -> list[Commit]:
+        found: list[Commit] = []
+        try:
+            batches = log.batches()
+        except StoreError as exc:
+            self._problem(query, exc)
+            return found
+        for batch in batches:
+            try:
+                found.append(log.at(batch))
+            except ObjectMissingError:  # collected since it was listed
+                found.clear()
+            except StoreError as exc:
+                self._problem(f"{query}, batch {batch}", exc)
+        return found
+
+    def _check_order(self, query: str, commits: Sequence[Commit]) -> None:
+        """Each commit names the one before it."""
+        for before, commit in pairwise(commits):
+            if commit.after not in (None, before.id):
+                self.problems[f"{query}, batch {commit.batch}"] = (
+                    f"its commit follows {commit.after}, and not {before.id}"
+                )
+
+    def _check_plans(
+        self, plans: PlanDirectory, written: Mapping[int, Plan], commits: Sequence[Commit]
+    ) -> None:
+        """Each commit is that of its plan."""
+        for commit in commits:
+            plan = written.get(commit.batch)
+            if plan is not None and commit.plan not in ("", plan.digest):
+                plan = plans.find(commit.batch)  # cut smaller since it was read
+            if plan is None:
+                continue
+            if commit.plan not in ("", plan.digest) or commit.positions != plan.positions:
+                self.problems[f"plan {commit.batch}"] = "its batch was committed by another plan"
+
+    def _part(self, label: str, commits: Sequence[Commit], log: CommitLog | None = None) -> Part:
+        """Check what versions are made of, as far as they are retained when that is done."""
+        refs = {r for c in commits for p in c.pointers().values() for r in p.objects()}
+        found = self._check_objects(refs)
+        for commit in commits:
+            for task, pointer in commit.pointers().items():
+                links = {ref.name: self.checked.get(ref.name) for ref in pointer.deltas}
+                known = {name: link for name, link in links.items() if link is not None}
+                if len(known) == len(links) and (problem := line_problem(pointer, known)):
+                    found[f"{label}, batch {commit.batch}, task {task}"] = problem
+        if found and log is not None:
+            retained = set(log.batches())
+            kept = [commit for commit in commits if commit.batch in retained]
+            named = {r.name for c in kept for p in c.pointers().values() for r in p.objects()}
+            found = {n: text for n, text in found.items() if n in named or n not in self.checked}
+        self.problems |= found
+        return Part(label, len(commits), len(refs), sum(ref.size_bytes for ref in refs))
+
+    def _check_objects(self, refs: Iterable[ObjectRef]) -> dict[str, str]:
+        def look(ref: ObjectRef) -> tuple[str, Link | None, str]:
+            try:
+                return ref.name, checked_link(self._objects, ref), ""
+            except StoreError as exc:
+                return ref.name, None, exc.message
+
+        fresh = sorted((r for r in refs if r.name not in self.checked), key=lambda ref: ref.name)
+        problems: dict[str, str] = {}
+        with ThreadPoolExecutor(_PARALLEL_READS, "kstreams-verify") as pool:
+            for name, link, problem in pool.map(look, fresh):
+                self.checked[name] = link
+                if problem:
+                    problems[name] = problem
+        return problems
+
+    def _problem(self, name: str, error: KStreamsError) -> None:
+        self.problems[name] = error.message
