@@ -16,7 +16,7 @@ from kstreams.state.versions import TaskVersions
 from kstreams.state.working import StoreChanges
 from tests.kstreams.state.object_dict import ObjectDict
 
-_UPKEEP = Upkeep(merge_count=3, floor_bytes=1500, small_bytes=0, chunk_bytes=200)
+_UPKEEP = Upkeep(merge_count=3, floor_bytes=1700, small_bytes=0, chunk_bytes=200)
 
 
 class _History:
