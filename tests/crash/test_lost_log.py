@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from kstreams import Memory
 from kstreams.errors import KStreamsError, LogMismatchError, StateCorruptError
+from kstreams.spark.resume import resume
 from kstreams.state.directory import Directory
 from tests.crash.points import Point
 from tests.crash.scene import Scene
@@ -215,6 +217,47 @@ def test_what_the_log_can_make_up_for_is_gone_on_from(scene: Scene, damage: Dama
     for _ in range(3):
         scene.batch()
     scene.check()
+
+
+@pytest.mark.parametrize("damage", [plans_older, plans_alone_older, plans_gone])
+def test_older_plans_leave_the_positions_to_the_last_commit(scene: Scene, damage: Damage) -> None:
+    damage(scene)
+    found = resume(scene.checkpoint, scene.pipeline.name, scene.log.open())
+    assert found.last is not None
+    assert found.last.batch == BATCHES - 1
+    assert (found.positions, found.pending) == (found.last.positions, None)
+
+
+def test_no_plan_is_written_once_the_app_stops(scene: Scene) -> None:
+    emit(scene.connection, batch_of(BATCHES), BATCHES)
+    scene.pipeline._query = None
+    scene.pipeline.stop(timedelta(0))
+    scene.pipeline._number = BATCHES
+    scene.pipeline._waits.set()
+    scene.pipeline.tick()
+    assert len(plans_of(scene)) == BATCHES
+
+
+def test_a_plan_that_was_written_runs_although_the_app_stops(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline, wanted = scene.pipeline, scene.pipeline._wanted
+    plan_at_once = wanted.set
+
+    def plan_and_stop() -> None:
+        plan_at_once()
+        pipeline._stopping = True
+
+    monkeypatch.setattr(wanted, "set", plan_and_stop)
+    monkeypatch.setattr(pipeline, "_await_end", lambda: None)
+    records = batch_of(BATCHES)
+    emit(scene.connection, records, BATCHES)
+    scene.input += records
+    scene.spark.run_batch()
+    assert len(commits_of(scene)) == BATCHES + 1
+    scene.end_process()
+    scene.batch()
+    check_counts(scene)
 
 
 def check_counts(scene: Scene) -> None:
