@@ -144,6 +144,8 @@ class _Sink:
     def _batch_bytes(self, table: pa.Table) -> int | None:
         """Return the least size that one of the topics takes, where it is small."""
         names = table.column("topic").unique().to_pylist()
+        for name in names:
+            self._counts.of(name)  # says which name is near, if it is missing
         sizes = [self.limits.of(name).max_bytes or BATCH_BYTES for name in names]
         least = min(sizes)
         return least if least < BATCH_BYTES else None
