@@ -25,7 +25,7 @@ from kstreams import (
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.clock import SystemClock
-from kstreams.errors import CheckpointMismatchError
+from kstreams.errors import CheckpointMismatchError, TopicRecreatedError
 from kstreams_rocksdb import RocksDB
 from tests.kstreams.spark.apps import (
     COUNTS,
@@ -102,6 +102,24 @@ def test_a_fork_on_other_topics_begins_at_a_time(bench: Bench) -> None:
     with View(other.checkpoint, COUNTS) as view:
         assert view.get("k0") == EXPECTED["k0"] + 3
         assert view.get("k1") == EXPECTED["k1"]
+
+
+def test_a_topic_created_again_stops_an_app_and_a_fork_goes_on_with_it(bench: Bench) -> None:
+    bench.create(WORDS)
+    bench.emit(WORDS, LINES)
+    bench.run(counting())
+    save(bench, "before")
+    bench.connection.admin().delete(WORDS.name)
+    bench.create(WORDS)
+    bench.emit(WORDS, [*LINES, *LINES])  # a copy of what was read, and more
+    with pytest.raises(TopicRecreatedError, match="created again") as caught:
+        bench.run(counting())
+    assert caught.value.where.topic == WORDS.name
+    assert "kstreams state fork" in caught.value.hint
+    copy, source = bench.home / "copy", f"{bench.checkpoint}@before"
+    bench.run(counting(), app_id="copy", checkpoint=copy, fork=source)
+    with View(copy, COUNTS) as view:
+        assert dict(view.items()) == {key: 2 * n for key, n in EXPECTED.items()}
 
 
 def next_topology() -> Topology:
