@@ -15,7 +15,7 @@ __all__ = ("ID", "LETTERS", "Account", "Written", "check_windows", "identified")
 ID = "id"
 """A header that says which record it is."""
 
-LETTERS = "letters"
+LETTERS = "hostile-letters"
 
 _OF_SOURCE = ("null-key", "null-value", "no-event-time", "too-far-ahead")
 _OF_PROCESSORS = ("asked-for", "duplicate")

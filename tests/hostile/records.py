@@ -56,7 +56,7 @@ _HEADERS: tuple[_Header, ...] = (
     ("", b""),
     ("a", None),
     ("kstreams-error-class", b"Forged"),
-    ("\x00\n", b"\xff"),
+    ("\x01\n", b"\xff"),
     (MARKER, MARKER.encode()),
     ("ж" * 50, b"\x00" * 500),
 )

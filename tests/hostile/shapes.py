@@ -58,9 +58,9 @@ from tests.hostile.misdeeds import ORDERS, Obey, Order
 
 __all__ = ("EMISSIONS", "IN", "OUT", "RESULTS", "STORES", "WINDOWS", "of_store", "of_windows")
 
-IN = Topic("in", TEXT, ORDERS)
-OUT = Topic("out", TEXT, ORDERS)
-RESULTS = "results"
+IN = Topic("hostile-in", TEXT, ORDERS)
+OUT = Topic("hostile-out", TEXT, ORDERS)
+RESULTS = "hostile-results"
 
 _MINUTE = timedelta(minutes=1)
 

@@ -17,7 +17,7 @@ from tests.hostile.accounts import LETTERS, check_windows
 from tests.hostile.misdeeds import BAD
 from tests.hostile.on_driver import Run, driver_of, write
 from tests.hostile.records import ordered, stream_of
-from tests.hostile.shapes import EMISSIONS, OUT, STORES, WINDOWS, of_store, of_windows
+from tests.hostile.shapes import EMISSIONS, IN, OUT, STORES, WINDOWS, of_store, of_windows
 
 POLICIES: dict[str, OnError] = {"skip": "skip", "dead-letter": DeadLetter(LETTERS)}
 SHAPES = [(kind, emission) for kind in WINDOWS for emission in EMISSIONS]
@@ -83,7 +83,7 @@ def check_place(error: KStreamsError) -> None:
     """Assert that an error says where, in a text that can be written anywhere."""
     where = error.where
     assert where.group == "in"
-    assert where.topic in ("in", "out")
+    assert where.topic in (IN.name, OUT.name)
     assert None not in (where.node, where.partition, where.offset)
     assert len(str(error).encode()) < 50_000
 
