@@ -10,6 +10,7 @@ from __future__ import annotations
 from kstreams_s3.errors import (
     AccessDeniedError,
     BucketMissingError,
+    CertificateError,
     CredentialsError,
     CredentialsExpiredError,
     S3Error,
@@ -21,6 +22,7 @@ __all__ = (
     "S3",
     "AccessDeniedError",
     "BucketMissingError",
+    "CertificateError",
     "CredentialsError",
     "CredentialsExpiredError",
     "S3Error",

@@ -7,6 +7,7 @@ from kstreams.errors import StoreError
 __all__ = (
     "AccessDeniedError",
     "BucketMissingError",
+    "CertificateError",
     "CredentialsError",
     "CredentialsExpiredError",
     "S3Error",
@@ -32,6 +33,10 @@ class S3Error(StoreError):
 
 class BucketMissingError(S3Error):
     """There is no such bucket; create it, or mend its name, the region or the endpoint."""
+
+
+class CertificateError(S3Error):
+    """Whoever answers at the endpoint has no certificate that is trusted; nothing was sent."""
 
 
 class CredentialsError(S3Error):

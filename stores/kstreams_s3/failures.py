@@ -10,6 +10,7 @@ from urllib.parse import quote
 from kstreams_s3.errors import (
     AccessDeniedError,
     BucketMissingError,
+    CertificateError,
     CredentialsError,
     CredentialsExpiredError,
     S3Error,
@@ -18,6 +19,9 @@ from kstreams_s3.errors import (
 from kstreams_s3.sdk import exceptions
 
 __all__ = ("Answer", "answer", "as_error", "may_pass", "without_secrets")
+
+_CERTIFICATE_ERRORS = ("CertificateError", "SSLCertVerificationError")
+"""Of the standard library and of urllib3, whichever boto3 has."""
 
 _LOGIN = re.compile(r"(?<=://)[^/?#\s\"']*@")
 
@@ -118,7 +122,7 @@ def may_pass(error: Exception) -> bool:
     if isinstance(error, exceptions.ClientError):
         code, status, _ = answer(error)
         return code in _BUSY or status == 429 or (status >= 500 and code != "NotImplemented")
-    if isinstance(error, exceptions.SSLError) and "CERTIFICATE" in str(error).upper():
+    if _is_about_the_certificate(error):
         return False
     kinds = (
         exceptions.ConnectionError,
@@ -166,6 +170,15 @@ def _kind(error: Exception, code: str) -> tuple[type[S3Error], str]:
                 "give_up_after=...) says how long to keep trying. The batch can be retried."
             ),
         )
+    if _is_about_the_certificate(error):
+        return (
+            CertificateError,
+            (
+                "Check that endpoint_url names the storage itself. If its certificate is of an "
+                "authority of your own, name that authority's PEM file by AWS_CA_BUNDLE, on the "
+                "driver and on each worker."
+            ),
+        )
     if _is_about_credentials(error):
         return (
             CredentialsError,
@@ -175,6 +188,19 @@ def _kind(error: Exception, code: str) -> tuple[type[S3Error], str]:
             ),
         )
     return S3Error, "Look its code up in the documentation of the storage."
+
+
+def _is_about_the_certificate(error: Exception) -> bool:
+    """Tell whether a certificate is not trusted, or is of another host.
+
+    Boto3 has a class of its own for the first alone, which it has for other faults of TLS too.
+    """
+    found: BaseException | None = error
+    while found is not None:
+        if type(found).__name__ in _CERTIFICATE_ERRORS:
+            return True
+        found = found.__cause__ or found.__context__
+    return isinstance(error, exceptions.SSLError) and "CERTIFICATE" in str(error).upper()
 
 
 def _is_about_credentials(error: Exception) -> bool:

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import http.client
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import TracebackType
 
 
@@ -96,21 +98,30 @@ class FaultProxy:
 
     Args:
         server: Host and port of the real server.
+        certificate: A PEM file of key and certificate to speak TLS with; None speaks none.
 
     """
 
-    def __init__(self, server: tuple[str, int]) -> None:
+    def __init__(self, server: tuple[str, int], *, certificate: Path | None = None) -> None:
         self.server = server
         self.seen: list[str] = []
         self._plans: list[_Plan] = []
         self._mutex = threading.Lock()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._http.daemon_threads = True
+        self._scheme = "http"
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            self._http.socket = context.wrap_socket(
+                self._http.socket, server_side=True, do_handshake_on_connect=False
+            )
+            self._scheme = "https"
 
     @property
     def url(self) -> str:
         """Where clients are to go."""
-        return f"http://127.0.0.1:{self._http.server_address[1]}"
+        return f"{self._scheme}://127.0.0.1:{self._http.server_address[1]}"
 
     def inject(
         self,
@@ -185,7 +196,7 @@ class _Handler(BaseHTTPRequestHandler):
     def handle(self) -> None:
         try:
             super().handle()
-        except (_Closed, ConnectionError):
+        except (_Closed, ConnectionError, ssl.SSLError):
             self.close_connection = True
 
     def do_any(self) -> None:

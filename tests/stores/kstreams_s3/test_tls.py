@@ -1,0 +1,81 @@
+"""A storage behind TLS is spoken to only where its certificate is trusted."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from kstreams_s3 import S3, CertificateError
+from kstreams_s3.client import make_client
+from tests.servers.fault_proxy import FaultProxy
+from tests.servers.s3 import Bucket, S3Server
+
+OPENSSL = shutil.which("openssl")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(OPENSSL is None, reason="no openssl to make a certificate with"),
+]
+
+
+def certificate(folder: Path, address: str) -> Path:
+    """Make a key with a certificate signed by itself, for an IP address."""
+    key, made = folder / "key.pem", folder / "certificate.pem"
+    options = ["-newkey", "rsa:2048", "-nodes", "-days", "3650", "-subj", "/CN=storage"]
+    options += ["-addext", f"subjectAltName=IP:{address}", "-keyout", str(key), "-out", str(made)]
+    subprocess.run([str(OPENSSL), "req", "-x509", *options], check=True, capture_output=True)
+    both = folder / "both.pem"
+    both.write_text(key.read_text() + made.read_text())
+    return both
+
+
+@pytest.fixture
+def server(s3_server: S3Server, tmp_path: Path) -> Iterator[FaultProxy]:
+    """The storage behind TLS, with a certificate signed by itself."""
+    with FaultProxy(s3_server.address, certificate=certificate(tmp_path, "127.0.0.1")) as running:
+        yield running
+
+
+def settings(bucket: Bucket, server: FaultProxy) -> S3:
+    return bucket.settings("tls", endpoint_url=server.url, give_up_after=timedelta(seconds=20))
+
+
+def test_a_certificate_that_nobody_trusts_is_an_error_at_once_and_nothing_is_sent(
+    bucket: Bucket, server: FaultProxy
+) -> None:
+    store = settings(bucket, server).open()
+    for call in (lambda: store.get("a"), lambda: store.put_if_absent("a", b"x")):
+        with pytest.raises(CertificateError) as caught:
+            call()
+        assert server.url in str(caught.value)
+        assert "AWS_CA_BUNDLE" in caught.value.hint
+    assert server.seen == []
+
+
+def test_a_certificate_of_another_host_is_not_trusted(
+    bucket: Bucket, s3_server: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = certificate(tmp_path, "127.0.0.2")
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(other))
+    with FaultProxy(s3_server.address, certificate=other) as server:
+        given = settings(bucket, server)
+        monkeypatch.setattr("kstreams_s3.store.make_client", make_client)
+        with pytest.raises(CertificateError):
+            given.open().get("a")
+        assert server.seen == []
+
+
+def test_a_certificate_that_the_operator_trusts_is_taken(
+    bucket: Bucket, server: FaultProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(tmp_path / "certificate.pem"))
+    monkeypatch.setattr("kstreams_s3.store.make_client", make_client)
+    store = settings(bucket, server).open()
+    assert store.put_if_absent(f"{tmp_path.name}/a", b"x")
+    assert store.get(f"{tmp_path.name}/a") == b"x"
+    assert server.seen
