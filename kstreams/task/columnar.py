@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kstreams.errors import TopologyError
-from kstreams.graph.nodes import ProcessorNode, RepartitionNode, SourceNode
+from kstreams.graph.nodes import AnyNode, ProcessorNode, SourceNode
 from kstreams.graph.topology import PartitionGroup
 from kstreams.processors.columnar import ColumnarProcessor, ColumnSource
 from kstreams.processors.interceptor import Interceptor
@@ -24,9 +24,14 @@ class Columnar:
     """
 
     def __init__(self, group: PartitionGroup, interceptors: Sequence[Interceptor]) -> None:
-        self._group = group
         entries: tuple[Entry, ...] = (*group.sources, *group.entries)
         self._entries = {entry.name: entry for entry in entries}
+        self._children = group.children()
+        self._places = {node.name: place for place, node in enumerate(group.nodes)}
+        self._users: dict[str, list[str]] = {}
+        for node in group.processors:
+            for spec in node.stores:
+                self._users.setdefault(spec.name, []).append(node.name)
         self._intercepted = not all(hasattr(each, "bind_columns") for each in interceptors)
 
     def form_of(self, node: ProcessorNode, *, punctuated: bool) -> ColumnarProcessor | None:
@@ -71,18 +76,26 @@ class Columnar:
             return "its sources have different serdes"
         if any(entry.on_error != "fail" for entry in self._entries.values()):
             return "a source skips records that fail"
-        for other in self._group.processors:
-            if other is not node and set(other.stores) & set(node.stores):
-                return f"node {other.name!r} uses its store too"
+        users = {user for spec in node.stores for user in self._users[spec.name]} - {node.name}
+        if users:
+            return f"node {min(users, key=self._places.__getitem__)!r} uses its store too"
         return self._mixed(node)
 
     def _mixed(self, node: ProcessorNode) -> str | None:
-        below = {node.name}
-        for other in self._group.nodes:
-            if isinstance(other, (SourceNode, RepartitionNode)) and other.name in self._entries:
-                continue
-            if below.intersection(other.parents):
-                if not below.issuperset(other.parents):
-                    return f"node {other.name!r} below it gets records from elsewhere too"
-                below.add(other.name)
+        below = self._below(node)
+        known = {node.name, *(other.name for other in below)}
+        for other in below:
+            if not known.issuperset(other.parents):
+                return f"node {other.name!r} below it gets records from elsewhere too"
         return None
+
+    def _below(self, node: ProcessorNode) -> list[AnyNode]:
+        """Return the nodes that a node's records may reach, in the group's order."""
+        found: dict[str, AnyNode] = {}
+        waiting = list(self._children[node.name])
+        while waiting:
+            other = waiting.pop()
+            if other.name not in found:
+                found[other.name] = other
+                waiting.extend(self._children[other.name])
+        return sorted(found.values(), key=lambda other: self._places[other.name])

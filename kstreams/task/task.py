@@ -287,7 +287,7 @@ class Task:
                 self._call(node.name, call)
 
     def _call(self, node: str, call: Callable[[], None]) -> None:
-        """Call what a node has asked for, then flush buffers."""
+        """Call what a node has asked for, then flush the buffers it may have forwarded to."""
         self._cursor.rows = None
         try:
             call()
@@ -296,11 +296,14 @@ class Task:
         except BaseException as exc:  # noqa: BLE001  # user code, which may also exit
             error = located(exc, self._wiring.places, hint=_HINT).at(node=node)
             raise error from error.__cause__
-        self._flush_buffers()
+        self._flush(self._wiring.inner_buffers)
 
     def _flush_buffers(self) -> None:
+        self._flush(self._wiring.buffers)
+
+    def _flush(self, buffers: Sequence[BatchBuffer]) -> None:
         self._cursor.rows = None
-        for buffer in self._wiring.buffers:
+        for buffer in buffers:
             buffer.flush()
 
     def _record_failed(self, queue: Queue, row: int, key: object, exc: BaseException) -> None:

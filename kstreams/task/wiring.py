@@ -58,6 +58,7 @@ class Wiring:
 
     Attributes:
         buffers: Of batch processors, in topological order.
+        inner_buffers: Those of them that other processors forward to.
         collectors: By sink and edge node.
         lines: By `to_stdout` sink node.
         columnar: Columnar processors with their nodes, in topological order.
@@ -104,6 +105,8 @@ class Wiring:
                 error = located(exc, self.places, hint="mend it and restart").at(node=node.name)
                 raise error from error.__cause__
         self.buffers = tuple(reversed(self._buffers.values()))
+        inner = {n.name for n in group.processors if not self._entries.issuperset(n.parents)}
+        self.inner_buffers = tuple(each for each in self.buffers if each.node in inner)
 
     def takers(self, entry: str) -> list[Taker]:
         """Return what takes an entry's records, in the order the children were added."""

@@ -20,7 +20,7 @@ from kstreams import (
 
 __all__ = ("BELOW", "DEEP", "EDGES", "IN", "STORES", "WIDE", "large", "out")
 
-DEEP, WIDE, EDGES, BELOW = 800, 1_000, 20, 8
+DEEP, WIDE, EDGES, BELOW = 1_200, 700, 20, 8
 """Nodes in the one chain; nodes side by side; repartition edges, and nodes below each."""
 STORES = 200
 

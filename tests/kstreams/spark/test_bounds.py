@@ -1,0 +1,53 @@
+"""Two thousand nodes, chains deeper than Python allows, and a full buffer, on Spark."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from kstreams import Record, TopologyBuilder, to_stdout
+from kstreams.errors import LimitError
+from kstreams.serde import INT64, TEXT
+from kstreams.state.buffer_store import buffer_store
+from kstreams.windows import hours, suppress, until_time_limit
+from tests.kstreams.graph.large import DEEP, EDGES, IN, WIDE, large, out
+from tests.kstreams.spark.apps import Bench
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+
+
+def test_two_thousand_nodes_run_on_spark(bench: Bench) -> None:
+    topology = large()
+    bench.create(IN, out("deep"), out("wide"), *(out(f"edge-{n}") for n in range(EDGES)))
+    for batch in range(2):
+        bench.emit(IN, [Record(f"k{n}", 1, n) for n in range(4)])
+        bench.run(topology)
+        assert all(report.dropped == {} for report in bench.reports)
+        assert Counter(bench.records(out("deep"))) == {
+            (f"k{n}", 1 + DEEP): batch + 1 for n in range(4)
+        }
+        for edge in (0, EDGES - 1):
+            totals = {(f"k{n}", total + 1) for n in range(4) for total in range(batch + 1)}
+            assert set(bench.records(out(f"edge-{edge}"))) == totals
+    assert len(bench.raw(out("wide"))) == 8 * WIDE
+
+
+def test_a_bound_that_is_reached_stops_the_app_though_failing_records_are_skipped(
+    bench: Bench,
+) -> None:
+    builder = TopologyBuilder("held", on_error="skip")
+    until = until_time_limit(hours(1), max_bytes=150, full="fail")
+    held = suppress(until, store=buffer_store("held", key=TEXT, value=INT64))
+    node = builder.add_processor("held", held, builder.add_source("in", IN))
+    builder.add_sink("out", to_stdout(), node)
+    topology = builder.build()
+    bench.create(IN, partitions=1)
+    bench.emit(IN, [Record(f"k{n}", n, n) for n in range(2)])
+    bench.run(topology)
+    bench.emit(IN, [Record(f"k{n}", n, n) for n in range(9)])
+    for _ in range(2):
+        with pytest.raises(LimitError, match="150 bytes already") as caught:
+            bench.run(topology)
+        assert caught.value.where.node == "held"
+    assert bench.last_commit(topology).batch == 0
