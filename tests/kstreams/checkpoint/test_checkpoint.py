@@ -10,7 +10,7 @@ import pytest
 
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, filter_
 from kstreams.checkpoint.checkpoint import Checkpoint, checkpoint_path
-from kstreams.errors import CheckpointMismatchError, InvalidNameError
+from kstreams.errors import CheckpointMismatchError, InvalidNameError, StateCorruptError
 from kstreams.state.commits import Commit
 from kstreams.state.directory import DirectoryObjectStore
 from kstreams.state.document import seal
@@ -71,6 +71,23 @@ def test_a_forged_incarnation_is_refused(tmp_path: Path, forged: str | None) -> 
     file = tmp_path / "app.json"
     _change(file, incarnation=forged)
     with pytest.raises(InvalidNameError, match="expected 12 hex digits"):
+        Checkpoint.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("app", 7), ("shape", []), ("shape", {"a": 7}), ("shape", {}), ("queries", ["a"]),
+        ("queries", {"a": 7}), ("queries", {"a": [7]}), ("tasks", {"a": -1}), ("tasks", {}),
+        ("tasks", {"a": "2"}), ("generations", {"a": 1.5}), ("generations", {"a": 2**64}),
+        ("ended", {"a": 7}), ("ended", {"a": {"life": -2}}), ("start_ms", "now"),
+        ("origin", None), ("begun", {"a": 7}), ("begun", None),
+    ],
+)  # fmt: skip
+def test_a_description_of_wrong_types_is_refused(tmp_path: Path, field: str, value: object) -> None:
+    _open(tmp_path, _topology(A))
+    _change(tmp_path / "app.json", **{field: value})
+    with pytest.raises(StateCorruptError, match=r"app\.json', which says .* cannot be read"):
         Checkpoint.load(tmp_path)
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kstreams.errors import FencedError
+from kstreams.errors import FencedError, StateCorruptError
 from kstreams.spark.plans import Plan, PlanDirectory, Slice
+from kstreams.state.document import seal
 
 SLICE = Slice("source", "topic", 1, 3, 8, "segment")
 PLAN = Plan(
@@ -115,3 +116,29 @@ def test_a_slice_ends_where_it_is_cut() -> None:
     assert SLICE.until(9) is SLICE
     assert (SLICE.until(5).to_offset, len(SLICE.until(5))) == (5, 2)
     assert len(SLICE.until(1)) == 0
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("positions", []), ("positions", {"t/0": -1}), ("positions", {"t/0": 2**63}),
+        ("wall", "1"), ("wall", -1), ("since", None), ("close", 1), ("tasks", {}),
+        ("tasks", [7]), ("tasks", [[0, -1, []]]), ("tasks", [["0", 0, []]]),
+        ("tasks", [[0, 0, [["n", "t", 0, 5, 3, ""]]]]), ("tasks", [[0, 0, [["n", "t", 0]]]]),
+        ("tasks", [[0, 0, [["n", "t", 0, -1, 3, ""]]]]), ("after", 7), ("after", [1, 2]),
+        ("topics", {"t": 1}),
+    ],
+)  # fmt: skip
+def test_a_plan_of_wrong_types_is_refused(tmp_path: Path, field: str, value: object) -> None:
+    directory = PlanDirectory(tmp_path, "life")
+    content = {**PLAN.to_json(), field: value}
+    name = "000000000003.json"
+    (tmp_path / name).write_bytes(seal(content, f"plans/life/{name}").data)
+    with pytest.raises(StateCorruptError, match=r"000000000003\.json' cannot be read"):
+        directory.find(3)
+
+
+def test_the_plans_of_another_life_are_refused(tmp_path: Path) -> None:
+    PlanDirectory(tmp_path, "one").write(0, PLAN)
+    with pytest.raises(StateCorruptError, match="copied here from elsewhere"):
+        PlanDirectory(tmp_path, "two").newest()
