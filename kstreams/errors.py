@@ -43,6 +43,7 @@ __all__ = (
     "UnknownNodeError",
     "UnknownTopicError",
     "Where",
+    "WorkerDiedError",
 )
 
 _MAX_KEY_CHARS = 80
@@ -253,6 +254,31 @@ class LimitError(ProcessingError):
 
 class EventTimeError(ProcessingError):
     """A record has no time, or one that lies outside of all times or too far ahead."""
+
+
+class WorkerDiedError(ExecutionError):
+    """A batch has ended its worker process, too often to be tried again.
+
+    Args:
+        message: What died, and what was under way.
+        deaths: How often, over Spark's attempts of the task and repeats of the batch.
+        under_way: What was being read: topic, partition, first offset, offset behind the last.
+        hint: What to do.
+        where: Group, and what else is known.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        deaths: int = 0,
+        under_way: tuple[tuple[str, int, int, int], ...] = (),
+        hint: str = "",
+        where: Where | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint, where=where)
+        self.deaths = deaths
+        self.under_way = under_way
 
 
 class UnknownTopicError(ExecutionError, KeyError):

@@ -27,6 +27,7 @@ from kstreams.spark.report import BatchReport
 from kstreams.spark.resume import Resumption
 from kstreams.spark.spread import Spread
 from kstreams.spark.stage import Message, Stage, StageSettings
+from kstreams.spark.worker_deaths import MOST_DEATHS, WorkerDeaths
 from kstreams.state.commits import Commit, CommitLog, Output
 from kstreams.state.garbage import collect_garbage
 from kstreams.state.pointer import Pointer
@@ -43,6 +44,7 @@ _LOG = logging.getLogger("kstreams")
 _SWEEP_EVERY = 50
 _MIN_AGE = timedelta(hours=1)
 _POLL_SECONDS = 0.005
+_DEATH_PAUSE_SECONDS = 0.5
 _INTERRUPTED = (
     "py4j.protocol.Py4JJavaError: An error occurred while calling stop: "
     "java.lang.InterruptedException"
@@ -308,8 +310,9 @@ class Pipeline:
         self, spark: SparkContext, plan: Plan, batch: int
     ) -> tuple[Plan, list[Mapping[str, Any]]]:
         """Run a batch's tasks; plan it smaller until they all take what they are to read."""
+        deaths = WorkerDeaths(self.name, batch, self._groups, width=self._settings.stages[0].width)
         while True:
-            told = self._run(spark, plan, batch)
+            told = self._run(spark, plan, batch, deaths)
             refusals = [Refusal.from_json(e.header) for e in told if e.kind == "refusal"]
             if not refusals:
                 return plan, [envelope.header for envelope in told]
@@ -326,8 +329,35 @@ class Pipeline:
             )
             self._plan = plan = smaller
 
-    def _run(self, spark: SparkContext, plan: Plan, batch: int) -> list[Envelope]:
-        """Run a batch's tasks, a Spark stage for each of the pipeline's; return what they say."""
+    def _run(
+        self, spark: SparkContext, plan: Plan, batch: int, deaths: WorkerDeaths
+    ) -> list[Envelope]:
+        """Run a batch's tasks, a Spark stage for each of the pipeline's; return what they say.
+
+        A job whose worker process dies is run again: Spark itself tries no task twice where
+        the executors are this very process.
+
+        Raises:
+            WorkerDiedError: That has happened too often.
+        """
+        parts = self._parts(plan)
+        while True:
+            try:
+                return self._run_job(spark, plan, parts, batch)
+            except Exception as exc:
+                if self._stopping or self._errors.find(exc) is not None:
+                    raise
+                died = deaths.add(exc, spark, plan, list(parts.values()))
+                if died is None:
+                    raise
+                if died.deaths >= MOST_DEATHS:
+                    raise died from exc
+                _LOG.warning("%s: the batch runs again", died.message)
+                self._fence()
+                time.sleep(_DEATH_PAUSE_SECONDS)
+
+    def _parts(self, plan: Plan) -> dict[int, list[Message]]:
+        """Return what the driver tells tasks, by Spark partition of the first stage."""
         width = self._settings.stages[0].width
         homes = self._spread.over(
             {task: sum(map(len, read)) for (stage, task), read in plan.tasks.items() if not stage}
@@ -336,6 +366,13 @@ class Pipeline:
         for envelope in self._messages(plan):
             partition = envelope.task % width if envelope.stage else homes[envelope.task]
             parts.setdefault(partition, []).append((partition, envelope.pack()))
+        return parts
+
+    def _run_job(
+        self, spark: SparkContext, plan: Plan, parts: Mapping[int, list[Message]], batch: int
+    ) -> list[Envelope]:
+        """Run one job of a batch."""
+        width = self._settings.stages[0].width
         first, *others = self._stages
         function = first.in_batch(batch, plan.cuts)
         if self._workers is not None:

@@ -1,0 +1,170 @@
+"""Batches whose worker processes die: by whom, over which records, and when it is enough."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from kstreams.errors import Where, WorkerDiedError
+from kstreams.quoting import one_line, text_of
+from kstreams.spark.envelope import Envelope
+from kstreams.spark.failure import jvm_is_gone
+from kstreams.spark.plans import Plan
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+__all__ = ("MOST_DEATHS", "WorkerDeaths")
+
+MOST_DEATHS = 3
+"""A batch that has killed so many workers is not tried again."""
+
+_FAILED = re.compile(
+    r"Task (\d+) in stage (\d+)\.\d+ failed (\d+) times?, most recent failure: Lost task [^\n]*?: "
+    r"(?:ExecutorLostFailure \(|org\.apache\.spark\.SparkException: Python worker (?:exited "
+    r"unexpectedly|failed to connect back)|java\.io\.EOFException|java\.(?:io\.IOException|"
+    r"net\.SocketException): (?:Broken pipe|Connection reset))"
+)
+_MAX_CHARS = 20_000
+_SHOWN = 10
+_HINT = (
+    "nothing of this batch was kept. See whether the machine or the worker ran out of memory "
+    "(give workers more, or make batches smaller), and which code of the topology ends or "
+    "crashes its process; one of the records under way may be what makes it"
+)
+
+Span = tuple[str, int, int, int]
+"""Topic, partition, the first offset, and the offset behind the last."""
+
+
+class WorkerDeaths:
+    """Counts the worker processes that died under one batch.
+
+    Args:
+        query: Name of the query.
+        batch: Number of the batch.
+        groups: Names of the pipeline's groups, by stage.
+        width: How many Spark partitions a later stage has: task `t` is in `t % width`.
+    """
+
+    def __init__(
+        self,
+        query: str,
+        batch: int,
+        groups: Sequence[str],
+        *,
+        width: int,
+    ) -> None:
+        self._query = query
+        self._batch = batch
+        self._groups = groups
+        self._width = width
+        self._deaths = 0
+
+    def add(
+        self,
+        exc: BaseException,
+        spark: SparkContext,
+        plan: Plan,
+        parts: Sequence[Sequence[tuple[int, bytes]]],
+    ) -> WorkerDiedError | None:
+        """Return what to say of a job that failed because a worker died; None if none did.
+
+        Spark's own attempts of the task are counted, and those of jobs before.
+
+        Args:
+            exc: What the job's call raised, without a worker's own error in it.
+            spark: What the job ran on.
+            plan: What the batch reads.
+            parts: The messages of the first stage, by Spark partition.
+        """
+        if not isinstance(exc, (Py4JError, PySparkException)) or jvm_is_gone(exc):
+            return None
+        found = _FAILED.search(text_of(exc)[:_MAX_CHARS])
+        if found is None:
+            return None
+        part, spark_stage, times = map(int, found.groups())
+        self._deaths += times
+        stage = self._stage(spark, spark_stage)
+        tasks: list[int] = []
+        if stage == 0:
+            tasks = _called(parts[part] if part < len(parts) else ())
+        elif stage is not None:
+            tasks = [task for s, task in plan.tasks if s == stage and task % self._width == part]
+        return self._error(stage, tasks, _spans(plan, stage, tasks))
+
+    def _stage(self, spark: SparkContext, number: int) -> int | None:
+        """Return which stage of the pipeline has a number of Spark's; None if nobody knows."""
+        if len(self._groups) == 1:
+            return 0
+        tracker = spark.statusTracker()
+        try:
+            group = spark.getLocalProperty("spark.jobGroup.id")
+            for job in sorted(tracker.getJobIdsForGroup(group), reverse=True):
+                info = tracker.getJobInfo(job)
+                stages = sorted(info.stageIds) if info is not None else []
+                if number in stages:
+                    return stages.index(number)
+        except Py4JError:  # the numbers are only told: without them it is told less
+            return None
+        return None
+
+    def _error(
+        self, stage: int | None, tasks: Sequence[int], spans: Sequence[Span]
+    ) -> WorkerDiedError:
+        group = self._groups[stage] if stage is not None else None
+        names = [f"group {group!r}" if group is not None else f"groups {list(self._groups)!r}"]
+        if tasks:
+            names.append(f"partition{'s' if len(tasks) > 1 else ''} {', '.join(map(str, tasks))}")
+        one = spans[0] if len(spans) == 1 else None
+        where = Where(
+            group=group,
+            partition=tasks[0] if len(tasks) == 1 else None,
+            topic=one[0] if one else None,
+            offset=one[2] if one else None,
+        )
+        times = "once" if self._deaths == 1 else f"{self._deaths} times"
+        return WorkerDiedError(
+            f"a worker process died under batch {self._batch} of query {self._query!r}, {times} "
+            f"({', '.join(names)}): it was killed, ran out of memory, or ended itself. "
+            f"Under way were {_shown(spans)}",
+            deaths=self._deaths,
+            under_way=tuple(spans),
+            hint=_HINT,
+            where=where,
+        )
+
+
+def _called(sent: Sequence[tuple[int, bytes]]) -> list[int]:
+    """Return the tasks of the first stage that are called by messages."""
+    envelopes = [Envelope.unpack(payload) for _, payload in sent]
+    return sorted({e.task for e in envelopes if e.kind == "call" and e.stage == 0})
+
+
+def _spans(plan: Plan, stage: int | None, tasks: Sequence[int]) -> list[Span]:
+    """Return what dead tasks were reading; below an edge, that is all of the batch."""
+    if stage == 0:
+        own = [plan.tasks.get((0, task), ()) for task in tasks]
+    else:
+        own = list(plan.tasks.values())
+    spans: dict[tuple[str, int], tuple[int, int]] = {}
+    for each in (piece for slices in own for piece in slices):
+        place, begin, end = (each.topic, each.partition), each.from_offset, each.to_offset
+        known = spans.get(place, (begin, end))
+        spans[place] = min(begin, known[0]), max(end, known[1])
+    return [(*place, *span) for place, span in spans.items()]
+
+
+def _shown(spans: Sequence[Span]) -> str:
+    if not spans:
+        return "no records"
+    shown = [
+        f"{one_line(topic)}/{partition} from offset {begin} to {end}"
+        for topic, partition, begin, end in spans[:_SHOWN]
+    ]
+    more = f", and {len(spans) - _SHOWN} more" if len(spans) > _SHOWN else ""
+    return ", ".join(shown) + more
