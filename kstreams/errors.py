@@ -27,6 +27,7 @@ __all__ = (
     "LogMismatchError",
     "NoCheckpointError",
     "ObjectMissingError",
+    "OutsideBatchError",
     "PartitionCountError",
     "PluginError",
     "ProcessingError",
@@ -254,6 +255,21 @@ class LimitError(ProcessingError):
 
 class EventTimeError(ProcessingError):
     """A record has no time, or one that lies outside of all times or too far ahead."""
+
+
+class OutsideBatchError(ExecutionError):
+    """A processor's context or store was used when no batch of its task was running.
+
+    Nothing was forwarded or changed: it would have belonged to no batch.
+    """
+
+    def __init__(self, message: str, *, hint: str = "", where: Where | None = None) -> None:
+        super().__init__(message, hint=hint or self._HINT, where=where)
+
+    _HINT: ClassVar[str] = (
+        "contexts and stores are of use in init, process and punctuators, and in their threads "
+        "alone: keep none of them, and let work that runs beside end within process"
+    )
 
 
 class WorkerDiedError(ExecutionError):

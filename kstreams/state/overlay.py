@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any
 
 from kstreams.serde.base import Serde
+from kstreams.state.sealed import SealedJournal
 from kstreams.state.store_overlay import StoreOverlay
 from kstreams.state.times import BEFORE_ALL, Times
 from kstreams.state.working import Changes, KeyRange, WorkingStore
@@ -75,6 +76,7 @@ class Overlay:
         self._cached = dict(cached or {})
         self._stores: dict[str, StoreOverlay] = {}
         self._journaling = False
+        self._sealed = False
 
     def store(self, name: str, key: Serde[Any], value: Serde[Any]) -> StoreOverlay:
         """Return a store's part, the same one at each call."""
@@ -86,8 +88,23 @@ class Overlay:
             found = self._stores[name] = StoreOverlay(
                 name, key, value, self._base, known.rows, encoded=known.encoded
             )
-            found.journal = [] if self._journaling else None
+            found.journal = self._journal()
         return found
+
+    def seal(self) -> None:
+        """Refuse what is put from here on: no batch is running."""
+        self._sealed = True
+        self.end()
+
+    def open(self) -> None:
+        """Take what is put."""
+        self._sealed = False
+        self.end()
+
+    def _journal(self) -> list[tuple[Any, Any]] | None:
+        if self._sealed:
+            return SealedJournal()
+        return [] if self._journaling else None
 
     def begin(self) -> None:
         """Open a journal: `rollback` undoes what is put from here."""
@@ -99,7 +116,7 @@ class Overlay:
         """Close the journal; what was put stays."""
         self._journaling = False
         for store in self._stores.values():
-            store.journal = None
+            store.journal = self._journal()
 
     def rollback(self) -> None:
         """Undo what was put since `begin`, in all stores, and close the journal."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any
+from functools import partial
+from typing import Any, NoReturn
 
 import pyarrow as pa
 
 from kstreams.clock import to_ms
-from kstreams.errors import TopologyError, UnknownNodeError
+from kstreams.errors import OutsideBatchError, TopologyError, UnknownNodeError
 from kstreams.graph.nodes import ProcessorNode
 from kstreams.processors.context import PunctuationType, TaskId
 from kstreams.record import Record, RecordMetadata
@@ -24,6 +25,7 @@ from kstreams.task.rows import RecordCall
 __all__ = ("BatchTaskContext", "RecordTaskContext", "TaskServices")
 
 _TableCall = Callable[[pa.Table], None]
+_EFFECTS = ("forward", "forward_to", "drop", "close_as_of")
 
 
 class TaskServices:
@@ -39,6 +41,28 @@ class TaskServices:
         self.held: list[Held] = []
         self.closing: list[tuple[str, Callable[[], None]]] = []
         self.stores: dict[str, Any] = {}
+        self._contexts: list[_TaskContext] = []
+        overlay.open()
+
+    def add(self, context: _TaskContext) -> None:
+        """Have a context opened and sealed with the batch."""
+        self._contexts.append(context)
+
+    def open(self) -> None:
+        """Let processors forward and change things: a batch begins."""
+        self.overlay.open()
+        for context in self._contexts:
+            context.open()
+
+    def seal(self) -> None:
+        """Refuse that from here on.
+
+        What contexts do is put in the place of it and back, so that a call costs nothing
+        more while it is allowed.
+        """
+        self.overlay.seal()
+        for context in self._contexts:
+            context.seal()
 
     def store(self, spec: StoreSpec[S]) -> S:
         """Return the live form of a store, the same one for all nodes."""
@@ -57,10 +81,21 @@ class _TaskContext:
         self._cursor = services.cursor
         self._open = True
         self._labels: set[str] = set()
+        services.add(self)
 
     def initialised(self) -> None:
         """Refuse schedules from here on."""
         self._open = False
+
+    def seal(self) -> None:
+        """Refuse what has an effect."""
+        for name in _EFFECTS:
+            setattr(self, name, partial(_refuse, self.node, name))
+
+    def open(self) -> None:
+        """Allow it again."""
+        for name in _EFFECTS:
+            vars(self).pop(name, None)
 
     @property
     def node(self) -> str:
@@ -159,7 +194,13 @@ class RecordTaskContext(_TaskContext):
     ) -> None:
         super().__init__(node, services)
         self._children = children
-        self.forward: RecordCall = _to_all(tuple(children.values()))
+        self._to_children = _to_all(tuple(children.values()))
+        self.forward: RecordCall = self._to_children
+
+    def open(self) -> None:
+        """Allow what has an effect again."""
+        super().open()
+        self.forward = self._to_children
 
     def forward_to(self, child: str, record: Record[Any, Any]) -> None:
         """See `ProcessorContext`."""
@@ -194,6 +235,10 @@ class BatchTaskContext(_TaskContext):
         if call is None:
             raise _no_child(self.node, child, self._children)
         call(table)
+
+
+def _refuse(node: str, name: str, *_: object, **__: object) -> NoReturn:
+    raise OutsideBatchError(f"node {node!r} calls {name} outside of a batch").at(node=node)
 
 
 def _to_all(calls: tuple[RecordCall, ...]) -> RecordCall:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from kstreams.errors import KStreamsError
+from kstreams.errors import KStreamsError, OutsideBatchError
 from kstreams.graph.nodes import SourceNode
 from kstreams.graph.topology import PartitionGroup
 from kstreams.processors.context import TaskId
@@ -113,11 +113,13 @@ class Task:
             self._wiring = self._room.call(wire)
         except KStreamsError as exc:
             raise self._here(exc) from exc.__cause__
+        self._undo = Undo(overlay, self._wiring, meta, self._cursor, self._services.held)
+        self._settled = False
         self._work = BatchWork(
             self._entries,
             self._wiring,
             self._cursor,
-            Undo(overlay, self._wiring, meta, self._cursor, self._services.held),
+            self._undo,
             ReadAhead(group, overlay),
             next_due=self._services.stream.next_due,
             punctuate=self._fire_stream_time,
@@ -151,15 +153,27 @@ class Task:
         """
         self._cursor.wall_time = wall_ms
         self._cursor.dropped = {}
+        self._check_settled()
+        self._settled = False
+        self._services.open()
         try:
             with rare_collections():
                 run = partial(self._run, queues, wall_ms, idle_since_ms)
-                return self._room.call(partial(run, close_windows=close_windows))
+                output = self._room.call(partial(run, close_windows=close_windows))
         except KeyboardInterrupt:
             raise
         except BaseException as exc:  # noqa: BLE001  # user code, which may also exit
             error = located(exc, self._wiring.places, hint=_HINT)
             raise self._here(error) from error.__cause__
+        finally:
+            self._services.seal()
+        self._settled = True
+        return output
+
+    def _check_settled(self) -> None:
+        """Make sure that nothing was forwarded since the last batch, by what was kept of it."""
+        if self._settled and not self._undo.is_untouched():
+            raise self._here(OutsideBatchError("something was forwarded outside of a batch"))
 
     def interrupted(self, exc: KeyboardInterrupt) -> KStreamsError:
         """Return the error of an interrupt that left `run`, where no operator can have meant it.
@@ -207,9 +221,12 @@ class Task:
 
         Raises:
             ProcessingError: A `close` raised.
+            OutsideBatchError: One forwards, or writes to a store.
         """
+        self._services.seal()
         try:
             self._room.call(self._wiring.close)
+            self._check_settled()
         except KStreamsError as exc:
             raise self._here(exc) from exc.__cause__
         finally:

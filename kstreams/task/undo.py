@@ -44,6 +44,11 @@ class Undo:
         self._due: dict[str, int] = {}
         self._dropped: dict[str, int] = {}
 
+    def is_untouched(self) -> bool:
+        """Tell whether nothing is waiting anywhere, as between batches."""
+        marks = (part.mark() for part in self._parts)
+        return not any(mark if isinstance(mark, int) else any(mark) for mark in marks)
+
     def mark(self) -> None:
         """Remember the present state, before a record."""
         self._overlay.begin()

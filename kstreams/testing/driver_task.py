@@ -14,6 +14,7 @@ from kstreams.task.meta import TaskMeta
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.queues import Queue
 from kstreams.task.task import Task
+from kstreams.testing.by_hand import ByHand
 
 __all__ = ("DriverTask",)
 
@@ -95,8 +96,8 @@ class DriverTask:
             self._close()
 
     def store(self, spec: StoreSpec[S]) -> S:
-        """Return a live store."""
-        return spec.factory(spec, self._overlay)
+        """Return a live store, which also takes what is put between batches."""
+        return spec.factory(spec, ByHand(self._overlay))
 
     def close(self) -> None:
         """Close processors and store."""

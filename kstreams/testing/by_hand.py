@@ -1,0 +1,57 @@
+"""Stores that a test may write to between batches, when processors may not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kstreams.serde.base import Serde
+from kstreams.state.overlay import Overlay
+from kstreams.state.sealed import SealedJournal
+from kstreams.state.store_overlay import StoreOverlay
+
+__all__ = ("ByHand",)
+
+_WRITES = ("put", "put_many", "put_bytes", "delete_range")
+
+
+class ByHand(Overlay):
+    """An overlay of the same contents, whose stores take what is put at any time.
+
+    Args:
+        overlay: The task's own; what is put here goes with its next batch.
+    """
+
+    def __init__(self, overlay: Overlay) -> None:
+        self.__dict__ = overlay.__dict__
+
+    def store(self, name: str, key: Serde[Any], value: Serde[Any]) -> StoreOverlay:
+        """Return a store's part."""
+        part: Any = _Unsealed(super().store(name, key, value))
+        found: StoreOverlay = part
+        return found
+
+
+class _Unsealed:
+    def __init__(self, store: StoreOverlay) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever the store has
+        found = getattr(self._store, name)
+        return self._writing(found) if name in _WRITES else found
+
+    def _writing(self, call: Callable[..., None]) -> Callable[..., None]:
+        store = self._store
+
+        def write(*args: object) -> None:
+            journal = store.journal
+            if not isinstance(journal, SealedJournal):
+                call(*args)
+                return
+            store.journal = None
+            try:
+                call(*args)
+            finally:
+                store.journal = journal
+
+        return write
