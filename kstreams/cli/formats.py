@@ -12,9 +12,10 @@ from kstreams.cli.loading import load_object
 from kstreams.cli.usage import WrongUsageError
 from kstreams.errors import DeserializationError, SerdeError, SerializationError
 from kstreams.plugins import load_plugin, plugin_names
+from kstreams.quoting import repr_of, text_of
 from kstreams.serde import BOOL, BYTES, DOUBLE, INT32, INT64, NONE, TEXT, Serde
 
-__all__ = ("FORMAT_NAMES", "Format", "find_format", "known_format", "printable")
+__all__ = ("FORMAT_NAMES", "Format", "find_format", "json_line", "known_format", "printable")
 
 
 class _AnyJson(Serde[Any]):
@@ -155,9 +156,20 @@ def printable(value: object) -> str:
     elif isinstance(value, bool):
         text = "true" if value else "false"
     elif isinstance(value, (dict, list)):
-        text = json.dumps(value, ensure_ascii=False, default=repr)
+        text = json.dumps(value, ensure_ascii=False, default=repr_of)
     else:
-        text = str(value)
+        text = text_of(value)
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def json_line(value: object) -> str:
+    """Return a value as JSON on one line that a terminal only shows and any reader reads.
+
+    What is no printable character, lone surrogates among them, is written as JSON's escapes.
+    """
+    text = json.dumps(value, ensure_ascii=False, default=repr_of)
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from kstreams.cli.consoles import stderr
 from kstreams.errors import KStreamsError, ProcessingError
+from kstreams.quoting import kind_of, safe_end, safe_text, text_of, traceback_of
 
 __all__ = ("show_problem",)
 
@@ -29,9 +30,9 @@ def show_problem(error: Exception, *, debug: bool) -> None:
     """
     console = stderr()
     if debug:
-        console.print(Text("".join(traceback.format_exception(error)).rstrip()), style="dim")
+        console.print(Text(traceback_of(error).rstrip()), style="dim")
     body, hint = _body(error, debug=debug)
-    title = type(error).__name__
+    title = kind_of(error)
     if not console.is_terminal:
         console.print(Text(f"{title}: {body.plain}" + (f"\nHint: {hint}" if hint else "")))
         return
@@ -50,16 +51,16 @@ def show_problem(error: Exception, *, debug: bool) -> None:
 
 def _body(error: Exception, *, debug: bool) -> tuple[Text, str]:
     if isinstance(error, KStreamsError):
-        body = Text(error.args[0] if error.args else error.message)
+        body = Text(safe_text(text_of(error.args[0] if error.args else error.message)))
         place = str(error.where)
         if place:
             body.append(f"\nat {place}", style="cyan")
         if isinstance(error, ProcessingError) and error.cause_traceback:
-            lines = error.cause_traceback.rstrip().splitlines()
+            lines = safe_end(error.cause_traceback).rstrip().split("\n")
             shown = lines if debug else lines[-_CAUSE_LINES:]
             body.append("\n\n" + "\n".join(shown), style="dim")
-        return body, error.hint
-    body = Text(str(error) or "no message")
+        return body, safe_text(text_of(error.hint))
+    body = Text(safe_text(text_of(error)) or "no message")
     frame = _own_frame(error)
     if frame:
         body.append(f"\nat {frame}", style="cyan")

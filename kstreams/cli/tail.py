@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import json
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -14,7 +13,7 @@ import typer
 from rich.text import Text
 
 from kstreams.cli.consoles import stdout
-from kstreams.cli.formats import FORMAT_NAMES, Format, find_format, printable
+from kstreams.cli.formats import FORMAT_NAMES, Format, find_format, json_line, printable
 from kstreams.cli.moments import iso, parse_start
 from kstreams.cli.place import Place
 from kstreams.cli.topics import FormatOption, OutputFormat, TopicArgument, known_topic
@@ -119,7 +118,7 @@ def _as_json(record: RawRecord, key: Format, value: Format) -> None:
     failed = [name for name, good in reads.items() if not good]
     if failed:
         fields["undecodable"] = failed
-    print(json.dumps(fields, ensure_ascii=False, default=repr), flush=True)
+    print(json_line(fields), flush=True)
 
 
 class _TextWriter:

@@ -42,3 +42,26 @@ def test_the_users_own_lines_are_shown_of_a_processors_error(
     text = shown(error, monkeypatch, terminal=False)
     assert "line 12\n" in text
     assert "line 11\n" not in text
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_nothing_that_an_error_quotes_acts_on_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, *, terminal: bool
+) -> None:
+    quoted = "x\x1b[31m\x9b2J\x1b]0;title\x07\r\ud800\nError: all is lost"
+    errors: list[Exception] = [
+        ProcessingError(quoted, cause_traceback=quoted, hint=quoted).at(key=quoted, node=quoted),
+        ValueError(quoted),
+        type("A\x1b[2J[bold]", (ValueError,), {})(quoted),
+    ]
+    for error in errors:
+        text = shown(error, monkeypatch, terminal=False)
+        text.encode()
+        assert not {"\x1b", "\x9b", "\x07", "\r"} & {*text}
+        assert not [line for line in text.splitlines() if line.startswith("Error:")]
+        if terminal:
+            styled = shown(error, monkeypatch, terminal=True)
+            styled.encode()
+            assert not {"\x9b", "\x07", "\r"} & {*styled}
+            assert "\x1b]" not in styled
+            assert "\x1b[2J" not in styled

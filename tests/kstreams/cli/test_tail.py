@@ -141,3 +141,14 @@ def test_records_are_what_the_reader_gives() -> None:
     connection = Embedded("data")
     found = tail._records(connection.admin(), connection.reader(), "t", {0: 4}, follow=False)
     assert list(found) == [RawRecord("t", 0, 4, 5000, b"k5", b"v5")]
+
+
+@pytest.mark.parametrize("text", ["\\ud800", "\\u001b[2J", "\\u009b2J", "\\u202e", "\\u2028x", "é"])
+def test_json_of_any_text_is_one_line_that_only_shows(text: str) -> None:
+    written = f'{{"a":"{text}"}}'
+    with Emitter(Topic("t", TEXT, TEXT), Embedded("data")) as emitter:
+        emitter.emit("k", written)
+    shown = say("topics", "tail", "t", "--format", "json", "--value-serde", "json", "--from", "-1")
+    (line,) = shown.splitlines()
+    assert line.isprintable()
+    assert json.loads(line)["value"] == json.loads(written)
