@@ -29,7 +29,7 @@ __all__ = ("Collector",)
 _TIMES = range(-(1 << 63), 1 << 63)
 _HELD_BYTES = PIECE_BYTES
 """How many bytes of output wait in memory."""
-_AT_FIRST = 16
+_AT_FIRST = 256
 """How many records are encoded at once before their size is known."""
 _AT_MOST = 1 << 16
 
