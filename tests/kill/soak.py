@@ -106,7 +106,8 @@ class SoakedVictim(Victim):
 
     def committed(self) -> int:
         """Return the newest committed batch, -1 before any."""
-        return max((int(Path(name).stem) for name in self._log.list("commits/")), default=-1)
+        stems = (Path(name).stem for name in self._log.list("commits/"))
+        return max((int(stem) for stem in stems if stem != "begin"), default=-1)
 
     def left(self) -> Left:
         """Return what there is now."""

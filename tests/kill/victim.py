@@ -225,7 +225,7 @@ class Victim:
 
     def committed(self) -> int:
         """Return the newest committed batch, -1 before any."""
-        commits = (self.folder / "log" / "commits").glob("*/*.json")
+        commits = (self.folder / "log" / "commits").glob("*/*[0-9].json")
         return max((int(file.stem) for file in commits), default=-1)
 
     # ------------------------------------------------------------ what it came to
