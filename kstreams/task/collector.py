@@ -29,7 +29,7 @@ __all__ = ("Collector",)
 _TIMES = range(-(1 << 63), 1 << 63)
 _HELD_BYTES = PIECE_BYTES
 """How many bytes of output wait in memory."""
-_AT_FIRST = 256
+_AT_FIRST = 1_024
 """How many records are encoded at once before their size is known."""
 _AT_MOST = 1 << 16
 
@@ -175,7 +175,7 @@ class Collector:
             self._topics.clear()
         grown, added = self._rows.size - size, self._rows.count - count
         fitting = PIECE_BYTES * added // (2 * grown) if grown else _AT_MOST
-        self._quota = max(1, min(_AT_MOST, 16 * self._quota, fitting))
+        self._quota = max(1, min(_AT_MOST, 64 * self._quota, fitting))
         return self._quota
 
     def _take_encoded(self, record: Record[Any, Any]) -> None:
