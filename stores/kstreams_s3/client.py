@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from kstreams_s3.settings import S3
 
-__all__ = ("make_client", "secrets_of")
+__all__ = ("make_client", "origin_of", "secrets_of")
 
 _SDK_ATTEMPTS = 3
 _CONNECTIONS = 40
@@ -46,11 +46,27 @@ def make_client(settings: S3) -> S3Client:
 
 def secrets_of(client: S3Client) -> tuple[str, ...]:
     """Return what no text may show: secret key and token in use, wherever they come from."""
-    signer = getattr(client, "_request_signer", None)
-    # Not by its properties: those of credentials that renew themselves would do that here.
-    held: dict[str, Any] = getattr(getattr(signer, "_credentials", None), "__dict__", {})
+    held = _held(client)
     names = ("secret_key", "_secret_key", "token", "_token")
     return tuple(held[name] for name in names if held.get(name))
+
+
+def origin_of(client: S3Client) -> str:
+    """Return boto3's word for where the credentials in use come from, such as `env`.
+
+    `explicit` are those that were given in the settings; empty where there are none.
+    """
+    return str(_held(client).get("method") or "")
+
+
+def _held(client: S3Client) -> dict[str, Any]:
+    """Return the fields of the credentials in use.
+
+    Not by their properties: those of credentials that renew themselves would do that here.
+    """
+    signer = getattr(client, "_request_signer", None)
+    held: dict[str, Any] = getattr(getattr(signer, "_credentials", None), "__dict__", {})
+    return held
 
 
 def _expect_nothing(params: dict[str, Any], **_: object) -> None:

@@ -70,8 +70,9 @@ _KINDS: dict[str, tuple[type[S3Error], str]] = {
     "ExpiredToken": (
         CredentialsExpiredError,
         (
-            "Renew the credentials and restart: nothing of the batch was kept. A role of the "
-            "machine, or a profile that renews itself, does not expire."
+            "Renew the credentials on the driver and on each worker, and start the app again: it "
+            "goes on where it was, nothing of the batch under way was kept. A role of the machine, "
+            "or a profile that renews itself, does not expire."
         ),
     ),
     "AccessDenied": (
@@ -98,6 +99,16 @@ _ALIASES = {
     "403": "AccessDenied",  # HEAD has no body that would say more
     "Forbidden": "AccessDenied",
 }
+
+
+_GIVEN = "S3(access_key=..., secret_key=..., session_token=...)"
+_ORIGINS = {
+    "explicit": f"those given as {_GIVEN}",
+    "env": "those of the environment (AWS_ACCESS_KEY_ID and others)",
+    "shared-credentials-file": "those of the shared credentials file (a profile of boto3's)",
+    "config-file": "those of boto3's configuration file",
+}
+"""What to call credentials, by boto3's word for where it has found them."""
 
 
 class Answer(NamedTuple):
@@ -141,13 +152,14 @@ def without_secrets(text: object, secrets: Iterable[str]) -> str:
     return _LOGIN.sub("***@", shown)
 
 
-def as_error(error: Exception, doing: str, secrets: tuple[str, ...]) -> S3Error:
+def as_error(error: Exception, doing: str, secrets: tuple[str, ...], origin: str = "") -> S3Error:
     """Return what to raise for an error of boto3's; no secret is in its text.
 
     Args:
         error: What boto3 raised.
         doing: What was asked of which storage: `read object 'x' of s3://...`.
         secrets: What to take out, should the storage repeat it.
+        origin: Where the credentials in use come from, in boto3's word; empty if unknown.
     """
     code, status, text = answer(error)
     text = without_secrets(text, secrets)
@@ -156,6 +168,9 @@ def as_error(error: Exception, doing: str, secrets: tuple[str, ...]) -> S3Error:
     else:
         message = f"cannot {doing}: {type(error).__name__}: {text}"
     kind, hint = _kind(error, _ALIASES.get(code, code))
+    if origin and issubclass(kind, CredentialsError):
+        found = _ORIGINS.get(origin, f"those that boto3 has by {origin!r}")
+        hint = f"The credentials in use are {found}. {hint}"
     return kind(message, hint=hint, code=code, status=status)
 
 

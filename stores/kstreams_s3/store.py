@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kstreams.errors import ObjectMissingError, StateCorruptError, StoreOpenError
 from kstreams.state.objects import object_name_parts
-from kstreams_s3.client import make_client, secrets_of
+from kstreams_s3.client import make_client, origin_of, secrets_of
 from kstreams_s3.create import Creation
 from kstreams_s3.failures import answer, as_error
 from kstreams_s3.keys import DELETED_AT_ONCE, delete_keys, keys_below
@@ -170,6 +170,7 @@ class S3ObjectStore:
                 raise ObjectMissingError(f"no object {missing!r} in {place}") from None
             known = (self._settings.secret_key, self._settings.session_token)
             used = secrets_of(self._made[1]) if self._made else ()
+            origin = origin_of(self._made[1]) if self._made else ""
             secrets = tuple(secret for secret in (*known, *used) if secret)
             # Without its cause, which may repeat the session token.
-            raise as_error(error, f"{doing} {place}", secrets) from None
+            raise as_error(error, f"{doing} {place}", secrets, origin) from None

@@ -27,7 +27,7 @@ from kstreams.errors import KStreamsError
 from kstreams.spark.reset import reset
 from kstreams.state.traffic import Traffic
 from kstreams_rocksdb import RocksDB
-from kstreams_s3 import BucketMissingError
+from kstreams_s3 import BucketMissingError, CredentialsExpiredError
 from tests.kstreams.spark.apps import (
     COUNTS,
     HALVES,
@@ -41,7 +41,8 @@ from tests.kstreams.spark.apps import (
     expected_totals,
     last_values,
 )
-from tests.servers.s3 import SECRET_KEY, Bucket
+from tests.servers.fault_proxy import FaultProxy, Refuse
+from tests.servers.s3 import SECRET_KEY, Bucket, S3Server
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -100,6 +101,52 @@ def test_a_missing_bucket_stops_an_app_before_it_reads(bench: Bench, bucket: Buc
         bench.run(counting(), state=RocksDB(log=missing.settings("x")))
     assert isinstance(caught.value, BucketMissingError)
     assert bench.reports == []
+
+
+def test_a_running_app_outlasts_throttling_and_loses_nothing_by_credentials_that_expire(
+    bench: Bench, bucket: Bucket, s3_server: S3Server
+) -> None:
+    """Expired for the tasks' writes, then for the driver's commit alone; each time renewed."""
+    bench.create(WORDS, TOTALS)
+    expired = Refuse(400, "ExpiredToken", f"{SECRET_KEY} has expired")
+    with FaultProxy(s3_server.address) as proxy:
+        log = bucket.settings(f"expiring-{uuid.uuid4().hex[:8]}", endpoint_url=proxy.url)
+        state = RocksDB(directory=str(bench.home / "local"), log=log)
+        with bench.app(counting(), state=state) as app:
+            app.open()
+            bench.emit(WORDS, FIRST)
+            app.drain(timeout=timedelta(seconds=90))
+            proxy.heal()
+            proxy.inject(Refuse(503, "SlowDown"), times=16)  # more than boto3 tries by itself
+            bench.emit(WORDS, SECOND)
+            app.drain(timeout=timedelta(seconds=90))
+            assert proxy.count("PUT") > 16
+            so_far = [*FIRST, *SECOND]
+            assert Counter(bench.records(TOTALS)) == expected_totals(so_far)
+
+            proxy.inject(expired, method="PUT", contains=".delta", times=1_000)
+            bench.emit(WORDS, THIRD)
+            with pytest.raises(CredentialsExpiredError) as of_a_task:
+                app.drain(timeout=timedelta(seconds=90))
+        proxy.heal()
+        proxy.inject(expired, method="PUT", contains=".json", times=1_000)
+        with pytest.raises(CredentialsExpiredError) as of_the_commit:
+            bench.run(counting(), state=state)
+        for error in (of_a_task.value, of_the_commit.value):
+            assert "s3://" in str(error)
+            assert "S3(access_key=..., secret_key=..., session_token=...)" in error.hint
+            assert "start the app again" in error.hint
+            assert SECRET_KEY not in str(error)
+        assert ".delta" in of_a_task.value.message
+        assert of_a_task.value.where.group == "words"
+        assert Counter(bench.records(TOTALS)) == expected_totals(so_far)
+
+        proxy.heal()
+        bench.run(counting(), state=state)
+    everything = [*so_far, *THIRD]
+    assert Counter(bench.records(TOTALS)) == expected_totals(everything)
+    with View(bench.checkpoint, COUNTS, log=bucket.settings(log.prefix)) as view:
+        assert dict(view.items()) == Counter(key for key, _ in everything)
 
 
 def test_a_running_app_on_s3_is_viewed_forked_upgraded_rebuilt_and_reset(

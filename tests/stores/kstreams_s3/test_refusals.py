@@ -112,6 +112,16 @@ def test_expired_token(
     assert len(proxy.seen) == 1
 
 
+def test_expired_credentials_of_boto3s_chain_are_named_by_where_they_come_from(
+    faulty: ThroughProxy, proxy: FaultProxy, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", bucket.access)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", bucket.secret)
+    proxy.inject(Refuse(400, "ExpiredToken"), times=9)
+    store = faulty(access_key=None, secret_key=None).open()
+    refused(lambda: store.get("a"), CredentialsExpiredError, "AWS_ACCESS_KEY_ID", "each worker")
+
+
 def test_storage_that_does_not_answer(bucket: Bucket) -> None:
     (port,) = free_ports(1)
     options = {"endpoint_url": f"http://127.0.0.1:{port}", "give_up_after": timedelta(seconds=0.2)}
