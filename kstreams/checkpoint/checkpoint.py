@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ from kstreams.errors import (
     NoCheckpointError,
     StateCorruptError,
 )
+from kstreams.files import write_new
 from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.names import (
     MAX_NAME_BYTES,
@@ -208,11 +208,8 @@ class Checkpoint:
     def save(self) -> None:
         """Make this what the checkpoint says it is, in one step."""
         self.path.mkdir(parents=True, exist_ok=True)
-        temporary = self.path / f".app-{os.getpid()}.json"
-        with temporary.open("wb") as file:
-            file.write(seal(self.to_json(), _DESCRIPTION, indent=1).data)
-            file.flush()
-            os.fsync(file.fileno())
+        temporary = self.path / f".app-{uuid4().hex}.json"
+        write_new(temporary, seal(self.to_json(), _DESCRIPTION, indent=1).data, durable=True)
         temporary.replace(self.path / _DESCRIPTION)
 
     def life(self, query: str) -> str:

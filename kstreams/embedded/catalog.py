@@ -12,8 +12,9 @@ from pathlib import Path
 from uuid import uuid4
 
 from kstreams.embedded.errors import InvalidTopicError, TopicFormatError
-from kstreams.embedded.files import explained, sync_directory, write_new
+from kstreams.embedded.files import explained
 from kstreams.errors import TopicExistsError, UnknownTopicError, Where
+from kstreams.files import sync_directory, write_new
 from kstreams.names import TOPIC_RULE, is_topic, shown_name
 from kstreams.partitioner import count_problem
 

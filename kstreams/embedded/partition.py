@@ -19,10 +19,10 @@ from pathlib import Path
 from threading import RLock
 
 from kstreams.embedded.errors import CorruptSegmentError
-from kstreams.embedded.files import sync_directory
 from kstreams.embedded.listing import Listing
 from kstreams.embedded.segment import Segment, Staged
 from kstreams.errors import DataLossError, ExecutionError, Where
+from kstreams.files import sync_directory
 
 __all__ = ("PartitionLog",)
 

@@ -17,9 +17,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
+from uuid import uuid4
 
-from kstreams.embedded.files import sync_directory
 from kstreams.errors import FencedError
+from kstreams.files import sync_directory, write_new
 from kstreams.state.commits import CommitId
 from kstreams.state.document import Document, read_document, seal
 from kstreams.state.fields import Fields, checked_integer, checked_text
@@ -321,11 +322,8 @@ class PlanDirectory:
     def _create(self, file: Path, document: Document) -> bool:
         """Write a file whole, unless it is there; tell whether it was not."""
         self.path.mkdir(parents=True, exist_ok=True)
-        temporary = self.path / f".{file.name}-{os.getpid()}.tmp"
-        with temporary.open("wb") as opened:
-            opened.write(document.data)
-            opened.flush()
-            os.fsync(opened.fileno())
+        temporary = self.path / f".{file.name}-{uuid4().hex}.tmp"
+        write_new(temporary, document.data, durable=True)
         try:
             os.link(temporary, file)
         except FileExistsError:

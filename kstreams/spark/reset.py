@@ -22,13 +22,13 @@ from kstreams.checkpoint.app_objects import life_objects
 from kstreams.checkpoint.checkpoint import ENTRIES, Checkpoint, checkpoint_path
 from kstreams.checkpoint.lock import CheckpointLock
 from kstreams.checkpoint.savepoints import Savepoints
-from kstreams.embedded.files import sync_directory
 from kstreams.errors import (
     CheckpointMismatchError,
     ExecutionError,
     NoCheckpointError,
     StateCorruptError,
 )
+from kstreams.files import sync_directory
 from kstreams.names import check_life
 from kstreams.state.local import local_home, local_parts
 from kstreams.state.working import StateBackend
@@ -36,7 +36,7 @@ from kstreams.state.working import StateBackend
 __all__ = ("Leftover", "Survey", "reset", "survey")
 
 _DESCRIPTION = "app.json"
-_BARE = re.compile(r"lock|\.app-\d+\.json|\.probe-[0-9a-f]+|\.nfs[0-9a-f]+|\.DS_Store")
+_BARE = re.compile(r"lock|\.app-[0-9a-f]+\.json|\.probe-[0-9a-f]+|\.nfs[0-9a-f]+|\.DS_Store")
 """What may stand in a checkpoint that was never finished, or that systems leave there."""
 
 

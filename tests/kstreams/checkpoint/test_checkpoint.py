@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,6 +64,15 @@ def test_a_checkpoint_that_was_begun_and_not_finished_begins_again(tmp_path: Pat
     (tmp_path / ".app-1.json").write_text("{")
     assert _open(tmp_path, _topology(A)).app == "app"
     assert Memory().log is None
+
+
+def test_no_link_is_followed_where_a_file_is_to_be(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.write_text("untouched")
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / f".app-{os.getpid()}.json").symlink_to(outside)
+    assert _open(tmp_path / "c", _topology(A)) == Checkpoint.load(tmp_path / "c")
+    assert outside.read_text() == "untouched"
 
 
 @pytest.mark.parametrize("forged", ["..", "../../x", "0123456789abc", "", None])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,17 @@ def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert again.find(3) == PLAN
     assert again.find(2) is None
     assert PLAN.record_count == 5
+
+
+def test_no_link_is_followed_where_a_plan_is_to_be(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.write_text("untouched")
+    plans = PlanDirectory(tmp_path / "plans")
+    plans.path.mkdir()
+    (plans.path / f".000000000003.json-{os.getpid()}.tmp").symlink_to(outside)
+    plans.write(3, PLAN)
+    assert plans.find(3) == PLAN
+    assert outside.read_text() == "untouched"
 
 
 def test_a_restart_finds_the_newest_by_its_number(tmp_path: Path) -> None:

@@ -119,6 +119,17 @@ def test_notes_do_not_pile_up() -> None:
     assert len(_live(log)) < 12
 
 
+@pytest.mark.parametrize("name", ["readme", "-unnamed", "x1-unnamed", "1" * 30 + "-unnamed"])
+def test_a_note_whose_name_is_no_number_is_left_alone(name: str) -> None:
+    log, keep, child = _orphan()
+    log.put_if_absent(f"{garbage_prefix('app')}{name}", b'["stray"]')
+    clock = FakeClock()
+    collect_garbage(log, keep, clock=clock, min_age=_DAY)
+    clock.advance(_DAY)
+    assert collect_garbage(log, keep, clock=clock, min_age=_DAY).deleted == (child,)
+    assert f"{garbage_prefix('app')}{name}" in _notes(log)
+
+
 _YEARS = timedelta(days=3653)
 
 
