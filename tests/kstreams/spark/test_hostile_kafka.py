@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from kstreams import (
     BYTES,
+    INT64,
     App,
     BatchReport,
     DeadLetter,
@@ -22,9 +28,12 @@ from kstreams import (
     Topic,
     Topology,
     TopologyBuilder,
+    session_store,
 )
+from kstreams.aggregators import count
 from kstreams.clock import SystemClock
 from kstreams.errors import RecordRefusedError
+from kstreams.windows import SessionWindows, minutes, windowed, windowed_aggregate
 from tests.kstreams.kafka.samples import read_all
 from tests.kstreams.spark.apps import Bench
 from tests.servers.kafka import KafkaBroker
@@ -111,6 +120,99 @@ def test_on_kafka_every_record_is_written_or_set_aside(
         "dead-letter-RecordRefusedError": 2,
         "dead-letter-ProcessingError": 1,
     }
+
+
+def sessions(skipping: str, setting_aside: str, dead: str, sink: str) -> Topology:
+    """Count sessions of two topics, each under a policy of its own."""
+    builder = TopologyBuilder("sessions")
+    windows = SessionWindows(minutes(1))
+    results: Topic[Any, Any] = Topic(sink, windowed(BYTES, windows), INT64)
+    policies: dict[str, Any] = {skipping: "skip", setting_aside: DeadLetter(dead)}
+    for number, (topic, policy) in enumerate(policies.items()):
+        records = Topic(topic, key=BYTES, value=BYTES)
+        source = builder.add_source(f"in{number}", records, on_error=policy)
+        store = session_store(f"sessions{number}", key=BYTES, value=INT64)
+        counting = windowed_aggregate(windows, count(), store=store)
+        counted = builder.add_processor(f"count{number}", counting, source)
+        builder.add_sink(f"out{number}", results, counted)
+    return builder.build()
+
+
+@pytest.mark.kafka
+def test_on_kafka_a_time_at_the_end_of_all_numbers_or_years_ahead_moves_no_session(
+    broker: KafkaBroker, spark: SparkSession, tmp_path: Path, topic_name: str
+) -> None:
+    any_time = {"message.timestamp.after.max.ms": str((1 << 63) - 1)}
+    names = [f"{topic_name}-{name}" for name in ("skip", "aside", "dead", "out")]
+    skipping, aside, dead, sink = [broker.create_topic(name, config=any_time) for name in names]
+    now = SystemClock().now_ms()
+    odd = [(1 << 63) - 1, (1 << 63) - 5, now + 10 * 365 * 24 * HOUR_MS]
+    times = [now, *odd, now + 1, now - HOUR_MS // 60 // 2]
+    for topic in (skipping, aside):
+        produce_raw(broker.bootstrap, topic, [RawBytes(b"k", b"v", time) for time in times])
+    dropped: Counter[str] = Counter()
+    app = App(
+        sessions(skipping, aside, dead, sink),
+        Kafka(broker.bootstrap),
+        checkpoint=tmp_path / "checkpoint",
+        spark=spark,
+        parallelism=1,
+        on_batch=lambda report: dropped.update(report.dropped),
+    )
+    app.run(until="end", timeout=timedelta(seconds=90))
+    assert dropped == {"skipped-EventTimeError": 3, "dead-letter-EventTimeError": 3}
+    kafka = Kafka(broker.bootstrap)
+    counts = [INT64.deserialize(r.value) for r in read_all(kafka, sink) if r.value is not None]
+    assert sorted(counts)[-2:] == [3, 3]  # both sessions have the records around the odd ones
+    said = [dict(letter.headers) for letter in read_all(kafka, dead)]
+    assert [each["kstreams-error-timestamp"] for each in said] == [b"%d" % time for time in odd]
+    assert [each["kstreams-error-offset"] for each in said] == [b"1", b"2", b"3"]
+
+
+@pytest.mark.kafka
+def test_an_app_ends_in_front_of_an_open_transaction_and_reads_it_when_it_is_committed(
+    broker: KafkaBroker, spark: SparkSession, tmp_path: Path, topic_name: str
+) -> None:
+    source = broker.create_topic(f"{topic_name}-in")
+    sink = broker.create_topic(f"{topic_name}-out")
+    now = b"%d" % SystemClock().now_ms()
+    plain = Producer({"bootstrap.servers": broker.bootstrap})
+    writer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": topic_name})
+    writer.init_transactions(30)
+    writer.begin_transaction()
+    for producer, key in ((plain, b"before"), (writer, b"in it"), (plain, b"behind")):
+        producer.produce(source, now, key, 0)
+        assert producer.flush(30) == 0
+    kafka = Kafka(broker.bootstrap)
+    run = running(telling(source, sink, "fail"), kafka, spark, tmp_path)
+    run()
+    assert [record.key for record in read_all(kafka, sink)] == [b"before"]
+    writer.commit_transaction(30)
+    await_end(kafka, source, 4)
+    run()
+    assert [record.key for record in read_all(kafka, sink)] == [b"before", b"in it", b"behind"]
+
+
+def running(
+    topology: Topology, kafka: Kafka, spark: SparkSession, home: Path
+) -> Callable[[], None]:
+    """Return what starts an app and runs it to the end."""
+
+    def run() -> None:
+        options: dict[str, Any] = {"checkpoint": home / "checkpoint", "spark": spark}
+        with App(topology, kafka, parallelism=1, trigger=timedelta(0), **options) as app:
+            app.run(until="end", timeout=timedelta(seconds=90))
+
+    return run
+
+
+def await_end(kafka: Kafka, topic: str, offset: int) -> None:
+    """Wait for a topic's end: the cluster ends a transaction some time after it says so."""
+    deadline = time.monotonic() + 30
+    with closing(kafka.admin()) as admin:
+        while admin.end_offsets(topic) != {0: offset}:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
 
 
 def test_on_embedded_topics_a_result_before_1970_is_its_records_failure(bench: Bench) -> None:
