@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 
-__all__ = ("A_co", "Aggregator", "K_contra", "S", "V_contra")
+__all__ = ("A_co", "Aggregator", "K_contra", "S", "V_contra", "is_exact")
 
 K_contra = TypeVar("K_contra", contravariant=True)
 """Type of the keys."""
@@ -51,3 +51,12 @@ class Aggregator(Protocol[K_contra, V_contra, S, A_co]):
     def result(self, state: S) -> A_co:
         """Return what is forwarded."""
         ...
+
+
+def is_exact(aggregator: object) -> bool:
+    """Tell whether an aggregator's states merge to the same in any order.
+
+    Doubles that add up do not (`exact = False`): who merges many has to keep to one order.
+    """
+    found: bool = getattr(aggregator, "exact", True)
+    return found

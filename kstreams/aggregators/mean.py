@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.aggregators.columns.form import ColumnForm
@@ -29,6 +29,8 @@ def mean() -> Aggregator[object, float, tuple[int, float], float]:
 
 @dataclass(frozen=True)
 class _Mean:
+    exact: ClassVar[bool] = False
+
     @property
     def state(self) -> Serde[tuple[int, float]]:
         return _STATE

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from kstreams.aggregators.aggregator import Aggregator
+from kstreams.aggregators.aggregator import Aggregator, is_exact
 from kstreams.aggregators.columns.form import ColumnForm, column_form
 from kstreams.aggregators.columns.parts import FieldForm
 from kstreams.aggregators.columns.values import is_number
@@ -47,6 +47,10 @@ def over(part: Callable[[V], W], aggregator: Aggregator[K, W, S, A]) -> Aggregat
 class _Over(Generic[K, V, W, S, A]):
     part: Callable[[V], W]
     aggregator: Aggregator[K, W, S, A]
+
+    @property
+    def exact(self) -> bool:
+        return is_exact(self.aggregator)
 
     @property
     def state(self) -> Serde[S]:

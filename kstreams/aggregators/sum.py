@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.aggregators.columns.form import ColumnForm
@@ -53,6 +53,8 @@ class _Sum(Generic[N]):
 
 
 class _DoubleSum(_Sum[N]):
+    exact: ClassVar[bool] = False
+
     def init(self, record: Record[Any, Any]) -> N:
         first: N = record.value + 0.0  # a double of an integer too; no sum is -0.0
         return first

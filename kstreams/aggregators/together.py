@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
-from kstreams.aggregators.aggregator import Aggregator
+from kstreams.aggregators.aggregator import Aggregator, is_exact
 from kstreams.aggregators.columns.form import ColumnForm, column_form
 from kstreams.aggregators.columns.parts import TogetherForm
 from kstreams.record import Record
@@ -64,6 +64,10 @@ def together(*aggregators: Aggregator[Any, Any, Any, Any]) -> Aggregator[Any, An
 @dataclass(frozen=True)
 class _Together:
     aggregators: tuple[Aggregator[Any, Any, Any, Any], ...]
+
+    @property
+    def exact(self) -> bool:
+        return all(map(is_exact, self.aggregators))
 
     @property
     def state(self) -> Serde[tuple[Any, ...]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.aggregators.columns.form import ColumnForm
@@ -36,6 +36,7 @@ def variance(*, sample: bool = False) -> Aggregator[object, float, _Moments, flo
 class _Variance:
     """State: count, mean, and sum of squared distances from the mean."""
 
+    exact: ClassVar[bool] = False
     missing: int
 
     @property

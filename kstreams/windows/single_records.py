@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kstreams.aggregators.aggregator import Aggregator
+from kstreams.aggregators.aggregator import Aggregator, is_exact
 from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.processors.columnar import ColumnSource
 from kstreams.record import Record
@@ -116,6 +116,10 @@ class _Encoded:
     """An aggregator whose results are its states' bytes."""
 
     aggregator: Aggregator[Any, Any, Any, Any]
+
+    @property
+    def exact(self) -> bool:
+        return is_exact(self.aggregator)
 
     @property
     def state(self) -> Serde[Any]:

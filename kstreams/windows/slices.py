@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any
 
+from kstreams.aggregators.aggregator import is_exact
 from kstreams.record import Record
+from kstreams.windows.blocks import Blocks
 
 __all__ = ("Slices",)
 
@@ -28,6 +30,7 @@ class Slices:
         self.pairs = pairs
         self._span = span
         self._aggregator = aggregator
+        self._exact = is_exact(aggregator)
         self._times = [time for time, _ in pairs]
 
     @property
@@ -56,12 +59,11 @@ class Slices:
     def ending(self, low: int, high: int) -> Iterator[_Window]:
         """Yield the windows with `low <= end < high`, by their start."""
         starts = {end - self._span for end in self._ends() if low <= end < high}
+        blocks = self._blocks()
         for start in sorted(starts):
             first = bisect_left(self._times, start)
             behind = bisect_right(self._times, start + self._span)
-            states = [state for _, state in self.pairs[first:behind]]
-            *_, state = accumulate(states, self._aggregator.merge)
-            yield start, state, self._times[behind - 1]
+            yield start, blocks.of(first, behind), self._times[behind - 1]
 
     def next_end(self, low: int) -> int | None:
         """Return the first end of a window at `low` or later."""
@@ -79,6 +81,9 @@ class Slices:
             opened: Windows that end before it are closed.
             is_new: Whether it is the first record of its time.
         """
+        if not self._exact:
+            yield from self._changed_in_order(time, opened, is_new=is_new)
+            return
         merge, times, span = self._aggregator.merge, self._times, self._span
         place = bisect_left(times, time)
         states = [state for _, state in self.pairs]
@@ -103,6 +108,20 @@ class Slices:
         if is_new and time + 1 + span >= opened:
             yield from self._made_behind(time)
 
+    def _changed_in_order(self, time: int, opened: int, *, is_new: bool) -> Iterator[_Window]:
+        """Do as `changed`, in the order in which columns merge."""
+        times, span, blocks = self._times, self._span, self._blocks()
+        for start in sorted(self._around(time)):
+            if start + span >= opened:
+                low = bisect_left(times, start)
+                behind = bisect_right(times, start + span)
+                yield start, blocks.of(low, behind), times[behind - 1]
+        if is_new and time + 1 + span >= opened:
+            yield from self._made_behind(time)
+
+    def _blocks(self) -> Blocks:
+        return Blocks([state for _, state in self.pairs], self._aggregator.merge)
+
     def _around(self, time: int) -> set[int]:
         """Return the starts of the windows that hold a time of a record."""
         times, span = self._times, self._span
@@ -118,7 +137,7 @@ class Slices:
         behind = bisect_right(times, end)
         if low < behind and times[behind - 1] != end:
             states = [state for _, state in self.pairs[low:behind]]
-            *_, state = accumulate(states, self._aggregator.merge)
+            state = Blocks(states, self._aggregator.merge).of(0, len(states))
             yield time + 1, state, times[behind - 1]
 
     def _ends(self) -> Iterator[int]:

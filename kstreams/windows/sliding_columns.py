@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.aggregators.columns.grouping import grouped
 from kstreams.aggregators.columns.keys import KeyCodes
-from kstreams.aggregators.columns.ranges import merged_ranges
+from kstreams.aggregators.columns.ranges import merged_behind, merged_ranges
 from kstreams.aggregators.columns.runs import Runs
 from kstreams.aggregators.columns.values import ValueColumn
 from kstreams.processors.columnar import STREAM_TIME, ColumnSource
@@ -237,7 +237,7 @@ class SlidingWindowColumns(WindowedColumns):
         return self._results(slices, windows.take(over), keys)
 
     def _results(self, slices: SliceRows, windows: SlidingRanges, keys: pa.Array) -> Results:
-        state = merged_ranges(self._form, slices.state, windows.lows, windows.highs)
+        state = self._merged_slices(slices.state, windows.lows, windows.highs)
         return Results(
             keys.take(pa.array(slices.rows[windows.owners])),
             windows.starts,
@@ -245,6 +245,12 @@ class SlidingWindowColumns(WindowedColumns):
             self._form.result(state),
             slices.times[windows.highs - 1],
         )
+
+    def _merged_slices(self, state: Columns, lows: Ints, highs: Ints) -> Columns:
+        if self._form.exact:
+            return merged_ranges(self._form, state, lows, highs)
+        last = tuple(column[highs - 1] for column in state)
+        return merged_behind(self._form, state, lows, highs - 1, last)
 
     def _write_some(
         self,
@@ -317,15 +323,25 @@ class SlidingWindowColumns(WindowedColumns):
         counts = own - first[own] + 1
         cuts = np.searchsorted(np.cumsum(counts), np.arange(0, counts.sum(), _PAIRS_AT_ONCE))
         ends = [*np.unique(cuts).tolist()[1:], len(rows)]
+        partial = None
+        if not self._form.exact:
+            partial = self._form.scan(merged.state, merged.runs)
         begin = low = 0
         for end in ends:
             high = int(merged.places[rows[end]]) if end < len(rows) else count
             part = slice(begin, end)
-            yield low, high, [self._changed(batch, merged, rows[part], first, counts[part])]
+            found = self._changed(batch, merged, rows[part], first, counts[part], partial)
+            yield low, high, [found]
             begin, low = end, high
 
     def _changed(
-        self, batch: _Batch, merged: _Merged, rows: Ints, first: Ints, counts: Ints
+        self,
+        batch: _Batch,
+        merged: _Merged,
+        rows: Ints,
+        first: Ints,
+        counts: Ints,
+        partial: Columns | None,
     ) -> tuple[Ints, Results]:
         """Return the windows that records change, with the records' places.
 
@@ -335,6 +351,7 @@ class SlidingWindowColumns(WindowedColumns):
             rows: Which of them.
             first: The first slice of the window that ends with each slice.
             counts: How many windows each record changes.
+            partial: The states of slices up to each record, where the order counts.
         """
         slices, runs = merged.slices, merged.runs
         ramp = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -346,7 +363,11 @@ class SlidingWindowColumns(WindowedColumns):
             np.maximum(slices.times[own], self._span) - self._span,
             slices.times[low - 1] + 1,
         )
-        state = merged_ranges(self._form, merged.state, runs.firsts[low], row + 1)
+        if partial is None:
+            state = merged_ranges(self._form, merged.state, runs.firsts[low], row + 1)
+        else:
+            last = tuple(column[row] for column in partial)
+            state = merged_behind(self._form, slices.state, low, own, last)
         results = Results(
             batch.keys.typed.take(pa.array(slices.rows[own])),
             starts,

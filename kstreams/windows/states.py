@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kstreams.aggregators.aggregator import Aggregator
+from kstreams.aggregators.aggregator import Aggregator, is_exact
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 
@@ -17,6 +17,11 @@ class StatesOf:
     """Makes no results yet: for what keeps states until results are due."""
 
     aggregator: Aggregator[Any, Any, Any, Any]
+
+    @property
+    def exact(self) -> bool:
+        """Return whether states merge to the same in any order."""
+        return is_exact(self.aggregator)
 
     @property
     def state(self) -> Serde[Any]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from kstreams.aggregators.columns.running import Merging, replaced
 from kstreams.serde.layout import Columns
 
-__all__ = ("merged_ranges",)
+__all__ = ("merged_behind", "merged_ranges")
 
 Ints = npt.NDArray[np.int64]
 
@@ -42,6 +42,13 @@ def merged_ranges(form: Merging, state: Columns, lows: Ints, highs: Ints) -> Col
                 tuple(column[:last] for column in blocks), tuple(column[half:] for column in blocks)
             )
     return found
+
+
+def merged_behind(form: Merging, state: Columns, lows: Ints, highs: Ints, last: Columns) -> Columns:
+    """Merge the states of each range of rows, which may be empty, with one more behind it."""
+    rows = np.flatnonzero(highs > lows)
+    earlier = merged_ranges(form, state, lows[rows], highs[rows])
+    return _replaced(last, rows, form.merge(earlier, _taken(last, rows)))
 
 
 def _taken(state: Columns, rows: Ints) -> Columns:

@@ -21,6 +21,7 @@ from kstreams.windows import (
     CalendarWindows,
     HoppingWindows,
     SessionWindows,
+    SlidingWindows,
     TumblingWindows,
     UnlimitedWindows,
     each_update,
@@ -51,6 +52,8 @@ KINDS: tuple[Any, ...] = (
     UnlimitedWindows(),
     SessionWindows(milliseconds(4), grace=milliseconds(30)),
     SessionWindows(milliseconds(4), grace=milliseconds(3)),
+    SlidingWindows(milliseconds(9), grace=milliseconds(30)),
+    SlidingWindows(milliseconds(30), grace=milliseconds(3)),
 )
 EMISSIONS = (each_update(), once_per_batch(), on_close(), every(milliseconds(5)))
 Row = tuple[str, float, int]
@@ -118,9 +121,11 @@ rows_of = st.lists(st.tuples(st.sampled_from("aab"), doubles | finite, times), m
 
 
 def path_of(windows: Any, emit: Any) -> str:
-    """Sessions have no columns for intervals."""
+    """Sessions and sliding windows have no columns for intervals."""
     is_every = type(emit).__name__ == "Every"
-    return "auto" if is_every and isinstance(windows, SessionWindows) else "vector"
+    return (
+        "auto" if is_every and isinstance(windows, (SessionWindows, SlidingWindows)) else "vector"
+    )
 
 
 @settings(max_examples=400)
@@ -166,7 +171,7 @@ def test_the_cut_into_batches_changes_no_bit(
 
 @pytest.mark.parametrize("how", sorted(AGGREGATORS))
 @pytest.mark.parametrize("emit", EMISSIONS[:3])
-@pytest.mark.parametrize("windows", [KINDS[0], KINDS[3], KINDS[4]])
+@pytest.mark.parametrize("windows", [KINDS[0], KINDS[3], KINDS[4], KINDS[6]])
 def test_long_runs_give_the_same_bits(windows: Any, emit: Any, how: str) -> None:
     rows = [("a" if n % 7 else "b", (-1) ** n * 1.1**n + 0.1, 1 + n // 60) for n in range(400)]
     rows.append(("a", 0.3, 10_000))
