@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -16,18 +16,14 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kstreams.clock import Clock, WatchedClock
 from kstreams.errors import ExecutionError, StateCorruptError
-from kstreams.spark.envelope import Envelope
-from kstreams.spark.failure import ErrorChannel, jvm_is_gone, typed
+from kstreams.spark.batch_jobs import BatchJobs
+from kstreams.spark.failure import jvm_is_gone, typed
 from kstreams.spark.feed import Feed
-from kstreams.spark.own_workers import OwnWorkers
 from kstreams.spark.planner import BatchPlanner
 from kstreams.spark.plans import Plan, PlanDirectory
-from kstreams.spark.refusal import Refusal
 from kstreams.spark.report import BatchReport
 from kstreams.spark.resume import Resumption
-from kstreams.spark.spread import Spread
-from kstreams.spark.stage import Message, Stage, StageSettings
-from kstreams.spark.worker_deaths import MOST_DEATHS, WorkerDeaths
+from kstreams.spark.stage import StageSettings
 from kstreams.state.commits import Commit, CommitLog, Output
 from kstreams.state.garbage import collect_garbage
 from kstreams.state.pointer import Pointer
@@ -35,7 +31,6 @@ from kstreams.state.task_key import TaskKey
 from kstreams.state.traffic import CountedObjects, Traffic
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
     from pyspark.sql.streaming.query import StreamingQuery
 
 __all__ = ("Pipeline", "PipelineSettings")
@@ -44,7 +39,6 @@ _LOG = logging.getLogger("kstreams")
 _SWEEP_EVERY = 50
 _MIN_AGE = timedelta(hours=1)
 _POLL_SECONDS = 0.005
-_DEATH_PAUSE_SECONDS = 0.5
 _INTERRUPTED = (
     "py4j.protocol.Py4JJavaError: An error occurred while calling stop: "
     "java.lang.InterruptedException"
@@ -125,15 +119,20 @@ class Pipeline:
         self._objects = objects
         self._pinned = pinned
         self._clock = WatchedClock(clock)
-        self._called_for: int | None = (
-            None  # when the clock was set, as far as tasks were called for it
-        )
+        self._called_for: int | None = None  # when the clock was set, if tasks were called for it
         self._fence = fence
         self._report = report
         self._wanted = wanted
         self._groups = [stage.group.name for stage in settings.stages]
-        self._errors = ErrorChannel()
-        self._stages = [Stage(each, settings.archives, self._errors) for each in settings.stages]
+        self._jobs = BatchJobs(
+            settings.name,
+            settings.stages,
+            settings.archives,
+            planner=planner,
+            plans=plans,
+            fence=fence,
+            stopping=lambda: self._stopping,
+        )
         self._pause = settings.trigger.total_seconds()
         self._waits = threading.Event()  # a batch has no plan yet
         self._given = threading.Event()  # it has one, or the query is to stop
@@ -144,11 +143,9 @@ class Pipeline:
         self._stopping = False
         self._failure: BaseException | None = None
         self._query: StreamingQuery | None = None
-        self._workers: OwnWorkers | None = None
         self._last = resumed.last
         self._pending = -1 if resumed.pending is None else resumed.pending
         self._due: dict[tuple[int, int], int] = {}
-        self._spread = Spread(settings.stages[0].counts[0], settings.stages[0].width)
         self._close_windows = False
         self._call_all = self._last is None or any(
             meta.get("due") or "heard" in meta
@@ -166,7 +163,7 @@ class Pipeline:
         if last is not None:
             self._feed.publish(last.outputs, last.batch)
         if self._settings.own_workers:
-            self._workers = OwnWorkers(session.sparkContext)
+            self._jobs.use_own_workers(session.sparkContext)
         ticks = session.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
         self._query = (
             ticks.writeStream.queryName(f"{self._settings.stages[0].app}/{self.name}")
@@ -275,7 +272,8 @@ class Pipeline:
                 self._await_end()
                 return  # a batch without a plan changes nothing, whether Spark notes it or not
             began = time.perf_counter()
-            plan, statuses = self._run_whole(frame.sparkSession.sparkContext, plan, batch)
+            spark = frame.sparkSession.sparkContext
+            plan, statuses = self._jobs.run(spark, batch, plan, self._pointers())
             self._commit(batch, plan, statuses, began)
         except _StoppedError:
             raise
@@ -283,7 +281,7 @@ class Pipeline:
             if self._stopping:
                 self._await_end()
                 raise _StoppedError(_INTERRUPTED) from None
-            self._failure = self._errors.find(exc) or exc
+            self._failure = self._jobs.error_in(exc) or exc
             raise _StoppedError(f"batch {batch} of query {self.name!r} failed") from None
 
     def _plan_of(self, batch: int) -> Plan | None:
@@ -306,101 +304,7 @@ class Pipeline:
         while self._query is None or self._query.isActive:
             time.sleep(_POLL_SECONDS)
 
-    def _run_whole(
-        self, spark: SparkContext, plan: Plan, batch: int
-    ) -> tuple[Plan, list[Mapping[str, Any]]]:
-        """Run a batch's tasks; plan it smaller until they all take what they are to read."""
-        deaths = WorkerDeaths(self.name, batch, self._groups, width=self._settings.stages[0].width)
-        while True:
-            told = self._run(spark, plan, batch, deaths)
-            refusals = [Refusal.from_json(e.header) for e in told if e.kind == "refusal"]
-            if not refusals:
-                return plan, [envelope.header for envelope in told]
-            smaller = self._planner.cut(plan, refusals)
-            self._fence()
-            smaller = self._plans.replace(batch, smaller)
-            _LOG.warning(
-                "query %s, batch %d: %d records have more bytes than max_bytes_per_batch; "
-                "planned again with %d",
-                self.name,
-                batch,
-                plan.record_count,
-                smaller.record_count,
-            )
-            self._plan = plan = smaller
-
-    def _run(
-        self, spark: SparkContext, plan: Plan, batch: int, deaths: WorkerDeaths
-    ) -> list[Envelope]:
-        """Run a batch's tasks, a Spark stage for each of the pipeline's; return what they say.
-
-        A job whose worker process dies is run again: Spark itself tries no task twice where
-        the executors are this very process.
-
-        Raises:
-            WorkerDiedError: That has happened too often.
-        """
-        parts = self._parts(plan)
-        while True:
-            try:
-                return self._run_job(spark, plan, parts, batch)
-            except Exception as exc:
-                if self._stopping or self._errors.find(exc) is not None:
-                    raise
-                died = deaths.add(exc, spark, plan, list(parts.values()))
-                if died is None:
-                    raise
-                if died.deaths >= MOST_DEATHS:
-                    raise died from exc
-                _LOG.warning("%s: the batch runs again", died.message)
-                self._fence()
-                time.sleep(_DEATH_PAUSE_SECONDS)
-
-    def _parts(self, plan: Plan) -> dict[int, list[Message]]:
-        """Return what the driver tells tasks, by Spark partition of the first stage."""
-        width = self._settings.stages[0].width
-        homes = self._spread.over(
-            {task: sum(map(len, read)) for (stage, task), read in plan.tasks.items() if not stage}
-        )
-        parts: dict[int, list[Message]] = {}
-        for envelope in self._messages(plan):
-            partition = envelope.task % width if envelope.stage else homes[envelope.task]
-            parts.setdefault(partition, []).append((partition, envelope.pack()))
-        return parts
-
-    def _run_job(
-        self, spark: SparkContext, plan: Plan, parts: Mapping[int, list[Message]], batch: int
-    ) -> list[Envelope]:
-        """Run one job of a batch."""
-        width = self._settings.stages[0].width
-        first, *others = self._stages
-        function = first.in_batch(batch, plan.cuts)
-        if self._workers is not None:
-            messages = self._workers.mapped(parts, function)
-        else:
-            inputs = list(parts.values())
-            messages = spark.parallelize(inputs, len(inputs)).flatMap(iter).mapPartitions(function)
-        for stage in others:
-            messages = messages.partitionBy(width, int).mapPartitions(
-                stage.in_batch(batch, plan.cuts)
-            )
-        return [Envelope.unpack(payload) for _, payload in messages.collect()]
-
-    def _messages(self, plan: Plan) -> Iterator[Envelope]:
-        """Yield what the driver tells tasks: the state that counts, and what to do."""
-        tasks = self._tasks()
-        for stage, group in enumerate(self._groups):
-            for task in range(self._settings.stages[stage].counts[stage]):
-                pointer = tasks.get(f"{group}/{task}")
-                # Edges may call any task of a later stage.
-                if pointer is not None and (stage or (stage, task) in plan.tasks):
-                    yield Envelope("state", stage, task, {"pointer": pointer})
-        common = {"wall": plan.wall_ms, "since": plan.since_ms, "close": plan.close_windows}
-        for (stage, task), slices in plan.tasks.items():
-            read = [each.to_json() for each in slices]
-            yield Envelope("call", stage, task, {"slices": read, **common})
-
-    def _tasks(self) -> Mapping[str, str]:
+    def _pointers(self) -> Mapping[str, str]:
         """Return the pointer that counts of each task, as text."""
         return {} if self._last is None else self._last.tasks
 
@@ -412,7 +316,7 @@ class Pipeline:
             batch,
             self._settings.run,
             self._clock.now_ms(),
-            {**self._tasks(), **{status["task"]: status["pointer"] for status in statuses}},
+            {**self._pointers(), **{status["task"]: status["pointer"] for status in statuses}},
             outputs=tuple(Output(*row) for status in statuses for row in status["outputs"]),
             positions=plan.positions,
             fingerprint=self._settings.fingerprint,
