@@ -41,7 +41,7 @@ from kstreams.spark.session import (
     is_local,
     query_session,
 )
-from kstreams.spark.stage import StageSettings
+from kstreams.spark.stage_settings import StageSettings
 from kstreams.state.commits import Commit
 from kstreams.state.traffic import CountedObjects
 from kstreams.state.upkeep import Upkeep

@@ -23,7 +23,7 @@ from kstreams.spark.planner import BatchPlanner
 from kstreams.spark.plans import Plan, PlanDirectory
 from kstreams.spark.report import BatchReport
 from kstreams.spark.resume import Resumption
-from kstreams.spark.stage import StageSettings
+from kstreams.spark.stage_settings import StageSettings
 from kstreams.state.commits import Commit, CommitLog, Output
 from kstreams.state.garbage import collect_garbage
 from kstreams.state.pointer import Pointer

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kstreams.spark import stage
+from kstreams.spark import stage, task_run
 from kstreams.spark.pipeline import Pipeline, PipelineSettings
 from kstreams.spark.stage import Message
 
@@ -96,7 +96,7 @@ class PlayedSpark:
                 run = stage.StageRun(self._settings.stages[0], self._batch)
                 told = list(run.messages(payloads))
                 if not scene.faults.dead:
-                    stage._BESIDE.drain()  # what is made beside belongs to this batch
+                    task_run._BESIDE.drain()  # what is made beside belongs to this batch
                 scene.faults.reach("task told")
             except Exception:
                 if scene.point.dies != "task" or not scene.has_died():

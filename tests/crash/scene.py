@@ -14,7 +14,7 @@ from kstreams import Embedded, FakeClock
 from kstreams.checkpoint.beginnings import begin_logs
 from kstreams.checkpoint.changes import Orders
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.spark import assemble, embedded_feed, stage
+from kstreams.spark import assemble, embedded_feed, task_run
 from kstreams.spark.batch_size import RecordSizes
 from kstreams.spark.embedded_io import publish
 from kstreams.spark.planner import BatchPlanner
@@ -129,7 +129,7 @@ class Scene:
     def end_process(self) -> None:
         """Lose what has not died by itself: the process, or the machine."""
         if self.recovery != "retry" and not self.faults.dead:
-            stage._BESIDE.drain()
+            task_run._BESIDE.drain()
             self._die()
         self.recover(driver=True)
 
@@ -278,8 +278,8 @@ class Scene:
                 self._frozen.rename(self.local)
             self.faults.dead = False
         rows = RowCache(1 << 20)
-        self._patch.setattr(stage, "_BESIDE", BackgroundUpkeep(clock=self.clock))
-        self._patch.setattr(stage, "_row_cache", lambda: rows)
+        self._patch.setattr(task_run, "_BESIDE", BackgroundUpkeep(clock=self.clock))
+        self._patch.setattr(task_run, "_row_cache", lambda: rows)
         self._opened: dict[int, Any] = {}
 
     def _patch_once(self) -> None:
@@ -312,7 +312,7 @@ class Scene:
             self._patch.setattr(BatchPlanner, "next", too_large)
         self._patch.setattr(LocalVersions, "publish", named)
         self._patch.setattr(embedded_feed, "publish", published)
-        self._patch.setattr(stage, "_opened", self._open)
+        self._patch.setattr(task_run, "_opened", self._open)
 
     def _open(self, log: Any) -> Any:
         if id(log) not in self._opened:

@@ -1,0 +1,181 @@
+"""Run the tasks of a batch as jobs of Spark, until they have all done what the plan says."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kstreams.errors import KStreamsError
+from kstreams.spark.envelope import Envelope
+from kstreams.spark.failure import ErrorChannel
+from kstreams.spark.own_workers import OwnWorkers
+from kstreams.spark.planner import BatchPlanner
+from kstreams.spark.plans import Plan, PlanDirectory
+from kstreams.spark.refusal import Refusal
+from kstreams.spark.spread import Spread
+from kstreams.spark.stage import Message, Stage
+from kstreams.spark.stage_settings import StageSettings
+from kstreams.spark.worker_deaths import MOST_DEATHS, WorkerDeaths
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+__all__ = ("BatchJobs",)
+
+_LOG = logging.getLogger("kstreams")
+_DEATH_PAUSE_SECONDS = 0.5
+
+
+class BatchJobs:
+    """The jobs of one query's batches: a Spark stage for each stage of the pipeline.
+
+    A batch takes several jobs when it is found to have too many bytes, and is planned
+    smaller, or when a worker process dies.
+
+    Args:
+        name: The query's name.
+        stages: Settings of each stage.
+        archives: Names of the user's packages on executors.
+        planner: Plans a batch smaller.
+        plans: Where a smaller plan is recorded.
+        fence: Raises `FencedError` when a newer driver has taken the checkpoint.
+        stopping: Tells whether the query is to stop: then nothing is tried again.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        stages: Sequence[StageSettings],
+        archives: tuple[str, ...],
+        *,
+        planner: BatchPlanner,
+        plans: PlanDirectory,
+        fence: Callable[[], None],
+        stopping: Callable[[], bool],
+    ) -> None:
+        self._name = name
+        self._settings = stages
+        self._groups = [stage.group.name for stage in stages]
+        self._width = stages[0].width
+        self._planner = planner
+        self._plans = plans
+        self._fence = fence
+        self._stopping = stopping
+        self._errors = ErrorChannel()
+        self._stages = [Stage(each, archives, self._errors) for each in stages]
+        self._spread = Spread(stages[0].counts[0], self._width)
+        self._workers: OwnWorkers | None = None
+
+    def use_own_workers(self, spark: SparkContext) -> None:
+        """Give each Spark partition Python workers of its own from now on."""
+        self._workers = OwnWorkers(spark)
+
+    def error_in(self, exc: BaseException) -> KStreamsError | None:
+        """Return what a task of these jobs raised, out of an error of Spark's; None if nothing."""
+        return self._errors.find(exc)
+
+    def run(
+        self, spark: SparkContext, batch: int, plan: Plan, pointers: Mapping[str, str]
+    ) -> tuple[Plan, list[Mapping[str, Any]]]:
+        """Run a batch's tasks; plan it smaller until they all take what they are to read.
+
+        Args:
+            spark: Where to run them.
+            batch: Number of the batch.
+            plan: What it reads.
+            pointers: The committed pointer of each task, as text, by `group/partition`.
+
+        Returns:
+            The plan that was run in the end, and the statuses of the tasks.
+
+        Raises:
+            WorkerDiedError: Worker processes have died too often.
+        """
+        deaths = WorkerDeaths(self._name, batch, self._groups, width=self._width)
+        while True:
+            parts = self._parts(plan, pointers)
+            said = self._run_alive(spark, batch, plan, parts, deaths)
+            refusals = [Refusal.from_json(e.header) for e in said if e.kind == "refusal"]
+            if not refusals:
+                return plan, [envelope.header for envelope in said]
+            smaller = self._planner.cut(plan, refusals)
+            self._fence()
+            smaller = self._plans.replace(batch, smaller)
+            _LOG.warning(
+                "query %s, batch %d: %d records have more bytes than max_bytes_per_batch; "
+                "planned again with %d",
+                self._name,
+                batch,
+                plan.record_count,
+                smaller.record_count,
+            )
+            plan = smaller
+
+    def _parts(self, plan: Plan, pointers: Mapping[str, str]) -> dict[int, list[Message]]:
+        """Return what the driver tells tasks, by Spark partition of the first stage."""
+        homes = self._spread.over(
+            {task: sum(map(len, read)) for (stage, task), read in plan.tasks.items() if not stage}
+        )
+        parts: dict[int, list[Message]] = {}
+        for envelope in self._messages(plan, pointers):
+            partition = envelope.task % self._width if envelope.stage else homes[envelope.task]
+            parts.setdefault(partition, []).append((partition, envelope.pack()))
+        return parts
+
+    def _messages(self, plan: Plan, pointers: Mapping[str, str]) -> Iterator[Envelope]:
+        """Yield what the driver tells tasks: the state that counts, and what to do."""
+        for stage, group in enumerate(self._groups):
+            for task in range(self._settings[stage].counts[stage]):
+                pointer = pointers.get(f"{group}/{task}")
+                # Edges may call any task of a later stage.
+                if pointer is not None and (stage or (stage, task) in plan.tasks):
+                    yield Envelope("state", stage, task, {"pointer": pointer})
+        common = {"wall": plan.wall_ms, "since": plan.since_ms, "close": plan.close_windows}
+        for (stage, task), slices in plan.tasks.items():
+            read = [each.to_json() for each in slices]
+            yield Envelope("call", stage, task, {"slices": read, **common})
+
+    def _run_alive(
+        self,
+        spark: SparkContext,
+        batch: int,
+        plan: Plan,
+        parts: Mapping[int, list[Message]],
+        deaths: WorkerDeaths,
+    ) -> list[Envelope]:
+        """Run a job, again where a worker process dies; return what the tasks say.
+
+        Spark itself tries no task twice where the executors are this very process.
+        """
+        while True:
+            try:
+                return self._run_job(spark, batch, plan, parts)
+            except Exception as exc:
+                if self._stopping() or self._errors.find(exc) is not None:
+                    raise
+                died = deaths.add(exc, spark, plan, list(parts.values()))
+                if died is None:
+                    raise
+                if died.deaths >= MOST_DEATHS:
+                    raise died from exc
+                _LOG.warning("%s: the batch runs again", died.message)
+                self._fence()
+                time.sleep(_DEATH_PAUSE_SECONDS)
+
+    def _run_job(
+        self, spark: SparkContext, batch: int, plan: Plan, parts: Mapping[int, list[Message]]
+    ) -> list[Envelope]:
+        first, *others = self._stages
+        function = first.in_batch(batch, plan.cuts)
+        if self._workers is not None:
+            messages = self._workers.mapped(parts, function)
+        else:
+            inputs = list(parts.values())
+            messages = spark.parallelize(inputs, len(inputs)).flatMap(iter).mapPartitions(function)
+        for stage in others:
+            messages = messages.partitionBy(self._width, int).mapPartitions(
+                stage.in_batch(batch, plan.cuts)
+            )
+        return [Envelope.unpack(payload) for _, payload in messages.collect()]
