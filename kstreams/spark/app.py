@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import logging
-import signal
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from types import FrameType
 from typing import Any, Literal
 from uuid import uuid4
 
@@ -31,6 +29,7 @@ from kstreams.spark.failure import typed
 from kstreams.spark.packages import Packages
 from kstreams.spark.pipeline import Pipeline
 from kstreams.spark.report import AppState, BatchReport
+from kstreams.spark.signals import stopping_on_signals
 from kstreams.state.memory import Memory
 from kstreams.state.objects import ObjectStoreSettings
 from kstreams.state.upkeep import Upkeep
@@ -206,10 +205,10 @@ class App:
             raise CompileError(
                 "close_windows is for runs that end", hint="add until='end', or leave it out"
             )
-        restore = _on_signals(self._stop)
+        restore = stopping_on_signals(self._stop)
         try:
             self.open()
-            _on_signals(self._stop)  # again: a Spark context puts its own handler in place
+            stopping_on_signals(self._stop)  # again: a Spark context puts its own handler in place
             if until == "end":
                 self.drain(timeout=timeout, close_windows=close_windows)
             else:
@@ -403,21 +402,3 @@ class _Deadline:
     def check(self, what: str) -> None:
         if self.passed():
             raise ExecutionError(f"{what} within {self._timeout}")
-
-
-def _on_signals(stop: threading.Event) -> Callable[[], None]:
-    """Turn SIGINT and SIGTERM into a graceful stop, in the main thread only."""
-    if threading.current_thread() is not threading.main_thread():
-        return lambda: None
-
-    def handle(number: int, _: FrameType | None) -> None:
-        _LOG.info("signal %s: stopping after the batches under way", signal.Signals(number).name)
-        stop.set()
-
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def restore() -> None:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-    return restore

@@ -30,7 +30,8 @@ from kstreams.spark.embedded_feed import EmbeddedFeed
 from kstreams.spark.embedded_io import publish
 from kstreams.spark.feed import Feed
 from kstreams.spark.packages import Packages, ship
-from kstreams.spark.pipeline import Pipeline, PipelineSettings
+from kstreams.spark.pipeline import Pipeline
+from kstreams.spark.pipeline_settings import PipelineSettings
 from kstreams.spark.planner import BatchPlanner
 from kstreams.spark.report import BatchReport
 from kstreams.spark.resume import Resumption, plans_of, resume

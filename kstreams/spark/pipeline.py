@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +19,11 @@ from kstreams.errors import ExecutionError, StateCorruptError
 from kstreams.spark.batch_jobs import BatchJobs
 from kstreams.spark.failure import jvm_is_gone, typed
 from kstreams.spark.feed import Feed
+from kstreams.spark.pipeline_settings import PipelineSettings
 from kstreams.spark.planner import BatchPlanner
 from kstreams.spark.plans import Plan, PlanDirectory
 from kstreams.spark.report import BatchReport
 from kstreams.spark.resume import Resumption
-from kstreams.spark.stage_settings import StageSettings
 from kstreams.state.commits import Commit, CommitLog, Output
 from kstreams.state.garbage import collect_garbage
 from kstreams.state.pointer import Pointer
@@ -33,7 +33,7 @@ from kstreams.state.traffic import CountedObjects, Traffic
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
-__all__ = ("Pipeline", "PipelineSettings")
+__all__ = ("Pipeline",)
 
 _LOG = logging.getLogger("kstreams")
 _SWEEP_EVERY = 50
@@ -44,34 +44,6 @@ _INTERRUPTED = (
     "java.lang.InterruptedException"
 )
 """A text that Spark takes for its own interruption: a batch that is stopped has not failed."""
-
-
-@dataclass(frozen=True)
-class PipelineSettings:
-    """What a pipeline is told by its app.
-
-    Attributes:
-        name: The query's name.
-        checkpoint: Where Spark keeps its own notes of the query.
-        run: Id of this driver.
-        trigger: Least time between the starts of two batches.
-        stages: Settings of each stage.
-        archives: Names of the user's packages on executors.
-        fingerprint: The topology's, recorded with each commit.
-        retained: How many commits stay readable from outside.
-        own_workers: Whether each Spark partition of the first stage has Python workers of its
-            own: there is but that stage, and one executor runs them all at once.
-    """
-
-    name: str
-    checkpoint: str
-    run: str
-    trigger: timedelta
-    stages: tuple[StageSettings, ...]
-    archives: tuple[str, ...]
-    fingerprint: str
-    retained: int
-    own_workers: bool
 
 
 class Pipeline:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kstreams.spark import stage, task_run
-from kstreams.spark.pipeline import Pipeline, PipelineSettings
+from kstreams.spark.pipeline import Pipeline
+from kstreams.spark.pipeline_settings import PipelineSettings
 from kstreams.spark.stage import Message
 
 if TYPE_CHECKING:
