@@ -15,7 +15,13 @@ from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.generations import copy_store, lives_after, next_generation, rewritten
 from kstreams.checkpoint.positions import positions_after
 from kstreams.connection import Connection, RawRecord, TopicReader
-from kstreams.errors import CheckpointMismatchError, ExecutionError, SerdeError, StateCorruptError
+from kstreams.errors import (
+    CheckpointMismatchError,
+    ExecutionError,
+    SerdeError,
+    StateCorruptError,
+    TopicRecreatedError,
+)
 from kstreams.graph.topology import Topology
 from kstreams.kafka.headers import ID_HEADER
 from kstreams.state.changelog.form import Entry
@@ -217,6 +223,7 @@ class _Task:
         """Return where a store's records begin; None when it was never written to."""
         topic, start = self.pointer.meta.get("logs", {}).get(spec.name, (None, 0))
         if topic == spec.changelog:
+            self._check_id(spec)
             return int(start)
         if spec.name not in self.pointer.stores:
             return None
@@ -225,6 +232,22 @@ class _Task:
             f"{self.partition} has not been written whole",
             hint="a task does that with its first batch with the changelog; nothing was changed",
         ).at(store=spec.name, partition=self.partition)
+
+    def _check_id(self, spec: StoreSpec[Any]) -> None:
+        """Make sure that the changelog is the topic that the task has written to."""
+        expected = self.pointer.meta.get("log_ids", {}).get(spec.name, "")
+        with closing(self.job.connection.admin()) as admin:
+            found = admin.ends(str(spec.changelog)).topic_id
+        if expected and found and expected != found:
+            raise TopicRecreatedError(
+                f"changelog {spec.changelog!r} of store {spec.name!r} was deleted and created "
+                f"again: its id was {expected}, and is {found}. Partition {self.partition} has not "
+                "been written whole since",
+                expected=expected,
+                found=found,
+                hint="a task does that with its first batch after the app's next start, if it "
+                "still has its state; nothing was changed",
+            ).at(store=spec.name, partition=self.partition)
 
     def _copy_others(
         self, log: DurableLog, target: WorkingStore, home: Path, rebuilt: Collection[str]

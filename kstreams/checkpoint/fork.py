@@ -156,7 +156,8 @@ class _Copier:
         for task, pointer in commit.pointers().items():
             copied = self._copied(pointer, made.task_key(query, task))
             meta = dict(pointer.meta)
-            meta.pop("logs", None)  # the changelogs of the original are not the copy's
+            for part in ("logs", "log_ids"):  # the original's changelogs are not the copy's
+                meta.pop(part, None)
             if not offsets:
                 meta.pop("next", None)
             tasks[task] = copied.with_meta(meta).to_json()

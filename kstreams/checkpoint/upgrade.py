@@ -256,5 +256,7 @@ class _Upgrader:
 def _with_changelogs_of(meta: Mapping[str, Any], kept: Collection[str]) -> dict[str, Any]:
     """Return a task's data for which only the changelogs of kept stores go on."""
     found = dict(meta)
-    logs = {name: log for name, log in found.pop("logs", {}).items() if name in kept}
-    return {**found, "logs": logs} if logs else found
+    for part in ("logs", "log_ids"):
+        ours = {name: of for name, of in found.pop(part, {}).items() if name in kept}
+        found.update({part: ours} if ours else {})
+    return found

@@ -18,7 +18,7 @@ from kstreams.checkpoint.checkpoint import Checkpoint, query_name
 from kstreams.checkpoint.fork import ForkSource, copy_savepoint
 from kstreams.checkpoint.upgrade import Upgrade, upgrade
 from kstreams.clock import Clock
-from kstreams.connection import Connection
+from kstreams.connection import Connection, TopicEnds
 from kstreams.embedded.connection import Embedded
 from kstreams.errors import CompileError
 from kstreams.graph.nodes import SourceNode
@@ -185,7 +185,7 @@ def _pipeline(
     cores: int,
     at_once: int,
     archives: tuple[str, ...],
-    changelogs: Mapping[str, tuple[int, ...]],
+    changelogs: Mapping[str, TopicEnds],
     report: _Report,
     *,
     resumed: Resumption | None = None,

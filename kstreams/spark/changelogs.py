@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from typing import Any, Protocol, runtime_checkable
 
-from kstreams.connection import Connection, TopicAdmin
+from kstreams.connection import Connection, TopicAdmin, TopicEnds
 from kstreams.errors import PartitionCountError, TopicExistsError
 from kstreams.graph.topology import Topology
 from kstreams.state.changelog.forms import changelog_form
@@ -32,7 +32,7 @@ class _DescribesTopics(Protocol):
 
 def open_changelogs(
     connection: Connection, topology: Topology, tasks: Mapping[str, int]
-) -> dict[str, tuple[int, ...]]:
+) -> dict[str, TopicEnds]:
     """Create the changelog topics that are missing; return where each ends, by store.
 
     Args:
@@ -55,7 +55,7 @@ def open_changelogs(
         return {spec.name: _opened(admin, spec, count) for spec, count in logged}
 
 
-def _opened(admin: TopicAdmin, spec: StoreSpec[Any], count: int) -> tuple[int, ...]:
+def _opened(admin: TopicAdmin, spec: StoreSpec[Any], count: int) -> TopicEnds:
     topic, store, config = str(spec.changelog), spec.name, changelog_form(spec).config
     try:
         admin.create(topic, count, config=config)
@@ -67,9 +67,9 @@ def _opened(admin: TopicAdmin, spec: StoreSpec[Any], count: int) -> tuple[int, .
                 hint="each task writes to its own partition: let the app create the topic",
             ) from None
         _warn_unless_compacted(admin, topic)
-        return tuple(end for _, end in sorted(admin.end_offsets(topic).items()))
-    _LOG.info("created changelog topic %r of store %r", topic, store)
-    return (0,) * count
+    else:
+        _LOG.info("created changelog topic %r of store %r", topic, store)
+    return admin.ends(topic)
 
 
 def _warn_unless_compacted(admin: TopicAdmin, topic: str) -> None:

@@ -9,14 +9,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from kstreams.errors import RecordRefusedError
+from kstreams.errors import KStreamsError, RecordRefusedError, UnknownTopicError
 from kstreams.graph.nodes import SinkNode
 from kstreams.graph.topology import PartitionGroup
 from kstreams.kafka.options import Kafka
 from kstreams.kafka.range_reader import OffsetRange, RangeReader
 from kstreams.kafka.sink import topic_limits, write_apart, write_rows
 from kstreams.spark.plans import Slice
-from kstreams.spark.sinks import outputs_of
+from kstreams.spark.sinks import changelog_name, outputs_of
 from kstreams.task.columns import rows_of
 from kstreams.task.cursor import Cursor
 from kstreams.task.limits import TopicLimits
@@ -72,13 +72,23 @@ class KafkaIO:
         """Write a batch's output; it is durable on return, so there is nothing to publish."""
         number = f"{batch}.{revision}" if revision else str(batch)
         spared = {node.name: node for node in group.sinks if node.on_refused != "fail"}
+        logged = {changelog_name(store): store for store in output.changelogs}
         for sink, partitioner, table in outputs_of(output, group):
             prefix = f"{producer}/{sink}/{number}"
+            store = logged.get(sink)
             try:
                 write_rows(
-                    self.connection, table, partitioner=partitioner, id_prefix=prefix, node=sink
+                    self.connection,
+                    table,
+                    partitioner=partitioner,
+                    id_prefix=prefix,
+                    node=None if store else sink,
                 )
-            except RecordRefusedError as exc:
+            except KStreamsError as exc:
+                if store is not None:
+                    raise _of_changelog(exc, store) from exc.__cause__
+                if not isinstance(exc, RecordRefusedError):
+                    raise
                 if sink not in spared:
                     exc.hint = f"{exc.hint} {RecordRefusedError.WAY_ON}".strip()
                     raise
@@ -107,6 +117,20 @@ class KafkaIO:
             output.dead_letters[topic] = pa.concat_tables([*others, letters])
         for reason, count in cursor.dropped.items():
             output.dropped[reason] = output.dropped.get(reason, 0) + count
+
+
+def _of_changelog(error: KStreamsError, store: str) -> KStreamsError:
+    """Say that a record that was not written is a changelog's."""
+    if isinstance(error, RecordRefusedError):
+        error.message = f"a row of the store's changelog is refused: {error.message}"
+        error.hint = error.hint or (
+            "let the topic take it (max.message.bytes, message.timestamp.after.max.ms), and start "
+            "the app again: nothing of this batch was kept."
+        )
+    elif isinstance(error, UnknownTopicError):
+        error.message = f"the store's changelog is gone: {error.message}"
+        error.hint = "start the app again: it creates the topic, and writes the store to it whole."
+    return error.at(store=store)
 
 
 @lru_cache(maxsize=4)

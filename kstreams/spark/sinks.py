@@ -15,7 +15,7 @@ from kstreams.task.outputs import TaskOutput
 from kstreams.task.own_partition import OwnPartition
 from kstreams.task.routing import parted
 
-__all__ = ("by_partition", "by_topic", "outputs_of")
+__all__ = ("by_partition", "by_topic", "changelog_name", "outputs_of")
 
 
 def outputs_of(
@@ -35,7 +35,12 @@ def outputs_of(
     for topic, table in output.dead_letters.items():
         yield f"dead-letter:{topic}", Murmur2Partitioner(), table
     for store, table in output.changelogs.items():
-        yield f"changelog:{store}", OwnPartition(output.partition), table
+        yield changelog_name(store), OwnPartition(output.partition), table
+
+
+def changelog_name(store: str) -> str:
+    """Return what stands for a sink's name where a store's changelog is written."""
+    return f"changelog:{store}"
 
 
 def by_topic(table: pa.Table) -> Iterator[tuple[str, pa.Table]]:

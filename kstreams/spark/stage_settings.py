@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kstreams.connection import TopicEnds
 from kstreams.graph.topology import PartitionGroup
 from kstreams.processors.interceptor import Interceptor
 from kstreams.spark.topic_io import TopicIO
@@ -33,7 +34,7 @@ class StageSettings:
         log: Where deltas and snapshots go.
         io: Reads source topics, and writes sink output.
         interceptors: Around processors.
-        changelogs: By store, where the partitions of its changelog ended at the app's start.
+        changelogs: By store, its changelog and where it ended at the app's start.
         max_bytes: How many bytes of records a worker reads for one batch at most.
         upkeep: When deltas are merged and snapshots made.
     """
@@ -51,7 +52,7 @@ class StageSettings:
     io: TopicIO
     max_bytes: int
     interceptors: tuple[Interceptor, ...] = ()
-    changelogs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    changelogs: Mapping[str, TopicEnds] = field(default_factory=dict)
     upkeep: Upkeep = field(default_factory=Upkeep)
 
     def task_key(self, group: str, partition: int) -> TaskKey:
@@ -60,5 +61,12 @@ class StageSettings:
 
     def changelog_ends(self, partition: int) -> dict[str, int]:
         """Return, by store of the group, where a task's partition of its changelog ended."""
+        return {name: ends.offsets[partition] for name, ends in self._own_changelogs()}
+
+    def changelog_ids(self) -> dict[str, str]:
+        """Return, by store of the group, which topic its changelog was, where topics have ids."""
+        return {name: ends.topic_id for name, ends in self._own_changelogs()}
+
+    def _own_changelogs(self) -> list[tuple[str, TopicEnds]]:
         names = (spec.name for spec in self.group.stores)
-        return {name: self.changelogs[name][partition] for name in names if name in self.changelogs}
+        return [(name, self.changelogs[name]) for name in names if name in self.changelogs]

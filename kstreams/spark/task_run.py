@@ -87,6 +87,7 @@ class TaskRun:
                 wall_ms=wall_ms,
                 interceptors=settings.interceptors,
                 changelog_ends=settings.changelog_ends(self._partition),
+                changelog_ids=settings.changelog_ids(),
                 limits=settings.io.limits,
                 folder=home,
             )

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
 
-from kstreams.errors import SerdeError
+from kstreams.errors import RecordRefusedError, SerdeError, Where
 from kstreams.state.changelog.form import Entry, Pair
 from kstreams.state.changelog.forms import changelog_form
 from kstreams.state.key_ranges import covers
 from kstreams.state.overlay import Overlay
 from kstreams.state.spec import StoreSpec
 from kstreams.state.working import Changes, StoreChanges
+from kstreams.task.columns import rows_of
+from kstreams.task.limits import NO_LIMITS, Limits, TopicLimits, limits_or_none
 from kstreams.task.meta import TaskMeta
 from kstreams.task.outputs import OUTPUT_SCHEMA
 from kstreams.task.queues import HEADERS_TYPE
@@ -26,8 +29,8 @@ class Changelogs:
     """Turns changes of stores into records of their changelogs.
 
     A store whose topic does not have all of it yet is written whole: when the changelog
-    is new, or another one, or the task's state comes from elsewhere. The task's meta data
-    tells, so that this too counts with the batch and no sooner.
+    is new, or another one, or was deleted and created again, or the task's state comes from
+    elsewhere. The task's meta data tells, so that this too counts with the batch and no sooner.
 
     Args:
         stores: The task's.
@@ -35,6 +38,8 @@ class Changelogs:
         meta: The task's; changed in place.
         ends: By store, where the task's partition of the topic ended before the attempt;
             0 where it is not known.
+        ids: By store, the id that its topic had then; empty where topics have none.
+        limits: What topics take.
     """
 
     def __init__(
@@ -43,12 +48,17 @@ class Changelogs:
         overlay: Overlay,
         meta: TaskMeta,
         ends: Mapping[str, int],
+        *,
+        ids: Mapping[str, str] = MappingProxyType({}),
+        limits: Limits = lambda _: NO_LIMITS,
     ) -> None:
         self._stores = [spec for spec in stores if spec.changelog is not None]
         self._forms = {spec.name: changelog_form(spec) for spec in self._stores}
         self._overlay = overlay
         self._meta = meta
         self._ends = ends
+        self._ids = ids
+        self._limits = limits
 
     def tables(self, changes: Changes, wall_ms: int) -> dict[str, pa.Table]:
         """Return the records by store, tables of `OUTPUT_SCHEMA`; only those with rows.
@@ -59,19 +69,27 @@ class Changelogs:
 
         Raises:
             SerdeError: A row is not what the store's serdes write; names the store.
+            RecordRefusedError: The topic does not take a row; names store and key.
         """
-        before = self._meta.changelogs
-        self._meta.changelogs = {}
-        time_ms = wall_ms if self._meta.stream_time < 0 else self._meta.stream_time
+        before, ids = self._meta.changelogs, self._meta.changelog_ids
+        self._meta.changelogs, self._meta.changelog_ids = {}, {}
+        now = wall_ms if self._meta.stream_time < 0 else self._meta.stream_time
         found: dict[str, pa.Table] = {}
         for spec in self._stores:
             topic, name = str(spec.changelog), spec.name
             known = before.get(name, ("", 0))
-            whole = known[0] != topic
+            present = self._ids.get(name, "")
+            before_id = ids.get(name, present) if known[0] == topic else present
+            whole = known[0] != topic or bool(present and before_id != present)
             self._meta.changelogs[name] = (topic, self._ends.get(name, 0)) if whole else known
+            if present or before_id:
+                self._meta.changelog_ids[name] = present or before_id
+            limits = limits_or_none(self._limits, topic)
+            low, high = limits.times(wall_ms)
+            time_ms = min(max(now, low), high)  # says when, and is no part of the store
             entries = self._entries(name, changes.get(name, StoreChanges()), time_ms, whole=whole)
             if entries:
-                found[name] = _table(topic, entries)
+                found[name] = _taken(_table(topic, entries), name, limits, wall_ms)
         return found
 
     def _entries(
@@ -99,6 +117,25 @@ class Changelogs:
             return changes.pairs
         rows = dict.fromkeys(self._overlay.stored_in(store, changes.ranges))
         return sorted({**rows, **dict(changes.pairs)}.items())
+
+
+def _taken(table: pa.Table, store: str, limits: TopicLimits, wall_ms: int) -> pa.Table:
+    """Return a table that its topic takes whole, or say which row it does not."""
+    refused = limits.refused(table, wall_ms)
+    if refused is None:
+        return table
+    first = table.filter(pa.array(refused)).slice(0, 1)
+    topic, (row,) = first.column("topic")[0].as_py(), rows_of(first)
+    try:
+        limits.check(row, wall_ms)
+    except RecordRefusedError as exc:
+        raise RecordRefusedError(
+            f"changelog {topic!r} does not take a row of store {store!r}: {exc.message}",
+            exc.code,
+            hint=f"{exc.hint} Then start the app again: nothing of this batch was kept.",
+            where=Where(store=store, key=row.key),
+        ) from None
+    return table
 
 
 def _table(topic: str, entries: Sequence[Entry]) -> pa.Table:

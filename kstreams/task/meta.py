@@ -23,6 +23,7 @@ class TaskMeta:
         next_offsets: By `topic/partition`, the first offset not processed yet.
         due: By punctuator, when it fires next (ms), or `CANCELLED`.
         changelogs: By store, the topic that has all of it, and the offset from which on.
+        changelog_ids: By store, the id of that topic, where topics have ids.
         heard: Wall time (ms) of the last batch with records, or since when idleness has
             been made up for; None where nobody asks.
         closed: By node, as of which stream time (ms) it has closed windows early.
@@ -34,6 +35,7 @@ class TaskMeta:
     next_offsets: dict[str, int] = field(default_factory=dict)
     due: dict[str, int] = field(default_factory=dict)
     changelogs: dict[str, tuple[str, int]] = field(default_factory=dict)
+    changelog_ids: dict[str, str] = field(default_factory=dict)
     heard: int | None = None
     closed: dict[str, int] = field(default_factory=dict)
     partition_times: dict[str, int] = field(default_factory=dict)
@@ -42,6 +44,7 @@ class TaskMeta:
         """Return plain data for JSON, a copy; without what is seldom there."""
         seldom = {
             "logs": {store: list(log) for store, log in self.changelogs.items()} or None,
+            "log_ids": dict(self.changelog_ids) or None,
             "heard": self.heard,
             "closed": dict(self.closed) or None,
             "times": dict(self.partition_times) or None,
@@ -62,6 +65,7 @@ class TaskMeta:
             dict(data.get("next", {})),
             dict(data.get("due", {})),
             logs,
+            dict(data.get("log_ids", {})),
             data.get("heard"),
             dict(data.get("closed", {})),
             dict(data.get("times", {})),

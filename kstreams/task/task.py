@@ -65,6 +65,7 @@ class Task:
         interceptors: Wrapped around every record processor's `process`.
         changelog_ends: By store, where the task's partition of its changelog ended when the
             app was started; 0 by default.
+        changelog_ids: By store, the id of its changelog then, where topics have ids.
         limits: What topics take.
         folder: Where output waits that is more than memory should hold, on a disk; the
             system's temporary one by default.
@@ -83,6 +84,7 @@ class Task:
         wall_ms: int = 0,
         interceptors: Sequence[Interceptor] = (),
         changelog_ends: Mapping[str, int] | None = None,
+        changelog_ids: Mapping[str, str] | None = None,
         limits: Limits = lambda _: NO_LIMITS,
         folder: Path | None = None,
     ) -> None:
@@ -93,7 +95,14 @@ class Task:
         entries: tuple[Entry, ...] = (*group.sources, *group.entries)
         self._entries = {node.name: node for node in entries}
         overlay.times = self._cursor
-        self._changelogs = Changelogs(group.stores, overlay, meta, changelog_ends or {})
+        self._changelogs = Changelogs(
+            group.stores,
+            overlay,
+            meta,
+            changelog_ends or {},
+            ids=changelog_ids or {},
+            limits=limits,
+        )
         self._times = EventTimes(self._entries, meta, self._cursor, self._record_failed)
         self._idleness = Idleness(group.idle_timeout_ms, meta, self._cursor)
         self._policies = Policies(self._entries, group.sinks, self._cursor, limits, folder)
@@ -210,6 +219,7 @@ class Task:
 
         Raises:
             SerdeError: A row is not what its store's serdes write.
+            RecordRefusedError: A changelog does not take a row.
         """
         try:
             return self._changelogs.tables(changes, self._cursor.wall_time)

@@ -33,6 +33,7 @@ from kstreams.errors import (
     DeserializationError,
     ExecutionError,
     StateCorruptError,
+    TopicRecreatedError,
 )
 from kstreams.partitioner import partition_of
 from kstreams.state.commits import SEED, Commit
@@ -87,7 +88,8 @@ class Logging:
                         for spec in self.specs:
                             spec.factory(spec, overlay).put(key, value)
                 changes = overlay.changes()
-                tables = Changelogs(self.specs, overlay, meta, {}).tables(changes, 1)
+                logs = Changelogs(self.specs, overlay, meta, {}, ids=self._ids())
+                tables = logs.tables(changes, 1)
                 for table in tables.values():
                     self._append(table, partition, batch)
                 if counts:
@@ -99,6 +101,14 @@ class Logging:
             positions, topics = {"in/0": 1, "in/1": 1}, {"in": "id-of-in"}
             commit = Commit(batch, "run", 5, tasks, positions=positions, topics=topics)
             log.append(commit)
+
+    def _ids(self) -> dict[str, str]:
+        """Return the ids of the changelogs, as an app finds them at its start."""
+        topics = {spec.name: spec.changelog for spec in self.specs if spec.changelog}
+        for topic in topics.values():
+            self.connection.log().ensure(topic, PARTITIONS)
+        admin = self.connection.admin()
+        return {store: admin.ends(topic).topic_id for store, topic in topics.items()}
 
     def _append(self, table: pa.Table, partition: int, batch: int) -> None:
         topic = table.column("topic")[0].as_py()
@@ -158,6 +168,24 @@ def test_a_lost_store_is_rebuilt_and_the_rest_of_the_task_stays(tmp_path: Path) 
     assert (seed.batch, seed.positions) == (SEED, {"in/0": 2, "in/1": 2})
     assert seed.topics == {"in": "id-of-in"}
     assert [p.meta for p in seed.pointers().values()] == [p.meta for p in app.pointers.values()]
+
+
+def test_a_changelog_that_was_created_again_rebuilds_nothing_before_it_has_all(
+    tmp_path: Path,
+) -> None:
+    app = Logging(tmp_path, LOGGED)
+    app.commit(PAIRS)
+    app.connection.admin().delete("s-log")
+    app.connection.admin().create("s-log", PARTITIONS)
+    with pytest.raises(TopicRecreatedError, match="'s-log' of store 's' was deleted") as caught:
+        app.restore()
+    assert caught.value.where.store == "s"
+    assert Checkpoint.load(app.path).generations == {}
+    app.commit({"k1": 100})
+    expected = app.read()
+    app.lose_state()
+    app.restore()
+    assert app.read() == expected == {**PAIRS, "k1": 100}
 
 
 def test_a_store_beside_it_stays_as_it_is(tmp_path: Path) -> None:
@@ -273,3 +301,4 @@ def test_a_fork_and_a_store_that_was_reset_begin_their_changelog_anew(tmp_path: 
     upgraded = upgrade(Checkpoint.load(app.path), wanted).commits("in", app.objects).last()
     assert upgraded is not None
     assert [list(p.meta["logs"]) for p in upgraded.pointers().values()] == [["other"]] * 2
+    assert [list(p.meta["log_ids"]) for p in upgraded.pointers().values()] == [["other"]] * 2

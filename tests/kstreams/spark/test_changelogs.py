@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,10 @@ def topology(changelog: str) -> Topology:
 
 
 def opened(connection: Connection, changelog: str, tasks: int = 3) -> dict[str, tuple[int, ...]]:
-    return open_changelogs(connection, topology(changelog), {"in": tasks})
+    found = open_changelogs(connection, topology(changelog), {"in": tasks})
+    with closing(connection.admin()) as admin:
+        assert {ends.topic_id for ends in found.values()} == {admin.ends(changelog).topic_id}
+    return {store: tuple(ends.offsets.values()) for store, ends in found.items()}
 
 
 def test_a_missing_topic_is_created_and_one_that_is_there_goes_on(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,15 @@ from kstreams import (
     BatchReport,
     DeadLetter,
     Kafka,
+    KeyValueStore,
     Processor,
     ProcessorContext,
     Record,
+    StoreSpec,
     Topic,
     Topology,
     TopologyBuilder,
+    key_value_store,
     session_store,
 )
 from kstreams.aggregators import count
@@ -191,6 +195,61 @@ def test_an_app_ends_in_front_of_an_open_transaction_and_reads_it_when_it_is_com
     await_end(kafka, source, 4)
     run()
     assert [record.key for record in read_all(kafka, sink)] == [b"before", b"in it", b"behind"]
+
+
+class Keep(Processor[bytes, bytes, bytes, bytes]):
+    """Keeps the last value of each key, in a store with a changelog."""
+
+    def __init__(self, spec: StoreSpec[KeyValueStore[bytes, bytes]]) -> None:
+        self.spec = spec
+
+    def init(self, context: ProcessorContext[bytes, bytes]) -> None:
+        self.last = context.store(self.spec)
+
+    def process(self, record: Record[bytes, bytes]) -> None:
+        self.last.put(record.key, record.value)
+
+
+def keeping(source: str, changelog: str) -> Topology:
+    builder = TopologyBuilder("keeping", on_error="skip")
+    spec = key_value_store("last", key=BYTES, value=BYTES).with_changelog(changelog)
+    records = builder.add_source("in", Topic(source, key=BYTES, value=BYTES))
+    builder.add_processor("keep", partial(Keep, spec), records, stores=[spec])
+    return builder.build()
+
+
+@pytest.mark.kafka
+def test_a_changelog_that_was_deleted_is_written_whole_and_one_that_refuses_a_row_is_named(
+    broker: KafkaBroker, spark: SparkSession, tmp_path: Path, topic_name: str
+) -> None:
+    kafka, log = Kafka(broker.bootstrap), f"{topic_name}-log"
+    now = SystemClock().now_ms() + 2 * HOUR_MS  # further ahead than Kafka takes by default
+    any_time = {"message.timestamp.after.max.ms": str((1 << 63) - 1)}
+    source = broker.create_topic(f"{topic_name}-ahead", config=any_time)
+    run = running(keeping(source, log), kafka, spark, tmp_path)
+    produce_raw(broker.bootstrap, source, [RawBytes(b"a", b"1", now), RawBytes(b"b", b"1", now)])
+    run()
+    with closing(kafka.admin()) as admin:
+        admin.delete(log)
+    produce_raw(broker.bootstrap, source, [RawBytes(b"b", b"2", now)])
+    run()
+    assert [(r.key, r.value) for r in read_all(kafka, log)] == [(b"a", b"1"), (b"b", b"2")]
+
+    with closing(kafka.admin()) as admin:
+        admin.delete(log)
+    limited = f"{topic_name}-limited"
+    broker.create_topic(limited, config={"max.message.bytes": str(LIMIT)})
+    produce_raw(broker.bootstrap, source, [RawBytes(b"large", os.urandom(2 * LIMIT), now)])
+    with pytest.raises(RecordRefusedError) as caught:
+        running(keeping(source, limited), kafka, spark, tmp_path)()
+    error = caught.value
+    assert (error.where.store, error.where.key) == ("last", b"large")
+    for word in (f"changelog '{limited}'", str(LIMIT), "store 'last'"):
+        assert word in error.message
+    assert "raise max.message.bytes" in error.hint
+    assert read_all(kafka, limited) == []
+    run()  # on a topic that takes it
+    assert [r.key for r in read_all(kafka, log)] == [b"a", b"b", b"large"]
 
 
 def running(

@@ -12,12 +12,16 @@ PLAIN = key_value_store("s", key=TEXT, value=INT64)
 
 
 def batch(
-    base: MemoryStore, meta: TaskMeta, topic: str | None, *pairs: tuple[str, int | None]
+    base: MemoryStore,
+    meta: TaskMeta,
+    topic: str | None,
+    *pairs: tuple[str, int | None],
+    topic_id: str = "",
 ) -> list[bytes]:
     """Commit a batch of puts; return the keys that its changelog gets."""
     spec = PLAIN if topic is None else PLAIN.with_changelog(topic)
     overlay = Overlay(base)
-    changelogs = Changelogs([spec], overlay, meta, {"s": 7})
+    changelogs = Changelogs([spec], overlay, meta, {"s": 7}, ids={"s": topic_id})
     for key, value in pairs:
         spec.factory(spec, overlay).put(key, value)
     changes = overlay.changes()
@@ -98,3 +102,21 @@ def test_an_attempt_that_does_not_count_begins_nothing() -> None:
     text = before.to_json()
     assert batch(base, TaskMeta.from_json(text), "log") == [b"a"]
     assert batch(base, TaskMeta.from_json(text), "log") == [b"a"]
+
+
+def test_a_topic_that_was_created_again_gets_all_of_the_store() -> None:
+    base, meta = MemoryStore(["s"]), TaskMeta()
+    assert batch(base, meta, "log", ("a", 1), topic_id="first") == [b"a"]
+    meta = TaskMeta.from_json(meta.to_json())
+    assert batch(base, meta, "log", ("b", 1), topic_id="first") == [b"b"]
+    assert batch(base, meta, "log", ("c", 1), topic_id="second") == [b"a", b"b", b"c"]
+    assert batch(base, meta, "log", ("d", 1), topic_id="second") == [b"d"]
+    assert meta.changelogs == {"s": ("log", 7)}
+
+
+def test_a_topic_whose_id_was_not_known_is_taken_to_be_the_same() -> None:
+    base, meta = MemoryStore(["s"]), TaskMeta()
+    assert batch(base, meta, "log", ("a", 1)) == [b"a"]
+    assert batch(base, meta, "log", ("b", 1), topic_id="first") == [b"b"]
+    assert batch(base, meta, "log", ("c", 1)) == [b"c"]
+    assert batch(base, meta, "log", ("d", 1), topic_id="second") == [b"a", b"b", b"c", b"d"]

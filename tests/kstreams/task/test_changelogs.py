@@ -24,8 +24,10 @@ from kstreams import (
 )
 from kstreams.aggregators import count
 from kstreams.durations import milliseconds
+from kstreams.errors import RecordRefusedError
 from kstreams.partitioner import partition_of
 from kstreams.state.overlay import Overlay
+from kstreams.task.limits import TopicLimits
 from kstreams.testing import TopologyTestDriver
 from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate
 
@@ -74,6 +76,32 @@ def test_what_a_failing_record_did_is_not_in_it() -> None:
     with TopologyTestDriver(summing()) as driver:
         driver.pipe_batch(NUMBERS, records([("a", 1), ("b", -2)], at=5))
         assert driver.read(LOG) == [Record("a", 1, 5)]
+
+
+def test_a_row_that_its_topic_does_not_take_fails_the_batch_by_store_key_and_limit() -> None:
+    limits = {"sums-log": TopicLimits(max_bytes=40 + 512)}
+    long = "k" * 41
+    with TopologyTestDriver(summing(), limits=limits) as driver:
+        driver.pipe(NUMBERS, "a", 1, timestamp=5)
+        with pytest.raises(RecordRefusedError) as caught:
+            driver.pipe_batch(NUMBERS, records([("b", 1), (long, 2)], at=6))
+        error = caught.value
+        assert "changelog 'sums-log' does not take a row of store 'sums'" in error.message
+        assert "larger than the 552 that the topic takes" in error.message
+        assert (error.where.store, error.where.key) == ("sums", long.encode())
+        assert error.where.group == "numbers"
+        assert error.hint.startswith("write less in one record, or raise max.message.bytes")
+        assert "nothing of this batch was kept" in error.hint
+        assert driver.read(LOG) == [Record("a", 1, 5)]
+
+
+def test_a_rows_time_that_is_no_part_of_the_store_is_one_that_the_topic_takes() -> None:
+    limits = {"sums-log": TopicLimits(least_time=1, after_ms=3_600_000)}
+    with TopologyTestDriver(summing(), limits=limits) as driver:
+        now = driver.clock.now_ms()
+        driver.pipe(NUMBERS, "a", 1, timestamp=0)
+        driver.pipe(NUMBERS, "b", 1, timestamp=now + 2 * 3_600_000)
+        assert driver.read(LOG) == [Record("a", 1, 1), Record("b", 1, now + 3_600_000)]
 
 
 def test_each_task_writes_to_its_own_partition() -> None:
