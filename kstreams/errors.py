@@ -47,6 +47,7 @@ __all__ = (
     "WorkerDiedError",
 )
 
+_PLACES = ("app", "group", "node", "store", "target", "topic", "partition", "offset")
 _MAX_KEY_CHARS = 80
 _MAX_NAME_CHARS = 300
 
@@ -56,7 +57,12 @@ E = TypeVar("E", bound="KStreamsError")
 
 @dataclass(frozen=True)
 class Where:
-    """The place an error speaks of; None for what is not known."""
+    """The place an error speaks of; None for what is not known.
+
+    Topic, partition, offset, timestamp and key are those of one record. Of a result that
+    does not go into its topic, `target` is that topic, and they are those of the record
+    that the result comes of; key and timestamp are the result's where that is not known.
+    """
 
     app: str | None = None
     group: str | None = None
@@ -67,12 +73,13 @@ class Where:
     offset: int | None = None
     timestamp: int | None = None
     key: object = None
+    target: str | None = None
 
     def __str__(self) -> str:
         """Name the known parts, outermost first; empty when nothing is known."""
         parts = [
             f"{name} {repr_of(value, _MAX_NAME_CHARS)}"
-            for name in ("app", "group", "node", "store", "topic", "partition", "offset")
+            for name in _PLACES
             if (value := getattr(self, name)) is not None
         ]
         if self.timestamp is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -86,12 +86,12 @@ class KafkaIO:
                 )
             except KStreamsError as exc:
                 if store is not None:
-                    raise _of_changelog(exc, store) from exc.__cause__
+                    raise _of_changelog(_of_result(exc), store) from exc.__cause__
                 if not isinstance(exc, RecordRefusedError):
-                    raise
+                    raise _of_result(exc) from exc.__cause__
                 if sink not in spared:
                     exc.hint = f"{exc.hint} {RecordRefusedError.WAY_ON}".strip()
-                    raise
+                    raise _of_result(exc) from exc.__cause__
                 refused = write_apart(
                     self.connection, table, partitioner=partitioner, id_prefix=prefix
                 )
@@ -117,6 +117,15 @@ class KafkaIO:
             output.dead_letters[topic] = pa.concat_tables([*others, letters])
         for reason, count in cursor.dropped.items():
             output.dropped[reason] = output.dropped.get(reason, 0) + count
+
+
+def _of_result(error: KStreamsError) -> KStreamsError:
+    """Name the topic that a record was for as its target: the place is that of the input."""
+    where = error.where
+    if where.partition is not None:
+        error.message = f"{error.message}; it was for partition {where.partition}"
+    error.where = replace(where, target=where.topic, topic=None, partition=None)
+    return error
 
 
 def _of_changelog(error: KStreamsError, store: str) -> KStreamsError:

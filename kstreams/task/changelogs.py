@@ -133,7 +133,7 @@ def _taken(table: pa.Table, store: str, limits: TopicLimits, wall_ms: int) -> pa
             f"changelog {topic!r} does not take a row of store {store!r}: {exc.message}",
             exc.code,
             hint=f"{exc.hint} Then start the app again: nothing of this batch was kept.",
-            where=Where(store=store, key=row.key),
+            where=Where(store=store, target=topic, key=row.key),
         ) from None
     return table
 

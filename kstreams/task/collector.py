@@ -137,7 +137,7 @@ class Collector:
             raise SerializationError(
                 f"the forwarded table does not fit: {text_of(exc)}",
                 hint="it needs the columns key, value, timestamp of the serdes' Arrow types",
-            ).at(node=self._node, topic=topic) from exc
+            ).at(node=self._node, target=topic) from exc
 
     def drain(self) -> pa.Table | None:
         """Return all that was taken as a table of `OUTPUT_SCHEMA`, and start anew.
@@ -194,7 +194,7 @@ class Collector:
         try:
             outlet.check(topic, record)
         except KStreamsError as exc:
-            known = {"topic": topic, "timestamp": record.timestamp, "key": record.key}
+            known = {"target": topic, "timestamp": record.timestamp, "key": record.key}
             raise exc.at(node=self._node, **known) from exc.__cause__
 
     def _encoded(self, record: Record[Any, Any]) -> Record[bytes | None, bytes | None]:
@@ -214,7 +214,7 @@ class Collector:
         except BaseException as exc:  # noqa: BLE001  # a serde is user code
             error = exc if isinstance(exc, SerdeError) else _unserialisable(exc)
             topic = None if callable(self._topic) else self._topic
-            raise error.at(node=self._node, topic=topic, key=key) from error.__cause__
+            raise error.at(node=self._node, target=topic, key=key) from error.__cause__
 
     def _flush(self) -> None:
         """Encode what was taken."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import CodeType, FrameType, FunctionType, TracebackType
 
 from kstreams.errors import KStreamsError, LimitError, ProcessingError, Where
-from kstreams.quoting import kind_of, one_line, safe_text, text_of, traceback_of
+from kstreams.quoting import kind_of, one_line, repr_of, safe_text, text_of, traceback_of
 
-__all__ = ("Places", "located")
+__all__ = ("Places", "located", "of_result")
 
 _BY_ITSELF = 300
 _MAX_CHARS = 10_000
@@ -99,6 +100,20 @@ def located(exc: BaseException, places: Places, *, hint: str = "") -> KStreamsEr
     )
     error.__cause__ = exc
     return error.at(node=node)
+
+
+def of_result(error: KStreamsError) -> KStreamsError:
+    """Let an error that names a result's key and time make room for those of its record.
+
+    The message keeps what they were.
+    """
+    where = error.where
+    parts = {"key": where.key, "timestamp": where.timestamp}
+    said = " and ".join(f"{k} {repr_of(v, 80)}" for k, v in parts.items() if v is not None)
+    if said:
+        error.message = f"{error.message}; the result has {said}"
+    error.where = replace(where, key=None, timestamp=None)
+    return error
 
 
 def _too_deep(exc: RecursionError, node: str | None) -> LimitError:

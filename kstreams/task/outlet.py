@@ -71,7 +71,7 @@ class Outlet:
             try:
                 self._of(topic).check(record, self._cursor.wall_time)
             except RecordRefusedError as exc:
-                known = {"topic": topic, "timestamp": record.timestamp, "key": record.key}
+                known = {"target": topic, "timestamp": record.timestamp, "key": record.key}
                 error = exc.at(node=self._node.name, **known)
                 error.hint = f"{error.hint} {RecordRefusedError.WAY_ON}"
                 self._deal_with(self._node, topic, record, error)

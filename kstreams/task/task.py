@@ -22,7 +22,7 @@ from kstreams.task.contexts import TaskServices
 from kstreams.task.cursor import Cursor
 from kstreams.task.decoding import Entry, without_nulls
 from kstreams.task.event_times import EventTimes
-from kstreams.task.failures import located
+from kstreams.task.failures import located, of_result
 from kstreams.task.idleness import Idleness
 from kstreams.task.limits import NO_LIMITS, Limits
 from kstreams.task.meta import TaskMeta
@@ -336,7 +336,10 @@ class Task:
     def _record_failed(self, queue: Queue, row: int, key: object, exc: BaseException) -> None:
         """Do with a failing record what its source asks for; the undo is the caller's."""
         raw = queue.table.slice(row, 1)
-        error = located(exc, self._wiring.places, hint=_RECORD_HINT).at(
+        error = located(exc, self._wiring.places, hint=_RECORD_HINT)
+        if error.where.target is not None:
+            error = of_result(error)
+        error.at(
             node=queue.entry,
             topic=queue.topic,
             partition=queue.partition,

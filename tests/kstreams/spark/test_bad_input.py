@@ -115,7 +115,7 @@ def test_user_code_that_fails_names_the_record(begun: Bench, processor: Any) -> 
     elif processor is WrongStore:
         assert (where.store, where.key) == ("counts", "bad")
     else:
-        assert where.node == "totals" or where.topic == "totals"
+        assert (where.node, where.target) == ("totals", "totals")
         assert where.key is not None
     assert error.hint
     trap.disarm()

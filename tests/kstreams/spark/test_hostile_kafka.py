@@ -282,6 +282,7 @@ def test_on_embedded_topics_a_result_before_1970_is_its_records_failure(bench: B
         bench.run(telling("in", "out", "fail"))
     where = caught.value.where
     assert (where.node, where.timestamp, where.key, where.group) == ("out", -5, b"b", "in")
+    assert (where.target, where.topic) == ("out", None)
     bench.run(telling("in", "out", "skip"))
     assert [record.timestamp for record in bench.raw("out")] == [5, 6]
     dropped = sum((Counter(report.dropped) for report in bench.reports), Counter[str]())

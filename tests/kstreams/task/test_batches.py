@@ -242,7 +242,8 @@ def test_a_table_that_does_not_fit_a_sink_names_it(table: dict[str, Any], messag
     topology = one_node(lambda: Tables(None, lambda _: pa.table(table)))
     with pytest.raises(SerializationError, match=message) as caught:
         OneTask(topology).run(queue_of([("a", 1, 5)]))
-    assert (caught.value.where.node, caught.value.where.topic) == ("out", "out")
+    where = caught.value.where
+    assert (where.node, where.target, where.topic) == ("out", "out", None)
 
 
 def test_what_makes_no_column_names_the_batch_processor() -> None:

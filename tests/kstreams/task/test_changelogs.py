@@ -88,7 +88,8 @@ def test_a_row_that_its_topic_does_not_take_fails_the_batch_by_store_key_and_lim
         error = caught.value
         assert "changelog 'sums-log' does not take a row of store 'sums'" in error.message
         assert "larger than the 552 that the topic takes" in error.message
-        assert (error.where.store, error.where.key) == ("sums", long.encode())
+        assert (error.where.store, error.where.target) == ("sums", "sums-log")
+        assert error.where.key == long.encode()
         assert error.where.group == "numbers"
         assert error.hint.startswith("write less in one record, or raise max.message.bytes")
         assert "nothing of this batch was kept" in error.hint

@@ -224,7 +224,8 @@ def test_what_does_not_fit_a_sink_names_node_topic_and_key(
     with pytest.raises(SerializationError, match=message) as caught:
         task.run(queue)
     where = caught.value.where
-    assert (where.node, where.topic, where.key) == ("out", "out", bad.key)
+    assert (where.node, where.target, where.key) == ("out", "out", bad.key)
+    assert (where.topic, where.offset) == (None, None)
 
 
 def test_an_unknown_child_is_named_with_the_known_ones() -> None:

@@ -22,13 +22,13 @@ from kstreams import (
     key_value_store,
     topic_by,
 )
-from kstreams.errors import RecordRefusedError, UnknownTopicError
+from kstreams.errors import KStreamsError, RecordRefusedError, UnknownTopicError
 from kstreams.processors.peek import peek
 from kstreams.task.columns import rows_of
 from kstreams.task.limits import NO_LIMITS, TopicLimits
 from kstreams.task.outputs import TaskOutput
 from kstreams.testing import TopologyTestDriver
-from tests.kstreams.task.harness import IN, OUT, OneTask, queue_of, values
+from tests.kstreams.task.harness import IN, OUT, OneTask, calls, queue_of, values
 
 COUNTS = key_value_store("counts", key=TEXT, value=INT64)
 ASIDE = DeadLetter("aside")
@@ -81,7 +81,8 @@ def test_by_default_it_fails_the_batch_and_says_which_result_of_which_sink() -> 
     with pytest.raises(RecordRefusedError, match="0 ms is before 1 ms") as caught:
         run(summing(), *ROWS)
     where = caught.value.where
-    assert (where.node, where.topic, where.timestamp, where.key) == ("sink", "out", 0, b"a")
+    assert (where.node, where.target, where.timestamp, where.key) == ("sink", "out", 0, b"a")
+    assert (where.topic, where.offset) == (None, None)  # which record it comes of is not known
     assert "on_refused" in caught.value.hint
 
 
@@ -175,7 +176,36 @@ def test_a_chosen_topic_that_cannot_be_is_the_fault_of_its_record() -> None:
     assert output.dropped == {"skipped-UnknownTopicError": 1}
     with pytest.raises(UnknownTopicError) as caught:
         OneTask(chosen("fail"), limits=only_a).run(queue_of(rows))
-    assert (caught.value.where.node, caught.value.where.offset) == ("sink", 1)
+    where = caught.value.where
+    assert (where.node, where.target) == ("sink", "to-b")
+    assert (where.topic, where.partition, where.offset, where.key) == ("in", 0, 1, "b")
+
+
+def test_a_result_that_does_not_go_is_named_besides_the_record_that_it_comes_of() -> None:
+    """The place is the record's, and never the sink's topic with the record's offset."""
+
+    def place(error: KStreamsError) -> tuple[Any, ...]:
+        where = error.where
+        return where.node, where.target, where.topic, where.partition, where.offset
+
+    limits = {"to-b": TopicLimits(max_bytes=100)}
+    builder = TopologyBuilder("t")
+    source = builder.add_source("in", IN)
+    renamed: Any = builder.add_processor("name", calls(_forward_longer), source)
+    target: Any = topic_by(lambda record: f"to-{record.key[0]}", key=TEXT, value=INT64)
+    builder.add_sink("sink", target, renamed)
+    rows = [("a", 1, 1), ("b", 2, 2)]
+    with pytest.raises(RecordRefusedError) as caught:
+        OneTask(builder.build(), limits=lambda t: limits.get(t, NO_LIMITS)).run(queue_of(rows))
+    error = caught.value
+    assert place(error) == ("sink", "to-b", "in", 0, 1)
+    assert (error.where.key, error.where.timestamp) == ("b", 2)
+    assert "the result has key b'b-longer' and timestamp 7" in error.message
+    assert "node 'sink', target 'to-b', topic 'in', partition 0, offset 1" in str(error)
+
+
+def _forward_longer(context: Any, record: Record[Any, Any]) -> None:
+    context.forward(Record(f"{record.key}-longer", record.value, 7))
 
 
 def test_a_missing_topic_that_nobody_chose_is_no_records_fault() -> None:
