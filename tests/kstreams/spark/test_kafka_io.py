@@ -47,9 +47,15 @@ def planner(
     kafka: Kafka, path: Path, *topics: str, start: Start = "earliest", most: int = 1_000
 ) -> BatchPlanner:
     groups, plans = [group_of(*topics, start=start)], PlanDirectory(path / "plans")
-    feed = KafkaFeed(kafka)
+    newest = plans.newest() or Plan({})
     return BatchPlanner(
-        feed, groups, max_records=most, max_bytes=1 << 28, plans=plans, positions={}
+        KafkaFeed(kafka),
+        groups,
+        max_records=most,
+        max_bytes=1 << 28,
+        plans=plans,
+        positions=newest.positions,
+        topics=newest.topics,
     )
 
 
