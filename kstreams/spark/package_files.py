@@ -23,10 +23,8 @@ from kstreams.errors import CompileError
 
 __all__ = ("LeftOut", "PackageContents", "PackageFile", "contents_of", "own_packages")
 
-_FOLDERS = {
-    "__pycache__": "made by Python itself",
-    "node_modules": "packages of another language",
-}
+_FOLDERS = {"node_modules": "packages of another language"}
+_MADE_BY_PYTHON = "__pycache__"
 _CODE = (".py", ".pyi", ".so", ".pyd")
 _SECRET = re.compile(
     r"(?i).*\.(pem|key|p12|pfx|p8|ppk|jks|jceks|keystore|kdbx|gpg|env|keytab|tfstate|tfvars)"
@@ -134,8 +132,13 @@ def _file(path: Path, name: str) -> PackageFile:
 
 
 def _walk(folder: Path, root: Path, above: tuple[Path, ...]) -> Iterator[tuple[Path, str]]:
-    """Yield files, and with a reason what is left out, a folder as one."""
+    """Yield files, and with a reason what is left out, a folder as one.
+
+    What Python has made itself is passed over: nobody misses it.
+    """
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+        if entry.name == _MADE_BY_PYTHON:
+            continue
         path = Path(entry.path)
         why = _refused(entry, root)
         if why:

@@ -74,7 +74,7 @@ def test_keys_hidden_files_and_caches_stay_at_home(package: Path, by_name: bool)
         for name in (
             *(name for name in NEVER if name.count("/") == 0),
             *(".git/", ".aws/", "deep/.netrc", "deep/store.p12"),
-            *("node_modules/", "__pycache__/", "venv/"),
+            *("node_modules/", "venv/"),
         )
     }
     why = {left.name: left.why for left in found.left_out}
