@@ -223,9 +223,11 @@ def test_a_changelog_that_was_deleted_is_written_whole_and_one_that_refuses_a_ro
     broker: KafkaBroker, spark: SparkSession, tmp_path: Path, topic_name: str
 ) -> None:
     kafka, log = Kafka(broker.bootstrap), f"{topic_name}-log"
-    now = SystemClock().now_ms() + 2 * HOUR_MS  # further ahead than Kafka takes by default
-    any_time = {"message.timestamp.after.max.ms": str((1 << 63) - 1)}
-    source = broker.create_topic(f"{topic_name}-ahead", config=any_time)
+    source = broker.create_topic(f"{topic_name}-ahead")
+    now = SystemClock().now_ms() + 2 * HOUR_MS  # further ahead than the first changelog takes
+    broker.create_topic(
+        log, config={"cleanup.policy": "compact", "message.timestamp.after.max.ms": str(HOUR_MS)}
+    )
     run = running(keeping(source, log), kafka, spark, tmp_path)
     produce_raw(broker.bootstrap, source, [RawBytes(b"a", b"1", now), RawBytes(b"b", b"1", now)])
     run()

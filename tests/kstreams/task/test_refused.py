@@ -53,8 +53,8 @@ class Tables(BatchProcessor[str, int, str, int]):
     def init(self, context: Any) -> None:
         self.context = context
 
-    def process_batch(self, batch: pa.Table) -> None:
-        self.context.forward(batch)
+    def process_batch(self, table: pa.Table) -> None:
+        self.context.forward(table)
 
 
 def summing(supplier: Any = Sum, *, on_error: Any = "fail", on_refused: Any = "fail") -> Topology:
