@@ -35,19 +35,23 @@ from kstreams.state.task_key import TaskKey
 
 __all__ = (
     "ENTRIES",
+    "FORKING",
     "Checkpoint",
     "checkpoint_path",
     "queries_of",
     "query_name",
     "refuse_remains",
+    "write_entry",
 )
 
 _FORMAT = 4
 _UNSEALED_FORMAT = 3
 _DESCRIPTION = "app.json"
-ENTRIES = frozenset({_DESCRIPTION, "generations", "lock", "queries", "state"})
+FORKING = "fork.json"
+"""Says which life a fork is making, as long as it is not made."""
+ENTRIES = frozenset({_DESCRIPTION, FORKING, "generations", "lock", "queries", "state"})
 """All that an app keeps in its checkpoint directory; what else is there is somebody else's."""
-_PARTS = ("queries", "generations", "state", "plans", "spark")
+_PARTS = ("queries", "generations", "state", "plans", "spark", FORKING)
 
 
 def checkpoint_path(app: str, named: str | Path | None = None) -> Path:
@@ -207,10 +211,8 @@ class Checkpoint:
 
     def save(self) -> None:
         """Make this what the checkpoint says it is, in one step."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        temporary = self.path / f".app-{uuid4().hex}.json"
-        write_new(temporary, seal(self.to_json(), _DESCRIPTION, indent=1).data, durable=True)
-        temporary.replace(self.path / _DESCRIPTION)
+        document = seal(self.to_json(), _DESCRIPTION, indent=1)
+        write_entry(self.path, _DESCRIPTION, document.data)
 
     def life(self, query: str) -> str:
         """Return an id of a query's batches, like that of no other life or generation."""
@@ -279,6 +281,14 @@ class Checkpoint:
             for group, parts in self.shape.items()
             for name, schema in parts["stores"].items()
         }
+
+
+def write_entry(checkpoint: Path, name: str, data: bytes) -> None:
+    """Put a file of a checkpoint in its place, in one step, whether there is one or not."""
+    checkpoint.mkdir(parents=True, exist_ok=True)
+    temporary = checkpoint / f".app-{uuid4().hex}.json"
+    write_new(temporary, data, durable=True)
+    temporary.replace(checkpoint / name)
 
 
 def _checked_names(path: Path, fields: Fields) -> tuple[str, str]:

@@ -8,15 +8,17 @@ from datetime import datetime
 from pathlib import Path
 from uuid import uuid4
 
+from kstreams.checkpoint.app_objects import life_objects
 from kstreams.checkpoint.beginnings import begin_log
-from kstreams.checkpoint.checkpoint import Checkpoint, refuse_remains
+from kstreams.checkpoint.checkpoint import FORKING, Checkpoint, refuse_remains, write_entry
 from kstreams.checkpoint.lock import CheckpointLock
 from kstreams.checkpoint.positions import positions_after
 from kstreams.checkpoint.savepoints import Savepoint, Savepoints
 from kstreams.clock import to_ms
-from kstreams.errors import SavepointError
-from kstreams.names import check_step
+from kstreams.errors import SavepointError, StateCorruptError
+from kstreams.names import check_life, check_step
 from kstreams.state.commits import SEED, Commit
+from kstreams.state.document import read_document, seal
 from kstreams.state.durable import checked_object
 from kstreams.state.objects import ObjectStore, ObjectStoreSettings
 from kstreams.state.pointer import ObjectRef, Pointer
@@ -119,12 +121,14 @@ def copy_savepoint(
 ) -> Checkpoint:
     """Do the work of `fork`, for one who holds the lock of `target` and has seen it empty.
 
-    What a fork that was cut short has left there is no hindrance; an app's queries are.
+    What a fork that was cut short has left there is no hindrance, and is removed from the
+    log that it wrote to, if this one does too; an app's queries are.
     """
     check_step("an app's id", app)
-    refuse_remains(target, but=("state",))
+    refuse_remains(target, but=("state", FORKING))
     savepoint, theirs = source.load()
     ours = (log or Checkpoint.log_of(target)).open()
+    _remove_half(target, app, ours)
     made = replace(
         savepoint.checkpoint,
         path=target,
@@ -136,6 +140,7 @@ def copy_savepoint(
         start_ms=to_ms(source.start) if source.start else None,
         origin=str(source),
     )
+    _note(made)
     copier = _Copier(theirs, ours)
     begun: dict[str, str] = {}
     for query, commit in savepoint.commits.items():
@@ -143,7 +148,36 @@ def copy_savepoint(
         begun[query] = begin_log(made, query, ours, seed)
     made = replace(made, begun=begun)
     made.save()
+    (target / FORKING).unlink()
     return made
+
+
+def _note(made: Checkpoint) -> None:
+    """Write down which life is being made, before the log has anything of it."""
+    document = seal({"app": made.app, "incarnation": made.incarnation}, FORKING)
+    write_entry(made.path, FORKING, document.data)
+
+
+def _remove_half(target: Path, app: str, objects: ObjectStore) -> None:
+    """Delete what a fork has written that was cut short: nobody else knows its life."""
+    path = target / FORKING
+    if not path.exists():
+        return
+    half_app, life = read_document(
+        path.read_bytes(),
+        FORKING,
+        lambda fields, _: (fields.text("app"), fields.text("incarnation")),
+        what=f"{str(path)!r}, which says what a fork was making,",
+        hint="remove the directory, if there is no app in it, and make the fork again.",
+        sealed=True,
+    )
+    if half_app != app:
+        raise StateCorruptError(
+            f"{path} says that a fork to app {half_app!r} was cut short, not to {app!r}",
+            hint=f"fork into a directory of its own, or go on with app {half_app!r}.",
+        )
+    objects.delete(list(life_objects(objects, app, check_life(life, f"{str(path)!r}"))))
+    path.unlink()
 
 
 class _Copier:

@@ -318,8 +318,10 @@ def _remove(found: Survey, state: StateBackend | None, *renamed: Path) -> None:
     for leftover in found.local:
         for part in local_parts(leftover.path, found.app_id, leftover.path.name):
             _delete(part)
-        _remove_if_empty(leftover.path)
-        _remove_if_empty(leftover.path.parent)
+    for life in _lives(gone):
+        home = local_home(state, found.app_id, life)
+        _remove_if_empty(home)
+        _remove_if_empty(home.parent)
     for path in gone:
         for child in path.iterdir():
             if child.is_symlink():

@@ -21,6 +21,7 @@ from kstreams.errors import (
     StateCorruptError,
 )
 from kstreams.state.commits import SEED, Commit
+from kstreams.state.directory import Directory
 from kstreams.state.durable import DurableLog
 from kstreams.state.garbage import collect_garbage
 from kstreams.state.memory import MemoryStore
@@ -188,3 +189,24 @@ def test_forks_that_cannot_be_are_refused(tmp_path: Path) -> None:
     with pytest.raises(StateCorruptError, match="missing"):
         fork(source, tmp_path / "two", "copy")
     assert not (tmp_path / "two" / "app.json").exists()
+
+
+def test_what_a_fork_that_was_cut_short_has_written_goes_with_the_next(tmp_path: Path) -> None:
+    life = saved(tmp_path / "app")
+    lost = next(iter(life.last().pointers()["a/1"].objects())).name
+    data = life.objects.get(lost)
+    life.objects.delete([lost])
+    source, log = ForkSource(tmp_path / "app", "before"), Directory(str(tmp_path / "log"))
+    log.open().put_if_absent("fork.0123456789ab.a/00/a/0/1-x.delta", b"of others")
+    with pytest.raises(StateCorruptError):
+        fork(source, tmp_path / "fork", "fork", log=log)
+    half = set(log.open().list(""))
+    with pytest.raises(StateCorruptError, match=r"it has fork\.json"):
+        Checkpoint.open(tmp_path / "fork", "fork", topology(kv()), tasks={"a": 2})
+    with pytest.raises(StateCorruptError, match="a fork to app 'fork' was cut short"):
+        fork(source, tmp_path / "fork", "trial", log=log)
+    life.objects.put_if_absent(lost, data)
+    made = fork(source, tmp_path / "fork", "fork", log=log)
+    left = half & set(log.open().list(""))
+    assert left == {"fork.0123456789ab.a/00/a/0/1-x.delta"}
+    assert {path.name for path in made.path.iterdir()} == {"app.json", "lock"}

@@ -1,0 +1,100 @@
+"""A process that is killed at its n-th effect on the file system.
+
+Effects are what Python says it is about to do (`sys.addaudithook`): open a file to write,
+link, rename, remove, make a directory; and each `fsync`, where half of the file is left.
+Each process is forked from one that has imported everything, so that all of them can be tried.
+"""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import os
+import signal
+import stat
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+__all__ = ("in_process", "killed_at")
+
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(["tests.kill.test_commands"])
+_TO_WRITE = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+_CALLS = {"os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink", "os.truncate"}
+_TIMEOUT_S = 60
+
+
+def killed_at(effect: int, home: Path, work: Callable[[], object]) -> bool:
+    """Do something in a process of its own, whose n-th effect is its end.
+
+    Args:
+        effect: Its number, from 0.
+        home: The process's directory; effects elsewhere do not count.
+        work: A function of a module.
+
+    Returns:
+        Whether it came to that; otherwise all was done.
+    """
+    code = _run(home, work, effect)
+    assert code in (0, -signal.SIGKILL), (home / "output").read_text()
+    return code != 0
+
+
+def in_process(home: Path, work: Callable[[], object]) -> None:
+    """Do something in a process of its own, which nobody kills."""
+    assert _run(home, work, -1) == 0, (home / "output").read_text()
+
+
+def _run(home: Path, work: Callable[[], object], effect: int) -> int | None:
+    process = _FORKS.Process(target=_main, args=(str(home), work, effect))
+    process.start()
+    process.join(_TIMEOUT_S)
+    code = process.exitcode
+    process.kill()
+    process.join()
+    process.close()
+    return code
+
+
+def _main(home: str, work: Callable[[], object], effect: int) -> None:
+    os.chdir(home)
+    output = os.open("output", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    for number in (1, 2):
+        os.dup2(output, number)
+    sys.dont_write_bytecode = True
+    Path("tmp").mkdir(exist_ok=True)
+    tempfile.tempdir = f"{home}/tmp"
+    os.environ["TMPDIR"] = f"{home}/tmp"
+    numbers = itertools.count()
+
+    def count(leave: Callable[[], object] | None = None) -> None:
+        if next(numbers) == effect:
+            if leave is not None:
+                leave()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def audit(event: str, arguments: tuple[Any, ...]) -> None:
+        is_open = event == "open" and arguments[2] & _TO_WRITE
+        if (is_open or event in _CALLS) and _is_below(arguments[0], home):
+            count()
+
+    def synced(number: int) -> None:
+        """Nothing that a process has written is lost with it: no need to wait for a disk."""
+        found = os.fstat(number)
+        is_file = stat.S_ISREG(found.st_mode)
+        count((lambda: os.truncate(number, found.st_size // 2)) if is_file else None)
+
+    os.fsync = synced  # type: ignore[assignment]  # called with numbers alone
+    sys.addaudithook(audit)
+    work()
+
+
+def _is_below(path: object, home: str) -> bool:
+    """Tell whether a path is in a directory; one that is not absolute is."""
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        return False
+    found = os.fsdecode(path)
+    return not found.startswith("/") or found.startswith(f"{home}/")

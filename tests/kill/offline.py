@@ -1,0 +1,275 @@
+"""An app without Spark, in the current directory, and what an operator does with it.
+
+Everything of the library's is real: what a start does with the checkpoint, and the command
+line. Only the batches are made by hand: plan, state, changelogs, results, commit. The last
+one's results are not published, as after a kill.
+
+Another app shares the durable log and the topics: nobody may touch what is its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from typer.testing import CliRunner
+
+from kstreams import (
+    INT64,
+    TEXT,
+    Embedded,
+    FakeClock,
+    ForkSource,
+    Memory,
+    Migration,
+    Topic,
+    Topology,
+    TopologyBuilder,
+    View,
+    filter_,
+    key_value_store,
+)
+from kstreams.checkpoint.changes import Orders
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.lock import CheckpointLock
+from kstreams.cli.program import PROGRAM
+from kstreams.cli.verification import Verification
+from kstreams.partitioner import partition_of
+from kstreams.spark import assemble
+from kstreams.spark.embedded_io import publish
+from kstreams.spark.plans import Plan
+from kstreams.spark.resume import plans_of, resume
+from kstreams.state.commits import Commit, Output
+from kstreams.state.directory import Directory
+from kstreams.state.durable import Attempt
+from kstreams.state.local import open_local_home
+from kstreams.state.overlay import Overlay
+from kstreams.state.pointer import Pointer
+from kstreams.state.spec import StoreSpec
+from kstreams.state.task_key import new_attempt
+from kstreams.state.upkeep import Upkeep
+from kstreams.state.versions import TaskVersions
+from kstreams.task.changelogs import Changelogs
+from kstreams.task.meta import TaskMeta
+
+__all__ = (
+    "KEPT",
+    "LOG",
+    "NEW",
+    "OLD",
+    "TOPOLOGY",
+    "UPGRADED",
+    "batch",
+    "command",
+    "contents",
+    "lose_state",
+    "problems",
+    "published",
+    "start",
+)
+
+PARTITIONS = 2
+LOG = Directory("log")
+BACKEND = Memory(directory="local", log=LOG)
+KEPT = key_value_store("kept", key=TEXT, value=INT64).with_changelog("kept-log")
+OLD = key_value_store("old", key=TEXT, value=INT64).with_changelog("old-log")
+NEW = key_value_store("new", key=TEXT, value=INT64)
+GONE = key_value_store("gone", key=TEXT, value=INT64)
+
+
+def connection() -> Embedded:
+    return Embedded("topics", durable=False)
+
+
+def _topology(groups: Mapping[str, tuple[StoreSpec[Any], ...]]) -> Topology:
+    builder = TopologyBuilder("app")
+    for name, specs in groups.items():
+        source = builder.add_source(name, Topic(name, TEXT, INT64))
+        builder.add_processor(f"keep-{name}", filter_(lambda k, v: True), source, stores=specs)
+    return builder.build()
+
+
+TOPOLOGY = _topology({"in": (KEPT, OLD), "side": (GONE,)})
+UPGRADED = _topology({"in": (KEPT, NEW), "fresh": ()})
+"""A store renamed, a group removed with its store, and another one added."""
+_ORDERS = Orders({"new": Migration(OLD)}, frozenset({"gone"}))
+
+
+def start(
+    app: str = "app",
+    *,
+    upgraded: bool = False,
+    fork: str | None = None,
+) -> Checkpoint:
+    """Do what an app's start does before its queries begin."""
+    topology = UPGRADED if upgraded else TOPOLOGY
+    for name in ("in", "side", "fresh", "out", "kept-log", "old-log"):
+        connection().log().ensure(name, PARTITIONS)
+    lock = CheckpointLock(Path(app).absolute())
+    lock.acquire()
+    try:
+        parts = assemble.Assembly(
+            topology=topology,
+            connection=connection(),
+            backend=BACKEND,
+            app=app,
+            checkpoint=Path(app).absolute(),
+            run="run",
+            trigger=timedelta(0),
+            max_records=1,
+            max_bytes=1,
+            interceptors=(),
+            packages=[],
+            parallelism=PARTITIONS,
+            session=None,
+            config={},
+            clock=FakeClock(),
+            orders=_ORDERS if upgraded else Orders({}, frozenset()),
+            fork=None if fork is None else ForkSource("app", fork, log=LOG),
+            retained=2,
+            upkeep=Upkeep(),
+            fence=lock.check,
+            wanted=threading.Event(),
+        )
+        return assemble._checkpoint(parts, {group.name: PARTITIONS for group in topology.groups})[0]
+    finally:
+        lock.release()
+
+
+def batch(checkpoint: Checkpoint, topology: Topology, pairs: Mapping[str, int]) -> None:
+    """Put pairs into all stores, as a batch of each query; its results are not published."""
+    objects = LOG.open()
+    for group in topology.groups:
+        resumed = resume(checkpoint, group.name, objects)
+        assert resumed.pending is None
+        last, log = resumed.last, checkpoint.commits(group.name, objects)
+        if last is not None:
+            publish(connection().log(), last.outputs, last.batch)
+        number = 0 if last is None else last.batch + 1
+        before = {} if last is None else last.pointers()
+        read = {f"{group.name}/{p}": number + 1 for p in range(PARTITIONS)}
+        after = None if last is None else last.id
+        plan = plans_of(checkpoint, group.name).write(number, Plan({}, read, after=after))
+        tasks, outputs = {}, []
+        for partition in range(PARTITIONS):
+            name = f"{group.name}/{partition}"
+            own = {k: v for k, v in pairs.items() if _partition(k) == partition}
+            pointer = before.get(name, Pointer.empty())
+            tasks[name] = _task(checkpoint, group, partition, pointer, number, own).to_json()
+            if own:
+                staged = connection().log().stage("out", partition, _rows(group.name, own))
+                producer = f"{checkpoint.life(group.name)}/{name}"
+                outputs.append(Output("out", partition, staged, producer))
+        log.append(
+            Commit(
+                number,
+                "run",
+                number,
+                tasks,
+                outputs=tuple(outputs),
+                positions=read,
+                after=after,
+                plan=plan.digest,
+            )
+        )
+
+
+def _task(
+    checkpoint: Checkpoint,
+    group: Any,
+    partition: int,
+    pointer: Pointer,
+    number: int,
+    pairs: Mapping[str, int],
+) -> Pointer:
+    key = checkpoint.task_key(group.name, f"{group.name}/{partition}")
+    home = open_local_home(BACKEND, checkpoint.app, checkpoint.incarnation)
+    specs = group.stores
+    versions = TaskVersions(BACKEND, home, LOG.open(), key, [spec.name for spec in specs])
+    with versions.checkout(pointer, Attempt(new_attempt(), number)) as checkout:
+        overlay, meta = Overlay(checkout.store), TaskMeta.from_json(dict(pointer.meta))
+        meta.next_offsets[f"{group.name}/{partition}"] = number + 1
+        for spec in specs:
+            store = spec.factory(spec, overlay)
+            for name, value in pairs.items():
+                store.put(name, value)
+        changes = overlay.changes()
+        logged = [spec for spec in specs if spec.changelog]
+        with closing(connection().admin()) as admin:
+            ends = {s.name: admin.end_offsets(str(s.changelog))[partition] for s in logged}
+        for table in Changelogs(logged, overlay, meta, ends).tables(changes, 1).values():
+            _log_changes(checkpoint, group.name, table, partition, number)
+        return checkout.commit(changes, meta.to_json())
+
+
+def _log_changes(
+    checkpoint: Checkpoint, query: str, table: pa.Table, partition: int, number: int
+) -> None:
+    life = checkpoint.life(query)
+    ids = [
+        [{"key": "kstreams-id", "value": f"{life}/{query}/{partition}/x/{number}/{n}".encode()}]
+        for n in range(table.num_rows)
+    ]
+    headers = pa.array(ids, table.schema.field("headers").type)
+    rows = table.select(["timestamp", "key", "value"]).append_column("headers", headers)
+    topic = table.column("topic")[0].as_py()
+    connection().log().append(topic, partition, rows, producer=f"{life}/{query}", batch=number)
+
+
+def _rows(group: str, pairs: Mapping[str, int]) -> pa.Table:
+    return pa.table(
+        {
+            "timestamp": pa.array([0] * len(pairs), pa.int64()),
+            "key": pa.array([key.encode() for key in pairs], pa.binary()),
+            "value": pa.array([f"{group} {value}".encode() for value in pairs.values()]),
+        }
+    )
+
+
+def _partition(key: str) -> int:
+    return partition_of(key.encode(), PARTITIONS)
+
+
+def lose_state() -> None:
+    """Lose the objects of a group's stores."""
+    checkpoint, objects = Checkpoint.load(Path("app").absolute()), LOG.open()
+    last = checkpoint.commits("in", objects).last()
+    assert last is not None
+    objects.delete(ref.name for p in last.pointers().values() for ref in p.objects())
+
+
+def command(*arguments: str) -> tuple[int, str]:
+    """Run `kstreams`; return its exit code, and what it said."""
+    found = CliRunner().invoke(PROGRAM, list(arguments), env={"COLUMNS": "200"})
+    if found.exception is not None and not isinstance(found.exception, SystemExit):
+        raise found.exception
+    return found.exit_code, " ".join(found.output.split())
+
+
+def contents(app: str, spec: StoreSpec[Any]) -> dict[str, int]:
+    """Return what a store holds, read from the durable log."""
+    with View(Path(app).absolute(), spec, log=LOG) as view:
+        return dict(view.items())
+
+
+def published() -> list[tuple[bytes | None, bytes | None]]:
+    """Return what is in the topic of results, sorted."""
+    end = connection().admin().end_offsets("out")
+    reader = connection().reader()
+    return sorted(
+        (record.key, record.value)
+        for partition, count in end.items()
+        for record in reader.read("out", partition, 0, count)
+    )
+
+
+def problems(app: str) -> dict[str, str]:
+    """Return what `kstreams state verify` finds wrong."""
+    found = Verification(Checkpoint.load(Path(app).absolute()), LOG.open())
+    list(found.parts())
+    return {**found.problems, **dict.fromkeys(found.strays, "stray")}

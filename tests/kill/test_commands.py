@@ -1,0 +1,293 @@
+"""`kill -9` at one effect after the other of what an operator does with an app's checkpoint.
+
+Whatever was done up to there: the next start goes on, or says what to do; then the same is
+done again. Nothing is lost, nothing is there twice, and nothing of others is touched.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.errors import CheckpointMismatchError, StateCorruptError
+from tests.kill.effects import in_process, killed_at
+from tests.kill.offline import (
+    GONE,
+    KEPT,
+    LOG,
+    NEW,
+    OLD,
+    TOPOLOGY,
+    UPGRADED,
+    batch,
+    command,
+    contents,
+    lose_state,
+    problems,
+    published,
+    start,
+)
+
+pytestmark = [pytest.mark.kill, pytest.mark.slow, pytest.mark.timeout(300)]
+
+WITH_LOG = ("--log", "tests.kill.offline:LOG")
+FIRST = {f"k{n}": n for n in range(9)}
+SECOND = {"k1": 20, "new": 5}
+THIRD = {"k2": 30, "newer": 6}
+COMMITTED = {**FIRST, **SECOND}
+RESULTS = sorted(
+    (key.encode(), f"{group} {value}".encode())
+    for group in ("in", "side")
+    for pairs in (FIRST, SECOND)
+    for key, value in pairs.items()
+)
+LEAST_EFFECTS = 5
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a directory with two apps, which nobody changes."""
+    home = tmp_path_factory.mktemp("base")
+    in_process(home, prepare)
+    return home
+
+
+def prepare() -> None:
+    other = start("other")
+    batch(other, TOPOLOGY, {"theirs": 1})
+    made = start()
+    batch(made, TOPOLOGY, FIRST)
+    batch(made, TOPOLOGY, SECOND)
+    run("state", "savepoint", "app", "monday", "--checkpoint", "app", *WITH_LOG)
+    Path("before").write_text(repr(belongings("other")))
+
+
+def every_kill(
+    base: Path,
+    tmp_path: Path,
+    work: Callable[[], object],
+    recover: Callable[[bool], object],
+    *,
+    step: int = 1,
+) -> None:
+    """Kill at each effect in turn, or some; recover with a start between or without one.
+
+    Args:
+        base: The directory to begin with.
+        tmp_path: For copies of it.
+        work: What is killed.
+        recover: Goes on afterwards, and checks.
+        step: From one effect to the next that is tried: an odd number.
+    """
+    for effect in count(0, step):
+        home = tmp_path / str(effect)
+        shutil.copytree(base, home, symlinks=True)
+        killed = killed_at(effect, home, work)
+        in_process(home, partial(recovered, recover, starts_between=effect % 2 == 1))
+        shutil.rmtree(home)
+        if not killed:
+            break
+    assert effect > LEAST_EFFECTS
+
+
+def recovered(recover: Callable[[bool], object], starts_between: bool) -> None:
+    recover(starts_between)
+    assert repr(belongings("other")) == Path("before").read_text()
+    assert contents("other", KEPT) == {"theirs": 1}
+
+
+def run(*arguments: str) -> str:
+    code, said = command(*arguments)
+    assert code == 0, said
+    return said
+
+
+def belongings(app: str) -> dict[str, bytes]:
+    """Return an app's files, of its checkpoint and its durable log."""
+    return {
+        str(path): path.read_bytes()
+        for path in sorted(Path().rglob("*"))
+        if path.is_file() and any(part.split(".")[0] == app for part in path.parts)
+    }
+
+
+def lives() -> set[str]:
+    """Return whose objects there are in the durable log."""
+    names = (name.removeprefix("commits/").removeprefix("savepoints/") for name in all_objects())
+    return {".".join(name.split("/")[0].split(".")[:2]) for name in names}
+
+
+def all_objects() -> Iterator[str]:
+    return LOG.open().list("")
+
+
+def life(app: str) -> str:
+    return f"{app}.{Checkpoint.load(Path(app).absolute()).incarnation}"
+
+
+# ---------------------------------------------------------------- an upgrade
+
+
+def test_an_upgrade(base: Path, tmp_path: Path) -> None:
+    every_kill(base, tmp_path, partial(start, upgraded=True), after_upgrade, step=15)
+
+
+def after_upgrade(starts_between: bool) -> None:
+    if starts_between:
+        with suppress(CheckpointMismatchError):  # it is done
+            start()
+            assert contents("app", OLD) == contents("app", GONE) == COMMITTED
+    made = start(upgraded=True)
+    assert contents("app", KEPT) == contents("app", NEW) == COMMITTED
+    assert results() == RESULTS
+    assert problems("app") == {}
+    batch(made, UPGRADED, THIRD)
+    assert contents("app", KEPT) == contents("app", NEW) == {**COMMITTED, **THIRD}
+    assert start(upgraded=True) == made
+    assert problems("app") == {}
+
+
+def results() -> list[tuple[bytes | None, bytes | None]]:
+    return [(key, value) for key, value in published() if key != b"theirs"]
+
+
+# ---------------------------------------------------------------- a fork
+
+FORK = ("state", "fork", "app@monday", "copy", "--checkpoint", "copy", *WITH_LOG)
+
+
+def test_a_fork_by_command(base: Path, tmp_path: Path) -> None:
+    fork = partial(run, *FORK, "--source-log", WITH_LOG[1])
+    every_kill(base, tmp_path, fork, after_fork_by_command, step=11)
+
+
+def test_a_fork_by_a_start(base: Path, tmp_path: Path) -> None:
+    fork = partial(start, "copy", fork="monday")
+    every_kill(base, tmp_path, fork, after_fork_by_a_start, step=11)
+
+
+def after_fork_by_command(starts_between: bool) -> None:
+    if starts_between:
+        start_of_half_a_fork()
+    code, said = command(*FORK, "--source-log", WITH_LOG[1])
+    assert code == 0 or said.startswith("SavepointError: there is a checkpoint at"), said
+    check_fork()
+
+
+def after_fork_by_a_start(starts_between: bool) -> None:
+    if starts_between:
+        start_of_half_a_fork()
+    start("copy", fork="monday")
+    check_fork()
+
+
+def start_of_half_a_fork() -> None:
+    """An app never begins empty where a fork was to be."""
+    if Path("copy/app.json").exists() or Path("copy/fork.json").exists():
+        with suppress(StateCorruptError):
+            assert start("copy").origin.endswith("app@monday")
+
+
+def check_fork() -> None:
+    for app in ("app", "copy"):
+        for spec in (KEPT, OLD, GONE):
+            assert contents(app, spec) == COMMITTED
+        assert problems(app) == {}
+    assert lives() == {life("app"), life("copy"), life("other")}
+    batch(start("copy"), TOPOLOGY, THIRD)
+    assert contents("copy", KEPT) == {**COMMITTED, **THIRD}
+    assert contents("app", KEPT) == COMMITTED
+    batch(start("app"), TOPOLOGY, {})
+    assert results() == RESULTS
+
+
+# ---------------------------------------------------------------- a reset
+
+RESET = ("reset", "app", "--checkpoint", "app", "--state-dir", "local", *WITH_LOG, "--yes")
+
+
+def test_a_reset(base: Path, tmp_path: Path) -> None:
+    every_kill(base, tmp_path, partial(run, *RESET), after_reset, step=15)
+
+
+def after_reset(starts_between: bool) -> None:
+    topics = results()
+    if starts_between:
+        made = start()
+        for spec in (KEPT, OLD, GONE):
+            assert contents("app", spec) in (COMMITTED, {})
+        assert problems("app") == {}
+        assert (made.commits("in", LOG.open()).last() is None) == (contents("app", KEPT) == {})
+    code, said = command(*RESET)
+    assert code == 0 or said.startswith("NoCheckpointError:"), said
+    assert lives() == {life("other")}
+    assert [path.name for path in Path().iterdir() if "app" in path.name] == []
+    assert [path.name for path in Path("local").iterdir()] == ["other"]
+    assert results() == topics
+    batch(start(), TOPOLOGY, THIRD)
+    assert contents("app", KEPT) == contents("app", GONE) == THIRD
+
+
+# ---------------------------------------------------------------- a restore
+
+RESTORE = (
+    "state", "restore", "app", "--from-changelog", "--topology", "tests.kill.offline:TOPOLOGY",
+    "--checkpoint", "app", "--data", "topics", *WITH_LOG, "--yes",
+)  # fmt: skip
+
+
+def test_a_restore(base: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged"
+    shutil.copytree(base, damaged, symlinks=True)
+    in_process(damaged, lose_all)
+    every_kill(damaged, tmp_path, partial(run, *RESTORE), after_restore, step=15)
+
+
+def lose_all() -> None:
+    run("state", "savepoint", "app", "monday", "--delete", "--checkpoint", "app", *WITH_LOG)
+    lose_state()
+
+
+def after_restore(starts_between: bool) -> None:
+    if starts_between:
+        start()
+        with suppress(StateCorruptError):  # it is not restored
+            assert contents("app", KEPT) == contents("app", OLD) == COMMITTED
+        assert contents("app", GONE) == COMMITTED
+    run(*RESTORE)
+    made = start()
+    for spec in (KEPT, OLD, GONE):
+        assert contents("app", spec) == COMMITTED
+    assert problems("app") == {}
+    batch(made, TOPOLOGY, THIRD)
+    assert results() == RESULTS
+    for spec in (KEPT, OLD, GONE):
+        assert contents("app", spec) == {**COMMITTED, **THIRD}
+
+
+# ---------------------------------------------------------------- a savepoint
+
+SAVEPOINT = ("state", "savepoint", "app", "tuesday", "--checkpoint", "app", *WITH_LOG)
+
+
+def test_a_savepoint(base: Path, tmp_path: Path) -> None:
+    every_kill(base, tmp_path, partial(run, *SAVEPOINT), after_savepoint)
+
+
+def after_savepoint(starts_between: bool) -> None:
+    if starts_between:
+        batch(start(), TOPOLOGY, {})
+    code, said = command(*SAVEPOINT)
+    assert code == 0 or said.startswith("SavepointError: there is a savepoint 'tuesday'"), said
+    assert problems("app") == {}
+    start("copy", fork="tuesday")
+    for spec in (KEPT, OLD, GONE):
+        assert contents("copy", spec) == COMMITTED
+    assert problems("copy") == {}
