@@ -136,7 +136,7 @@ def life(app: str) -> str:
 
 
 def test_an_upgrade(base: Path, tmp_path: Path) -> None:
-    every_kill(base, tmp_path, partial(start, upgraded=True), after_upgrade, step=15)
+    every_kill(base, tmp_path, partial(start, upgraded=True), after_upgrade, step=23)
 
 
 def after_upgrade(starts_between: bool) -> None:
@@ -165,12 +165,12 @@ FORK = ("state", "fork", "app@monday", "copy", "--checkpoint", "copy", *WITH_LOG
 
 def test_a_fork_by_command(base: Path, tmp_path: Path) -> None:
     fork = partial(run, *FORK, "--source-log", WITH_LOG[1])
-    every_kill(base, tmp_path, fork, after_fork_by_command, step=11)
+    every_kill(base, tmp_path, fork, after_fork_by_command, step=19)
 
 
 def test_a_fork_by_a_start(base: Path, tmp_path: Path) -> None:
     fork = partial(start, "copy", fork="monday")
-    every_kill(base, tmp_path, fork, after_fork_by_a_start, step=11)
+    every_kill(base, tmp_path, fork, after_fork_by_a_start, step=19)
 
 
 def after_fork_by_command(starts_between: bool) -> None:
@@ -214,7 +214,7 @@ RESET = ("reset", "app", "--checkpoint", "app", "--state-dir", "local", *WITH_LO
 
 
 def test_a_reset(base: Path, tmp_path: Path) -> None:
-    every_kill(base, tmp_path, partial(run, *RESET), after_reset, step=15)
+    every_kill(base, tmp_path, partial(run, *RESET), after_reset, step=23)
 
 
 def after_reset(starts_between: bool) -> None:
@@ -247,7 +247,7 @@ def test_a_restore(base: Path, tmp_path: Path) -> None:
     damaged = tmp_path / "damaged"
     shutil.copytree(base, damaged, symlinks=True)
     in_process(damaged, lose_all)
-    every_kill(damaged, tmp_path, partial(run, *RESTORE), after_restore, step=15)
+    every_kill(damaged, tmp_path, partial(run, *RESTORE), after_restore, step=23)
 
 
 def lose_all() -> None:
