@@ -99,8 +99,8 @@ def main() -> None:
         packages=[],  # PYTHONPATH brings this one to the executors
         on_batch=gates.on_batch,
         config={
-            **QUICK_JVMS,
             "spark.master": LOCAL_CLUSTER,
+            **QUICK_JVMS,
             "spark.task.maxFailures": "8",
             "spark.python.task.killTimeout": "1h",  # what Spark gives up may live on
             "spark.log.level": "WARN",
