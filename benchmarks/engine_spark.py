@@ -33,7 +33,7 @@ from kstreams import (
     key_value_store,
 )
 from kstreams.partitioner import partitions_of
-from kstreams.state.working import StateBackend
+from kstreams.state.backend.working import StateBackend
 from kstreams_rocksdb import RocksDB
 
 PARTITIONS = 4

@@ -36,16 +36,16 @@ from kstreams import (
 )
 from kstreams.processors.filter import filter_
 from kstreams.processors.map_values import map_values
-from kstreams.state.directory import DirectoryObjectStore
-from kstreams.state.durable import Attempt
-from kstreams.state.key_value import key_value_store
-from kstreams.state.memory import Memory
-from kstreams.state.overlay import Overlay
-from kstreams.state.pointer import Pointer
-from kstreams.state.row_cache import RowCache
-from kstreams.state.task_key import TaskKey, new_attempt
-from kstreams.state.versions import TaskVersions
-from kstreams.state.working import StateBackend
+from kstreams.state.backend.memory import Memory
+from kstreams.state.backend.task_key import TaskKey, new_attempt
+from kstreams.state.backend.working import StateBackend
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.cache.row_cache import RowCache
+from kstreams.state.log.directory import DirectoryObjectStore
+from kstreams.state.log.durable import Attempt
+from kstreams.state.log.pointer import Pointer
+from kstreams.state.stores.key_value.store import key_value_store
+from kstreams.state.versions.versions import TaskVersions
 from kstreams.task.meta import TaskMeta
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.queues import QUEUE_SCHEMA, Queue

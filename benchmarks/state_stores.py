@@ -24,14 +24,14 @@ from kstreams import (
     versioned_key_value_store,
     window_store,
 )
-from kstreams.state.directory import DirectoryObjectStore
-from kstreams.state.durable import Attempt
-from kstreams.state.overlay import Overlay
-from kstreams.state.pointer import Pointer
-from kstreams.state.task_key import TaskKey, new_attempt
-from kstreams.state.times import FixedTimes
-from kstreams.state.versions import TaskVersions
-from kstreams.state.working import StateBackend
+from kstreams.state.backend.task_key import TaskKey, new_attempt
+from kstreams.state.backend.working import StateBackend
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.cache.times import FixedTimes
+from kstreams.state.log.directory import DirectoryObjectStore
+from kstreams.state.log.durable import Attempt
+from kstreams.state.log.pointer import Pointer
+from kstreams.state.versions.versions import TaskVersions
 from kstreams_rocksdb import RocksDB
 
 __all__ = ("access", "kinds")

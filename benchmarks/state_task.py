@@ -15,17 +15,17 @@ from typing import Any
 
 from benchmarks.measured import Times
 from kstreams import FakeClock, Memory
-from kstreams.state.background import BackgroundUpkeep
-from kstreams.state.checkout import Checkout
-from kstreams.state.directory import Directory
-from kstreams.state.durable import Attempt
-from kstreams.state.garbage import collect_garbage
-from kstreams.state.objects import ObjectStoreSettings
-from kstreams.state.pointer import Pointer
-from kstreams.state.task_key import TaskKey, new_attempt
-from kstreams.state.traffic import CountedObjects
-from kstreams.state.versions import TaskVersions
-from kstreams.state.working import StateBackend, StoreChanges
+from kstreams.state.backend.objects import ObjectStoreSettings
+from kstreams.state.backend.task_key import TaskKey, new_attempt
+from kstreams.state.backend.working import StateBackend, StoreChanges
+from kstreams.state.log.directory import Directory
+from kstreams.state.log.durable import Attempt
+from kstreams.state.log.garbage import collect_garbage
+from kstreams.state.log.pointer import Pointer
+from kstreams.state.log.traffic import CountedObjects
+from kstreams.state.versions.background import BackgroundUpkeep
+from kstreams.state.versions.checkout import Checkout
+from kstreams.state.versions.versions import TaskVersions
 from kstreams_rocksdb import RocksDB
 from kstreams_rocksdb.compaction import run_count
 from tests.servers.s3 import Bucket, S3Server

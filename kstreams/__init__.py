@@ -45,21 +45,21 @@ from kstreams.processors.transform import transform, transform_values
 from kstreams.processors.validate import Invalid
 from kstreams.record import Headers, Record, RecordMetadata
 from kstreams.serde import BOOL, BYTES, DOUBLE, INT32, INT64, NONE, TEXT, Serde
-from kstreams.state.buffer_store import BufferStore, buffer_store
-from kstreams.state.key_value import KeyValueStore, key_value_store
-from kstreams.state.list_store import ListStore, list_store
-from kstreams.state.memory import Memory
-from kstreams.state.session_store import SessionStore, session_store
-from kstreams.state.sliding_store import SlidingStore, sliding_store
-from kstreams.state.spec import StoreSpec
-from kstreams.state.timestamped_store import TimestampedStore, timestamped_store
-from kstreams.state.upkeep import Upkeep
-from kstreams.state.versioned_store import (
+from kstreams.state.backend.memory import Memory
+from kstreams.state.log.upkeep import Upkeep
+from kstreams.state.stores.buffer.store import BufferStore, buffer_store
+from kstreams.state.stores.key_value.store import KeyValueStore, key_value_store
+from kstreams.state.stores.list.store import ListStore, list_store
+from kstreams.state.stores.session.store import SessionStore, session_store
+from kstreams.state.stores.sliding.store import SlidingStore, sliding_store
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.timestamped.store import TimestampedStore, timestamped_store
+from kstreams.state.stores.versioned.store import (
     VersionedKeyValueStore,
     VersionedValue,
     versioned_key_value_store,
 )
-from kstreams.state.window_store import WindowStore, window_store
+from kstreams.state.stores.window.store import WindowStore, window_store
 from kstreams.topic import Topic, topic_by
 from kstreams.views.view import View
 

@@ -9,9 +9,9 @@ from statistics import median
 
 from benchmarks.state_task import StoredTask
 from kstreams import Memory
-from kstreams.state.commits import Commit, CommitLog
-from kstreams.state.directory import Directory
-from kstreams.state.traffic import CountedObjects
+from kstreams.state.log.commits import Commit, CommitLog
+from kstreams.state.log.directory import Directory
+from kstreams.state.log.traffic import CountedObjects
 
 __all__ = ("CommitSize", "commit_sizes")
 

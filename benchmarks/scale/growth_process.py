@@ -32,7 +32,7 @@ from benchmarks.suite.processes import Sampler, cpu_between
 from benchmarks.suite.registry import workload_by
 from benchmarks.suite.workload import Expected
 from kstreams import App, BatchReport, Kafka
-from kstreams.state.traffic import Traffic
+from kstreams.state.log.traffic import Traffic
 from kstreams_rocksdb import RocksDB
 from tests.servers.silent import SILENT
 

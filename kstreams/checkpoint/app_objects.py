@@ -9,8 +9,8 @@ from urllib.parse import quote
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.savepoints import pinned_objects
 from kstreams.names import is_life
-from kstreams.state.objects import ObjectStore
-from kstreams.state.task_key import app_prefix, garbage_prefix
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.backend.task_key import app_prefix, garbage_prefix
 
 __all__ = ("life_objects", "named_elsewhere", "remove_leftovers")
 

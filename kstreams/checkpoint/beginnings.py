@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.state.beginning import Beginning
-from kstreams.state.commits import SEED, Commit
-from kstreams.state.objects import ObjectStore
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.log.beginning import Beginning
+from kstreams.state.log.commits import SEED, Commit
 
 __all__ = ("begin_log", "begin_logs")
 

@@ -24,15 +24,15 @@ from kstreams.errors import (
 )
 from kstreams.graph.topology import Topology
 from kstreams.kafka.headers import ID_HEADER
-from kstreams.state.changelog.form import Entry
-from kstreams.state.changelog.forms import changelog_form
-from kstreams.state.commits import SEED, Commit
-from kstreams.state.durable import DurableLog
-from kstreams.state.objects import ObjectStore
-from kstreams.state.overlay import Overlay
-from kstreams.state.pointer import Pointer
-from kstreams.state.spec import StoreSpec
-from kstreams.state.working import StateBackend, WorkingStore
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.backend.working import StateBackend, WorkingStore
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.log.commits import SEED, Commit
+from kstreams.state.log.durable import DurableLog
+from kstreams.state.log.pointer import Pointer
+from kstreams.state.stores.changelog.form import Entry
+from kstreams.state.stores.changelog.forms import changelog_form
+from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("ChangelogRestore", "Rebuilt")
 

@@ -26,12 +26,12 @@ from kstreams.names import (
     path_step,
     shown_name,
 )
-from kstreams.state.commits import SEED, CommitLog
-from kstreams.state.directory import Directory
-from kstreams.state.document import read_document, seal
-from kstreams.state.fields import Fields, WrongFieldError, checked_integer, checked_text
-from kstreams.state.objects import ObjectStore
-from kstreams.state.task_key import TaskKey
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.backend.task_key import TaskKey
+from kstreams.state.log.commits import SEED, CommitLog
+from kstreams.state.log.directory import Directory
+from kstreams.state.log.document import read_document, seal
+from kstreams.state.log.fields import Fields, WrongFieldError, checked_integer, checked_text
 
 __all__ = (
     "ENTRIES",

@@ -17,12 +17,12 @@ from kstreams.checkpoint.savepoints import Savepoint, Savepoints
 from kstreams.clock import to_ms
 from kstreams.errors import SavepointError, StateCorruptError
 from kstreams.names import check_life, check_step
-from kstreams.state.commits import SEED, Commit
-from kstreams.state.document import read_document, seal
-from kstreams.state.durable import checked_object
-from kstreams.state.objects import ObjectStore, ObjectStoreSettings
-from kstreams.state.pointer import ObjectRef, Pointer
-from kstreams.state.task_key import TaskKey
+from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
+from kstreams.state.backend.task_key import TaskKey
+from kstreams.state.log.commits import SEED, Commit
+from kstreams.state.log.document import read_document, seal
+from kstreams.state.log.durable import checked_object
+from kstreams.state.log.pointer import ObjectRef, Pointer
 
 __all__ = ("ForkSource", "copy_savepoint", "fork")
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 from hashlib import sha256
 
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.state.commits import SEED
-from kstreams.state.durable import Attempt, DurableLog
-from kstreams.state.objects import ObjectStore
-from kstreams.state.pointer import Pointer, lineage_after
-from kstreams.state.snapshot import write_snapshot
-from kstreams.state.task_key import new_attempt
-from kstreams.state.working import Pair, StoreChanges, WorkingStore
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.backend.task_key import new_attempt
+from kstreams.state.backend.working import Pair, StoreChanges, WorkingStore
+from kstreams.state.log.commits import SEED
+from kstreams.state.log.durable import Attempt, DurableLog
+from kstreams.state.log.pointer import Pointer, lineage_after
+from kstreams.state.log.snapshot import write_snapshot
 
 __all__ = ("copy_store", "first_generation", "lives_after", "next_generation", "rewritten")
 

@@ -8,14 +8,14 @@ from typing import Any, Generic, TypeVar
 
 from kstreams.errors import CheckpointMismatchError, ProcessingError
 from kstreams.quoting import kind_of, text_of
-from kstreams.state.expiring import ExpiringStore
-from kstreams.state.key_value import KeyValueStore
-from kstreams.state.overlay import Overlay
-from kstreams.state.session_store import SessionStore
-from kstreams.state.spec import StoreSpec
-from kstreams.state.timestamped_store import TimestampedStore
-from kstreams.state.window_store import WindowStore
-from kstreams.state.working import WorkingStore
+from kstreams.state.backend.working import WorkingStore
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.key_value.expiring import ExpiringStore
+from kstreams.state.stores.key_value.store import KeyValueStore
+from kstreams.state.stores.session.store import SessionStore
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.timestamped.store import TimestampedStore
+from kstreams.state.stores.window.store import WindowStore
 
 __all__ = ("Migration", "migrate_store")
 

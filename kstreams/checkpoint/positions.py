@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kstreams.state.commits import Commit
+from kstreams.state.log.commits import Commit
 
 __all__ = ("positions_after",)
 

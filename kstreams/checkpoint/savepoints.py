@@ -13,10 +13,10 @@ from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.clock import Clock
 from kstreams.errors import InvalidNameError, ObjectMissingError, SavepointError
 from kstreams.names import MAX_NAME_BYTES, shown_name, text_problem
-from kstreams.state.commits import Commit
-from kstreams.state.document import read_document, seal
-from kstreams.state.fields import Fields, WrongFieldError
-from kstreams.state.objects import ObjectStore
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.log.commits import Commit
+from kstreams.state.log.document import read_document, seal
+from kstreams.state.log.fields import Fields, WrongFieldError
 
 __all__ = ("Savepoint", "Savepoints", "pinned_objects")
 

@@ -24,11 +24,11 @@ from kstreams.checkpoint.migration import migrate_store
 from kstreams.checkpoint.positions import positions_after
 from kstreams.errors import CheckpointMismatchError
 from kstreams.graph.topology import PartitionGroup, Topology
-from kstreams.state.commits import SEED, Commit
-from kstreams.state.durable import DurableLog
-from kstreams.state.objects import ObjectStore
-from kstreams.state.pointer import Pointer
-from kstreams.state.working import StateBackend
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.backend.working import StateBackend
+from kstreams.state.log.commits import SEED, Commit
+from kstreams.state.log.durable import DurableLog
+from kstreams.state.log.pointer import Pointer
 
 __all__ = ("Upgrade", "upgrade")
 

@@ -8,7 +8,7 @@ from typing import cast
 
 from kstreams.cli.usage import WrongUsageError
 from kstreams.plugins import load_plugin, plugin_names
-from kstreams.state.working import StateBackend
+from kstreams.state.backend.working import StateBackend
 
 __all__ = ("state_backend",)
 

@@ -13,7 +13,7 @@ from kstreams.cli.sizes import shown_size
 from kstreams.cli.stores import LogOption, load_log
 from kstreams.spark.reset import Leftover, Survey, survey
 from kstreams.spark.reset import reset as reset_app
-from kstreams.state.memory import Memory
+from kstreams.state.backend.memory import Memory
 
 __all__ = ("reset",)
 

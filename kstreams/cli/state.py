@@ -28,7 +28,7 @@ from kstreams.cli.stores import (
 )
 from kstreams.cli.usage import WrongUsageError, for_option
 from kstreams.serde import Serde
-from kstreams.state.commits import SEED
+from kstreams.state.log.commits import SEED
 
 __all__ = ("get", "list_stores", "scan")
 

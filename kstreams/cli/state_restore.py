@@ -20,7 +20,7 @@ from kstreams.cli.usage import WrongUsageError, for_option
 from kstreams.embedded.connection import Embedded
 from kstreams.spark.embedded_io import publish
 from kstreams.spark.resume import resume
-from kstreams.state.spec import StoreSpec
+from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("restore",)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from kstreams.cli.usage import WrongUsageError
 from kstreams.serde import Serde
-from kstreams.state.waiting import WaitingResult
+from kstreams.state.stores.waiting import WaitingResult
 from kstreams.views.view import View
 from kstreams.windows.windowed import Windowed
 

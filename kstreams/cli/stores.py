@@ -17,18 +17,18 @@ from kstreams.cli.loading import load_object, load_topology
 from kstreams.cli.usage import WrongUsageError, for_option
 from kstreams.errors import CheckpointMismatchError
 from kstreams.serde import BYTES, Serde
-from kstreams.state.buffer_store import buffer_store
-from kstreams.state.key_value import key_value_store
-from kstreams.state.list_store import list_store
-from kstreams.state.objects import ObjectStore, ObjectStoreSettings
-from kstreams.state.paced_store import paced_store
-from kstreams.state.pending_store import pending_store
-from kstreams.state.session_store import session_store
-from kstreams.state.sliding_store import sliding_store
-from kstreams.state.spec import StoreSpec
-from kstreams.state.timestamped_store import timestamped_store
-from kstreams.state.versioned_store import versioned_key_value_store
-from kstreams.state.window_store import window_store
+from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
+from kstreams.state.stores.buffer.store import buffer_store
+from kstreams.state.stores.emit_buffer.store import pending_store
+from kstreams.state.stores.key_value.store import key_value_store
+from kstreams.state.stores.list.store import list_store
+from kstreams.state.stores.rate_limit.store import paced_store
+from kstreams.state.stores.session.store import session_store
+from kstreams.state.stores.sliding.store import sliding_store
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.timestamped.store import timestamped_store
+from kstreams.state.stores.versioned.store import versioned_key_value_store
+from kstreams.state.stores.window.store import window_store
 from kstreams.views.view import View
 
 __all__ = (

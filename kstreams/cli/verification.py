@@ -12,11 +12,11 @@ from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.errors import KStreamsError, ObjectMissingError, SavepointError, StoreError
 from kstreams.spark.plans import Plan, PlanDirectory
 from kstreams.spark.resume import plans_of, resume
-from kstreams.state.commits import Commit, CommitLog
-from kstreams.state.durable import checked_link
-from kstreams.state.lineage import Link, line_problem
-from kstreams.state.objects import ObjectStore
-from kstreams.state.pointer import ObjectRef
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.log.commits import Commit, CommitLog
+from kstreams.state.log.durable import checked_link
+from kstreams.state.log.lineage import Link, line_problem
+from kstreams.state.log.pointer import ObjectRef
 
 __all__ = ("Part", "Verification")
 

@@ -40,7 +40,7 @@ from kstreams.processors.processor import BaseProcessor, BatchProcessor, Process
 from kstreams.processors.store_supplier import stores_of
 from kstreams.processors.validate import Invalid, Validate
 from kstreams.serde.base import Serde
-from kstreams.state.spec import StoreSpec
+from kstreams.state.stores.spec import StoreSpec
 from kstreams.topic import Topic, TopicChoice, default_partitioner
 
 __all__ = ("TopologyBuilder",)

@@ -12,7 +12,7 @@ from kstreams.processors.event_time import EventTime
 from kstreams.processors.on_error import OnError
 from kstreams.processors.processor import BatchProcessor, Processor
 from kstreams.serde.base import Serde
-from kstreams.state.spec import StoreSpec
+from kstreams.state.stores.spec import StoreSpec
 from kstreams.topic import Topic, TopicChoice
 
 __all__ = (

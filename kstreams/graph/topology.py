@@ -17,7 +17,7 @@ from kstreams.graph.nodes import (
     SinkNode,
     SourceNode,
 )
-from kstreams.state.spec import StoreSpec
+from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("PartitionGroup", "Topology")
 

@@ -23,7 +23,7 @@ from kstreams.graph.tokens import accepts, show
 from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.names import TOPIC_RULE, is_topic, shown_name
 from kstreams.serde.base import Serde
-from kstreams.state.changelog.forms import changelog_form
+from kstreams.state.stores.changelog.forms import changelog_form
 from kstreams.topic import Topic, TopicChoice
 
 __all__ = ("validated",)

@@ -20,8 +20,8 @@ from kstreams.processors.emission import OncePerBatch, OnUpdate, once_per_batch
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.serde.layout import fixed_layout
-from kstreams.state.spec import StoreSpec
-from kstreams.state.timestamped_store import TimestampedStore
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.timestamped.store import TimestampedStore
 
 __all__ = ("AggregateSupplier", "aggregate", "reduce")
 

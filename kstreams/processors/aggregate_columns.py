@@ -17,8 +17,8 @@ from kstreams.processors.columnar import STREAM_TIME, ColumnarProcessor, ColumnS
 from kstreams.processors.context import BatchContext
 from kstreams.serde.layout import Columns
 from kstreams.serde.objects import objects_of
-from kstreams.state.entry_columns import EntryColumns
-from kstreams.state.spec import StoreSpec
+from kstreams.state.stores.entry_columns import EntryColumns
+from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("AggregateColumns",)
 

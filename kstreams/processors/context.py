@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 import pyarrow as pa
 
 from kstreams.record import Record, RecordMetadata
-from kstreams.state.spec import S, StoreSpec
+from kstreams.state.stores.spec import S, StoreSpec
 
 __all__ = ("BatchContext", "Cancellable", "ProcessorContext", "PunctuationType", "TaskId")
 

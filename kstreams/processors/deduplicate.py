@@ -14,8 +14,8 @@ from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.serde.numbers import INT64
-from kstreams.state.key_value import KeyValueStore, key_value_store
-from kstreams.state.spec import StoreSpec
+from kstreams.state.stores.key_value.store import KeyValueStore, key_value_store
+from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("HeaderId", "KeyId", "Late", "by_header", "by_key", "deduplicate")
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from kstreams.errors import TopologyError
 from kstreams.processors.processor import KIn, KOut, VIn, VOut
 from kstreams.processors.supplier import Supplier
-from kstreams.state.spec import StoreSpec
+from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("StoreSupplier", "stores_of")
 

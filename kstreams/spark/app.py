@@ -30,10 +30,10 @@ from kstreams.spark.packages import Packages
 from kstreams.spark.pipeline import Pipeline
 from kstreams.spark.report import AppState, BatchReport
 from kstreams.spark.signals import stopping_on_signals
-from kstreams.state.memory import Memory
-from kstreams.state.objects import ObjectStoreSettings
-from kstreams.state.upkeep import Upkeep
-from kstreams.state.working import StateBackend
+from kstreams.state.backend.memory import Memory
+from kstreams.state.backend.objects import ObjectStoreSettings
+from kstreams.state.backend.working import StateBackend
+from kstreams.state.log.upkeep import Upkeep
 
 __all__ = ("App",)
 

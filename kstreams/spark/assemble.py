@@ -43,10 +43,10 @@ from kstreams.spark.session import (
     query_session,
 )
 from kstreams.spark.stage_settings import StageSettings
-from kstreams.state.commits import Commit
-from kstreams.state.traffic import CountedObjects
-from kstreams.state.upkeep import Upkeep
-from kstreams.state.working import StateBackend
+from kstreams.state.backend.working import StateBackend
+from kstreams.state.log.commits import Commit
+from kstreams.state.log.traffic import CountedObjects
+from kstreams.state.log.upkeep import Upkeep
 
 __all__ = ("Assembly", "assemble")
 

@@ -10,8 +10,8 @@ from typing import Any, Protocol, runtime_checkable
 from kstreams.connection import Connection, TopicAdmin, TopicEnds
 from kstreams.errors import PartitionCountError, TopicExistsError
 from kstreams.graph.topology import Topology
-from kstreams.state.changelog.forms import changelog_form
-from kstreams.state.spec import StoreSpec
+from kstreams.state.stores.changelog.forms import changelog_form
+from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("open_changelogs",)
 

@@ -9,7 +9,7 @@ from kstreams.embedded.connection import Embedded
 from kstreams.graph.nodes import SourceNode
 from kstreams.spark.embedded_io import EmbeddedIO, publish
 from kstreams.spark.plans import Slice
-from kstreams.state.commits import Output
+from kstreams.state.log.commits import Output
 
 __all__ = ("EmbeddedFeed",)
 

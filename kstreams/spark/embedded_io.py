@@ -19,7 +19,7 @@ from kstreams.partitioner import Partitioner
 from kstreams.pieces import pieces
 from kstreams.spark.plans import Slice
 from kstreams.spark.sinks import by_partition, by_topic, outputs_of
-from kstreams.state.commits import Output
+from kstreams.state.log.commits import Output
 from kstreams.task.limits import LOCAL_LIMITS, TopicLimits
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.queues import QUEUE_SCHEMA, Queue

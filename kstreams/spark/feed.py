@@ -9,7 +9,7 @@ from kstreams.connection import TopicAdmin
 from kstreams.graph.nodes import SourceNode
 from kstreams.spark.plans import Slice
 from kstreams.spark.topic_io import TopicIO
-from kstreams.state.commits import Output
+from kstreams.state.log.commits import Output
 
 __all__ = ("Feed",)
 

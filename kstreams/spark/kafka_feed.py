@@ -10,7 +10,7 @@ from kstreams.kafka.admin import KafkaAdmin
 from kstreams.kafka.options import Kafka
 from kstreams.spark.kafka_io import KafkaIO
 from kstreams.spark.plans import Slice
-from kstreams.state.commits import Output
+from kstreams.state.log.commits import Output
 
 __all__ = ("KafkaFeed",)
 

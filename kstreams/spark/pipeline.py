@@ -24,11 +24,11 @@ from kstreams.spark.planner import BatchPlanner
 from kstreams.spark.plans import Plan, PlanDirectory
 from kstreams.spark.report import BatchReport
 from kstreams.spark.resume import Resumption
-from kstreams.state.commits import Commit, CommitLog, Output
-from kstreams.state.garbage import collect_garbage
-from kstreams.state.pointer import Pointer
-from kstreams.state.task_key import TaskKey
-from kstreams.state.traffic import CountedObjects, Traffic
+from kstreams.state.backend.task_key import TaskKey
+from kstreams.state.log.commits import Commit, CommitLog, Output
+from kstreams.state.log.garbage import collect_garbage
+from kstreams.state.log.pointer import Pointer
+from kstreams.state.log.traffic import CountedObjects, Traffic
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery

@@ -21,9 +21,9 @@ from uuid import uuid4
 
 from kstreams.errors import FencedError
 from kstreams.files import sync_directory, write_new
-from kstreams.state.commits import CommitId
-from kstreams.state.document import Document, read_document, seal
-from kstreams.state.fields import Fields, checked_integer, checked_text
+from kstreams.state.log.commits import CommitId
+from kstreams.state.log.document import Document, read_document, seal
+from kstreams.state.log.fields import Fields, checked_integer, checked_text
 
 __all__ = ("Plan", "PlanDirectory", "Slice")
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from kstreams.state.traffic import Traffic
+from kstreams.state.log.traffic import Traffic
 
 __all__ = ("AppState", "BatchReport")
 

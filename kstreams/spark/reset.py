@@ -30,8 +30,8 @@ from kstreams.errors import (
 )
 from kstreams.files import sync_directory
 from kstreams.names import check_life
-from kstreams.state.local import local_home, local_parts
-from kstreams.state.working import StateBackend
+from kstreams.state.backend.working import StateBackend
+from kstreams.state.versions.local import local_home, local_parts
 
 __all__ = ("Leftover", "Survey", "reset", "survey")
 

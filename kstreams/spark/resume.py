@@ -17,8 +17,8 @@ from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.positions import positions_after
 from kstreams.errors import LogMismatchError, Where
 from kstreams.spark.plans import Plan, PlanDirectory
-from kstreams.state.commits import SEED, Commit, CommitId
-from kstreams.state.objects import ObjectStore
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.log.commits import SEED, Commit, CommitId
 
 __all__ = ("Resumption", "plans_of", "resume")
 

@@ -9,10 +9,10 @@ from kstreams.connection import TopicEnds
 from kstreams.graph.topology import PartitionGroup
 from kstreams.processors.interceptor import Interceptor
 from kstreams.spark.topic_io import TopicIO
-from kstreams.state.objects import ObjectStoreSettings
-from kstreams.state.task_key import TaskKey
-from kstreams.state.upkeep import Upkeep
-from kstreams.state.working import StateBackend
+from kstreams.state.backend.objects import ObjectStoreSettings
+from kstreams.state.backend.task_key import TaskKey
+from kstreams.state.backend.working import StateBackend
+from kstreams.state.log.upkeep import Upkeep
 
 __all__ = ("StageSettings",)
 

@@ -11,16 +11,16 @@ import pyarrow as pa
 from kstreams.spark.envelope import DRIVER, Envelope
 from kstreams.spark.plans import Slice
 from kstreams.spark.stage_settings import StageSettings
-from kstreams.state.background import BackgroundUpkeep
-from kstreams.state.durable import Attempt
-from kstreams.state.local import open_local_home
-from kstreams.state.objects import ObjectStore
-from kstreams.state.overlay import Overlay
-from kstreams.state.pointer import Pointer
-from kstreams.state.row_cache import RowCache
-from kstreams.state.task_key import new_attempt
-from kstreams.state.traffic import CountedObjects
-from kstreams.state.versions import TaskVersions
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.backend.task_key import new_attempt
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.cache.row_cache import RowCache
+from kstreams.state.log.durable import Attempt
+from kstreams.state.log.pointer import Pointer
+from kstreams.state.log.traffic import CountedObjects
+from kstreams.state.versions.background import BackgroundUpkeep
+from kstreams.state.versions.local import open_local_home
+from kstreams.state.versions.versions import TaskVersions
 from kstreams.task.meta import TaskMeta
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.queues import Queue

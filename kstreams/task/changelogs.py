@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow as pa
 
 from kstreams.errors import RecordRefusedError, SerdeError, Where
-from kstreams.state.changelog.form import Entry, Pair
-from kstreams.state.changelog.forms import changelog_form
-from kstreams.state.key_ranges import covers
-from kstreams.state.overlay import Overlay
-from kstreams.state.spec import StoreSpec
-from kstreams.state.working import Changes, StoreChanges
+from kstreams.state.backend.key_ranges import covers
+from kstreams.state.backend.working import Changes, StoreChanges
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.changelog.form import Entry, Pair
+from kstreams.state.stores.changelog.forms import changelog_form
+from kstreams.state.stores.spec import StoreSpec
 from kstreams.task.columns import rows_of
 from kstreams.task.limits import NO_LIMITS, Limits, TopicLimits, limits_or_none
 from kstreams.task.meta import TaskMeta

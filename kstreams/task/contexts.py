@@ -14,8 +14,8 @@ from kstreams.errors import OutsideBatchError, TopologyError, UnknownNodeError
 from kstreams.graph.nodes import ProcessorNode
 from kstreams.processors.context import PunctuationType, TaskId
 from kstreams.record import Record, RecordMetadata
-from kstreams.state.overlay import Overlay
-from kstreams.state.spec import S, StoreSpec
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.spec import S, StoreSpec
 from kstreams.task.cursor import Cursor
 from kstreams.task.held import Held
 from kstreams.task.meta import NO_TIME, TaskMeta

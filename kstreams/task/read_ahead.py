@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from kstreams.graph.nodes import ProcessorNode
 from kstreams.graph.topology import PartitionGroup
-from kstreams.state.overlay import Overlay
-from kstreams.state.store_overlay import StoreOverlay
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.cache.store_overlay import StoreOverlay
 from kstreams.task.decoding import Entry, serdes_of
 from kstreams.task.rows import Stream
 

@@ -13,8 +13,8 @@ from kstreams.graph.nodes import SourceNode
 from kstreams.graph.topology import PartitionGroup
 from kstreams.processors.context import TaskId
 from kstreams.processors.interceptor import Interceptor
-from kstreams.state.overlay import Overlay
-from kstreams.state.working import Changes
+from kstreams.state.backend.working import Changes
+from kstreams.state.cache.overlay import Overlay
 from kstreams.task.buffer import BatchBuffer
 from kstreams.task.call_room import CallRoom
 from kstreams.task.changelogs import Changelogs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from kstreams.state.overlay import Overlay
+from kstreams.state.cache.overlay import Overlay
 from kstreams.task.cursor import Cursor
 from kstreams.task.held import Held
 from kstreams.task.meta import TaskMeta

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from kstreams.serde.base import Serde
-from kstreams.state.overlay import Overlay
-from kstreams.state.sealed import SealedJournal
-from kstreams.state.store_overlay import StoreOverlay
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.cache.sealed import SealedJournal
+from kstreams.state.cache.store_overlay import StoreOverlay
 
 __all__ = ("ByHand",)
 

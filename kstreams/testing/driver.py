@@ -16,10 +16,10 @@ from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.partitioner import Murmur2Partitioner
 from kstreams.processors.interceptor import Interceptor
 from kstreams.record import Headers, Record
-from kstreams.state.memory import MemoryStore
-from kstreams.state.overlay import Overlay
-from kstreams.state.spec import StoreSpec
-from kstreams.state.working import StateBackend, WorkingStore
+from kstreams.state.backend.memory import MemoryStore
+from kstreams.state.backend.working import StateBackend, WorkingStore
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.spec import StoreSpec
 from kstreams.task.limits import NO_LIMITS, TopicLimits
 from kstreams.task.meta import TaskMeta
 from kstreams.task.own_partition import OwnPartition

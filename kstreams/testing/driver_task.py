@@ -7,9 +7,9 @@ from contextlib import suppress
 
 from kstreams.errors import KStreamsError
 from kstreams.graph.topology import PartitionGroup
-from kstreams.state.overlay import Overlay
-from kstreams.state.spec import S, StoreSpec
-from kstreams.state.working import Changes, WorkingStore
+from kstreams.state.backend.working import Changes, WorkingStore
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.spec import S, StoreSpec
 from kstreams.task.meta import TaskMeta
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.queues import Queue

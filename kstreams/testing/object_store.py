@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from kstreams.errors import ObjectMissingError
-from kstreams.state.objects import ObjectStore
+from kstreams.state.backend.objects import ObjectStore
 
 __all__ = ("ObjectStoreContract",)
 

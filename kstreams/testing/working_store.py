@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 
 from kstreams.errors import StoreError
-from kstreams.state.working import StateBackend, StoreChanges, WorkingStore
+from kstreams.state.backend.working import StateBackend, StoreChanges, WorkingStore
 
 __all__ = ("WorkingStoreContract",)
 

@@ -13,9 +13,9 @@ from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.errors import CheckpointMismatchError, ObjectMissingError, StoreError, Where
 from kstreams.graph.topology import Topology
 from kstreams.partitioner import Murmur2Partitioner, Partitioner
-from kstreams.state.commits import Commit
-from kstreams.state.objects import ObjectStore, ObjectStoreSettings
-from kstreams.state.spec import StoreSpec
+from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
+from kstreams.state.log.commits import Commit
+from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("StorePlace", "ViewedApp", "checkpoint_of")
 

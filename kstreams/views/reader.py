@@ -21,13 +21,13 @@ from kstreams.errors import (
 )
 from kstreams.partitioner import Partitioner
 from kstreams.plugins import load_plugin
-from kstreams.state.commits import Commit
-from kstreams.state.durable import DurableLog
-from kstreams.state.memory import Memory
-from kstreams.state.objects import ObjectStoreSettings
-from kstreams.state.pointer import Pointer
-from kstreams.state.spec import S, StoreSpec
-from kstreams.state.working import StateBackend
+from kstreams.state.backend.memory import Memory
+from kstreams.state.backend.objects import ObjectStoreSettings
+from kstreams.state.backend.working import StateBackend
+from kstreams.state.log.commits import Commit
+from kstreams.state.log.durable import DurableLog
+from kstreams.state.log.pointer import Pointer
+from kstreams.state.stores.spec import S, StoreSpec
 from kstreams.views.place import StorePlace, stamp_of
 from kstreams.views.replica import Replica
 from kstreams.views.scan import ViewScan

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic
 
-from kstreams.state.durable import DurableLog
-from kstreams.state.overlay import Overlay
-from kstreams.state.pointer import ObjectRef, Pointer
-from kstreams.state.spec import S, StoreSpec
-from kstreams.state.times import FixedTimes
-from kstreams.state.working import StateBackend, StoreChanges, WorkingStore
+from kstreams.state.backend.working import StateBackend, StoreChanges, WorkingStore
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.cache.times import FixedTimes
+from kstreams.state.log.durable import DurableLog
+from kstreams.state.log.pointer import ObjectRef, Pointer
+from kstreams.state.stores.spec import S, StoreSpec
 
 __all__ = ("Replica",)
 

@@ -8,14 +8,14 @@ from itertools import chain
 from typing import Any, Generic, TypeVar, cast, overload
 
 from kstreams.record import Record
-from kstreams.state.buffer_store import BufferStore
-from kstreams.state.paced_store import PacedStore
-from kstreams.state.pending_store import PendingStore
-from kstreams.state.session_store import SessionStore
-from kstreams.state.sliding_store import SlidingStore
-from kstreams.state.spec import S, StoreSpec
-from kstreams.state.waiting import WaitingResult
-from kstreams.state.window_store import WindowStore
+from kstreams.state.stores.buffer.store import BufferStore
+from kstreams.state.stores.emit_buffer.store import PendingStore
+from kstreams.state.stores.rate_limit.store import PacedStore
+from kstreams.state.stores.session.store import SessionStore
+from kstreams.state.stores.sliding.store import SlidingStore
+from kstreams.state.stores.spec import S, StoreSpec
+from kstreams.state.stores.waiting import WaitingResult
+from kstreams.state.stores.window.store import WindowStore
 from kstreams.views.reader import Reader
 from kstreams.views.scan import ViewScan
 

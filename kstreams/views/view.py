@@ -12,16 +12,16 @@ from kstreams.clock import Clock, SystemClock, to_ms
 from kstreams.errors import CheckpointMismatchError
 from kstreams.partitioner import Partitioner
 from kstreams.record import Record
-from kstreams.state.buffer_store import BufferStore
-from kstreams.state.key_value import KeyValueStore
-from kstreams.state.list_store import ListStore
-from kstreams.state.objects import ObjectStoreSettings
-from kstreams.state.session_store import SessionStore
-from kstreams.state.spec import S, StoreSpec
-from kstreams.state.timestamped_store import TimestampedStore
-from kstreams.state.versioned_store import VersionedKeyValueStore, VersionedValue
-from kstreams.state.window_store import WindowStore
-from kstreams.state.working import StateBackend
+from kstreams.state.backend.objects import ObjectStoreSettings
+from kstreams.state.backend.working import StateBackend
+from kstreams.state.stores.buffer.store import BufferStore
+from kstreams.state.stores.key_value.store import KeyValueStore
+from kstreams.state.stores.list.store import ListStore
+from kstreams.state.stores.session.store import SessionStore
+from kstreams.state.stores.spec import S, StoreSpec
+from kstreams.state.stores.timestamped.store import TimestampedStore
+from kstreams.state.stores.versioned.store import VersionedKeyValueStore, VersionedValue
+from kstreams.state.stores.window.store import WindowStore
 from kstreams.views.following import Following
 from kstreams.views.place import ViewedApp, checkpoint_of
 from kstreams.views.reader import Reader, ReaderSettings

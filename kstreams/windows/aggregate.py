@@ -16,10 +16,10 @@ from kstreams.processors.emission import (
     OnUpdate,
     once_per_batch,
 )
-from kstreams.state.session_store import SessionStore
-from kstreams.state.sliding_store import SlidingStore
-from kstreams.state.spec import StoreSpec
-from kstreams.state.window_store import WindowStore
+from kstreams.state.stores.session.store import SessionStore
+from kstreams.state.stores.sliding.store import SlidingStore
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.window.store import WindowStore
 from kstreams.windows.columnar import columnar
 from kstreams.windows.kinds import TimeWindows
 from kstreams.windows.session import SessionWindows
@@ -123,7 +123,7 @@ def windowed_aggregate(
     Example:
         >>> from kstreams.aggregators import count
         >>> from kstreams.serde import INT64, TEXT
-        >>> from kstreams.state.window_store import window_store
+        >>> from kstreams.state.stores.window.store import window_store
         >>> from kstreams.windows import TumblingWindows, minutes, seconds
         >>> per_minute = windowed_aggregate(
         ...     TumblingWindows(minutes(1), grace=seconds(10)),

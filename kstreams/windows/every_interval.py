@@ -10,8 +10,8 @@ import numpy as np
 from kstreams.durations import milliseconds
 from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.record import Record
-from kstreams.state.pending_store import PendingStore
-from kstreams.state.waiting import noted
+from kstreams.state.stores.emit_buffer.store import PendingStore
+from kstreams.state.stores.waiting import noted
 from kstreams.windows.windowed import Windowed
 
 __all__ = ("EveryInterval", "interval_end")

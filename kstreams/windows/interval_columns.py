@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from kstreams.aggregators.columns.keys import KeyCodes
 from kstreams.serde.layout import Columns
-from kstreams.state.pending_columns import PendingColumns, Taken
-from kstreams.state.pending_store import PendingStore
+from kstreams.state.stores.emit_buffer.columns import PendingColumns, Taken
+from kstreams.state.stores.emit_buffer.store import PendingStore
 from kstreams.windows.every_interval import interval_end
 
 __all__ = ("Changes", "IntervalColumns")

@@ -8,8 +8,8 @@ from typing import Any
 from kstreams.durations import milliseconds
 from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.record import Record
-from kstreams.state.paced_store import PacedStore, Windows
-from kstreams.state.waiting import Waiting, noted
+from kstreams.state.stores.rate_limit.store import PacedStore, Windows
+from kstreams.state.stores.waiting import Waiting, noted
 from kstreams.windows.windowed import Windowed
 
 __all__ = ("Paced",)

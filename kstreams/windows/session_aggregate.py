@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
-from kstreams.state.session_store import SessionStore
+from kstreams.state.stores.session.store import SessionStore
 from kstreams.windows.last_states import Change
 from kstreams.windows.late import LateCall
 from kstreams.windows.supplier import Plan, WindowedProcessor

@@ -17,7 +17,7 @@ from kstreams.processors.columnar import STREAM_TIME, ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.processors.emission import OnClose, OnUpdate
 from kstreams.serde.objects import objects_of
-from kstreams.state.session_columns import SessionColumns, Sessions
+from kstreams.state.stores.session.columns import SessionColumns, Sessions
 from kstreams.windows.assignment import Assigned
 from kstreams.windows.results import Results, joined, order_by
 from kstreams.windows.session_aggregate import joining, told

@@ -11,7 +11,7 @@ from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.aggregators.columns.grouping import grouped
 from kstreams.aggregators.columns.runs import Runs
 from kstreams.serde.layout import Columns
-from kstreams.state.session_columns import Sessions
+from kstreams.state.stores.session.columns import Sessions
 
 __all__ = ("Joined", "SessionRuns", "joined_sessions", "session_runs")
 

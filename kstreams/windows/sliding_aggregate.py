@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
-from kstreams.state.sliding_store import SlidingStore
+from kstreams.state.stores.sliding.store import SlidingStore
 from kstreams.windows.last_states import Change
 from kstreams.windows.slices import Slices
 from kstreams.windows.sliding import SlidingWindows

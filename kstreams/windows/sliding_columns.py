@@ -22,7 +22,7 @@ from kstreams.processors.context import BatchContext
 from kstreams.processors.emission import OnUpdate
 from kstreams.serde.layout import Columns
 from kstreams.serde.objects import objects_of
-from kstreams.state.sliding_columns import SliceRows, SlidingColumns
+from kstreams.state.stores.sliding.columns import SliceRows, SlidingColumns
 from kstreams.windows.assignment import Assigned
 from kstreams.windows.results import Results, joined, order_by
 from kstreams.windows.single_records import SingleRecords

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kstreams.state.sliding_columns import SliceRows
+from kstreams.state.stores.sliding.columns import SliceRows
 
 __all__ = ("SlidingRanges", "first_slices", "sliding_ranges")
 

@@ -21,9 +21,9 @@ from kstreams.processors.emission import (
     OnUpdate,
 )
 from kstreams.record import Record
-from kstreams.state.paced_store import paced_store
-from kstreams.state.pending_store import pending_store
-from kstreams.state.spec import StoreSpec
+from kstreams.state.stores.emit_buffer.store import pending_store
+from kstreams.state.stores.rate_limit.store import paced_store
+from kstreams.state.stores.spec import StoreSpec
 from kstreams.windows.closed_early import NEVER_ENDS, ClosedEarly
 from kstreams.windows.every_interval import EveryInterval
 from kstreams.windows.hopping import HoppingWindows

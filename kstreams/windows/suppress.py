@@ -11,8 +11,8 @@ from kstreams.errors import LimitError, TopologyError
 from kstreams.processors.bound import Bound
 from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.record import Record
-from kstreams.state.buffer_store import BufferStore
-from kstreams.state.spec import StoreSpec
+from kstreams.state.stores.buffer.store import BufferStore
+from kstreams.state.stores.spec import StoreSpec
 from kstreams.windows.suppression import UntilTimeLimit, UntilWindowCloses
 from kstreams.windows.windowed import Windowed
 

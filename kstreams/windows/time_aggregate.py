@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
-from kstreams.state.window_store import WindowStore
+from kstreams.state.stores.window.store import WindowStore
 from kstreams.windows.bounds import bounds_of
 from kstreams.windows.kinds import TimeWindows
 from kstreams.windows.supplier import WindowedProcessor

@@ -18,8 +18,8 @@ from kstreams.processors.columnar import STREAM_TIME, ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.processors.emission import Every, OncePerBatch, OnClose, OnUpdate
 from kstreams.serde.layout import Columns
-from kstreams.state.pending_columns import Taken
-from kstreams.state.window_columns import WindowColumns
+from kstreams.state.stores.emit_buffer.columns import Taken
+from kstreams.state.stores.window.columns import WindowColumns
 from kstreams.windows.assignment import Assigned, Assigner
 from kstreams.windows.interval_columns import Changes, IntervalColumns
 from kstreams.windows.results import Results, joined

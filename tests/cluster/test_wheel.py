@@ -68,7 +68,7 @@ def test_packages_types_and_entry_points_are_installed(python: Path, tmp_path: P
     site = next((python.parents[1] / "lib").glob("python*")) / "site-packages"
     assert lines[:4] == [f"{site / name / '__init__.py'} True" for name in PACKAGES]
     assert lines[4:] == [
-        "memory kstreams.state.memory",
+        "memory kstreams.state.backend.memory",
         "rocksdb kstreams_rocksdb.settings",
         "s3 kstreams_s3.settings",
         "json kstreams_json.serde",

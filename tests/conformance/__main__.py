@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from kstreams.plugins import load_plugin
-from kstreams.state.working import StateBackend
+from kstreams.state.backend.working import StateBackend
 from tests.conformance.case import Case, read_cases
 from tests.conformance.durable_state import DurableState
 from tests.conformance.engine import Answer, run_on_driver

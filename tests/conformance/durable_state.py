@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kstreams.state.checkout import Checkout
-from kstreams.state.durable import Attempt
-from kstreams.state.memory import Memory
-from kstreams.state.objects import ObjectStore, ObjectStoreSettings
-from kstreams.state.pointer import Pointer
-from kstreams.state.task_key import TaskKey, new_attempt
-from kstreams.state.versions import TaskVersions
-from kstreams.state.working import Changes
+from kstreams.state.backend.memory import Memory
+from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
+from kstreams.state.backend.task_key import TaskKey, new_attempt
+from kstreams.state.backend.working import Changes
+from kstreams.state.log.durable import Attempt
+from kstreams.state.log.pointer import Pointer
+from kstreams.state.versions.checkout import Checkout
+from kstreams.state.versions.versions import TaskVersions
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kstreams.processors.columnar import Path
-from kstreams.state.working import StateBackend
+from kstreams.state.backend.working import StateBackend
 from kstreams.testing.driver import TopologyTestDriver
 from tests.conformance.case import Case, Output
 from tests.conformance.letters import Letters

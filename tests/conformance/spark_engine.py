@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 from kstreams import NONE, TEXT, App, Embedded, Processor, ProcessorContext, Record, Topic
 from kstreams import TopologyBuilder as Builder
 from kstreams.processors.columnar import Path as NodePath
-from kstreams.state.working import StateBackend
+from kstreams.state.backend.working import StateBackend
 from kstreams.windows import Windowed, split_late
 from tests.conformance.case import Case, Output
 from tests.conformance.engine import Answer

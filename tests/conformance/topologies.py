@@ -9,10 +9,10 @@ from typing import Any
 from kstreams import INT64, TEXT, Record, Topic, Topology, TopologyBuilder
 from kstreams.aggregators import Aggregator, fold, sum_
 from kstreams.processors.columnar import Path
-from kstreams.state.buffer_store import buffer_store
-from kstreams.state.session_store import session_store
-from kstreams.state.sliding_store import sliding_store
-from kstreams.state.window_store import window_store
+from kstreams.state.stores.buffer.store import buffer_store
+from kstreams.state.stores.session.store import session_store
+from kstreams.state.stores.sliding.store import sliding_store
+from kstreams.state.stores.window.store import window_store
 from kstreams.windows import (
     HoppingWindows,
     SessionWindows,

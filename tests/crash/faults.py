@@ -19,9 +19,9 @@ from typing import Any
 from kstreams import Record
 from kstreams.errors import StoreError
 from kstreams.processors.context import TaskId
-from kstreams.state.directory import DirectoryObjectStore
-from kstreams.state.objects import ObjectStore, ObjectStoreSettings
-from kstreams.state.working import Changes, CopiesVersions, WorkingStore
+from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
+from kstreams.state.backend.working import Changes, CopiesVersions, WorkingStore
+from kstreams.state.log.directory import DirectoryObjectStore
 from kstreams_s3.store import S3ObjectStore
 
 __all__ = ("Faults", "FaultyBackend", "FaultyLog", "FaultyProcess", "Killed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from kstreams.state.upkeep import Upkeep
+from kstreams.state.log.upkeep import Upkeep
 
 __all__ = ("POINTS", "Point")
 

@@ -19,15 +19,15 @@ from kstreams.spark.batch_size import RecordSizes
 from kstreams.spark.embedded_io import publish
 from kstreams.spark.planner import BatchPlanner
 from kstreams.spark.plans import Plan, PlanDirectory
-from kstreams.state import memory
-from kstreams.state.background import BackgroundUpkeep
-from kstreams.state.durable import DurableLog
-from kstreams.state.local import LocalVersions
-from kstreams.state.memory import MemoryStore
-from kstreams.state.objects import ObjectStoreSettings
-from kstreams.state.overlay import Overlay
-from kstreams.state.row_cache import RowCache
-from kstreams.state.working import CopiesVersions
+from kstreams.state.backend import memory
+from kstreams.state.backend.memory import MemoryStore
+from kstreams.state.backend.objects import ObjectStoreSettings
+from kstreams.state.backend.working import CopiesVersions
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.cache.row_cache import RowCache
+from kstreams.state.log.durable import DurableLog
+from kstreams.state.versions.background import BackgroundUpkeep
+from kstreams.state.versions.local import LocalVersions
 from tests.crash.faults import Faults, FaultyBackend, FaultyLog, FaultyProcess
 from tests.crash.played_spark import PlanAtOnce, PlayedSpark
 from tests.crash.points import Point

@@ -13,7 +13,7 @@ import pytest
 from kstreams import Memory
 from kstreams.errors import KStreamsError, LogMismatchError, StateCorruptError
 from kstreams.spark.resume import resume
-from kstreams.state.directory import Directory
+from kstreams.state.log.directory import Directory
 from tests.crash.points import Point
 from tests.crash.scene import Scene
 from tests.crash.workload import batch_of, emit, expected, told

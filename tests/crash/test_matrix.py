@@ -16,8 +16,8 @@ from kstreams import Memory
 from kstreams.checkpoint.fork import ForkSource, fork
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.spark import pipeline
-from kstreams.state.directory import Directory
-from kstreams.state.objects import ObjectStoreSettings
+from kstreams.state.backend.objects import ObjectStoreSettings
+from kstreams.state.log.directory import Directory
 from kstreams_rocksdb import RocksDB
 from kstreams_s3 import S3
 from kstreams_s3.store import S3ObjectStore

@@ -23,8 +23,8 @@ from kstreams import (
     PunctuationType,
     Record,
 )
-from kstreams.state.key_value import KeyValueStore, key_value_store
-from kstreams.state.spec import StoreSpec
+from kstreams.state.stores.key_value.store import KeyValueStore, key_value_store
+from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("KINDS", "store_of")
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from examples.custom_store import Sqlite
-from kstreams.state.working import StateBackend
+from kstreams.state.backend.working import StateBackend
 from kstreams.testing.working_store import WorkingStoreContract
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from kstreams import BatchReport, Record
 from kstreams.processors.context import TaskId
-from kstreams.state.directory import DirectoryObjectStore
+from kstreams.state.log.directory import DirectoryObjectStore
 
 __all__ = ("BEFORE_COMMIT", "PHASES", "GatedLog", "GatedProcess", "Gates")
 

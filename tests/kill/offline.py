@@ -44,16 +44,16 @@ from kstreams.spark import assemble
 from kstreams.spark.embedded_io import publish
 from kstreams.spark.plans import Plan
 from kstreams.spark.resume import plans_of, resume
-from kstreams.state.commits import Commit, Output
-from kstreams.state.directory import Directory
-from kstreams.state.durable import Attempt
-from kstreams.state.local import open_local_home
-from kstreams.state.overlay import Overlay
-from kstreams.state.pointer import Pointer
-from kstreams.state.spec import StoreSpec
-from kstreams.state.task_key import new_attempt
-from kstreams.state.upkeep import Upkeep
-from kstreams.state.versions import TaskVersions
+from kstreams.state.backend.task_key import new_attempt
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.log.commits import Commit, Output
+from kstreams.state.log.directory import Directory
+from kstreams.state.log.durable import Attempt
+from kstreams.state.log.pointer import Pointer
+from kstreams.state.log.upkeep import Upkeep
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.versions.local import open_local_home
+from kstreams.state.versions.versions import TaskVersions
 from kstreams.task.changelogs import Changelogs
 from kstreams.task.meta import TaskMeta
 

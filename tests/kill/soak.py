@@ -30,7 +30,7 @@ from random import Random
 from kstreams import View
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.errors import StoreError
-from kstreams.state.durable import checked_object
+from kstreams.state.log.durable import checked_object
 from kstreams_s3 import S3
 from kstreams_s3.store import S3ObjectStore
 from tests.cluster.processes import command, end_session, kill, session

@@ -25,7 +25,7 @@ from kstreams import (
     window_store,
 )
 from kstreams.aggregators import count
-from kstreams.state.objects import ObjectStoreSettings
+from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.windows import TumblingWindows, Windowed, seconds, windowed, windowed_aggregate
 from kstreams_rocksdb import RocksDB
 from kstreams_s3 import S3

@@ -9,7 +9,7 @@ import pytest
 from kstreams import Memory, View
 from kstreams.checkpoint.changelog_restore import ChangelogRestore
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.state.directory import Directory
+from kstreams.state.log.directory import Directory
 from tests.kill.app import COUNTS, build
 from tests.kill.gates import BEFORE_COMMIT
 from tests.kill.victim import Kill, Victim, by_word

@@ -23,8 +23,8 @@ from kstreams import (
     to_stdout,
     topic_by,
 )
-from kstreams.state.key_value import KeyValueStore
-from kstreams.state.spec import StoreSpec
+from kstreams.state.stores.key_value.store import KeyValueStore
+from kstreams.state.stores.spec import StoreSpec
 from tests.typing.tables import Lengths, Parse
 from tests.typing.words import (
     COUNTS,

@@ -21,14 +21,14 @@ from kstreams import (
     list_store,
     versioned_key_value_store,
 )
-from kstreams.state.buffer_store import buffer_store
-from kstreams.state.paced_store import paced_store
-from kstreams.state.pending_store import pending_store
-from kstreams.state.session_store import session_store
-from kstreams.state.sliding_store import sliding_store
-from kstreams.state.timestamped_store import timestamped_store
-from kstreams.state.waiting import WaitingResult
-from kstreams.state.window_store import window_store
+from kstreams.state.stores.buffer.store import buffer_store
+from kstreams.state.stores.emit_buffer.store import pending_store
+from kstreams.state.stores.rate_limit.store import paced_store
+from kstreams.state.stores.session.store import session_store
+from kstreams.state.stores.sliding.store import sliding_store
+from kstreams.state.stores.timestamped.store import timestamped_store
+from kstreams.state.stores.waiting import WaitingResult
+from kstreams.state.stores.window.store import window_store
 
 COUNTS = key_value_store("counts", key=TEXT, value=INT64, ttl=timedelta(days=1))
 PRICES = versioned_key_value_store("prices", key=TEXT, value=INT64, retention=timedelta(days=1))

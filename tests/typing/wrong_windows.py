@@ -5,11 +5,11 @@ from __future__ import annotations
 from kstreams import BYTES, INT64, TEXT, Topic, TopologyBuilder, wall_clock
 from kstreams.aggregators import collect, count, mean, over, sum_
 from kstreams.processors.aggregate import aggregate, reduce
-from kstreams.state.buffer_store import buffer_store
-from kstreams.state.session_store import session_store
-from kstreams.state.sliding_store import sliding_store
-from kstreams.state.timestamped_store import timestamped_store
-from kstreams.state.window_store import window_store
+from kstreams.state.stores.buffer.store import buffer_store
+from kstreams.state.stores.session.store import session_store
+from kstreams.state.stores.sliding.store import sliding_store
+from kstreams.state.stores.timestamped.store import timestamped_store
+from kstreams.state.stores.window.store import window_store
 from kstreams.windows import (
     SessionWindows,
     SlidingWindows,

@@ -9,9 +9,9 @@ from pathlib import Path
 from kstreams import FakeClock, Topic
 from kstreams.checkpoint.app_objects import life_objects, named_elsewhere, remove_leftovers
 from kstreams.checkpoint.savepoints import Savepoints
-from kstreams.state.commits import Commit
-from kstreams.state.garbage import collect_garbage
-from kstreams.state.pointer import Pointer
+from kstreams.state.log.commits import Commit
+from kstreams.state.log.garbage import collect_garbage
+from kstreams.state.log.pointer import Pointer
 from tests.kstreams.checkpoint.test_upgrade import B, Life, filled, kv, topology
 
 A: Topic[str, int] = Topic("a", B.key, B.value)

@@ -36,14 +36,14 @@ from kstreams.errors import (
     TopicRecreatedError,
 )
 from kstreams.partitioner import partition_of
-from kstreams.state.commits import SEED, Commit
-from kstreams.state.durable import Attempt
-from kstreams.state.key_value import key_value_store
-from kstreams.state.overlay import Overlay
-from kstreams.state.pointer import Pointer
-from kstreams.state.spec import StoreSpec
-from kstreams.state.task_key import new_attempt
-from kstreams.state.versions import TaskVersions
+from kstreams.state.backend.task_key import new_attempt
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.log.commits import SEED, Commit
+from kstreams.state.log.durable import Attempt
+from kstreams.state.log.pointer import Pointer
+from kstreams.state.stores.key_value.store import key_value_store
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.versions.versions import TaskVersions
 from kstreams.task.changelogs import Changelogs
 from kstreams.task.meta import TaskMeta
 

@@ -12,11 +12,11 @@ import pytest
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, filter_
 from kstreams.checkpoint.checkpoint import Checkpoint, checkpoint_path
 from kstreams.errors import CheckpointMismatchError, InvalidNameError, StateCorruptError
-from kstreams.state.commits import Commit
-from kstreams.state.directory import DirectoryObjectStore
-from kstreams.state.document import seal
-from kstreams.state.memory import Memory
-from kstreams.state.pointer import Pointer
+from kstreams.state.backend.memory import Memory
+from kstreams.state.log.commits import Commit
+from kstreams.state.log.directory import DirectoryObjectStore
+from kstreams.state.log.document import seal
+from kstreams.state.log.pointer import Pointer
 
 A = Topic("a", TEXT, INT64)
 B = Topic("b", TEXT, INT64)

@@ -20,13 +20,13 @@ from kstreams.errors import (
     SavepointError,
     StateCorruptError,
 )
-from kstreams.state.commits import SEED, Commit
-from kstreams.state.directory import Directory
-from kstreams.state.durable import DurableLog
-from kstreams.state.garbage import collect_garbage
-from kstreams.state.memory import MemoryStore
-from kstreams.state.overlay import Overlay
-from kstreams.state.pointer import Pointer
+from kstreams.state.backend.memory import MemoryStore
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.log.commits import SEED, Commit
+from kstreams.state.log.directory import Directory
+from kstreams.state.log.durable import DurableLog
+from kstreams.state.log.garbage import collect_garbage
+from kstreams.state.log.pointer import Pointer
 from tests.kstreams.checkpoint.test_upgrade import Life, filled, kv, topology
 
 CLOCK = FakeClock(99)

@@ -15,17 +15,17 @@ from kstreams.checkpoint.migration import Migration
 from kstreams.checkpoint.upgrade import Upgrade, upgrade
 from kstreams.errors import CheckpointMismatchError, KStreamsError, ProcessingError
 from kstreams.serde import DOUBLE, Serde
-from kstreams.state.commits import SEED, Commit
-from kstreams.state.durable import Attempt, DurableLog
-from kstreams.state.memory import Memory, MemoryStore
-from kstreams.state.overlay import Overlay
-from kstreams.state.pointer import Pointer
-from kstreams.state.session_store import session_store
-from kstreams.state.spec import StoreSpec
-from kstreams.state.task_key import new_attempt
-from kstreams.state.timestamped_store import timestamped_store
-from kstreams.state.versions import TaskVersions
-from kstreams.state.window_store import window_store
+from kstreams.state.backend.memory import Memory, MemoryStore
+from kstreams.state.backend.task_key import new_attempt
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.log.commits import SEED, Commit
+from kstreams.state.log.durable import Attempt, DurableLog
+from kstreams.state.log.pointer import Pointer
+from kstreams.state.stores.session.store import session_store
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.timestamped.store import timestamped_store
+from kstreams.state.stores.window.store import window_store
+from kstreams.state.versions.versions import TaskVersions
 
 A = Topic("a", TEXT, INT64)
 B = Topic("b", TEXT, INT64)

@@ -7,7 +7,7 @@ import pytest
 
 from kstreams import INT64, TEXT, key_value_store
 from kstreams.checkpoint.lock import CheckpointLock
-from kstreams.state.directory import Directory
+from kstreams.state.log.directory import Directory
 from tests.kstreams.cli.terminal import kstreams, say
 from tests.kstreams.views.committing import Committing
 
@@ -65,7 +65,7 @@ def test_an_unknown_app_suggests_the_nearest() -> None:
 
 def test_a_log_elsewhere_goes_when_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("where.py").write_text(
-        "from kstreams.state.directory import Directory\nLOG = Directory('log')\n"
+        "from kstreams.state.log.directory import Directory\nLOG = Directory('log')\n"
     )
     monkeypatch.syspath_prepend(".")
     checkpoint()

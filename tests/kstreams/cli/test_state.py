@@ -23,12 +23,12 @@ from kstreams import (
 from kstreams.cli.state_rows import columns_of, key_serde, rows_of
 from kstreams.durations import milliseconds
 from kstreams.serde import DOUBLE, Serde
-from kstreams.state.buffer_store import buffer_store
-from kstreams.state.paced_store import paced_store
-from kstreams.state.pending_store import pending_store
-from kstreams.state.sliding_store import sliding_store
-from kstreams.state.waiting import Waiting
-from kstreams.state.window_store import window_store
+from kstreams.state.stores.buffer.store import buffer_store
+from kstreams.state.stores.emit_buffer.store import pending_store
+from kstreams.state.stores.rate_limit.store import paced_store
+from kstreams.state.stores.sliding.store import sliding_store
+from kstreams.state.stores.waiting import Waiting
+from kstreams.state.stores.window.store import window_store
 from kstreams.windows import TumblingWindows, Windowed, windowed
 from tests.kstreams.cli.terminal import kstreams, say
 from tests.kstreams.views.committing import Committing

@@ -14,8 +14,8 @@ from kstreams.checkpoint.beginnings import begin_logs
 from kstreams.cli.verification import Verification
 from kstreams.spark.plans import Plan
 from kstreams.spark.resume import plans_of
-from kstreams.state.document import seal
-from kstreams.state.pointer import Pointer
+from kstreams.state.log.document import seal
+from kstreams.state.log.pointer import Pointer
 from tests.kstreams.cli.terminal import kstreams, say
 from tests.kstreams.cli.test_state import COUNTS, WHERE
 from tests.kstreams.views.committing import Committing

@@ -8,7 +8,7 @@ from typing import Any
 
 from kstreams import Cancellable, Processor, PunctuationType, Record, RecordMetadata, Supplier
 from kstreams.processors.context import TaskId
-from kstreams.state.spec import S, StoreSpec
+from kstreams.state.stores.spec import S, StoreSpec
 
 
 class Recording:

@@ -12,7 +12,7 @@ from kstreams.errors import SerializationError
 from kstreams.serde import INT64, TEXT
 from kstreams.serde.base import Serde
 from kstreams.serde.stamped import StampedSerde
-from kstreams.state.window_store import WindowKeySerde
+from kstreams.state.stores.window.store import WindowKeySerde
 from kstreams.windows import SessionWindows, TumblingWindows, Windowed, milliseconds, windowed
 
 TUMBLING: Serde[Any] = windowed(TEXT, TumblingWindows(milliseconds(10)))

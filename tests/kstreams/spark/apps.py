@@ -29,13 +29,13 @@ from kstreams import (
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
 from kstreams.connection import RawRecord
 from kstreams.errors import KStreamsError
-from kstreams.state.commits import Commit, CommitLog
-from kstreams.state.durable import DurableLog
-from kstreams.state.memory import MemoryStore
-from kstreams.state.overlay import Overlay
-from kstreams.state.pointer import Pointer
-from kstreams.state.spec import StoreSpec
-from kstreams.state.task_key import TaskKey
+from kstreams.state.backend.memory import MemoryStore
+from kstreams.state.backend.task_key import TaskKey
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.log.commits import Commit, CommitLog
+from kstreams.state.log.durable import DurableLog
+from kstreams.state.log.pointer import Pointer
+from kstreams.state.stores.spec import StoreSpec
 
 K = TypeVar("K")
 """Type of keys."""

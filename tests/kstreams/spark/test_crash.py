@@ -18,8 +18,8 @@ from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.errors import KStreamsError
 from kstreams.spark import embedded_feed, pipeline
 from kstreams.spark.embedded_io import publish
-from kstreams.state.directory import Directory
-from kstreams.state.upkeep import Upkeep
+from kstreams.state.log.directory import Directory
+from kstreams.state.log.upkeep import Upkeep
 from kstreams_rocksdb import RocksDB
 from tests.crash.faults import Faults, FaultyBackend, FaultyLog, FaultyProcess, Killed
 from tests.crash.points import POINTS, Point

@@ -14,7 +14,7 @@ from kstreams.embedded.log import EmbeddedLog
 from kstreams.graph.topology import PartitionGroup
 from kstreams.spark.embedded_io import EmbeddedIO, publish
 from kstreams.spark.plans import Slice
-from kstreams.state.commits import Output
+from kstreams.state.log.commits import Output
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.too_many_bytes import TooManyBytesError
 from tests.kstreams.kafka.samples import output_table

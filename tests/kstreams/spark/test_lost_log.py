@@ -16,7 +16,7 @@ from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.fork import ForkSource, fork
 from kstreams.errors import LogMismatchError, StateCorruptError
 from kstreams.spark.resume import resume
-from kstreams.state.directory import Directory
+from kstreams.state.log.directory import Directory
 from tests.kstreams.spark.apps import (
     COUNTS,
     TOTALS,

@@ -13,7 +13,7 @@ from kstreams import App, Embedded, TopologyBuilder
 from kstreams.errors import InvalidNameError, StateCorruptError
 from kstreams.spark.embedded_io import EmbeddedIO
 from kstreams.spark.plans import Slice
-from kstreams.state.private import ForeignDirectoryError
+from kstreams.state.versions.private import ForeignDirectoryError
 from kstreams_rocksdb import RocksDB
 from tests.kstreams.spark.apps import (
     COUNTS,

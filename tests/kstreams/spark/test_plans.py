@@ -10,7 +10,7 @@ import pytest
 
 from kstreams.errors import FencedError, StateCorruptError
 from kstreams.spark.plans import Plan, PlanDirectory, Slice
-from kstreams.state.document import seal
+from kstreams.state.log.document import seal
 
 SLICE = Slice("source", "topic", 1, 3, 8, "segment")
 PLAN = Plan(

@@ -18,9 +18,9 @@ from kstreams.errors import (
     NoCheckpointError,
 )
 from kstreams.spark.reset import reset, survey
-from kstreams.state.directory import Directory
-from kstreams.state.memory import Memory
-from kstreams.state.objects import ObjectStore
+from kstreams.state.backend.memory import Memory
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.log.directory import Directory
 
 
 @pytest.fixture(autouse=True)

@@ -25,7 +25,7 @@ from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.clock import SystemClock
 from kstreams.errors import KStreamsError
 from kstreams.spark.reset import reset
-from kstreams.state.traffic import Traffic
+from kstreams.state.log.traffic import Traffic
 from kstreams_rocksdb import RocksDB
 from kstreams_s3 import BucketMissingError, CredentialsExpiredError
 from tests.kstreams.spark.apps import (

@@ -19,8 +19,8 @@ from kstreams import (
     key_value_store,
     rekey,
 )
-from kstreams.state.memory import MemoryStore
-from kstreams.state.working import Changes
+from kstreams.state.backend.memory import MemoryStore
+from kstreams.state.backend.working import Changes
 from tests.kstreams.spark.apps import COUNTS, WORDS, Count
 
 MARKS = Topic("marks", TEXT, TEXT)

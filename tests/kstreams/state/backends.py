@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from kstreams.state.memory import Memory
-from kstreams.state.overlay import Overlay
-from kstreams.state.spec import StoreSpec
-from kstreams.state.times import Times
-from kstreams.state.working import StateBackend
+from kstreams.state.backend.memory import Memory
+from kstreams.state.backend.working import StateBackend
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.cache.times import Times
+from kstreams.state.stores.spec import StoreSpec
 from kstreams_rocksdb import RocksDB
 
 BACKENDS = pytest.mark.parametrize(

@@ -8,15 +8,15 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from kstreams.state.background import BackgroundUpkeep
-from kstreams.state.directory import DirectoryObjectStore
-from kstreams.state.durable import Attempt
-from kstreams.state.memory import Memory
-from kstreams.state.pointer import Pointer
-from kstreams.state.task_key import TaskKey, new_attempt
-from kstreams.state.upkeep import Upkeep
-from kstreams.state.versions import TaskVersions
-from kstreams.state.working import StoreChanges
+from kstreams.state.backend.memory import Memory
+from kstreams.state.backend.task_key import TaskKey, new_attempt
+from kstreams.state.backend.working import StoreChanges
+from kstreams.state.log.directory import DirectoryObjectStore
+from kstreams.state.log.durable import Attempt
+from kstreams.state.log.pointer import Pointer
+from kstreams.state.log.upkeep import Upkeep
+from kstreams.state.versions.background import BackgroundUpkeep
+from kstreams.state.versions.versions import TaskVersions
 from kstreams_rocksdb import RocksDB
 
 KEYS = 300

@@ -12,24 +12,24 @@ from typing import Any, Protocol
 
 from kstreams.record import Record
 from kstreams.serde import BYTES, INT64, TEXT
-from kstreams.state.buffer_store import buffer_store
-from kstreams.state.key_value import key_value_store
-from kstreams.state.list_store import list_store
-from kstreams.state.paced_store import paced_store
-from kstreams.state.pending_store import Handle, pending_store
-from kstreams.state.session_store import session_store
-from kstreams.state.sliding_store import sliding_store
-from kstreams.state.spec import StoreSpec
-from kstreams.state.times import Times
-from kstreams.state.timestamped_store import timestamped_store
-from kstreams.state.versioned_store import (
+from kstreams.state.cache.times import Times
+from kstreams.state.stores.buffer.store import buffer_store
+from kstreams.state.stores.emit_buffer.store import Handle, pending_store
+from kstreams.state.stores.key_value.store import key_value_store
+from kstreams.state.stores.list.store import list_store
+from kstreams.state.stores.rate_limit.store import paced_store
+from kstreams.state.stores.session.store import session_store
+from kstreams.state.stores.sliding.store import sliding_store
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.timestamped.store import timestamped_store
+from kstreams.state.stores.versioned.store import (
     LATEST,
     NOT_PUT,
     VersionedValue,
     versioned_key_value_store,
 )
-from kstreams.state.waiting import Waiting, WaitingResult
-from kstreams.state.window_store import window_store
+from kstreams.state.stores.waiting import Waiting, WaitingResult
+from kstreams.state.stores.window.store import window_store
 
 __all__ = ("KEYS", "RETENTION", "TTL", "Model", "VersionedPuts", "copied", "models")
 

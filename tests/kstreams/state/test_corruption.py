@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from kstreams.errors import StateCorruptError
-from kstreams.state.durable import Attempt
-from kstreams.state.memory import Memory
-from kstreams.state.pointer import Pointer
-from kstreams.state.task_key import TaskKey
-from kstreams.state.upkeep import Upkeep
-from kstreams.state.versions import TaskVersions
-from kstreams.state.working import StoreChanges
+from kstreams.state.backend.memory import Memory
+from kstreams.state.backend.task_key import TaskKey
+from kstreams.state.backend.working import StoreChanges
+from kstreams.state.log.durable import Attempt
+from kstreams.state.log.pointer import Pointer
+from kstreams.state.log.upkeep import Upkeep
+from kstreams.state.versions.versions import TaskVersions
 from tests.kstreams.state.object_dict import ObjectDict
 
 _UPKEEP = Upkeep(merge_count=3, floor_bytes=1700, small_bytes=0, chunk_bytes=200)

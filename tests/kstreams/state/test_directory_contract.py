@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kstreams.state.directory import DirectoryObjectStore
+from kstreams.state.log.directory import DirectoryObjectStore
 from kstreams.testing.object_store import ObjectStoreContract
 
 

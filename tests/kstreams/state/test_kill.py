@@ -11,9 +11,9 @@ from random import Random
 
 import pytest
 
-from kstreams.state.durable import Attempt
-from kstreams.state.pointer import Pointer
-from kstreams.state.task_key import new_attempt
+from kstreams.state.backend.task_key import new_attempt
+from kstreams.state.log.durable import Attempt
+from kstreams.state.log.pointer import Pointer
 from tests.kstreams.state import committer
 
 _KILLS = 10

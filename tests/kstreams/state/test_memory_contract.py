@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from kstreams.state.memory import Memory
+from kstreams.state.backend.memory import Memory
 from kstreams.testing.working_store import WorkingStoreContract
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kstreams.serde import BYTES, INT64, TEXT
-from kstreams.state.memory import MemoryStore
-from kstreams.state.overlay import Overlay
-from kstreams.state.working import StoreChanges
+from kstreams.state.backend.memory import MemoryStore
+from kstreams.state.backend.working import StoreChanges
+from kstreams.state.cache.overlay import Overlay
 
 
 def test_it_takes_over_what_was_cached_and_put() -> None:

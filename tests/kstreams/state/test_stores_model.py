@@ -21,20 +21,20 @@ from hypothesis.stateful import (
 )
 
 from kstreams.clock import FakeClock
-from kstreams.state import memory
-from kstreams.state.background import BackgroundUpkeep
-from kstreams.state.checkout import Checkout
-from kstreams.state.durable import Attempt, DurableLog
-from kstreams.state.memory import Memory
-from kstreams.state.objects import ObjectStore
-from kstreams.state.overlay import Overlay
-from kstreams.state.pointer import Pointer
-from kstreams.state.row_cache import RowCache
-from kstreams.state.task_key import TaskKey
-from kstreams.state.times import FixedTimes
-from kstreams.state.upkeep import Upkeep
-from kstreams.state.versions import TaskVersions
-from kstreams.state.working import StateBackend
+from kstreams.state.backend import memory
+from kstreams.state.backend.memory import Memory
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.backend.task_key import TaskKey
+from kstreams.state.backend.working import StateBackend
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.cache.row_cache import RowCache
+from kstreams.state.cache.times import FixedTimes
+from kstreams.state.log.durable import Attempt, DurableLog
+from kstreams.state.log.pointer import Pointer
+from kstreams.state.log.upkeep import Upkeep
+from kstreams.state.versions.background import BackgroundUpkeep
+from kstreams.state.versions.checkout import Checkout
+from kstreams.state.versions.versions import TaskVersions
 from kstreams.views.replica import Replica
 from kstreams_rocksdb import RocksDB
 from tests.kstreams.state.models import KEYS, Model, copied, models

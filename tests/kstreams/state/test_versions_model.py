@@ -23,18 +23,18 @@ from hypothesis.stateful import (
 )
 
 from kstreams.clock import FakeClock
-from kstreams.state import memory
-from kstreams.state.background import BackgroundUpkeep
-from kstreams.state.checkout import Checkout
-from kstreams.state.durable import Attempt
-from kstreams.state.garbage import collect_garbage
-from kstreams.state.memory import Memory
-from kstreams.state.objects import ObjectStore
-from kstreams.state.pointer import Pointer
-from kstreams.state.task_key import TaskKey
-from kstreams.state.upkeep import Upkeep
-from kstreams.state.versions import TaskVersions
-from kstreams.state.working import StateBackend, StoreChanges, WorkingStore
+from kstreams.state.backend import memory
+from kstreams.state.backend.memory import Memory
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.backend.task_key import TaskKey
+from kstreams.state.backend.working import StateBackend, StoreChanges, WorkingStore
+from kstreams.state.log.durable import Attempt
+from kstreams.state.log.garbage import collect_garbage
+from kstreams.state.log.pointer import Pointer
+from kstreams.state.log.upkeep import Upkeep
+from kstreams.state.versions.background import BackgroundUpkeep
+from kstreams.state.versions.checkout import Checkout
+from kstreams.state.versions.versions import TaskVersions
 from kstreams_rocksdb import RocksDB
 from tests.kstreams.state.object_dict import ObjectDict
 from tests.servers.s3 import Bucket

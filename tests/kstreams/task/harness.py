@@ -11,8 +11,8 @@ import pyarrow as pa
 from kstreams import Headers, Processor, Record, Topic, Topology, TopologyBuilder
 from kstreams.processors.interceptor import Interceptor
 from kstreams.serde import INT64, TEXT
-from kstreams.state.memory import MemoryStore
-from kstreams.state.overlay import Overlay
+from kstreams.state.backend.memory import MemoryStore
+from kstreams.state.cache.overlay import Overlay
 from kstreams.task.columns import headers_array, rows_of
 from kstreams.task.limits import NO_LIMITS, Limits
 from kstreams.task.meta import TaskMeta

@@ -28,7 +28,7 @@ from kstreams import (
 from kstreams.errors import KStreamsError, ProcessingError, SerializationError, UnknownNodeError
 from kstreams.serde import INT32
 from kstreams.task.columns import COLUMNS
-from tests.kstreams.state.test_overlay import Json
+from tests.kstreams.state.cache.test_overlay import Json
 from tests.kstreams.task.harness import IN, OUT, OneTask, calls, one_node, queue_of, records, values
 
 STREAM = PunctuationType.STREAM_TIME

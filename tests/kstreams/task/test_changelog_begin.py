@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kstreams import INT64, TEXT, key_value_store, window_store
-from kstreams.state.memory import MemoryStore
-from kstreams.state.overlay import Overlay
+from kstreams.state.backend.memory import MemoryStore
+from kstreams.state.cache.overlay import Overlay
 from kstreams.task.changelogs import Changelogs
 from kstreams.task.meta import TaskMeta
 

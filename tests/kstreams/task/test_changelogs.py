@@ -26,7 +26,7 @@ from kstreams.aggregators import count
 from kstreams.durations import milliseconds
 from kstreams.errors import RecordRefusedError
 from kstreams.partitioner import partition_of
-from kstreams.state.overlay import Overlay
+from kstreams.state.cache.overlay import Overlay
 from kstreams.task.limits import TopicLimits
 from kstreams.testing import TopologyTestDriver
 from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate

@@ -10,7 +10,7 @@ from kstreams import INT64, NONE, TEXT, DeadLetter, Headers, Record, Serde, Topi
 from kstreams.errors import DeserializationError
 from kstreams.task.columns import rows_of
 from kstreams.task.outputs import TaskOutput
-from tests.kstreams.state.test_overlay import Json
+from tests.kstreams.state.cache.test_overlay import Json
 from tests.kstreams.task.harness import (
     OUT,
     Calls,

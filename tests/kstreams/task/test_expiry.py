@@ -17,9 +17,9 @@ from kstreams import (
     TopologyBuilder,
     key_value_store,
 )
-from kstreams.state.key_value import TtlClock
-from kstreams.state.memory import MemoryStore
-from kstreams.state.overlay import Overlay
+from kstreams.state.backend.memory import MemoryStore
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.key_value.store import TtlClock
 from kstreams.task.meta import TaskMeta
 from kstreams.task.task import Task
 

@@ -12,17 +12,17 @@ from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.clock import Clock, FakeClock
 from kstreams.partitioner import partition_of
 from kstreams.serde import Serde
-from kstreams.state.commits import Commit
-from kstreams.state.durable import Attempt
-from kstreams.state.garbage import collect_garbage
-from kstreams.state.memory import Memory
-from kstreams.state.objects import ObjectStore
-from kstreams.state.overlay import Overlay
-from kstreams.state.pointer import Pointer
-from kstreams.state.spec import StoreSpec
-from kstreams.state.task_key import TaskKey, new_attempt
-from kstreams.state.upkeep import Upkeep
-from kstreams.state.versions import TaskVersions
+from kstreams.state.backend.memory import Memory
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.backend.task_key import TaskKey, new_attempt
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.log.commits import Commit
+from kstreams.state.log.durable import Attempt
+from kstreams.state.log.garbage import collect_garbage
+from kstreams.state.log.pointer import Pointer
+from kstreams.state.log.upkeep import Upkeep
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.versions.versions import TaskVersions
 from tests.kstreams.state.object_dict import ObjectDict
 
 PARTITIONS = 3

@@ -38,12 +38,12 @@ from kstreams.errors import (
     StoreError,
 )
 from kstreams.serde import DOUBLE
-from kstreams.state.key_value import key_value_store
-from kstreams.state.session_store import session_store
-from kstreams.state.timestamped_store import timestamped_store
-from kstreams.state.versioned_store import VersionedValue, versioned_key_value_store
-from kstreams.state.window_store import window_store
-from kstreams.state.working import StateBackend
+from kstreams.state.backend.working import StateBackend
+from kstreams.state.stores.key_value.store import key_value_store
+from kstreams.state.stores.session.store import session_store
+from kstreams.state.stores.timestamped.store import timestamped_store
+from kstreams.state.stores.versioned.store import VersionedValue, versioned_key_value_store
+from kstreams.state.stores.window.store import window_store
 from kstreams.testing import TopologyTestDriver
 from kstreams.views.view import View
 from kstreams.windows import HoppingWindows, windowed_aggregate

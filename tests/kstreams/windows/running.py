@@ -7,9 +7,9 @@ from typing import Any
 
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder
 from kstreams.aggregators import Aggregator, collect
-from kstreams.state.session_store import session_store
-from kstreams.state.sliding_store import sliding_store
-from kstreams.state.window_store import window_store
+from kstreams.state.stores.session.store import session_store
+from kstreams.state.stores.sliding.store import sliding_store
+from kstreams.state.stores.window.store import window_store
 from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import (
     SessionWindows,

@@ -13,11 +13,11 @@ from kstreams.aggregators import count, mean
 from kstreams.errors import SerializationError
 from kstreams.processors.aggregate import aggregate, reduce
 from kstreams.serde import BYTES
-from kstreams.state.key_value import key_value_store
-from kstreams.state.session_store import session_store
-from kstreams.state.sliding_store import sliding_store
-from kstreams.state.timestamped_store import timestamped_store
-from kstreams.state.window_store import window_store
+from kstreams.state.stores.key_value.store import key_value_store
+from kstreams.state.stores.session.store import session_store
+from kstreams.state.stores.sliding.store import sliding_store
+from kstreams.state.stores.timestamped.store import timestamped_store
+from kstreams.state.stores.window.store import window_store
 from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import (
     HoppingWindows,

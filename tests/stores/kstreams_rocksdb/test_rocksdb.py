@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from kstreams.errors import StoreError, StoreOpenError
-from kstreams.state.working import StoreChanges
+from kstreams.state.backend.working import StoreChanges
 from kstreams_rocksdb import RocksDB
 from kstreams_rocksdb.compaction import run_count
 from kstreams_rocksdb.options import block_cache

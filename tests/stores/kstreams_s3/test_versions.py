@@ -10,13 +10,13 @@ from typing import TypeAlias
 import pytest
 
 from kstreams.errors import StateCorruptError
-from kstreams.state.durable import Attempt
-from kstreams.state.pointer import ObjectRef, Pointer
-from kstreams.state.task_key import TaskKey, new_attempt
-from kstreams.state.traffic import CountedObjects, Traffic
-from kstreams.state.upkeep import Upkeep
-from kstreams.state.versions import TaskVersions
-from kstreams.state.working import StoreChanges
+from kstreams.state.backend.task_key import TaskKey, new_attempt
+from kstreams.state.backend.working import StoreChanges
+from kstreams.state.log.durable import Attempt
+from kstreams.state.log.pointer import ObjectRef, Pointer
+from kstreams.state.log.traffic import CountedObjects, Traffic
+from kstreams.state.log.upkeep import Upkeep
+from kstreams.state.versions.versions import TaskVersions
 from kstreams_rocksdb import RocksDB
 from kstreams_s3 import S3, StorageUnavailableError
 from tests.servers.fault_proxy import CutUpload, DropReply, Fault, FaultProxy, Refuse, Truncate

@@ -1,0 +1,3 @@
+"""The two contracts in bytes, of backends and of durable storage, and the backend in memory."""
+
+from __future__ import annotations

@@ -1,0 +1,53 @@
+"""Ranges of keys, sorted and apart from each other: start inclusive, end exclusive."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
+
+from kstreams.state.backend.working import KeyRange
+
+__all__ = ("all_covered", "covers", "gaps", "united")
+
+_start = itemgetter(0)
+_end = itemgetter(1)
+
+
+def covers(ranges: Sequence[KeyRange], key: bytes) -> bool:
+    """Return whether a key lies in one of the ranges."""
+    place = bisect_right(ranges, key, key=_start)
+    return place > 0 and key < ranges[place - 1][1]
+
+
+def all_covered(ranges: Sequence[KeyRange], keys: Sequence[bytes]) -> list[bool]:
+    """Return of each key whether it lies in one of the ranges; quick for one of them."""
+    if len(ranges) == 1:
+        start, end = ranges[0]
+        return [start <= key < end for key in keys]
+    return [covers(ranges, key) for key in keys]
+
+
+def united(ranges: Sequence[KeyRange], added: KeyRange) -> tuple[KeyRange, ...]:
+    """Return the ranges with one more; those that overlap or touch become one."""
+    start, end = added
+    low, high = bisect_left(ranges, start, key=_end), bisect_right(ranges, end, key=_start)
+    if low < high:
+        start, end = min(start, ranges[low][0]), max(end, ranges[high - 1][1])
+    return (*ranges[:low], (start, end), *ranges[high:])
+
+
+def gaps(
+    ranges: Sequence[KeyRange], start: bytes | None, end: bytes | None
+) -> Iterator[tuple[bytes | None, bytes | None]]:
+    """Yield what is left of `start <= key < end` without the ranges, in order; None is open."""
+    for low, high in ranges:
+        if end is not None and end <= low:
+            break
+        if start is not None and high <= start:
+            continue
+        if low > (start or b""):
+            yield start, low
+        start = high
+    if end is None or (start or b"") < end:
+        yield start, end

@@ -1,0 +1,243 @@
+"""The working store in this process's memory: the fastest, and the one for tests.
+
+It holds a task's whole state in dictionaries. What is closed stays in the process,
+filed by its directory. The directory itself is empty and marks for other processes that
+the version exists; they restore it from the durable log. Where the parent directory does
+not exist no mark is made, and nothing on disk is touched at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kstreams.errors import StoreError, Where
+from kstreams.state.backend.objects import ObjectStoreSettings
+from kstreams.state.backend.sorted_keys import SortedKeys
+from kstreams.state.backend.working import Changes, KeyRange, Pair
+
+__all__ = ("Memory", "MemoryStore")
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Settings of the in-memory backend; state must fit into the workers' memory.
+
+    Args:
+        directory: Where the marks of local versions go; None leaves it to the library.
+        log: Where deltas and snapshots go; None is the checkpoint directory.
+    """
+
+    directory: str | None = None
+    log: ObjectStoreSettings | None = None
+
+    @property
+    def name(self) -> str:
+        """Return `memory`."""
+        return "memory"
+
+    def open(self, directory: Path, stores: Sequence[str]) -> MemoryStore:
+        """Open what this process holds under a directory; nothing there is an empty state."""
+        _forget_removed()
+        closed = _CLOSED.pop(str(directory), None)
+        return MemoryStore(stores, directory, closed.tables if closed else None)
+
+    def branch(self, source: Path, target: Path) -> bool:
+        """Hand the contents of `source` over to `target`; the source is used up."""
+        _forget_removed()
+        closed = _CLOSED.pop(str(source), None)
+        if closed is None:
+            return False
+        _file(target, closed.tables)
+        self.remove(source)
+        return True
+
+    def copy(self, source: Path, target: Path) -> bool:
+        """Copy the contents of `source`: the dictionaries, not the bytes in them."""
+        closed = _CLOSED.get(str(source))
+        if closed is None:
+            return False
+        _file(target, {name: table.copy() for name, table in closed.tables.items()})
+        return True
+
+    def remove(self, directory: Path) -> None:
+        """Forget what a directory holds, and delete its mark."""
+        _CLOSED.pop(str(directory), None)
+        try:
+            directory.rmdir()
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise StoreError(
+                f"cannot remove the directory {directory} of an in-memory store: {error}",
+                hint="It should be empty: nothing but the library may write there.",
+            ) from error
+
+
+class MemoryStore:
+    """One task's state in dictionaries. It needs no directory when used by itself.
+
+    `get`, `multi_get` and `write` cost what a dictionary costs; order is kept from the
+    first scan of a store, or the first range deleted in it, on. An iterator shows the keys of
+    its start, with the values of the moment it reaches them (about a thousand keys at a time);
+    deleted ones are left out.
+    """
+
+    def __init__(
+        self,
+        stores: Sequence[str],
+        directory: Path | None = None,
+        tables: dict[str, _Table] | None = None,
+    ) -> None:
+        self._directory = directory
+        self._tables = {} if tables is None else tables
+        for store in stores:
+            self._tables.setdefault(store, _Table())
+        self._closed = False
+
+    def get(self, store: str, key: bytes) -> bytes | None:
+        """Return the value of a key, or None when it has none."""
+        return self._table(store).data.get(key)
+
+    def multi_get(self, store: str, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return the values of many keys, in the order of the keys."""
+        return list(map(self._table(store).data.get, keys))
+
+    def scan(
+        self, store: str, start: bytes | None, end: bytes | None, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Yield pairs with `start <= key < end` in bytewise order; None leaves a side open."""
+        return self._pairs(self._table(store).chunks(start, end, reverse=reverse))
+
+    def _pairs(self, chunks: Iterator[list[tuple[bytes, bytes]]]) -> Iterator[tuple[bytes, bytes]]:
+        for chunk in chunks:
+            for pair in chunk:
+                if self._closed:
+                    raise StoreError(
+                        "the store was closed while this scan was open",
+                        hint="Read what is needed before the batch ends.",
+                    )
+                yield pair
+
+    def count(self, store: str) -> int:
+        """Return how many keys a store has, exactly."""
+        return len(self._table(store).data)
+
+    def write(self, changes: Changes) -> None:
+        """Apply all changes; an unknown store is refused before anything is changed."""
+        for table, changed in [(self._table(store), each) for store, each in changes.items()]:
+            table.delete(changed.ranges)
+            table.write(changed.pairs)
+
+    def close(self) -> None:
+        """File the contents under the directory; a second call does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        tables, self._tables = self._tables, {}
+        if self._directory is not None:
+            _file(self._directory, tables)
+
+    def _table(self, store: str) -> _Table:
+        table = self._tables.get(store)
+        if table is not None:
+            return table
+        if self._closed:
+            raise StoreError("the in-memory store is closed", where=Where(store=store))
+        raise StoreError(
+            f"no such store; this task has {sorted(self._tables)}", where=Where(store=store)
+        )
+
+
+class _Table:
+    """One store: its pairs, and an index of its keys once a scan has asked for one.
+
+    The index holds the keys of `data` and those of `dead`, each once.
+    """
+
+    __slots__ = ("data", "dead", "index")
+
+    def __init__(self) -> None:
+        self.data: dict[bytes, bytes] = {}
+        self.dead: set[bytes] = set()
+        self.index: SortedKeys | None = None
+
+    def copy(self) -> _Table:
+        made = _Table()
+        made.data = self.data.copy()
+        return made
+
+    def delete(self, ranges: Sequence[KeyRange]) -> None:
+        for start, end in ranges:
+            for keys in self._sorted().chunks(start, end):
+                gone = [key for key in keys if self.data.pop(key, None) is not None]
+                self.dead.update(gone)
+
+    def write(self, pairs: Sequence[Pair]) -> None:
+        if self.index is not None:
+            self._mark(pairs, self.index)
+        data = self.data
+        for key, value in pairs:
+            if value is None:
+                data.pop(key, None)
+            else:
+                data[key] = value
+
+    def _mark(self, pairs: Sequence[Pair], index: SortedKeys) -> None:
+        data, dead = self.data, self.dead
+        fresh = []
+        for key, value in pairs:
+            if value is None:
+                if key in data:
+                    dead.add(key)
+            elif key in dead:
+                dead.discard(key)
+            elif key not in data:
+                fresh.append(key)
+        index.add(fresh)
+
+    def chunks(
+        self, start: bytes | None, end: bytes | None, *, reverse: bool
+    ) -> Iterator[list[tuple[bytes, bytes]]]:
+        data = self.data
+        for keys in self._sorted().chunks(start, end, reverse=reverse):
+            yield [(key, data[key]) for key in keys if key in data]
+
+    def _sorted(self) -> SortedKeys:
+        if self.index is None or len(self.dead) > len(self.data):
+            self.index = SortedKeys(self.data)
+            self.dead = set()
+        return self.index
+
+
+@dataclass(frozen=True)
+class _Closed:
+    """A closed store of this process, and whether its directory marks it."""
+
+    tables: dict[str, _Table]
+    marked: bool
+
+
+_CLOSED: dict[str, _Closed] = {}
+"""What this process holds, by directory."""
+
+
+def _file(directory: Path, tables: dict[str, _Table]) -> None:
+    marked = directory.parent.is_dir()
+    try:
+        if marked:
+            directory.mkdir(exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"cannot mark the directory {directory} of an in-memory store: {error}",
+            hint="Give the backend a directory that can be written: Memory(directory=...).",
+        ) from error
+    _CLOSED[str(directory)] = _Closed(tables, marked)
+
+
+def _forget_removed() -> None:
+    """Free what another process has removed, because the task moved there."""
+    for directory, closed in list(_CLOSED.items()):
+        if closed.marked and not Path(directory).is_dir():
+            _CLOSED.pop(directory, None)

@@ -1,0 +1,148 @@
+"""The two contracts that a state backend implements: bytes in, bytes out.
+
+A backend keeps one directory a task and version. The library copies a committed
+version for each attempt (`StateBackend.branch`), opens the copy, writes a batch's
+changes in one atomic step, closes it and names it as the next version. A backend
+therefore never needs locks, a write-ahead log or fsync: the durable log has the truth.
+
+A backend of one's own is some thirty lines; prove it with
+`kstreams.testing.WorkingStoreContract`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from kstreams.state.backend.objects import ObjectStoreSettings
+
+__all__ = (
+    "Changes",
+    "CopiesVersions",
+    "KeyRange",
+    "Pair",
+    "StateBackend",
+    "StoreChanges",
+    "WorkingStore",
+)
+
+Pair = tuple[bytes, "bytes | None"]
+"""A key and its value; None is a deletion."""
+KeyRange = tuple[bytes, bytes]
+"""All keys with `start <= key < end`, bytewise."""
+
+
+@dataclass(frozen=True)
+class StoreChanges:
+    """What one batch changes in a store: ranges are deleted, then pairs are put.
+
+    A pair may lie in a range; it stays. False when there is nothing to change.
+
+    Attributes:
+        pairs: Keys and new values, None for a key to delete. Keys rise, each once.
+        ranges: Ranges to delete, not empty; they rise, and neither overlap nor touch.
+    """
+
+    pairs: Sequence[Pair] = ()
+    ranges: Sequence[KeyRange] = ()
+
+    def __bool__(self) -> bool:
+        """Return whether anything changes."""
+        return bool(self.pairs or self.ranges)
+
+
+Changes = Mapping[str, StoreChanges]
+"""What one batch changes, by store name."""
+
+
+class WorkingStore(Protocol):
+    """One task's state, opened: an ordered map from bytes to bytes for each store."""
+
+    def get(self, store: str, key: bytes) -> bytes | None:
+        """Return the value of a key, or None when it has none."""
+        ...
+
+    def multi_get(self, store: str, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return the values of many keys, in the order of the keys."""
+        ...
+
+    def scan(
+        self, store: str, start: bytes | None, end: bytes | None, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Yield pairs with `start <= key < end` in bytewise order; None leaves a side open.
+
+        What is written while the iterator is open need not be seen by it.
+        """
+        ...
+
+    def count(self, store: str) -> int:
+        """Return about how many keys a store has; an estimate will do."""
+        ...
+
+    def write(self, changes: Changes) -> None:
+        """Apply all changes in one atomic step: of each store its ranges, then its pairs."""
+        ...
+
+    def close(self) -> None:
+        """Flush everything to the directory and let go of it; a second call does nothing."""
+        ...
+
+
+class StateBackend(Protocol):
+    """How a kind of working store is opened and branched; a small picklable settings object."""
+
+    @property
+    def name(self) -> str:
+        """Return the backend's name for logs and errors, such as `rocksdb`."""
+        ...
+
+    @property
+    def directory(self) -> str | None:
+        """Return where local files go, a disk of the worker; None leaves it to the library."""
+        ...
+
+    @property
+    def log(self) -> ObjectStoreSettings | None:
+        """Return where deltas and snapshots go; None is the checkpoint directory."""
+        ...
+
+    def open(self, directory: Path, stores: Sequence[str]) -> WorkingStore:
+        """Open what a directory holds; an absent or empty directory is an empty state.
+
+        Raises:
+            StoreOpenError: The directory cannot be opened; names it and the cause.
+        """
+        ...
+
+    def branch(self, source: Path, target: Path) -> bool:
+        """Make `target` hold what the closed `source` holds, cheaply (hard links).
+
+        Returns:
+            False when the source cannot be branched (it is not complete, or not in this
+            process any more); the caller then restores from the durable log. The source
+            may be used up by the call.
+        """
+        ...
+
+    def remove(self, directory: Path) -> None:
+        """Delete a closed version or a dead attempt; one that is not there is no error."""
+        ...
+
+
+@runtime_checkable
+class CopiesVersions(StateBackend, Protocol):
+    """A backend that can copy a version cheaply and leave it as it is.
+
+    Deltas are merged and snapshots made beside the batches, from the copy. With other
+    backends a commit that such upkeep is due at waits for it.
+    """
+
+    def copy(self, source: Path, target: Path) -> bool:
+        """Make `target` hold what the closed `source` holds, which stays usable.
+
+        Returns:
+            False when the source is not complete.
+        """
+        ...

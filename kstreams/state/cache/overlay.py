@@ -1,0 +1,172 @@
+"""The write-back cache between typed stores and a working store, for one attempt.
+
+A batch reads through it and touches the working store's files once, at commit. Nothing
+reaches the backend before `changes()` is written, so dropping the overlay undoes the
+attempt.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from kstreams.serde.base import Serde
+from kstreams.state.backend.working import Changes, KeyRange, WorkingStore
+from kstreams.state.cache.sealed import SealedJournal
+from kstreams.state.cache.store_overlay import StoreOverlay
+from kstreams.state.cache.times import BEFORE_ALL, Times
+
+__all__ = ("CachedRows", "Overlay")
+
+_SAMPLE = 64
+_ENTRY_BYTES = 110
+"""What a dict needs for an entry, about."""
+
+
+@dataclass(frozen=True)
+class CachedRows:
+    """What is known of one store at one version, for another overlay at that version.
+
+    Attributes:
+        key: Serde of the keys, on which the handles depend.
+        value: Serde of the values.
+        rows: Values by handle; None is known to be absent.
+        encoded: Whether handles and values are bytes, whatever the serdes are.
+    """
+
+    key: Serde[Any]
+    value: Serde[Any]
+    rows: dict[Any, Any]
+    encoded: bool = False
+
+    @property
+    def size_bytes(self) -> int:
+        """About how much memory the rows take, judged by a few of them."""
+        size = sys.getsizeof
+        sample = [size(h) + size(value) for h, value in islice(self.rows.items(), _SAMPLE)]
+        each = _ENTRY_BYTES + (sum(sample) / len(sample) if sample else 0)
+        return round(len(self.rows) * each)
+
+
+class Overlay:
+    """All stores of one attempt of a task, over its opened working store.
+
+    Args:
+        base: The working store.
+        cached: What another overlay of this task knew when it had committed the very
+            version that `base` has; by store. It belongs to this overlay from now on.
+        times: See the attribute.
+
+    Attributes:
+        times: The task's present times, for stores whose rows expire.
+    """
+
+    def __init__(
+        self,
+        base: WorkingStore,
+        cached: Mapping[str, CachedRows] | None = None,
+        *,
+        times: Times | None = None,
+    ) -> None:
+        self.times: Times = times or BEFORE_ALL
+        self._base = base
+        self._cached = dict(cached or {})
+        self._stores: dict[str, StoreOverlay] = {}
+        self._journaling = False
+        self._sealed = False
+
+    def store(self, name: str, key: Serde[Any], value: Serde[Any]) -> StoreOverlay:
+        """Return a store's part, the same one at each call."""
+        found = self._stores.get(name)
+        if found is None:
+            known = self._cached.get(name)
+            if known is None or (known.key, known.value) != (key, value):
+                known = self._cached[name] = CachedRows(key, value, {})
+            found = self._stores[name] = StoreOverlay(
+                name, key, value, self._base, known.rows, encoded=known.encoded
+            )
+            found.journal = self._journal()
+        return found
+
+    def seal(self) -> None:
+        """Refuse what is put from here on: no batch is running."""
+        self._sealed = True
+        self.end()
+
+    def open(self) -> None:
+        """Take what is put."""
+        self._sealed = False
+        self.end()
+
+    def _journal(self) -> list[tuple[Any, Any]] | None:
+        if self._sealed:
+            return SealedJournal()
+        return [] if self._journaling else None
+
+    def begin(self) -> None:
+        """Open a journal: `rollback` undoes what is put from here."""
+        self._journaling = True
+        for store in self._stores.values():
+            store.journal = []
+
+    def end(self) -> None:
+        """Close the journal; what was put stays."""
+        self._journaling = False
+        for store in self._stores.values():
+            store.journal = self._journal()
+
+    def rollback(self) -> None:
+        """Undo what was put since `begin`, in all stores, and close the journal."""
+        for store in self._stores.values():
+            store.rollback()
+        self.end()
+
+    def changes(self) -> Changes:
+        """Return what all stores have changed, encoded and sorted, without unchanged stores."""
+        return {
+            name: changed
+            for name, store in sorted(self._stores.items())
+            if (changed := store.changes())
+        }
+
+    def stored(self, store: str, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return what encoded keys had at the version below the changes."""
+        return self._base.multi_get(store, keys)
+
+    def stored_in(self, store: str, ranges: Sequence[KeyRange]) -> Iterator[bytes]:
+        """Yield the encoded keys that ranges had at that version, in order."""
+        for start, end in ranges:
+            for key, _ in self._base.scan(store, start, end):
+                yield key
+
+    def all_stored(self, store: str) -> Iterator[tuple[bytes, bytes]]:
+        """Yield all encoded pairs of that version, by key."""
+        return self._base.scan(store, None, None)
+
+    def committed(self) -> None:
+        """Take all changes as stored."""
+        for store in self._stores.values():
+            store.committed()
+
+    def cached(self) -> Mapping[str, CachedRows]:
+        """Return what is known of each store, beside the changes."""
+        return {
+            name: replace(known, encoded=self._stores[name].encoded)
+            if name in self._stores
+            else known
+            for name, known in self._cached.items()
+        }
+
+    def forget_read(self) -> None:
+        """Drop what is cached, but not the changes."""
+        for known in self._cached.values():
+            known.rows.clear()
+
+    def forget(self) -> None:
+        """Drop all changes and caches; the typed stores made on this overlay stay usable."""
+        self.end()
+        for store in self._stores.values():
+            store.forget()

@@ -1,0 +1,312 @@
+"""The driver's log of committed batches: the truth about versions, for everyone else.
+
+One immutable JSON object a batch, created only if it is absent, so that of two drivers
+one wins. Each names the one before it, so that none can be missing unnoticed. The log
+begins with an object that says whose it is. Views, repairs after a crash and clean-up
+start from it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kstreams.errors import FencedError, LogMismatchError, ObjectMissingError
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.log.beginning import Beginning
+from kstreams.state.log.document import read_document, seal
+from kstreams.state.log.fields import Fields, checked_digest, checked_integer
+from kstreams.state.log.pointer import Pointer
+
+__all__ = ("SEED", "Commit", "CommitId", "CommitLog", "Output")
+
+SEED = -1
+"""The batch of a commit that stands before all batches: a fork's or an upgrade's state."""
+
+_BEGIN = "begin.json"
+_COMMIT = re.compile(r"(-\d{19}|\d{20})\.json")
+_HINT = "bring it back from a copy of the durable log, start from a savepoint, or reset the app"
+
+
+@dataclass(frozen=True)
+class CommitId:
+    """Names one commit, as no other can be named.
+
+    Attributes:
+        batch: Its batch.
+        digest: Its checksum, hex.
+    """
+
+    batch: int
+    digest: str
+
+    def to_json(self) -> list[Any]:
+        """Return plain data."""
+        return [self.batch, self.digest]
+
+    @classmethod
+    def from_json(cls, data: object) -> CommitId | None:
+        """Read what `to_json` returned; None is None."""
+        if data is None:
+            return None
+        if not isinstance(data, list) or len(data) != 2:  # batch and digest
+            raise ValueError(f"{data!r} does not name a commit")
+        batch = checked_integer(data[0], "the batch of a commit", least=SEED)
+        return cls(batch, checked_digest(data[1], "the digest of a commit"))
+
+
+@dataclass(frozen=True)
+class Output:
+    """Rows that a task staged for a topic, made visible after the commit."""
+
+    topic: str
+    partition: int
+    staged: str
+    producer: str
+
+    @classmethod
+    def from_json(cls, data: object) -> Output:
+        """Read its fields; `ValueError` says what is wrong with them."""
+        fields = Fields(data)
+        return cls(
+            fields.text("topic"),
+            fields.integer("partition"),
+            fields.text("staged"),
+            fields.text("producer"),
+        )
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One committed batch.
+
+    Attributes:
+        batch: Spark's batch id; `SEED` for what a query begins with.
+        run: Id of the driver that committed it.
+        wall_ms: When, ms since the epoch, by the app's clock.
+        tasks: Pointer of every task that exists, as JSON text, by `group/partition`.
+        outputs: What is to be published.
+        positions: By `topic/partition`, where reading goes on after it; a task's own
+            pointer knows better, where it has one.
+        fingerprint: `Topology.fingerprint` of what wrote it.
+        after: The commit before it; None for the first, and where it is not recorded.
+        plan: Digest of the plan that it has done; empty where there is none on record.
+        digest: Its own, once it is in a log.
+        topics: Id of each topic that the positions are in; without those that have none.
+    """
+
+    batch: int
+    run: str
+    wall_ms: int
+    tasks: Mapping[str, str]
+    outputs: tuple[Output, ...] = field(default=())
+    positions: Mapping[str, int] = field(default_factory=dict)
+    fingerprint: str = ""
+    after: CommitId | None = None
+    plan: str = ""
+    digest: str = field(default="", compare=False)
+    topics: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def id(self) -> CommitId:
+        """What names it, once it is in a log."""
+        return CommitId(self.batch, self.digest)
+
+    def pointers(self) -> dict[str, Pointer]:
+        """Return the pointer of every task, by `group/partition`."""
+        return {task: Pointer.from_json(text) for task, text in self.tasks.items()}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "batch": self.batch,
+            "run": self.run,
+            "wall_ms": self.wall_ms,
+            "tasks": dict(self.tasks),
+            "outputs": [vars(output) for output in self.outputs],
+            "positions": dict(self.positions),
+            "fingerprint": self.fingerprint,
+            "topics": dict(self.topics),
+            "after": None if self.after is None else self.after.to_json(),
+            "plan": self.plan,
+        }
+
+    @classmethod
+    def from_json(cls, data: object, digest: str = "") -> Commit:
+        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        fields = data if isinstance(data, Fields) else Fields(data)
+        return cls(
+            fields.integer("batch", least=SEED),
+            fields.text("run"),
+            fields.integer("wall_ms"),
+            fields.texts("tasks"),
+            tuple(Output.from_json(output) for output in fields.items("outputs")),
+            fields.integers("positions", {}),
+            fields.text("fingerprint", ""),
+            CommitId.from_json(fields.anything("after")),
+            fields.text("plan", ""),
+            digest,
+            fields.texts("topics", {}),
+        )
+
+
+class CommitLog:
+    """Commits of one query, below a prefix of an object store.
+
+    Args:
+        objects: The durable log.
+        prefix: What the names of its objects begin with.
+        begun: Whether it is known to have begun: then its beginning has to be there.
+
+    Attributes:
+        prefix: The same, slash included.
+    """
+
+    def __init__(self, objects: ObjectStore, prefix: str, *, begun: bool = False) -> None:
+        self._objects = objects
+        self._begun = begun
+        self.prefix = prefix.rstrip("/") + "/"
+
+    def begin(self, beginning: Beginning) -> str:
+        """Write down whose log this is, once; return the digest of that.
+
+        Raises:
+            LogMismatchError: It has begun as another.
+        """
+        name = self.prefix + _BEGIN
+        document = seal(vars(beginning), name)
+        if not self._objects.put_if_absent(name, document.data):
+            found, digest = self.beginning()
+            if digest != document.digest:
+                raise LogMismatchError(
+                    f"the durable log {self._objects} has begun as {found}, not as {beginning}",
+                    hint=LogMismatchError.WAY_ON,
+                )
+        return document.digest
+
+    def beginning(self) -> tuple[Beginning, str]:
+        """Return whose log this is, and the digest of that.
+
+        Raises:
+            LogMismatchError: That is not written down.
+            StateCorruptError: It cannot be read.
+        """
+        name = self.prefix + _BEGIN
+        try:
+            data = self._objects.get(name)
+        except ObjectMissingError as exc:
+            raise self._not_begun() from exc
+        what = f"the beginning of the log, {name!r} in {self._objects},"
+        return read_document(
+            data,
+            name,
+            lambda fields, digest: (Beginning.from_json(fields), digest),
+            what=what,
+            hint=_HINT,
+            sealed=True,
+        )
+
+    def batches(self) -> list[int]:
+        """Return the ids of all batches that are retained, rising.
+
+        Raises:
+            LogMismatchError: The log is not the one that was begun.
+        """
+        return [self._batch(name) for name in self._names()]
+
+    def last(self) -> Commit | None:
+        """Return the newest commit, or None before the first.
+
+        Raises:
+            LogMismatchError: The log is not the one that was begun.
+            StateCorruptError: It cannot be read.
+        """
+        names = self._names()
+        return self._read(names[-1]) if names else None
+
+    def at(self, batch: int) -> Commit:
+        """Return the commit of a batch.
+
+        Raises:
+            ObjectMissingError: It is not retained, or has never been.
+            StateCorruptError: It cannot be read.
+        """
+        return self._read(self._name(batch))
+
+    def recent(self, count: int) -> tuple[Commit, ...]:
+        """Return the newest commits, oldest first."""
+        return tuple(self._read(name) for name in self._names()[-count:])
+
+    def all(self) -> Iterator[Commit]:
+        """Yield all retained commits, oldest first; one that is forgotten meanwhile is not."""
+        for name in self._names():
+            try:
+                yield self._read(name)
+            except ObjectMissingError:
+                continue
+
+    def strays(self) -> list[str]:
+        """Return the names of objects among the commits that are none."""
+        found = self._objects.list(self.prefix)
+        return [name for name in found if not self._is_commit(name) and not self._is_begin(name)]
+
+    def append(self, commit: Commit) -> Commit:
+        """Add a commit, durably; return it with its digest.
+
+        Raises:
+            FencedError: Another driver has committed this batch.
+        """
+        name = self._name(commit.batch)
+        document = seal(commit.to_json(), name)
+        if not self._objects.put_if_absent(name, document.data):
+            other = self._read(name)
+            if other.digest != document.digest:
+                raise FencedError(
+                    f"batch {commit.batch} was committed by another driver (run {other.run})",
+                    hint="two apps run on one checkpoint; stop one of them",
+                )
+        return replace(commit, digest=document.digest)
+
+    def forget_before(self, batch: int) -> None:
+        """Delete commits of batches before one."""
+        self._objects.delete(name for name in self._names() if self._batch(name) < batch)
+
+    def _names(self) -> list[str]:
+        """Return the names of all commits, in order."""
+        found = list(self._objects.list(self.prefix))
+        if self._begun and not any(map(self._is_begin, found)):
+            raise self._not_begun()
+        return list(filter(self._is_commit, found))
+
+    def _is_begin(self, name: str) -> bool:
+        return name == self.prefix + _BEGIN
+
+    def _is_commit(self, name: str) -> bool:
+        return _COMMIT.fullmatch(name, len(self.prefix)) is not None
+
+    def _name(self, batch: int) -> str:
+        return f"{self.prefix}{batch:020d}.json"
+
+    def _batch(self, name: str) -> int:
+        return int(name[len(self.prefix) :].removesuffix(".json"))
+
+    def _read(self, name: str) -> Commit:
+        def parse(fields: Fields, digest: str) -> Commit:
+            found = Commit.from_json(fields, digest)
+            if found.batch != self._batch(name):
+                raise ValueError(f"it is the commit of batch {found.batch}, copied here")
+            return found
+
+        data = self._objects.get(name)
+        return read_document(data, name, parse, what=f"commit {name!r}", hint=_HINT)
+
+    def _not_begun(self) -> LogMismatchError:
+        others: Iterable[str] = self._objects.list("")
+        holds = "it is empty" if next(iter(others), None) is None else "it holds other objects"
+        return LogMismatchError(
+            f"the durable log {self._objects} does not have the commits of this app: {holds}, but "
+            f"not {self.prefix + _BEGIN!r}, which its log begins with",
+            hint=LogMismatchError.WAY_ON,
+        )

@@ -1,0 +1,184 @@
+r"""The portable format of what a batch changed, and of a part of a snapshot.
+
+It belongs to no backend: any of them can restore from it, on any platform. Integers are
+little-endian.
+
+    magic      4 bytes   b"KSD\x02": the last byte is the format's version
+    header     u32       length, then UTF-8 JSON: the task, the attempt, and for each store
+                         [name, pairs, bytes of keys, bytes of values, deleted ranges, bytes
+                         of their bounds]; "raw": body's length
+    body       zstd      for each store: u32 key lengths, u32 value lengths (2**32 - 1 for
+                         a deleted key), all keys, all values; keys rise bytewise; then u32
+                         lengths of the ranges' bounds, start and end in turn, and all bounds
+    digest     32 bytes  SHA-256 of all before it
+
+Version 1, which is read too, has no ranges, and neither of the last two of a store's numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from itertools import accumulate, chain
+from operator import itemgetter, lt
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kstreams.errors import StateCorruptError
+from kstreams.state.backend.working import Changes, KeyRange, StoreChanges
+
+__all__ = ("DIGEST_BYTES", "DeltaHeader", "decode", "encode")
+
+DIGEST_BYTES = 32
+_MAGIC = b"KSD"
+_FORMAT = 2
+_HEAD_BYTES = len(_MAGIC) + 1
+_DELETED = 2**32 - 1
+_LENGTH = np.dtype("<u4")
+_CODEC = "zstd"
+_MERGERS = ("first", "lineage")
+
+
+@dataclass(frozen=True)
+class DeltaHeader:
+    """Where an object of the durable log comes from.
+
+    Args:
+        app: Name of the app.
+        group: Name of the partition group.
+        partition: Number of the partition.
+        version: The version that it leads to.
+        batch: The micro-batch that wrote it.
+        attempt: The attempt that wrote it.
+        parent: Lineage that it builds on, hex.
+        kind: What it holds.
+        first: Of a merger: the first version whose changes it holds; 0 if that is not known.
+        lineage: Of a merger: the lineage that it leads to, hex; empty if that is not known.
+    """
+
+    app: str
+    group: str
+    partition: int
+    version: int
+    batch: int
+    attempt: str
+    parent: str
+    kind: str = "delta"
+    first: int = 0
+    lineage: str = ""
+
+
+def encode(changes: Changes, header: DeltaHeader) -> bytes:
+    """Return the object that holds changes; equal arguments give equal bytes.
+
+    Raises:
+        ValueError: Keys or ranges of a store do not rise.
+    """
+    stores: list[list[str | int]] = []
+    parts: list[bytes] = []
+    for store in sorted(changes):
+        sizes, columns = _encode_store(store, changes[store])
+        stores.append([store, *sizes])
+        parts.extend(columns)
+    raw = b"".join(parts)
+    told = {name: value for name, value in asdict(header).items() if name not in _MERGERS or value}
+    fields = json.dumps({**told, "stores": stores, "raw": len(raw)}, separators=(",", ":")).encode()
+    body = pa.Codec(_CODEC).compress(raw, asbytes=True)
+    content = b"".join((_MAGIC, bytes((_FORMAT,)), struct.pack("<I", len(fields)), fields, body))
+    return content + sha256(content).digest()
+
+
+def decode(data: bytes, name: str = "") -> tuple[DeltaHeader, dict[str, StoreChanges]]:
+    """Return the header and the changes of an object; `name` is for the error.
+
+    Raises:
+        StateCorruptError: Any byte of it is missing or not what was written.
+    """
+    content, digest = memoryview(data)[:-DIGEST_BYTES], data[-DIGEST_BYTES:]
+    if len(data) < _HEAD_BYTES + DIGEST_BYTES or sha256(content).digest() != digest:
+        raise _corrupt(name, f"its {len(data)} bytes do not match their checksum")
+    if content[: len(_MAGIC)] != _MAGIC:
+        raise _corrupt(name, f"it begins with {bytes(content[:4])!r} instead of {_MAGIC!r}")
+    if content[len(_MAGIC)] > _FORMAT:
+        raise StateCorruptError(
+            f"object {name!r} of the state's log has format {content[len(_MAGIC)]}; this "
+            f"version reads up to {_FORMAT}",
+            hint="A later version of the library wrote it: run that one.",
+        )
+    try:
+        (length,) = struct.unpack_from("<I", content, _HEAD_BYTES)
+        start = _HEAD_BYTES + 4
+        fields = json.loads(bytes(content[start : start + length]))
+        stores, raw_bytes = fields.pop("stores"), fields.pop("raw")
+        body = content[start + length :]
+        raw = pa.Codec(_CODEC).decompress(body, raw_bytes, asbytes=True) if raw_bytes else b""
+        return DeltaHeader(**fields), dict(_decode_stores(stores, raw))
+    except (ValueError, TypeError, KeyError, OSError, struct.error) as error:
+        raise _corrupt(name, f"it does not decode: {error!r}") from error
+
+
+def _encode_store(store: str, changes: StoreChanges) -> tuple[list[int], list[bytes]]:
+    """Return the numbers of a store that the header has, and what the body has of it."""
+    pairs = changes.pairs
+    keys, given = list(map(itemgetter(0), pairs)), list(map(itemgetter(1), pairs))
+    if not all(map(lt, keys, keys[1:])):
+        raise ValueError(f"store {store!r}: the keys of a batch's changes must rise, each once")
+    bounds = list(chain.from_iterable(changes.ranges))
+    if not all(map(lt, bounds, bounds[1:])):
+        raise ValueError(f"store {store!r}: the ranges that a batch deletes must rise, apart")
+    deleted = [at for at, value in enumerate(given) if value is None] if None in given else []
+    values = [value or b"" for value in given] if deleted else given
+    value_lengths = _lengths(values)
+    value_lengths[deleted] = _DELETED
+    parts = [b"".join(keys), b"".join(values), b"".join(bounds)]
+    sizes = [len(keys), len(parts[0]), len(parts[1]), len(changes.ranges), len(parts[2])]
+    lengths = (_lengths(keys).tobytes(), value_lengths.tobytes(), _lengths(bounds).tobytes())
+    return sizes, [*lengths[:2], *parts[:2], lengths[2], parts[2]]
+
+
+def _lengths(items: Sequence[bytes]) -> npt.NDArray[np.uint32]:
+    return np.fromiter(map(len, items), _LENGTH, len(items))
+
+
+def _decode_stores(
+    stores: Sequence[tuple[str, int, int, int] | tuple[str, int, int, int, int, int]], raw: bytes
+) -> Iterator[tuple[str, StoreChanges]]:
+    at = 0
+    for store, count, key_bytes, value_bytes, *more in stores:
+        lengths = np.frombuffer(raw, _LENGTH, 2 * count, at)
+        at += lengths.nbytes
+        keys = _split(raw[at : at + key_bytes], lengths[:count].tolist())
+        at += key_bytes
+        deleted = lengths[count:] == _DELETED
+        values: list[bytes | None] = list(
+            _split(raw[at : at + value_bytes], np.where(deleted, 0, lengths[count:]).tolist())
+        )
+        at += value_bytes
+        for index in np.flatnonzero(deleted).tolist():
+            values[index] = None
+        ranges: list[KeyRange] = []
+        if more:
+            count, bounds_bytes = more
+            lengths = np.frombuffer(raw, _LENGTH, 2 * count, at)
+            at += lengths.nbytes
+            bounds = _split(raw[at : at + bounds_bytes], lengths.tolist())
+            at += bounds_bytes
+            ranges = list(zip(bounds[::2], bounds[1::2], strict=True))
+        yield store, StoreChanges(list(zip(keys, values, strict=True)), ranges)
+
+
+def _split(joined: bytes, lengths: list[int]) -> list[bytes]:
+    ends = list(accumulate(lengths))
+    return [joined[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def _corrupt(name: str, problem: str) -> StateCorruptError:
+    return StateCorruptError(
+        f"object {name!r} of the state's log is damaged: {problem}",
+        hint="Bring the object back from a copy of the log, or start from an older savepoint.",
+    )

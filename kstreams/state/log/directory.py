@@ -1,0 +1,213 @@
+"""Durable objects as files of a directory: local, or on a file system that all share."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import IO
+
+from kstreams.errors import ObjectMissingError, StoreError
+from kstreams.state.backend.objects import object_name_parts
+
+__all__ = ("Directory", "DirectoryObjectStore")
+
+_UNFINISHED = ".unfinished"
+
+
+@dataclass(frozen=True)
+class Directory:
+    """Settings: durable objects in a directory that all machines share.
+
+    Args:
+        path: The directory; made when the first object is.
+    """
+
+    path: str
+
+    def open(self) -> DirectoryObjectStore:
+        """Return the object store; nothing is touched yet."""
+        return DirectoryObjectStore(self.path)
+
+
+class DirectoryObjectStore:
+    """An object is a file below `root`, under its name; it appears whole or not at all.
+
+    A file is written aside, brought to disk (fsync), and linked to its name, which the
+    file system allows once. Survives a loss of power. Needs hard links, and for several
+    machines a file system with their usual meaning (NFS has it).
+
+    Args:
+        root: The directory; made when the first object is.
+    """
+
+    def __init__(self, root: str | Path) -> None:
+        self._root = Path(root)
+        self._swept = False
+
+    def __repr__(self) -> str:
+        return f"DirectoryObjectStore({str(self._root)!r})"
+
+    def put_if_absent(self, name: str, data: bytes) -> bool:
+        """Create an object, durably and whole, unless its name exists already.
+
+        Raises:
+            StoreError: The disk is full or cannot be written; nothing was created.
+            ValueError: The name is not a relative path of plain parts.
+        """
+        path = self._path(name)
+        if path.exists():
+            return False
+        try:
+            made = self._make_parents(path)
+            with self._unfinished(data) as unfinished:
+                try:
+                    os.link(unfinished, path)
+                except FileExistsError:
+                    return False
+            for directory in made:
+                _sync_directory(directory)
+        except OSError as error:
+            raise self._failed("write", name, error) from error
+        return True
+
+    def get(self, name: str, start: int = 0, length: int | None = None) -> bytes:
+        """Return an object's bytes, or those from `start` on; fewer where it ends earlier.
+
+        Raises:
+            ObjectMissingError: There is no such object.
+            StoreError: It cannot be read.
+        """
+        try:
+            with self._path(name).open("rb") as file:
+                file.seek(start)
+                return file.read() if length is None else file.read(length)
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
+            raise ObjectMissingError(f"no object {name!r} in {self._root}") from error
+        except OSError as error:
+            raise self._failed("read", name, error) from error
+
+    def list(self, prefix: str) -> Iterator[str]:
+        """Yield, in sorted order, the names that start with a prefix.
+
+        What is created or deleted meanwhile may be among them or not.
+        """
+        parent, _, _ = prefix.rpartition("/")
+        start = self._path(parent) if parent else self._root
+        if not self._is_linked(start):
+            yield from _walk(start, f"{parent}/" if parent else "", prefix)
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Delete objects; names that do not exist are no error. Empty directories stay.
+
+        What lies behind a link below the root stays too.
+        """
+        is_linked = cache(self._is_linked)
+        for name in names:
+            path = self._path(name)
+            try:
+                if not is_linked(path.parent):
+                    path.unlink(missing_ok=True)
+            except NotADirectoryError:
+                continue
+            except OSError as error:
+                raise self._failed("delete", name, error) from error
+
+    def _is_linked(self, directory: Path) -> bool:
+        """Tell whether a link leads from the root to a directory below it."""
+        step = self._root
+        for name in directory.relative_to(self._root).parts:
+            step /= name
+            if step.is_symlink():
+                return True
+        return False
+
+    def _path(self, name: str) -> Path:
+        return self._root.joinpath(*object_name_parts(name))
+
+    def _make_parents(self, path: Path) -> tuple[Path, ...]:
+        """Make the directories above a path, and return those whose entries change."""
+        changed = [path.parent]
+        for parent in path.parents:
+            if parent.is_dir():
+                break
+            changed.append(parent.parent)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return tuple(changed)
+
+    @contextmanager
+    def _unfinished(self, data: bytes) -> Iterator[Path]:
+        """Write a file aside; a lock on it tells others that its writer lives."""
+        aside = self._root / _UNFINISHED
+        aside.mkdir(exist_ok=True)
+        if not self._swept:
+            self._swept = True
+            _remove_abandoned(aside)
+        file, path = _locked_file(aside)
+        try:
+            with file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+                yield path
+        finally:
+            path.unlink(missing_ok=True)
+
+    def _failed(self, action: str, name: str, error: OSError) -> StoreError:
+        return StoreError(
+            f"cannot {action} object {name!r} in {self._root}: {error}",
+            hint="Check that the directory can be written and has room left.",
+        )
+
+
+def _walk(directory: Path, base: str, prefix: str) -> Iterator[str]:
+    """Yield names below a directory; links lead elsewhere, and are no objects."""
+    try:
+        entries = [entry for entry in os.scandir(directory) if not entry.is_symlink()]
+        names = sorted(f"{base}{entry.name}{'/' * entry.is_dir()}" for entry in entries)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise StoreError(f"cannot list {directory}: {error}") from error
+    for name in names:
+        if name.startswith(f"{base}."):
+            continue
+        if name.endswith("/") and (name.startswith(prefix) or prefix.startswith(name)):
+            yield from _walk(directory / name[len(base) : -1], name, prefix)
+        elif not name.endswith("/") and name.startswith(prefix):
+            yield name
+
+
+def _locked_file(aside: Path) -> tuple[IO[bytes], Path]:
+    """Make a file of a new name, and lock it before someone takes it for abandoned."""
+    while True:
+        number, name = tempfile.mkstemp(dir=aside)
+        file = os.fdopen(number, "wb")
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if os.fstat(number).st_nlink:
+            return file, Path(name)
+        file.close()
+
+
+def _remove_abandoned(aside: Path) -> None:
+    """Remove what writers that were killed have left."""
+    for path in aside.iterdir():
+        try:
+            with path.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink(missing_ok=True)
+        except (FileNotFoundError, BlockingIOError):
+            continue
+
+
+def _sync_directory(directory: Path) -> None:
+    number = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

@@ -1,0 +1,211 @@
+"""One task's part of the durable log: deltas and snapshot chunks, written and read back."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+from kstreams.errors import ObjectMissingError, StateCorruptError, StoreError
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.backend.task_key import TaskKey
+from kstreams.state.backend.working import Changes, StoreChanges, WorkingStore
+from kstreams.state.log.delta import DIGEST_BYTES, DeltaHeader, decode, encode
+from kstreams.state.log.lineage import Link, link_of
+from kstreams.state.log.pointer import ObjectRef, Pointer
+from kstreams.state.log.restore_progress import RestoreProgress
+
+__all__ = ("Attempt", "DurableLog", "checked_link", "checked_object", "short_digest")
+
+E = TypeVar("E", bound=StoreError)
+"""The class of an error that is told its place."""
+
+_PARALLEL_READS = 8
+_SHORT_DIGEST_BYTES = 8
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One attempt of a task at a micro-batch; its name is like no other's."""
+
+    name: str
+    batch: int
+
+
+@dataclass(frozen=True)
+class DurableLog:
+    """Reads and writes the objects of one task. Safe for several attempts at once.
+
+    Names rise with the version and hold the attempt: `<prefix><version>-<attempt>.<kind>`,
+    where kind is `delta` (what a batch wrote), `run` (deltas merged) or `chunk` (a range
+    of a snapshot).
+    """
+
+    objects: ObjectStore
+    task: TaskKey
+
+    def put(self, ref: ObjectRef, data: bytes) -> ObjectRef:
+        """Store an encoded object durably, and return its ref.
+
+        Finding it there already is no error when it is the same: storage answers so when
+        the reply to a first try was lost.
+
+        Raises:
+            StoreError: It cannot be stored, or the name holds something else.
+        """
+        name = ref.name
+        if not self.objects.put_if_absent(name, data) and self.objects.get(name) != data:
+            raise self._at(
+                StoreError(
+                    f"object {name!r} of the state's log {self.objects} exists with other contents",
+                    hint="Attempts must have names of their own: use new_attempt().",
+                )
+            )
+        return ref
+
+    def read(self, ref: ObjectRef) -> dict[str, StoreChanges]:
+        """Return the changes that an object holds.
+
+        Raises:
+            StateCorruptError: It is missing, damaged, or not the one that is meant.
+        """
+        return self._decoded(ref, self._fetch(ref))[1]
+
+    def read_all(self, refs: Iterable[ObjectRef]) -> Iterator[Changes]:
+        """Yield the changes of objects in their order, fetching a few of them ahead."""
+        return (changes for _, changes in self.read_linked(refs))
+
+    def read_linked(self, refs: Iterable[ObjectRef]) -> Iterator[tuple[Link, Changes]]:
+        """Yield the same, each with its place in the line of versions."""
+        waiting: deque[tuple[ObjectRef, Future[bytes]]] = deque()
+        with ThreadPoolExecutor(_PARALLEL_READS, "kstreams-restore") as pool:
+            try:
+                for ref in refs:
+                    waiting.append((ref, pool.submit(self._fetch, ref)))
+                    if len(waiting) >= _PARALLEL_READS:
+                        first, data = waiting.popleft()
+                        yield self._decoded(first, data.result())
+                while waiting:
+                    first, data = waiting.popleft()
+                    yield self._decoded(first, data.result())
+            finally:
+                for _, data in waiting:
+                    data.cancel()
+
+    def restore(self, pointer: Pointer, store: WorkingStore) -> None:
+        """Bring an empty working store, open with all stores of the pointer, to its version.
+
+        Holds a few objects in memory at a time, whatever the size of the state, and logs
+        how far it is.
+
+        Raises:
+            StateCorruptError: An object is missing or damaged; the working store is then
+                of no use.
+        """
+        refs = pointer.objects()
+        progress = RestoreProgress(self.task, refs)
+        for ref, changes in zip(refs, self.read_all(refs), strict=True):
+            store.write(changes)
+            progress.done(ref)
+
+    def ref(
+        self, data: bytes, version: int, attempt: Attempt, kind: str, level: int = 0
+    ) -> ObjectRef:
+        """Return how a pointer names an encoded object that an attempt writes."""
+        name = f"{self.task.prefix}{version:020d}-{attempt.name}.{kind}"
+        return ObjectRef(name, short_digest(data), len(data), level)
+
+    def encode(
+        self,
+        changes: Changes,
+        version: int,
+        attempt: Attempt,
+        parent: str,
+        kind: str = "delta",
+        *,
+        first: int = 0,
+        lineage: str = "",
+    ) -> bytes:
+        """Return the object that holds changes, with this task's name on it."""
+        header = DeltaHeader(
+            self.task.app,
+            self.task.group,
+            self.task.partition,
+            version,
+            attempt.batch,
+            attempt.name,
+            parent,
+            kind,
+            first,
+            lineage,
+        )
+        return encode(changes, header)
+
+    def _fetch(self, ref: ObjectRef) -> bytes:
+        try:
+            return _fetched(self.objects, ref)
+        except StoreError as error:
+            raise self._at(error) from error.__cause__
+
+    def _decoded(self, ref: ObjectRef, data: bytes) -> tuple[Link, dict[str, StoreChanges]]:
+        try:
+            return _proved(ref, data)
+        except StateCorruptError as error:
+            error.message += f" (in {self.objects})"
+            raise self._at(error) from error.__cause__
+
+    def _at(self, error: E) -> E:
+        return error.at(app=self.task.app, group=self.task.group, partition=self.task.partition)
+
+
+def _fetched(objects: ObjectStore, ref: ObjectRef) -> bytes:
+    """Return the bytes of what a pointer names, unchecked."""
+    try:
+        return objects.get(ref.name)
+    except ObjectMissingError as error:
+        raise StateCorruptError(
+            f"object {ref.name!r} of the state's log {objects} is missing",
+            hint="Bring it back from a copy of the log, or start from an older savepoint.",
+        ) from error
+
+
+def checked_object(objects: ObjectStore, ref: ObjectRef) -> bytes:
+    """Return the bytes of what a pointer names, proved to be what was committed.
+
+    Raises:
+        StateCorruptError: It is missing, damaged, or not the one that is meant.
+    """
+    data = _fetched(objects, ref)
+    _proved(ref, data)
+    return data
+
+
+def checked_link(objects: ObjectStore, ref: ObjectRef) -> Link:
+    """Return the place in its line of what a pointer names, proved in the same way."""
+    return _proved(ref, _fetched(objects, ref))[0]
+
+
+def _proved(ref: ObjectRef, data: bytes) -> tuple[Link, dict[str, StoreChanges]]:
+    """Return place and changes of an object that is whole and the one that was committed."""
+    header, changes = decode(data, ref.name)
+    if short_digest(data) != ref.digest:
+        raise StateCorruptError(
+            f"object {ref.name!r} of the state's log is not the one that was committed: "
+            f"digest {short_digest(data)}, expected {ref.digest}",
+            hint="Something else wrote under this name; bring the object back from a copy.",
+        )
+    try:
+        return link_of(header, data), changes
+    except (ValueError, TypeError) as error:
+        raise StateCorruptError(
+            f"object {ref.name!r} of the state's log says nothing of its place: {error}",
+            hint="Something else wrote under this name; bring the object back from a copy.",
+        ) from error
+
+
+def short_digest(data: bytes) -> str:
+    """Return the part of an encoded object's digest that a pointer keeps."""
+    start = len(data) - DIGEST_BYTES
+    return data[start : start + _SHORT_DIGEST_BYTES].hex()

@@ -1,0 +1,142 @@
+"""Deleting what no version that matters is made of, and never anything else.
+
+Two kinds of objects are in nobody's pointer: those of versions that have been passed,
+and those of attempts whose batch is not committed, or never will be. The second kind
+cannot be told from live data at a glance, so it is only deleted when it has been seen
+unnamed twice, `min_age` apart, by the one clock that is passed in. That clock may be wrong
+for a while: what was noted in the future is noted again, and after a jump nothing is old.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from kstreams.clock import Clock, to_ms
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.backend.task_key import TaskKey, garbage_prefix
+from kstreams.state.log.pointer import Pointer
+
+__all__ = ("Collected", "collect_garbage")
+
+_NUMBERED = re.compile(r"(\d{1,20})-")
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What one collection did.
+
+    Args:
+        deleted: Names of the objects that were deleted, sorted.
+        waiting: How many were found unnamed, and are still too young to delete.
+    """
+
+    deleted: tuple[str, ...]
+    waiting: int
+
+
+def collect_garbage(
+    log: ObjectStore,
+    keep: Mapping[TaskKey, Iterable[Pointer]],
+    *,
+    clock: Clock,
+    min_age: timedelta,
+    pinned: Collection[str] = (),
+    set_ms: int | None = None,
+) -> Collected:
+    """Delete the objects of an app's tasks that no kept pointer names.
+
+    Deletes at once a batch's delta that leads to a version not beyond the oldest one
+    kept of its task. Deletes anything else after it has been found unnamed over
+    `min_age`, unless it leads beyond the newest version kept: that may be a batch under
+    way. To be called by one process of an app at a time; being killed half-way does no
+    harm.
+
+    Args:
+        log: The durable log.
+        keep: By task, every pointer that is to stay restorable and that an attempt may
+            start from: those of the last commits (at least of the last two, since a
+            batch may be retried); empty ones too. Tasks that are not named are left alone.
+        clock: Tells the time.
+        min_age: Longer than any batch may take, from its first write to its commit.
+        pinned: Names of objects that are to stay besides, such as those of savepoints.
+        set_ms: When the clock was last seen to have been set, by itself: no age is believed
+            until `min_age` has passed since then. None: not by anybody who lives.
+
+    Returns:
+        What was deleted, and how much waits.
+
+    Raises:
+        ValueError: The tasks are not of one app.
+    """
+    kept = {task: tuple(pointers) for task, pointers in keep.items()}
+    apps = {task.app for task in kept}
+    if len(apps) > 1:
+        raise ValueError(f"garbage is collected app by app, not for {sorted(apps)} at once")
+    named = {ref.name for pointers in kept.values() for p in pointers for ref in p.objects()}
+    named.update(pinned)
+    passed: list[str] = []
+    doubtful: list[str] = []
+    for task, pointers in kept.items():
+        versions = [pointer.version for pointer in pointers]
+        for name in log.list(task.prefix) if versions else ():
+            version = _number_of(name)
+            if name in named or version is None:
+                continue
+            if version <= min(versions) and name.endswith(".delta"):
+                passed.append(name)
+            elif version <= max(versions):
+                doubtful.append(name)
+    now_ms = clock.now_ms()
+    ages = _Ages(now_ms, to_ms(min_age), set_ms)
+    ripe = [name for app in apps for name in _ripe(log, app, doubtful, ages)]
+    deleted = sorted([*passed, *ripe])
+    log.delete(deleted)
+    return Collected(tuple(deleted), len(doubtful) - len(ripe))
+
+
+@dataclass(frozen=True)
+class _Ages:
+    now_ms: int
+    min_ms: int
+    set_ms: int | None
+
+    def is_old(self, time: int) -> bool:
+        believed = self.set_ms is None or self.set_ms <= self.now_ms - self.min_ms
+        return believed and time <= self.now_ms - self.min_ms
+
+
+def _ripe(log: ObjectStore, app: str, doubtful: list[str], ages: _Ages) -> list[str]:
+    """Return which were unnamed a `min_age` ago already; note down the rest for later.
+
+    A note from the future is by a clock that has been set back: its age will never be
+    known, and it goes.
+    """
+    prefix = garbage_prefix(app)
+    numbered = ((_number_of(name), name) for name in log.list(prefix))
+    found = {time: name for time, name in numbered if time is not None}
+    notes = {time: name for time, name in found.items() if time <= ages.now_ms}
+    old = [time for time in notes if ages.is_old(time)]
+    seen = _noted(log.get(notes[max(old)])) if old else frozenset[str]()
+    if doubtful and (not notes or ages.now_ms - max(notes) > ages.min_ms // 2):
+        log.put_if_absent(f"{prefix}{ages.now_ms:020d}-unnamed", json.dumps(doubtful).encode())
+    passed = [notes[time] for time in old if time != max(old)]
+    log.delete([*passed, *(name for time, name in found.items() if time > ages.now_ms)])
+    return [name for name in doubtful if name in seen]
+
+
+def _noted(data: bytes) -> frozenset[str]:
+    """Return the names in a note; none if it is damaged, so that nothing goes by it."""
+    try:
+        return frozenset(name for name in json.loads(data) if isinstance(name, str))
+    except (ValueError, TypeError, RecursionError):
+        return frozenset()
+
+
+def _number_of(name: str) -> int | None:
+    """Return the version, or the time, that a name begins with; None for no object of ours."""
+    match = _NUMBERED.match(name.rpartition("/")[2])
+    return None if match is None else int(match[1])

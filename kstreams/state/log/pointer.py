@@ -1,0 +1,219 @@
+"""The small value that says which version of a task's state counts.
+
+The driver commits those of a batch together, in its commit log. What no committed pointer
+names does not exist: that is how attempts that failed, lost or came back from the dead
+are kept apart without any lock.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from os.path import commonprefix
+from typing import Any
+
+from kstreams.errors import StateCorruptError
+from kstreams.state.backend.objects import object_name_parts
+from kstreams.state.log.fields import Fields, checked_digest, checked_integer, checked_text
+
+__all__ = ("ObjectRef", "Pointer", "lineage_after")
+
+_FORMAT = 2
+_EMPTY_LINEAGE = "0" * 64
+_NUMBERED = re.compile(r"\d{1,20}-")
+_SHORT_DIGEST = re.compile(r"[0-9a-f]{16}")
+
+
+@dataclass(frozen=True)
+class ObjectRef:
+    """An object in the durable log, and what it must be.
+
+    Args:
+        name: Its name.
+        digest: The first 16 hex digits of the SHA-256 that stands at its end.
+        size_bytes: How long it is.
+        level: How many times its contents were merged; 0 for what a batch wrote.
+    """
+
+    name: str
+    digest: str
+    size_bytes: int
+    level: int = 0
+
+    @property
+    def version(self) -> int:
+        """Return the version that a delta leads to: its name begins with it."""
+        return int(self.name.rpartition("/")[2].partition("-")[0])
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """One version of a task's state: snapshot, then deltas in order.
+
+    Args:
+        version: How many commits have changed the state; orders the versions of a lineage.
+        lineage: SHA-256 over the chain of all changes, hex. Two attempts never share one.
+        snapshot: Chunks of the newest snapshot, by rising store and key.
+        deltas: What changed since the snapshot, oldest first.
+        stores: Every store that the state has ever had, sorted.
+        meta: What the task keeps beside its stores (next offsets, stream time,
+            punctuators): a JSON object, opaque here.
+        base: The version that the snapshot holds; 0 without one.
+        base_lineage: The lineage of that version; empty where it is not recorded.
+    """
+
+    version: int
+    lineage: str
+    snapshot: tuple[ObjectRef, ...] = ()
+    deltas: tuple[ObjectRef, ...] = ()
+    stores: tuple[str, ...] = ()
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    base: int = 0
+    base_lineage: str = ""
+
+    @classmethod
+    def empty(cls, meta: Mapping[str, Any] | None = None) -> Pointer:
+        """Return the pointer of a task that has no state yet."""
+        return cls(
+            version=0,
+            lineage=_EMPTY_LINEAGE,
+            meta=dict(meta or {}),
+            base_lineage=_EMPTY_LINEAGE,
+        )
+
+    @property
+    def snapshot_bytes(self) -> int:
+        """Return the size of the snapshot's objects, in bytes."""
+        return sum(ref.size_bytes for ref in self.snapshot)
+
+    @property
+    def delta_bytes(self) -> int:
+        """Return the size of the deltas' objects, in bytes."""
+        return sum(ref.size_bytes for ref in self.deltas)
+
+    def objects(self) -> tuple[ObjectRef, ...]:
+        """Return all objects that the version is made of, in the order of their use."""
+        return (*self.snapshot, *self.deltas)
+
+    def with_meta(self, meta: Mapping[str, Any]) -> Pointer:
+        """Return the same state with other task data."""
+        return replace(self, meta=dict(meta))
+
+    def with_delta(self, delta: ObjectRef, digest: bytes, stores: tuple[str, ...]) -> Pointer:
+        """Return the version that follows by a delta, which has this full SHA-256."""
+        return replace(
+            self,
+            version=self.version + 1,
+            lineage=lineage_after(self.lineage, digest),
+            deltas=(*self.deltas, delta),
+            stores=tuple(sorted({*self.stores, *stores})),
+        )
+
+    def with_snapshot(
+        self, chunks: tuple[ObjectRef, ...], base: int | None = None, lineage: str = ""
+    ) -> Pointer:
+        """Return the same version, made of a snapshot and the deltas that follow it.
+
+        Args:
+            chunks: The snapshot.
+            base: The version that it holds, of this lineage; this very one by default.
+            lineage: That version's.
+        """
+        if base is None:
+            base, lineage = self.version, self.lineage
+        deltas = self.deltas_after(base)
+        return replace(self, snapshot=chunks, deltas=deltas, base=base, base_lineage=lineage)
+
+    def deltas_after(self, version: int) -> tuple[ObjectRef, ...]:
+        """Return the deltas that lead on from a version of this lineage, `base` or later.
+
+        A merged one may begin before it: it holds the last values, so nothing is lost.
+        """
+        return tuple(ref for ref in self.deltas if ref.version > version)
+
+    def with_merged(self, parts: tuple[ObjectRef, ...], merged: ObjectRef) -> Pointer:
+        """Return the same version with deltas that follow each other replaced by their merger.
+
+        Unchanged when they are not among its deltas any more.
+        """
+        start = self.deltas.index(parts[0]) if parts[0] in self.deltas else 0
+        end = start + len(parts)
+        if self.deltas[start:end] != parts:
+            return self
+        return replace(self, deltas=(*self.deltas[:start], merged, *self.deltas[end:]))
+
+    def to_json(self) -> str:
+        """Return a compact text: some 70 characters an object, beside the task's data."""
+        base = commonprefix([ref.name for ref in self.objects()])  # noqa: RUF071 - of characters
+        content: dict[str, Any] = {
+            "f": _FORMAT,
+            "v": self.version,
+            "l": self.lineage,
+            "b": base,
+            "c": [_ref_to_list(ref, base) for ref in self.snapshot],
+            "d": [_ref_to_list(ref, base) for ref in self.deltas],
+            "s": self.stores,
+            "m": self.meta,
+            "n": self.base,
+            "o": self.base_lineage,
+        }
+        return json.dumps(content, separators=(",", ":"), ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Pointer:
+        """Return the pointer that `to_json` wrote.
+
+        Raises:
+            StateCorruptError: The text is not one, or of a later format.
+        """
+        try:
+            fields = Fields(json.loads(text))
+            if fields.integer("f") != _FORMAT:
+                raise StateCorruptError(
+                    f"a state pointer of format {fields.integer('f')}; this version reads "
+                    f"{_FORMAT}",
+                    hint="A later version of the library wrote it: run that one.",
+                )
+            base = fields.text("b")
+            return cls(
+                version=fields.integer("v"),
+                lineage=checked_digest(fields.text("l"), "the lineage"),
+                snapshot=tuple(_ref_from_list(ref, base) for ref in fields.items("c")),
+                deltas=tuple(_ref_from_list(ref, base, "delta") for ref in fields.items("d")),
+                stores=tuple(checked_text(store, "a store") for store in fields.items("s")),
+                meta=fields.mapping("m"),
+                base=fields.integer("n"),
+                base_lineage=fields.text("o", "" if fields.integer("n") else _EMPTY_LINEAGE),
+            )
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise StateCorruptError(
+                f"this is not a state pointer: {text[:80]!r} ({error!r})",
+                hint="The checkpoint was written by something else, or is damaged.",
+            ) from error
+
+
+def lineage_after(lineage: str, digest: bytes) -> str:
+    """Return the lineage that a change of this SHA-256 leads to, hex."""
+    return sha256(bytes.fromhex(lineage) + digest).hexdigest()
+
+
+def _ref_to_list(ref: ObjectRef, base: str) -> list[str | int]:
+    return [ref.name[len(base) :], ref.digest, ref.size_bytes, ref.level]
+
+
+def _ref_from_list(content: object, base: str, kind: str = "") -> ObjectRef:
+    if not isinstance(content, list) or len(content) != 4:  # as written above
+        raise ValueError(f"{content!r} names no object")
+    suffix, digest, size_bytes, level = content
+    name = base + checked_text(suffix, "the name of an object")
+    *_, last = object_name_parts(name)
+    if kind == "delta" and not _NUMBERED.match(last):
+        raise ValueError(f"{name!r} is no name of a delta")
+    if not _SHORT_DIGEST.fullmatch(checked_text(digest, "a digest")):
+        raise ValueError(f"{digest!r} is no digest")
+    return ObjectRef(
+        name, digest, checked_integer(size_bytes, "a size"), checked_integer(level, "a level")
+    )

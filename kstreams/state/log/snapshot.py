@@ -1,0 +1,85 @@
+"""Writing a snapshot: all stores of a task, cut into ranges of rising keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
+from zlib import crc32
+
+from kstreams.state.backend.working import Changes, Pair, StoreChanges, WorkingStore
+from kstreams.state.log.durable import Attempt, DurableLog
+from kstreams.state.log.pointer import ObjectRef, Pointer
+
+__all__ = ("CHUNK_BYTES", "write_snapshot")
+
+CHUNK_BYTES = 16 * 1024 * 1024
+"""Size of a chunk's keys and values before compression, about."""
+
+_CUT_MASK = 63
+_BLOCK_PAIRS = 1024
+_PAIR_BYTES = 8
+_PARALLEL_WRITES = 4
+_UNSIGNED = Attempt("", 0)
+
+
+def write_snapshot(
+    log: DurableLog,
+    pointer: Pointer,
+    store: WorkingStore,
+    attempt: Attempt,
+    *,
+    chunk_bytes: int = CHUNK_BYTES,
+) -> Pointer:
+    """Write what a working store holds, and return the pointer that is made of it.
+
+    A chunk that the pointer's present snapshot has too, byte for byte, is not written
+    again. Where chunks are cut depends on the keys, so that a change in one place does
+    not move the cuts behind it.
+
+    Args:
+        log: Where the chunks go.
+        pointer: The version that the store holds.
+        store: The working store, positioned exactly there.
+        attempt: Whose name the chunks carry.
+        chunk_bytes: Size of a chunk before compression.
+    """
+    present = {(ref.digest, ref.size_bytes): ref for ref in pointer.snapshot}
+    refs: list[ObjectRef | Future[ObjectRef]] = []
+    with ThreadPoolExecutor(_PARALLEL_WRITES, "kstreams-snapshot") as pool:
+        for number, chunk in enumerate(_chunks(store, pointer.stores, chunk_bytes)):
+            data = log.encode(chunk, 0, _UNSIGNED, "", "chunk")
+            ref = log.ref(data, pointer.version, attempt, f"{number:06d}.chunk")
+            known = present.get((ref.digest, ref.size_bytes))
+            refs.append(known or pool.submit(log.put, ref, data))
+            if number >= _PARALLEL_WRITES:
+                _wait(refs[number - _PARALLEL_WRITES])
+        return pointer.with_snapshot(tuple(_wait(ref) for ref in refs))
+
+
+def _wait(ref: ObjectRef | Future[ObjectRef]) -> ObjectRef:
+    return ref.result() if isinstance(ref, Future) else ref
+
+
+def _chunks(store: WorkingStore, names: Sequence[str], chunk_bytes: int) -> Iterator[Changes]:
+    chunk: dict[str, StoreChanges] = {}
+    size = 0
+    for name in names:
+        pairs: list[Pair] = []
+        scan = store.scan(name, None, None)
+        while block := list(islice(scan, _BLOCK_PAIRS)):
+            block_size = sum(map(len, chain.from_iterable(block))) + _PAIR_BYTES * len(block)
+            if size + block_size < chunk_bytes:
+                pairs += block
+                size += block_size
+                continue
+            for key, value in block:
+                pairs.append((key, value))
+                size += len(key) + len(value) + _PAIR_BYTES
+                if size >= chunk_bytes and (size >= 2 * chunk_bytes or not crc32(key) & _CUT_MASK):
+                    yield {**chunk, name: StoreChanges(pairs)}
+                    chunk, pairs, size = {}, [], 0
+        if pairs:
+            chunk[name] = StoreChanges(pairs)
+    if chunk:
+        yield chunk

@@ -1,0 +1,103 @@
+"""How much is asked of durable storage: what it costs where requests are paid for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass
+
+from kstreams.state.backend.objects import ObjectStore
+
+__all__ = ("CountedObjects", "Traffic")
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Calls of an object store, and the bytes of objects' contents.
+
+    A call is one request, save that a large object takes several, a large list too, and a
+    request that failed is made again.
+
+    Attributes:
+        puts: Objects that were to be created, those whose name was taken included.
+        put_bytes: Their size.
+        gets: Objects, or ranges of them, that were read.
+        get_bytes: Their size.
+        lists: Lists of names.
+        deletes: Objects that were deleted.
+    """
+
+    puts: int = 0
+    put_bytes: int = 0
+    gets: int = 0
+    get_bytes: int = 0
+    lists: int = 0
+    deletes: int = 0
+
+    def __add__(self, other: Traffic) -> Traffic:
+        """Return both together."""
+        return Traffic(*map(sum, zip(astuple(self), astuple(other), strict=True)))
+
+    def __str__(self) -> str:
+        """Name all counts, sizes in bytes."""
+        return (
+            f"{self.puts} PUT of {self.put_bytes} bytes, "
+            f"{self.gets} GET of {self.get_bytes} bytes, {self.lists} LIST, {self.deletes} DELETE"
+        )
+
+    def to_json(self) -> list[int]:
+        """Return plain data."""
+        return list(astuple(self))
+
+    @classmethod
+    def from_json(cls, data: Iterable[int]) -> Traffic:
+        """Read what `to_json` returned."""
+        return cls(*data)
+
+
+class CountedObjects:
+    """An object store that counts what is asked of it; safe for threads.
+
+    Args:
+        objects: Does the work.
+    """
+
+    def __init__(self, objects: ObjectStore) -> None:
+        self._objects = objects
+        self._mutex = threading.Lock()
+        self._traffic = Traffic()
+
+    def __repr__(self) -> str:
+        return repr(self._objects)
+
+    def take(self) -> Traffic:
+        """Return what was asked since the last call."""
+        with self._mutex:
+            taken, self._traffic = self._traffic, Traffic()
+        return taken
+
+    def put_if_absent(self, name: str, data: bytes) -> bool:
+        """Create an object unless its name exists already; see `ObjectStore`."""
+        self._note(Traffic(puts=1, put_bytes=len(data)))
+        return self._objects.put_if_absent(name, data)
+
+    def get(self, name: str, start: int = 0, length: int | None = None) -> bytes:
+        """Return an object's bytes; see `ObjectStore`."""
+        data = self._objects.get(name, start, length)
+        self._note(Traffic(gets=1, get_bytes=len(data)))
+        return data
+
+    def list(self, prefix: str) -> Iterator[str]:
+        """Yield names in sorted order; see `ObjectStore`."""
+        self._note(Traffic(lists=1))
+        return self._objects.list(prefix)
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Delete objects; see `ObjectStore`."""
+        gone = tuple(names)
+        self._note(Traffic(deletes=len(gone)))
+        self._objects.delete(gone)
+
+    def _note(self, more: Traffic) -> None:
+        with self._mutex:
+            self._traffic += more

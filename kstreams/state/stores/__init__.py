@@ -1,0 +1,3 @@
+"""The typed stores, a folder for each kind: `store.py` is what users see."""
+
+from __future__ import annotations

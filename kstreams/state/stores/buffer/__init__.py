@@ -1,0 +1,3 @@
+"""Records that are held back."""
+
+from __future__ import annotations

@@ -1,0 +1,56 @@
+"""A store's entries as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kstreams.errors import SerdeError
+from kstreams.serde.base import Serde
+from kstreams.serde.layout import Columns, fixed_layout
+from kstreams.serde.objects import objects_of
+from kstreams.state.cache.store_overlay import StoreOverlay
+
+__all__ = ("EntryColumns",)
+
+
+class EntryColumns:
+    """Entries by the bytes of their keys (`handles`), many at a time.
+
+    Args:
+        overlay: The store's part of the overlay; keeps bytes from here on.
+        value: Serde of the values, which have a fixed layout: their columns are its.
+
+    Raises:
+        TypeError: They have none.
+    """
+
+    def __init__(self, overlay: StoreOverlay, value: Serde[Any]) -> None:
+        layout = fixed_layout(value)
+        if layout is None:
+            raise TypeError(f"values of {value.name} vary in width")
+        overlay.keep_bytes()
+        self.overlay = overlay
+        self.layout = layout
+
+    def read(self, handles: Sequence[bytes]) -> tuple[npt.NDArray[np.int64], Columns]:
+        """Return the places of those handles that have an entry, and their values."""
+        data = self.overlay.get_bytes(handles)
+        places = [place for place, item in enumerate(data) if item is not None]
+        values = self.layout.decode([item for item in data if item is not None])
+        return np.array(places, np.int64), values
+
+    def write(self, handles: Sequence[bytes], values: Columns) -> None:
+        """Set entries.
+
+        Raises:
+            SerializationError: A number of a value is out of its range.
+        """
+        try:
+            data = self.layout.encode(values)
+        except SerdeError as exc:
+            raise exc.at(store=self.overlay.name) from None
+        self.overlay.put_bytes(handles, objects_of(data))

@@ -1,0 +1,3 @@
+"""A list for each key."""
+
+from __future__ import annotations

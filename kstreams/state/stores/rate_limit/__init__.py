@@ -1,0 +1,3 @@
+"""Results that wait until the last one is old enough."""
+
+from __future__ import annotations

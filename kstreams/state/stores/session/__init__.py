@@ -1,0 +1,3 @@
+"""Values of sessions."""
+
+from __future__ import annotations

@@ -1,0 +1,103 @@
+"""A sliding store's rows as columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kstreams.errors import SerdeError
+from kstreams.serde.base import Serde
+from kstreams.serde.layout import Columns, slice_layout
+from kstreams.state.cache.store_overlay import StoreOverlay
+from kstreams.state.stores.timed_columns import TimedColumns
+
+__all__ = ("SliceRows", "SlidingColumns")
+
+Ints = npt.NDArray[np.int64]
+
+_DONE = ">i8"
+_DONE_BYTES = 8
+
+
+@dataclass(frozen=True)
+class SliceRows:
+    """Slices of some rows, sorted by row, then by time.
+
+    Attributes:
+        rows: The row of each slice, by its place among the keys that were asked for.
+        times: Their times, ms.
+        state: Their values.
+    """
+
+    rows: Ints
+    times: Ints
+    state: Columns
+
+    def take(self, places: npt.NDArray[Any]) -> SliceRows:
+        """Return some of them."""
+        state = tuple(column[places] for column in self.state)
+        return SliceRows(self.rows[places], self.times[places], state)
+
+
+class SlidingColumns:
+    """The same rows that a `SlidingStore` has, many at a time.
+
+    Args:
+        overlay: The store's part of the overlay; keeps bytes from here on.
+        value: Serde of the values, which have a fixed layout.
+
+    Raises:
+        TypeError: They have none.
+    """
+
+    def __init__(self, overlay: StoreOverlay, value: Serde[Any]) -> None:
+        layout = slice_layout(value)
+        if layout is None:
+            raise TypeError(f"values of {value.name} vary in width")
+        self._rows = TimedColumns(overlay)
+        self._layout = layout
+        self.due, self.keys = self._rows.due, self._rows.keys
+
+    def read(self, keys: list[bytes]) -> tuple[list[int | None], Ints, SliceRows]:
+        """Return when keys' rows wake (ms, None without one), are done, and their slices."""
+        wakes, payloads = self._rows.read(keys)
+        zero = bytes(_DONE_BYTES)
+        heads = b"".join([data[:_DONE_BYTES] or zero for data in payloads])
+        rows, (times, *state) = self._layout.divided([data[_DONE_BYTES:] for data in payloads])
+        return (
+            wakes,
+            np.frombuffer(heads, _DONE).astype(np.int64),
+            SliceRows(rows, times, tuple(state)),
+        )
+
+    def write(
+        self,
+        keys: list[bytes],
+        before: list[int | None],
+        wakes: list[int],
+        slices: SliceRows,
+        *,
+        done_ms: int,
+    ) -> None:
+        """Set keys' rows; one without slices is deleted.
+
+        Args:
+            keys: The keys, as the store keeps them.
+            before: When their rows woke (ms), None without a row.
+            wakes: When they wake from now on.
+            slices: All that the rows hold from now on.
+            done_ms: Windows that end before it are done with.
+
+        Raises:
+            SerializationError: A number of a value is out of its range.
+        """
+        counts = np.bincount(slices.rows, minlength=len(keys))
+        try:
+            data = self._layout.joined((slices.times, *slices.state), counts)
+        except SerdeError as exc:
+            raise exc.at(store=self._rows.overlay.name) from None
+        head = np.array(done_ms, _DONE).tobytes()
+        self._rows.write(keys, before, wakes, [head + d if d else d for d in data])

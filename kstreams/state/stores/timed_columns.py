@@ -1,0 +1,75 @@
+"""The rows of a store of timed rows, many at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kstreams.serde.composite import read_int64, sortable_int64
+from kstreams.state.cache.store_overlay import StoreOverlay
+from kstreams.state.stores.timed_rows import ROW, WAKE
+
+__all__ = ("TimedColumns",)
+
+_HEAD = 9
+"""Bytes of a row before its payload, and of an entry of the index before its key."""
+
+
+class TimedColumns:
+    """The same rows that `TimedRows` has, as bytes; keys are as the store keeps them.
+
+    Args:
+        overlay: The store's part of the overlay; keeps bytes from here on.
+    """
+
+    def __init__(self, overlay: StoreOverlay) -> None:
+        overlay.keep_bytes()
+        self.overlay = overlay
+
+    def read(self, keys: Sequence[bytes]) -> tuple[list[int | None], list[bytes]]:
+        """Return when keys' rows wake (ms), None without a row, and their payloads."""
+        data = self.overlay.get_bytes([ROW + key for key in keys])
+        wakes = [None if row is None else read_int64(row, 1) for row in data]
+        return wakes, [b"" if row is None else row[_HEAD:] for row in data]
+
+    def write(
+        self,
+        keys: Sequence[bytes],
+        before: Sequence[int | None],
+        wakes: Sequence[int],
+        payloads: Sequence[bytes],
+    ) -> None:
+        """Set keys' rows; one with an empty payload is deleted.
+
+        Args:
+            keys: The keys.
+            before: When their rows woke (ms), None without a row.
+            wakes: When they wake from now on.
+            payloads: What they hold from now on.
+        """
+        changes: dict[bytes, bytes | None] = {}
+        for key, old, wake, payload in zip(keys, before, wakes, payloads, strict=True):
+            if old is not None and (not payload or wake != old):
+                changes[WAKE + sortable_int64(old) + key] = None
+            if payload:
+                head = sortable_int64(wake)
+                changes[ROW + key] = ROW + head + payload
+                if wake != old:
+                    changes[WAKE + head + key] = b""
+            elif old is not None:
+                changes[ROW + key] = None
+        self.overlay.put_bytes(list(changes), list(changes.values()))
+
+    def due(self, until_ms: int) -> list[bytes]:
+        """Return the keys whose rows wake at a time or before, by time, then by key.
+
+        They leave the index: the caller writes the rows with a later time, or deletes them.
+        """
+        end = WAKE + sortable_int64(until_ms + 1)
+        found = [handle[_HEAD:] for handle, _ in self.overlay.scan_bytes(WAKE, end)]
+        if found:
+            self.overlay.delete_range(WAKE, end)
+        return found
+
+    def keys(self) -> list[bytes]:
+        """Return the keys of all rows, by the time they wake, then by key."""
+        return [handle[_HEAD:] for handle, _ in self.overlay.scan_bytes(WAKE, ROW)]

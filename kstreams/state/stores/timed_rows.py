@@ -1,0 +1,233 @@
+"""Rows by key that want to be looked at when a time has come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, Generic, TypeVar
+
+from kstreams.errors import DeserializationError
+from kstreams.serde.base import Serde
+from kstreams.serde.composite import CompositeSerde, read_int64, sortable_int64
+from kstreams.state.cache.overlay import Overlay
+
+__all__ = ("ROW", "WAKE", "TimedRows", "row_of")
+
+K = TypeVar("K")
+"""Type of the keys."""
+P = TypeVar("P")
+"""Type of what a row holds."""
+
+_LOWEST = -(1 << 63)
+WAKE, ROW, _NUMBER = b"\x00", b"\x01", b"\x02"
+"""What the bytes begin with: of an entry of the index, of a row, of the numbers."""
+_SIZE = _NUMBER + b"\x01"
+SIZE: tuple[Any, ...] = (None, None, None)
+"""The key of the size that may be kept beside the number."""
+
+
+class TimedRows(Generic[K, P]):
+    """One row for each key, and an index of rows by the time they want to be looked at.
+
+    Several kinds of entries share a store: `(key,)` has wake time and payload, `(wake, key)`
+    has nothing, `()` and `SIZE` are numbers for the owner's use. A row's payload can change without
+    touching the index, as long as its wake time stays a lower bound: that is what makes a
+    growing session cheap.
+
+    Args:
+        name: The store's name.
+        key: Serde of the keys.
+        payload: Serde of what rows hold.
+        overlay: The task's stores.
+
+    Attributes:
+        overlay: The store's part of them.
+    """
+
+    def __init__(self, name: str, key: Serde[K], payload: Serde[P], overlay: Overlay) -> None:
+        self._keys = _KeySerde(key)
+        self._serde: Serde[Any] = _RowSerde(payload)
+        self.overlay = self._store = overlay.store(name, self._keys, self._serde)
+        self._low: int = _LOWEST  # no row wakes before it: spares walking over deleted entries
+
+    def get(self, key: K) -> tuple[int, P] | None:
+        """Return a row's wake time (ms) and payload, or None."""
+        return self._store.get((key,))  # type: ignore[no-any-return]  # erased by the overlay
+
+    def put(self, key: K, wake_ms: int, payload: P) -> None:
+        """Set a row, and when it wants to be looked at."""
+        self.replace(key, self._store.get((key,)), wake_ms, payload)
+
+    def replace(self, key: K, found: tuple[int, P] | None, wake_ms: int, payload: P) -> None:
+        """Do as `put`, where `get` has just returned `found`."""
+        if found is None or found[0] != wake_ms:
+            if found is not None:
+                self._store.put((found[0], key), None)
+            self._store.put((wake_ms, key), ())
+            self._low = min(self._low, wake_ms)
+        self._store.put((key,), (wake_ms, payload))
+
+    def delete(self, key: K) -> None:
+        """Delete a row; one that is not there is no error."""
+        found = self._store.get((key,))
+        if found is not None:
+            self._store.put((found[0], key), None)
+            self._store.put((key,), None)
+
+    def rebuild(self, key: K, data: bytes | None) -> None:
+        """Set or delete a row by its bytes, as a changelog has them.
+
+        Raises:
+            DeserializationError: They are no row's.
+        """
+        if data is None:
+            self.delete(key)
+        else:
+            self.put(key, *self._serde.deserialize(ROW + data))
+
+    def due(self, until_ms: int, limit: int | None = None) -> list[K]:
+        """Return keys of rows that wake at `until_ms` or before, by time, then by key.
+
+        They leave the index: the caller deletes them, or puts them with a later time.
+
+        Args:
+            until_ms: The time, ms since the epoch.
+            limit: At most so many; all by default.
+        """
+        if until_ms < self._low:
+            return []
+        found = list(islice(self._index(until_ms + 1), limit))
+        whole = limit is None or len(found) < limit
+        if found:
+            start = WAKE + sortable_int64(self._low)
+            last = WAKE + sortable_int64(until_ms + 1) if whole else self._after(found[-1])
+            self._store.delete_range(start, last)
+        if self._store.journal is None:  # else what follows may be undone
+            self._low = max(self._low, until_ms + 1 if whole else found[-1][0])
+        return [key for _, key in found]
+
+    def _after(self, entry: tuple[int, K]) -> bytes:
+        return self._keys.serialize(entry) + b"\x00"
+
+    def next_wake(self) -> int | None:
+        """Return the earliest wake time (ms), or None."""
+        found = self._first()
+        return None if found is None else found[0]
+
+    def first(self) -> K | None:
+        """Return the key of the row that wakes first, or None."""
+        found = self._first()
+        return None if found is None else found[1]
+
+    def _first(self) -> tuple[int, K] | None:
+        """Look at longer and longer spans: the overlay copies what it has of each."""
+        for span in (1 << 8, 1 << 14, 1 << 20):
+            found = next(self._index(self._low + span), None)
+            if found is not None:
+                return found
+        return next(self._index(None), None)
+
+    def _index(self, end_ms: int | None) -> Iterator[tuple[int, K]]:
+        start = WAKE + sortable_int64(self._low)
+        # RocksDB reads the bounds while the scan lasts, so they are kept in variables.
+        end = ROW if end_ms is None else WAKE + sortable_int64(end_ms)
+        for entry, _ in self._store.scan(start, end):
+            yield entry
+
+    def rows(
+        self, start: bytes | None = None, end: bytes | None = None, *, reverse: bool = False
+    ) -> Iterator[tuple[K, P]]:
+        """Yield key and payload of all rows with `start <= ordered key bytes < end`, by key."""
+        # RocksDB reads the bounds while the scan lasts, so they are kept in variables.
+        low = ROW if start is None else ROW + start
+        high = _NUMBER if end is None else ROW + end
+        for (key,), (_, payload) in self._store.scan(low, high, reverse=reverse):
+            yield key, payload
+
+    def timed(self, *, reverse: bool = False) -> Iterator[tuple[K, int, P]]:
+        """Yield key, wake time (ms) and payload of all rows, by key."""
+        for (key,), (wake_ms, payload) in self._store.scan(ROW, _NUMBER, reverse=reverse):
+            yield key, wake_ms, payload
+
+    def approximate_count(self) -> int:
+        """Return about how many rows there are: half of the entries are their index."""
+        return self._store.count() // 2
+
+    def number(self) -> int:
+        """Return the number that was set last, or 0."""
+        found = self._store.get(())
+        return 0 if found is None else found[0]
+
+    def set_number(self, number: int) -> None:
+        """Set the number that is kept beside the rows."""
+        self._store.put((), (number,))
+
+    def size(self) -> int | None:
+        """Return the size that was set last, or None."""
+        found = self._store.get(SIZE)
+        return None if found is None else found[0]
+
+    def set_size(self, size: int | None) -> None:
+        """Set the size that is kept beside the rows, or forget it."""
+        self._store.put(SIZE, None if size is None else (size,))
+
+
+def row_of(key: bytes, value: bytes | None) -> tuple[bytes, bytes | None] | None:
+    """Return ordered key and payload of an encoded row; None for the other entries."""
+    if key[:1] != ROW:
+        return None
+    return key[1:], None if value is None else value[9:]
+
+
+class _KeySerde(CompositeSerde[Any]):
+    type_token = tuple
+
+    def __init__(self, key: Serde[Any]) -> None:
+        super().__init__("timed-key", key)
+        self._key = key.ordered
+
+    def serialize(self, value: tuple[Any, ...]) -> bytes:
+        """Convert a row's key, an entry of the index, or the number's."""
+        if not value:
+            return _NUMBER
+        if value == SIZE:
+            return _SIZE
+        data = self._key.serialize(value[-1])
+        return ROW + data if len(value) == 1 else WAKE + sortable_int64(value[0]) + data
+
+    def deserialize(self, data: bytes) -> tuple[Any, ...]:
+        """Convert back."""
+        if data[:1] == ROW:
+            return (self._key.deserialize(data[1:]),)
+        if data == _NUMBER:
+            return ()
+        if data == _SIZE:
+            return SIZE
+        if data[:1] != WAKE:
+            raise DeserializationError(f"expected a row's key, got {data[:40]!r}")
+        return read_int64(data, 1), self._key.deserialize(data[9:])
+
+
+class _RowSerde(CompositeSerde[Any]):
+    """Wake time and payload, or a number, or nothing in the index."""
+
+    type_token = tuple
+
+    def __init__(self, payload: Serde[Any]) -> None:
+        super().__init__("timed-row", payload)
+        self._payload = payload
+
+    def serialize(self, value: tuple[Any, ...]) -> bytes:
+        """Convert."""
+        if not value:
+            return b""
+        if len(value) == 1:
+            return _NUMBER + sortable_int64(value[0])
+        return ROW + sortable_int64(value[0]) + self._payload.serialize(value[1])
+
+    def deserialize(self, data: bytes) -> tuple[Any, ...]:
+        """Convert back."""
+        if not data:
+            return ()
+        number = read_int64(data, 1)
+        return (number,) if data[:1] == _NUMBER else (number, self._payload.deserialize(data[9:]))

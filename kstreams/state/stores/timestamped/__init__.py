@@ -1,0 +1,3 @@
+"""A value with a time for each key."""
+
+from __future__ import annotations

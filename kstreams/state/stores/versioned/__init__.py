@@ -1,0 +1,3 @@
+"""Values as of a time."""
+
+from __future__ import annotations

@@ -1,0 +1,231 @@
+"""The rows of a versioned store: latest versions, old ones, and when they ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, Generic, TypeVar
+
+from kstreams.errors import DeserializationError
+from kstreams.serde.base import Serde
+from kstreams.serde.composite import CompositeSerde, read_int64, sortable_int64
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.prefix_free import read_prefix_free, write_prefix_free
+
+__all__ = ("VersionedRows", "key_of_version", "latest_row", "read_version")
+
+K = TypeVar("K")
+"""Type of the keys."""
+V = TypeVar("V")
+"""Type of the values."""
+
+_ENDED, _LATEST, _OLD, _OBSERVED = b"\x00", b"\x01", b"\x02", b"\x03"
+_LOWEST = -(1 << 63)
+
+
+class VersionedRows(Generic[K, V]):
+    """Four kinds of entries share a store.
+
+    `(key,)` has the latest version, `(key, start)` an old one, `(end, key, start)` stands
+    for what can go once the retention has passed its end, `()` has the highest time put.
+
+    Args:
+        name: The store's name.
+        key: Serde of the keys.
+        value: Serde of the values.
+        overlay: The task's stores.
+    """
+
+    def __init__(self, name: str, key: Serde[K], value: Serde[V], overlay: Overlay) -> None:
+        self._keys = _KeySerde(key)
+        self._store = overlay.store(name, self._keys, _RowSerde(value))
+        self._low = _LOWEST  # nothing ends before it: spares walking over deleted entries
+
+    def observed(self) -> int | None:
+        """Return the highest time that was put (ms), or None."""
+        found = self._store.get(())
+        return None if found is None else found[0]
+
+    def set_observed(self, time_ms: int) -> None:
+        """Set the highest time that was put."""
+        self._store.put((), (time_ms,))
+
+    def latest(self, key: K) -> tuple[int, V | None] | None:
+        """Return start and value of the latest version, or None."""
+        return self._store.get((key,))  # type: ignore[no-any-return]  # erased by the overlay
+
+    def put_latest(self, key: K, start_ms: int, value: V | None) -> None:
+        """Set the latest version; one without a value can go with the retention."""
+        before = self._store.get((key,))
+        if before is not None and before[1] is None:
+            self._store.put((before[0], key, before[0]), None)
+        self._store.put((key,), (start_ms, value))
+        if value is None:
+            self._ends(start_ms, key, start_ms)
+
+    def put_old(self, key: K, start_ms: int, end_ms: int, value: V | None) -> None:
+        """Set an old version, in the place of one with the same start."""
+        before = self._store.get((key, start_ms))
+        if before is not None and before[0] != end_ms:
+            self._store.put((before[0], key, start_ms), None)
+        self._store.put((key, start_ms), (end_ms, value, start_ms))
+        self._ends(end_ms, key, start_ms)
+
+    def _ends(self, end_ms: int, key: K, start_ms: int) -> None:
+        self._store.put((end_ms, key, start_ms), ())
+        self._low = min(self._low, end_ms)
+
+    def at_or_before(self, key: K, time_ms: int) -> tuple[int, int, V | None] | None:
+        """Return start, end and value of the last old version that starts by a time."""
+        return next(self.history(key, time_ms, reverse=True), None)
+
+    def next_start(self, key: K, time_ms: int, otherwise: int) -> int:
+        """Return when the first old version behind a time starts."""
+        low = self._keys.serialize((key, time_ms + 1))
+        high = self._keys.after_old(key)
+        for (_, start), _ in self._store.scan(low, high):
+            return int(start)
+        return otherwise
+
+    def history(
+        self, key: K, until_ms: int | None, *, reverse: bool = False
+    ) -> Iterator[tuple[int, int, V | None]]:
+        """Yield start, end and value of old versions that start by a time, in order."""
+        # RocksDB reads the bounds while the scan lasts, so they are kept in variables.
+        low = self._keys.serialize((key, _LOWEST))
+        high = (
+            self._keys.after_old(key)
+            if until_ms is None
+            else self._keys.serialize((key, until_ms + 1))
+        )
+        for (_, start), (end, value, _) in self._store.scan(low, high, reverse=reverse):
+            yield start, end, value
+
+    def all_latest(
+        self, start: K | None, end: K | None, *, reverse: bool
+    ) -> Iterator[tuple[K, int, V | None]]:
+        """Yield key, start and value of latest versions with `start <= key < end`."""
+        low = _LATEST if start is None else self._keys.serialize((start,))
+        high = _OLD if end is None else self._keys.serialize((end,))
+        for (key,), (begin, value) in self._store.scan(low, high, reverse=reverse):
+            yield key, begin, value
+
+    def drop_ended(self, until_ms: int, limit: int) -> None:
+        """Delete at most so many versions that ended by a time."""
+        if until_ms < self._low:
+            return
+        low = _ENDED + sortable_int64(self._low)
+        high = _ENDED + sortable_int64(until_ms + 1)
+        found = list(islice(self._store.scan(low, high), limit))
+        whole = len(found) < limit
+        if found:
+            last = high if whole else self._keys.serialize(found[-1][0]) + b"\x00"
+            self._store.delete_range(low, last)
+        if self._store.journal is None:  # else what follows may be undone
+            self._low = until_ms + 1 if whole else found[-1][0][0]
+        for (end, key, start), _ in found:
+            if end == start:
+                latest = self._store.get((key,))
+                if latest is not None and latest[0] == start and latest[1] is None:
+                    self._store.put((key,), None)
+            else:
+                self._store.put((key, start), None)
+
+
+def key_of_version(row: bytes) -> bytes | None:
+    """Return the ordered key of a row that holds a version; None for the other entries."""
+    return read_prefix_free(row, 1)[0] if row[:1] in (_LATEST, _OLD) else None
+
+
+def latest_row(key: bytes) -> bytes:
+    """Return the row of the latest version of an ordered key."""
+    return _LATEST + write_prefix_free(key)
+
+
+def read_version(data: bytes) -> tuple[int, bytes | None]:
+    """Return start and encoded value of what such a row holds."""
+    place = 9 if data[:1] == _OLD else 1
+    part = data[place + 8 :]
+    return read_int64(data, place), part[1:] if part else None
+
+
+class _KeySerde(CompositeSerde[Any]):
+    type_token = tuple
+
+    def __init__(self, key: Serde[Any]) -> None:
+        super().__init__("versioned-key", key)
+        self._key = key.ordered
+
+    def serialize(self, value: tuple[Any, ...]) -> bytes:
+        """Convert the key of an entry; see `VersionedRows`."""
+        match value:
+            case (end, key, start):
+                return _ENDED + sortable_int64(end) + self._whole(key) + sortable_int64(start)
+            case (key, start):
+                return _OLD + self._whole(key) + sortable_int64(start)
+            case (key,):
+                return _LATEST + self._whole(key)
+            case _:
+                return _OBSERVED
+
+    def after_old(self, key: object) -> bytes:
+        """Return what lies behind all old versions of a key."""
+        return _OLD + self._whole(key) + b"\xff" * 9
+
+    def deserialize(self, data: bytes) -> tuple[Any, ...]:
+        """Convert back."""
+        kind = data[:1]
+        if kind == _OBSERVED:
+            return ()
+        if kind == _ENDED:
+            key, place = read_prefix_free(data, 9)
+            return read_int64(data, 1), self._key.deserialize(key), read_int64(data, place)
+        key, place = read_prefix_free(data, 1)
+        found = self._key.deserialize(key)
+        if kind == _LATEST:
+            return (found,)
+        if kind != _OLD:
+            raise DeserializationError(f"expected a versioned key, got {data[:40]!r}")
+        return found, read_int64(data, place)
+
+    def _whole(self, key: object) -> bytes:
+        return write_prefix_free(self._key.serialize(key))
+
+
+class _RowSerde(CompositeSerde[Any]):
+    """`(start, value)`, `(end, value, start)`, `(observed,)` or `()`; a value may be None."""
+
+    type_token = tuple
+
+    def __init__(self, value: Serde[Any]) -> None:
+        super().__init__("versioned-row", value)
+        self._value = value
+
+    def serialize(self, value: tuple[Any, ...]) -> bytes:
+        """Convert."""
+        match value:
+            case (end, content, start):
+                return _OLD + sortable_int64(end) + sortable_int64(start) + self._part(content)
+            case (start, content):
+                return _LATEST + sortable_int64(start) + self._part(content)
+            case (observed,):
+                return _OBSERVED + sortable_int64(observed)
+            case _:
+                return b""
+
+    def deserialize(self, data: bytes) -> tuple[Any, ...]:
+        """Convert back."""
+        kind = data[:1]
+        if not kind:
+            return ()
+        if kind == _OBSERVED:
+            return (read_int64(data, 1),)
+        if kind == _LATEST:
+            return read_int64(data, 1), self._whole(data[9:])
+        return read_int64(data, 1), self._whole(data[17:]), read_int64(data, 9)
+
+    def _part(self, content: object) -> bytes:
+        return b"" if content is None else b"\x01" + self._value.serialize(content)
+
+    def _whole(self, data: bytes) -> object:
+        return self._value.deserialize(data[1:]) if data else None

@@ -1,0 +1,221 @@
+"""The versioned store: what a key's value was at any time of a span."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Generic, TypeVar
+
+from kstreams.clock import to_ms
+from kstreams.serde.base import Serde
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.versioned.rows import VersionedRows
+
+__all__ = (
+    "LATEST",
+    "NOT_PUT",
+    "VersionedFactory",
+    "VersionedKeyValueStore",
+    "VersionedValue",
+    "versioned_key_value_store",
+)
+
+K = TypeVar("K")
+"""Type of the keys."""
+V = TypeVar("V")
+"""Type of the values."""
+
+LATEST = -1
+"""What `put` returns when the version is the latest: it is valid until another comes."""
+
+NOT_PUT = -(1 << 63)
+"""What `put` returns when the timestamp is older than the retention; nothing is changed."""
+
+_DROPPED_A_PUT = 2
+
+
+@dataclass(frozen=True)
+class VersionedValue(Generic[V]):
+    """A value, and when it was the key's.
+
+    Args:
+        value: The value.
+        timestamp: From when on, ms since the epoch.
+        valid_to: Up to when, not included; None as long as it is the latest.
+    """
+
+    value: V
+    timestamp: int
+    valid_to: int | None = None
+
+
+class VersionedKeyValueStore(Generic[K, V]):
+    """A task's own part of a versioned store; made from `versioned_key_value_store(...)`.
+
+    The latest version of a key stays for ever. One that has been replaced can be asked for
+    as long as it was valid within the retention, which reaches back from the highest
+    timestamp that was ever put; then it is hidden at once, and deleted bit by bit as other
+    versions are put. Records may come out of order within the retention.
+
+    Args:
+        spec: The definition.
+        overlay: The task's stores.
+        retention_ms: The retention.
+
+    Source: `org.apache.kafka.streams.state.VersionedKeyValueStore` (KIP-889, KIP-960,
+    KIP-968), without segments.
+    """
+
+    def __init__(
+        self, spec: StoreSpec[VersionedKeyValueStore[K, V]], overlay: Overlay, *, retention_ms: int
+    ) -> None:
+        self._rows: VersionedRows[K, V] = VersionedRows(spec.name, spec.key, spec.value, overlay)
+        self._retention_ms = retention_ms
+
+    def put(self, key: K, value: V | None, timestamp_ms: int) -> int:
+        """Set what a key's value is from a time on; None says that it has none.
+
+        A version of the same time is replaced.
+
+        Returns:
+            Up to when it is valid (ms): `LATEST`, or the time of the version that follows;
+            `NOT_PUT` when the time is older than the retention.
+        """
+        observed = self._rows.observed()
+        if observed is not None and timestamp_ms < observed - self._retention_ms:
+            return NOT_PUT
+        if observed is None or timestamp_ms > observed:
+            observed = timestamp_ms
+            self._rows.set_observed(observed)
+        valid_to = self._put(key, value, timestamp_ms)
+        self._rows.drop_ended(observed - self._retention_ms, _DROPPED_A_PUT)
+        return valid_to
+
+    def rebuild(self, key: K, value: V | None, timestamp_ms: int) -> None:
+        """Set a version as `put` does, however old it is: keys come in any order of time."""
+        observed = self._rows.observed()
+        if observed is None or timestamp_ms > observed:
+            self._rows.set_observed(timestamp_ms)
+        self._put(key, value, timestamp_ms)
+
+    def delete(self, key: K, timestamp_ms: int) -> VersionedValue[V] | None:
+        """Say that a key has no value from a time on; return what held then."""
+        found = self.get(key, timestamp_ms)
+        self.put(key, None, timestamp_ms)
+        return found
+
+    def get(self, key: K, as_of_ms: int | None = None) -> VersionedValue[V] | None:
+        """Return the version that is valid now, or was at a time, or None.
+
+        A time before the retention is answered only if the latest version held then
+        already.
+        """
+        latest = self._rows.latest(key)
+        if latest is None:
+            return None
+        timestamp, value = latest
+        if as_of_ms is None or timestamp <= as_of_ms:
+            return None if value is None else VersionedValue(value, timestamp)
+        if as_of_ms < self._horizon():
+            return None
+        found = self._rows.at_or_before(key, as_of_ms)
+        if found is None:
+            return None
+        start, valid_to, old = found
+        if old is None or valid_to <= as_of_ms:
+            return None
+        return VersionedValue(old, start, valid_to)
+
+    def history(
+        self,
+        key: K,
+        from_ms: int | None = None,
+        to_ms: int | None = None,
+        *,
+        reverse: bool = False,
+    ) -> Iterator[VersionedValue[V]]:
+        """Yield a key's versions that were valid at some time with `from <= time <= to`.
+
+        By time, or backward; times without a value are left out. Versions that ended before
+        the retention are not seen.
+        """
+        horizon = self._horizon()
+        low = horizon if from_ms is None else max(from_ms, horizon)
+        latest = self._latest_within(key, to_ms)
+        if reverse:
+            yield from latest
+        for start, valid_to, value in self._rows.history(key, to_ms, reverse=reverse):
+            if value is not None and valid_to > low:
+                yield VersionedValue(value, start, valid_to)
+        if not reverse:
+            yield from latest
+
+    def range(
+        self, start: K | None = None, end: K | None = None, *, reverse: bool = False
+    ) -> Iterator[tuple[K, VersionedValue[V]]]:
+        """Yield keys with `start <= key < end` and their latest versions, in key order."""
+        for key, timestamp, value in self._rows.all_latest(start, end, reverse=reverse):
+            if value is not None:
+                yield key, VersionedValue(value, timestamp)
+
+    def _latest_within(self, key: K, to_ms: int | None) -> list[VersionedValue[V]]:
+        found = self.get(key)
+        return [found] if found and (to_ms is None or found.timestamp <= to_ms) else []
+
+    def _horizon(self) -> int:
+        observed = self._rows.observed()
+        return NOT_PUT if observed is None else observed - self._retention_ms
+
+    def _put(self, key: K, value: V | None, timestamp: int) -> int:
+        latest = self._rows.latest(key)
+        if latest is None or timestamp >= latest[0]:
+            if latest is not None and timestamp > latest[0]:
+                self._rows.put_old(key, latest[0], timestamp, latest[1])
+            self._rows.put_latest(key, timestamp, value)
+            return LATEST
+        before = self._rows.at_or_before(key, timestamp)
+        if before is not None and before[1] > timestamp:
+            start, valid_to, old = before
+            if start < timestamp:
+                self._rows.put_old(key, start, timestamp, old)
+        else:
+            valid_to = self._rows.next_start(key, timestamp, latest[0])
+        if valid_to > self._horizon():
+            self._rows.put_old(key, timestamp, valid_to, value)
+        return valid_to
+
+
+@dataclass(frozen=True)
+class VersionedFactory:
+    """Makes versioned stores.
+
+    Args:
+        retention_ms: How far back versions can be asked for.
+    """
+
+    retention_ms: int
+
+    def __call__(self, spec: StoreSpec[Any], overlay: Overlay) -> VersionedKeyValueStore[Any, Any]:
+        """Make the live form."""
+        return VersionedKeyValueStore(spec, overlay, retention_ms=self.retention_ms)
+
+
+def versioned_key_value_store(
+    name: str, *, key: Serde[K], value: Serde[V], retention: timedelta
+) -> StoreSpec[VersionedKeyValueStore[K, V]]:
+    """Define a versioned key-value store.
+
+    Args:
+        name: Unique in the topology; recorded with the state.
+        key: Serde of the keys.
+        value: Serde of the values.
+        retention: How far back versions can be asked for, and records may come late.
+
+    Raises:
+        ValueError: The retention is negative.
+    """
+    if retention < timedelta(0):
+        raise ValueError(f"a retention is not negative: {retention}")
+    return StoreSpec(name, "versioned", key, value, VersionedFactory(to_ms(retention)))

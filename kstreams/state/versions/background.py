@@ -1,0 +1,218 @@
+"""Upkeep beside the batches: a thread of the worker merges deltas and makes snapshots.
+
+What is made for version M is published by a later commit of the same line of versions: a
+snapshot, made from a copy of M, with the deltas behind M; a merger in the place of its
+deltas. Until then nobody names it: a worker that is killed loses the work and nothing else,
+and clean-up takes the objects.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+from queue import SimpleQueue
+from typing import Literal, TypeAlias
+
+from kstreams.clock import Clock, SystemClock, steady_ms, to_ms
+from kstreams.errors import StateCorruptError
+from kstreams.state.backend.task_key import TaskKey, new_attempt
+from kstreams.state.backend.working import WorkingStore
+from kstreams.state.log.durable import Attempt, DurableLog
+from kstreams.state.log.merging import write_merger
+from kstreams.state.log.pointer import ObjectRef, Pointer
+from kstreams.state.log.snapshot import write_snapshot
+
+__all__ = ("BackgroundUpkeep", "VersionCopy")
+
+_FRESH = timedelta(minutes=30)
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class VersionCopy:
+    """A copy of a closed version, for the thread alone.
+
+    Attributes:
+        open: Opens it.
+        discard: Removes it, once closed.
+    """
+
+    open: Callable[[], WorkingStore]
+    discard: Callable[[], None]
+
+
+_Publish: TypeAlias = "Callable[[Pointer], Pointer]"
+"""Returns a version as it is best made, of what was made; unchanged if it is so already."""
+
+
+@dataclass
+class _Job:
+    what: Literal["snapshot", "merger"]
+    log: DurableLog
+    pointer: Pointer
+    make: Callable[[], _Publish]
+    begun_ms: int
+    line: set[str] = field(default_factory=set)
+    done: bool = False
+    damaged: bool = False
+    publish: _Publish | None = None
+
+
+class BackgroundUpkeep:
+    """One thread's queue of mergers and snapshots, at most one a task; serves a process.
+
+    Args:
+        clock: Tells how old something is that waits for being published.
+        fresh: How old it may become. It has to be well below the age at which clean-up
+            deletes what nobody names.
+    """
+
+    def __init__(self, *, clock: Clock | None = None, fresh: timedelta = _FRESH) -> None:
+        self._clock = clock or SystemClock()
+        self._fresh_ms = to_ms(fresh)
+        self._lock = threading.Lock()
+        self._jobs: dict[TaskKey, _Job] = {}
+        self._to_mend: set[TaskKey] = set()
+        self._queue: SimpleQueue[_Job | threading.Event] = SimpleQueue()
+        self._process = 0
+
+    def wants(self, task: TaskKey) -> bool:
+        """Tell whether a task has nothing under way or waiting."""
+        with self._lock:
+            return task not in self._jobs
+
+    def to_mend(self, task: TaskKey) -> bool:
+        """Tell whether a task needs a snapshot because its deltas turned out to be damaged."""
+        with self._lock:
+            return task in self._to_mend
+
+    def begin_snapshot(
+        self, log: DurableLog, pointer: Pointer, copy: VersionCopy, *, chunk_bytes: int
+    ) -> None:
+        """Have a snapshot made of a version; returns at once.
+
+        Args:
+            log: The task's.
+            pointer: The version; it need not come to count.
+            copy: What holds it.
+            chunk_bytes: Size of a chunk before compression.
+        """
+        self._begin("snapshot", log, pointer, partial(_snapshot, log, pointer, copy, chunk_bytes))
+
+    def begin_merger(self, log: DurableLog, pointer: Pointer, parts: tuple[ObjectRef, ...]) -> None:
+        """Have deltas merged; returns at once.
+
+        Args:
+            log: The task's.
+            pointer: The version; it need not come to count.
+            parts: Deltas of it that follow each other, of one level.
+        """
+        self._begin("merger", log, pointer, partial(_merger, log, parts))
+
+    def _begin(
+        self,
+        what: Literal["snapshot", "merger"],
+        log: DurableLog,
+        pointer: Pointer,
+        make: Callable[[], _Publish],
+    ) -> None:
+        job = _Job(what, log, pointer, make, steady_ms(self._clock), line={pointer.lineage})
+        with self._lock:
+            self._jobs[log.task] = job
+            if what == "snapshot":
+                self._to_mend.discard(log.task)
+            if self._process != os.getpid():  # the first, or this is a fork without its thread
+                self._process = os.getpid()
+                self._queue = SimpleQueue()
+                threading.Thread(target=self._work, name="kstreams-upkeep", daemon=True).start()
+        self._queue.put(job)
+
+    def published(self, task: TaskKey, base: Pointer, pointer: Pointer) -> Pointer:
+        """Return a new version as it is best made: of what is finished, if it fits.
+
+        Args:
+            task: The task.
+            base: The version that was checked out.
+            pointer: The one that a delta makes of it.
+        """
+        with self._lock:
+            job = self._jobs.get(task)
+            if job is None:
+                return pointer
+            own = base.lineage in job.line
+            if own:
+                job.line.add(pointer.lineage)
+            old = steady_ms(self._clock) - job.begun_ms > self._fresh_ms
+            lost = not own and base.version >= job.pointer.version
+            if job.done and (job.publish is None or old or lost):
+                del self._jobs[task]
+                if own and job.damaged:
+                    self._to_mend.add(task)
+                return pointer
+            return job.publish(pointer) if own and job.publish is not None else pointer
+
+    def committed(self, task: TaskKey, pointer: Pointer) -> None:
+        """Forget what the version that was checked out is made of already."""
+        with self._lock:
+            job = self._jobs.get(task)
+            if job is None or job.publish is None or pointer.lineage not in job.line:
+                return
+            if job.publish(pointer) == pointer:
+                del self._jobs[task]
+
+    def drain(self) -> None:
+        """Wait until all that was begun is done."""
+        if self._process == os.getpid():
+            reached = threading.Event()
+            self._queue.put(reached)
+            reached.wait()
+
+    def _work(self) -> None:
+        queue = self._queue
+        while True:
+            job = queue.get()
+            if isinstance(job, threading.Event):
+                job.set()
+            else:
+                self._make(job)
+
+    def _make(self, job: _Job) -> None:
+        publish, damaged = None, False
+        try:
+            publish = job.make()
+        except StateCorruptError as error:
+            damaged = True
+            _logger.warning("task %s: mending the log with a snapshot: %s", job.log.task, error)
+        except Exception as error:  # noqa: BLE001  # it is no batch: it may fail
+            _logger.warning("task %s: no %s this time: %s", job.log.task, job.what, error)
+        with self._lock:
+            job.publish, job.damaged, job.done = publish, damaged, True
+
+
+def _snapshot(log: DurableLog, pointer: Pointer, copy: VersionCopy, chunk_bytes: int) -> _Publish:
+    try:
+        store = copy.open()
+        try:
+            attempt = Attempt(new_attempt(), 0)
+            made = write_snapshot(log, pointer, store, attempt, chunk_bytes=chunk_bytes)
+        finally:
+            store.close()
+    finally:
+        copy.discard()
+
+    def publish(later: Pointer) -> Pointer:
+        if later.base >= pointer.version:
+            return later
+        return later.with_snapshot(made.snapshot, pointer.version, pointer.lineage)
+
+    return publish
+
+
+def _merger(log: DurableLog, parts: tuple[ObjectRef, ...]) -> _Publish:
+    merged = write_merger(log, parts, Attempt(new_attempt(), 0))
+    return lambda later: later.with_merged(parts, merged)

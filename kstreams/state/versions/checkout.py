@@ -1,0 +1,208 @@
+"""One attempt's copy of a task's state, from its opening to its commit."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from types import TracebackType
+from typing import Any
+
+from kstreams.errors import StoreError
+from kstreams.state.backend.working import Changes, CopiesVersions, StateBackend, WorkingStore
+from kstreams.state.log.delta import DIGEST_BYTES
+from kstreams.state.log.durable import Attempt, DurableLog
+from kstreams.state.log.pointer import ObjectRef, Pointer
+from kstreams.state.log.upkeep import Upkeep
+from kstreams.state.versions.background import BackgroundUpkeep, VersionCopy
+from kstreams.state.versions.local import LocalAttempt, LocalVersions
+
+__all__ = ("Checkout", "Place")
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an attempt stands: its directory, among the task's versions, and the log.
+
+    Attributes:
+        versions: The task's versions on this worker.
+        directory: The attempt's own.
+        log: The durable log.
+        upkeep: When deltas are merged and snapshots made.
+        backend: What the working store is.
+        background: Does the upkeep beside the batches; None leaves it to commits.
+    """
+
+    versions: LocalVersions
+    directory: LocalAttempt
+    log: DurableLog
+    upkeep: Upkeep
+    backend: StateBackend
+    background: BackgroundUpkeep | None = None
+
+
+class Checkout:
+    """An open attempt; made by `TaskVersions.checkout`. As a context it aborts unless committed.
+
+    Attributes:
+        store: The working store, at exactly the pointer's version. Only `commit` writes to it.
+        pointer: The version that was checked out.
+        attempt: Who works on it.
+        warm: Whether it was branched from a local version, rather than restored.
+    """
+
+    def __init__(
+        self, place: Place, store: WorkingStore, pointer: Pointer, attempt: Attempt, *, warm: bool
+    ) -> None:
+        self.store = store
+        self.pointer = pointer
+        self.attempt = attempt
+        self.warm = warm
+        self._place = place
+        self._ended = False
+        self._snapshot_due = False  # what is to be made beside the batches
+        self._merger_due: tuple[ObjectRef, ...] = ()
+
+    def commit(self, changes: Changes, meta: Mapping[str, Any]) -> Pointer:
+        """Make changes durable, close the working store, and return the version they lead to.
+
+        The version counts once the driver's commit log has the pointer; until then it is
+        one of possibly several. Without changes nothing is written, and the version stays.
+
+        Args:
+            changes: What to delete and what to put, by store.
+            meta: What the task keeps beside its stores: a JSON object.
+
+        Raises:
+            StoreError: Writing failed; the attempt is discarded, and the version that
+                was checked out is as good as before.
+        """
+        if self._ended:
+            raise StoreError(f"attempt {self.attempt.name!r} has ended already")
+        changes = {store: changed for store, changed in changes.items() if changed}
+        if not changes:
+            self.abort()
+            return self.pointer.with_meta(meta)
+        self._ended = True
+        try:
+            pointer = self._write(changes)
+            copy = self._publish(pointer)
+        except BaseException:
+            self._discard()
+            raise
+        self._begin_beside(pointer, copy)
+        return pointer.with_meta(meta)
+
+    def abort(self) -> None:
+        """End the attempt without a trace; after a commit, or a second time, do nothing."""
+        if self._ended:
+            return
+        self._ended = True
+        try:
+            self.store.close()
+            used_up = self._hand_back()
+        except BaseException:
+            self._discard()
+            raise
+        if not used_up:
+            self._place.versions.discard(self._place.directory)
+
+    def __enter__(self) -> Checkout:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.abort()
+
+    def _write(self, changes: Changes) -> Pointer:
+        """Write to the log and to the working store at the same time."""
+        base, log, attempt, upkeep = self.pointer, self._place.log, self.attempt, self._place.upkeep
+        data = log.encode(changes, base.version + 1, attempt, base.lineage)
+        ref = log.ref(data, base.version + 1, attempt, "delta")
+        pointer = base.with_delta(ref, data[-DIGEST_BYTES:], tuple(changes))
+        beside = self._background()
+        if beside is not None:
+            beside.committed(log.task, base)
+            pointer = beside.published(log.task, base, pointer)
+            if beside.wants(log.task):
+                self._snapshot_due = upkeep.snapshot_due(pointer) or beside.to_mend(log.task)
+                self._merger_due = upkeep.merger_due(pointer)
+        with ThreadPoolExecutor(1, "kstreams-delta") as pool:
+            durable = pool.submit(log.put, ref, data)
+            self.store.write(changes)
+            if beside is None and upkeep.due(pointer):
+                durable.result()
+                pointer = upkeep.run(log, pointer, self.store, attempt)
+            self.store.close()
+            durable.result()
+        return pointer
+
+    def _publish(self, pointer: Pointer) -> VersionCopy | None:
+        """Name the closed working store as a version; return a copy if a snapshot is due."""
+        versions = self._place.versions
+        with versions.exclusive():
+            copy = self._copy_to_snapshot(pointer)
+            try:
+                versions.publish(pointer.version, pointer.lineage, self._place.directory)
+            except BaseException:
+                if copy is not None:
+                    copy.discard()
+                raise
+        return copy
+
+    def _begin_beside(self, pointer: Pointer, copy: VersionCopy | None) -> None:
+        beside, log = self._background(), self._place.log
+        if beside is None:
+            return
+        if copy is not None:
+            beside.begin_snapshot(log, pointer, copy, chunk_bytes=self._place.upkeep.chunk_bytes)
+        elif self._merger_due:
+            beside.begin_merger(log, pointer, self._merger_due)
+
+    def _background(self) -> BackgroundUpkeep | None:
+        """Return what does the upkeep, if the backend can copy a version for it."""
+        return self._place.background if isinstance(self._place.backend, CopiesVersions) else None
+
+    def _copy_to_snapshot(self, pointer: Pointer) -> VersionCopy | None:
+        """Copy the closed working store if a snapshot of it is due; call within `exclusive`."""
+        place, beside = self._place, self._background()
+        backend = place.backend
+        if beside is None or not isinstance(backend, CopiesVersions) or not self._snapshot_due:
+            return None
+        taken: LocalAttempt | None = None
+        try:
+            taken = place.versions.begin(f"{self.attempt.name}-snapshot")
+            if backend.copy(place.directory.directory, taken.directory):
+                opened = partial(backend.open, taken.directory, pointer.stores)
+                return VersionCopy(opened, partial(place.versions.discard, taken))
+        except StoreError as error:
+            _logger.warning("task %s: no snapshot this time: %s", place.log.task, error)
+        if taken is not None:
+            place.versions.discard(taken)
+        return None
+
+    def _hand_back(self) -> bool:
+        """Name this unchanged copy as its version, if making it has used that one up."""
+        version, lineage = self.pointer.version, self.pointer.lineage
+        versions = self._place.versions
+        with versions.exclusive():
+            if version == 0 or versions.find(version, lineage) is not None:
+                return False
+            versions.publish(version, lineage, self._place.directory)
+            return True
+
+    def _discard(self) -> None:
+        try:
+            self.store.close()
+        except StoreError:
+            pass  # the error that led here says more
+        finally:
+            self._place.versions.discard(self._place.directory)

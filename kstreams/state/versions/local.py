@@ -1,0 +1,238 @@
+"""The versions of one task's state on a worker's disk.
+
+    attempts/<name>   what a backend keeps: an attempt under way, or a version
+    locks/<name>      locked by the process that runs the attempt, as long as it lives
+    versions/<version>-<lineage>   link to the attempt that made the version
+
+All below a directory that is the user's alone (`open_local_home`): whoever could write here
+could plant state. An attempt becomes a version in one step, by the link, once it is closed.
+What is neither linked nor locked is left over from a process that died, and is removed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from kstreams.errors import StoreError, StoreOpenError
+from kstreams.state.backend.task_key import app_prefix
+from kstreams.state.backend.working import StateBackend
+from kstreams.state.versions.private import make_private, private_directory
+
+__all__ = ("LocalAttempt", "LocalVersions", "local_home", "local_parts", "open_local_home")
+
+_LINEAGE_CHARS = 32
+_logger = logging.getLogger(__name__)
+
+
+def local_home(backend: StateBackend | None, app: str, incarnation: str) -> Path:
+    """Return where one life of an app keeps its working copies on this machine.
+
+    Args:
+        backend: Names the directory above, if it wants to; the user's own temporary one
+            otherwise.
+        app: The app's id.
+        incarnation: Id of this life of its checkpoint.
+    """
+    base, steps = _home(backend, app, incarnation)
+    return base.joinpath(*steps)
+
+
+def open_local_home(backend: StateBackend, app: str, incarnation: str) -> Path:
+    """Make sure that `local_home` is this user's alone, and return it.
+
+    Raises:
+        ForeignDirectoryError: It is not.
+        StoreOpenError: The disk refuses.
+    """
+    base, steps = _home(backend, app, incarnation)
+    try:
+        return private_directory(base, *steps)
+    except StoreOpenError:
+        raise
+    except OSError as error:
+        raise _unusable(base.joinpath(*steps), error) from error
+
+
+def local_parts(home: Path, app: str, incarnation: str) -> tuple[Path, ...]:
+    """Return what a life keeps in its home: directories that have the life's name in theirs.
+
+    Nothing that a link leads to is among them, nor anything in a directory of others.
+    """
+    mark = app_prefix(f"{app}.{incarnation}.").removesuffix("/")
+    for directory in (home.parent, home):
+        try:
+            found = directory.lstat()
+        except FileNotFoundError:
+            return ()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            return ()
+    entries = sorted(os.scandir(home), key=lambda entry: entry.name)
+    return tuple(
+        Path(entry.path)
+        for entry in entries
+        if entry.name.startswith(mark) and entry.is_dir(follow_symlinks=False)
+    )
+
+
+def _home(backend: StateBackend | None, app: str, incarnation: str) -> tuple[Path, tuple[str, ...]]:
+    """Return the directory that others may share, and the steps from there."""
+    named = None if backend is None else backend.directory
+    if named:
+        return Path(named), (app, incarnation)
+    return Path(tempfile.gettempdir()), (f"kstreams-{os.getuid()}", app, incarnation)
+
+
+def _unusable(home: Path, error: OSError) -> StoreOpenError:
+    return StoreOpenError(
+        f"cannot use {home} for local state: {error}",
+        hint="Give the backend a directory that can be written and has room.",
+    )
+
+
+class LocalAttempt:
+    """A directory that one live attempt owns; its lock goes with the process, or the object."""
+
+    def __init__(self, name: str, directory: Path, lock: IO[bytes]) -> None:
+        self.name = name
+        self.directory = directory
+        self._lock = lock
+
+    def release(self) -> None:
+        """Give up the ownership."""
+        self._lock.close()
+
+
+class LocalVersions:
+    """Names, finds and removes local versions; safe for several processes at once."""
+
+    def __init__(self, home: Path, backend: StateBackend) -> None:
+        self._home = home
+        self._backend = backend
+        self._attempts = home / "attempts"
+        self._locks = home / "locks"
+        self._versions = home / "versions"
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Keep other processes and threads from this task's directory for a moment."""
+        try:
+            for directory in (self._attempts, self._locks, self._versions):
+                make_private(directory)
+            lock = (self._home / "lock").open("wb")
+        except OSError as error:
+            raise _unusable(self._home, error) from error
+        with lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def begin(self, name: str) -> LocalAttempt:
+        """Take a directory for an attempt; call within `exclusive`.
+
+        Raises:
+            StoreError: The name is in use.
+        """
+        if (self._locks / name).exists() or (self._attempts / name).exists():
+            raise StoreError(
+                f"attempt {name!r} has been begun already in {self._home}",
+                hint="Attempts must have names of their own: use new_attempt().",
+            )
+        try:
+            lock = (self._locks / name).open("xb")
+        except OSError as error:
+            raise StoreOpenError(
+                f"cannot begin an attempt in {self._home}: {error}",
+                hint="Give the backend a directory that can be written and has room.",
+            ) from error
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return LocalAttempt(name, self._attempts / name, lock)
+
+    def find(self, version: int, lineage: str) -> Path | None:
+        """Return the directory of a version, or None when it is not here."""
+        try:
+            directory = self._attempts / self._link(version, lineage).readlink().name
+        except FileNotFoundError:
+            return None
+        return directory if directory.is_dir() and not directory.is_symlink() else None
+
+    def publish(self, version: int, lineage: str, attempt: LocalAttempt) -> None:
+        """Name a closed attempt as a version; call within `exclusive`.
+
+        Raises:
+            StoreError: The disk is full or cannot be written; the version is not there.
+        """
+        link = self._link(version, lineage)
+        fresh = link.with_name(f".{attempt.name}")
+        try:
+            fresh.symlink_to(attempt.name)
+            fresh.replace(link)
+        except OSError as error:
+            raise StoreError(
+                f"cannot name version {version} in {self._home}: {error}",
+                hint="Give the backend a directory that can be written and has room.",
+            ) from error
+        self._end(attempt)
+
+    def forget(self, version: int, lineage: str) -> None:
+        """Take a version's name away; call within `exclusive`."""
+        self._link(version, lineage).unlink(missing_ok=True)
+
+    def discard(self, attempt: LocalAttempt) -> None:
+        """Remove an attempt that has been closed.
+
+        Raises:
+            StoreError: It cannot be removed; a later `sweep` tries again.
+        """
+        try:
+            self._backend.remove(attempt.directory)
+        except BaseException:
+            attempt.release()
+            raise
+        self._end(attempt)
+
+    def sweep(self, oldest: int, newest: int) -> None:
+        """Remove versions outside of a range, and what dead attempts left."""
+        with self.exclusive():
+            named = set()
+            for link in self._versions.iterdir():
+                if oldest <= _version_of(link.name) <= newest:
+                    named.add(link.readlink().name)
+                else:
+                    link.unlink()
+            names = {path.name for kind in (self._attempts, self._locks) for path in kind.iterdir()}
+            dead = [name for name in sorted(names - named) if not self._is_alive(name)]
+        for name in dead:
+            try:
+                self._backend.remove(self._attempts / name)
+                (self._locks / name).unlink(missing_ok=True)
+            except (StoreError, OSError) as error:
+                _logger.warning("cannot clean up local state, trying again later: %s", error)
+
+    def _is_alive(self, name: str) -> bool:
+        try:
+            with (self._locks / name).open("rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            return False
+        except BlockingIOError:
+            return True
+        return False
+
+    def _end(self, attempt: LocalAttempt) -> None:
+        (self._locks / attempt.name).unlink(missing_ok=True)
+        attempt.release()
+
+    def _link(self, version: int, lineage: str) -> Path:
+        return self._versions / f"{version:020d}-{lineage[:_LINEAGE_CHARS]}"
+
+
+def _version_of(name: str) -> int:
+    number, _, _ = name.partition("-")
+    return int(number) if number.isdigit() else -1

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kstreams.errors import StoreError
+from kstreams.state.backend import memory
+from kstreams.state.backend.memory import Memory, MemoryStore
+from kstreams.state.backend.working import StoreChanges
+
+
+def test_a_store_by_itself_touches_no_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = MemoryStore(["s"])
+    store.write({"s": StoreChanges([(b"k", b"v")])})
+    store.close()
+    other = Memory().open(Path("nowhere/at/all"), ["s"])
+    other.write({"s": StoreChanges([(b"k", b"v")])})
+    other.close()
+    assert Memory().open(Path("nowhere/at/all"), ["s"]).get("s", b"k") == b"v"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_branch_hands_the_contents_over(tmp_path: Path) -> None:
+    store = Memory().open(tmp_path / "a", ["s"])
+    store.write({"s": StoreChanges([(b"k", b"v")])})
+    store.close()
+    assert Memory().branch(tmp_path / "a", tmp_path / "b")
+    assert not Memory().branch(tmp_path / "a", tmp_path / "c")
+    assert [path.name for path in tmp_path.iterdir()] == ["b"]
+    assert Memory().open(tmp_path / "b", ["s"]).get("s", b"k") == b"v"
+
+
+def test_a_version_of_another_process_cannot_be_branched(tmp_path: Path) -> None:
+    (tmp_path / "theirs").mkdir()
+    assert not Memory().branch(tmp_path / "theirs", tmp_path / "mine")
+
+
+def test_what_another_process_removed_is_freed(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        Memory().open(tmp_path / name, ["s"]).close()
+    (tmp_path / "a").rmdir()
+    Memory().open(tmp_path / "c", ["s"])
+    held = [Path(name).name for name in memory._CLOSED if Path(name).parent == tmp_path]
+    assert held == ["b"]
+
+
+def test_a_directory_that_is_not_ours_is_not_removed(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "theirs").touch()
+    with pytest.raises(StoreError, match="cannot remove"):
+        Memory().remove(tmp_path / "d")
+
+
+def test_a_scan_that_outlives_its_store_is_an_error() -> None:
+    store = MemoryStore(["s"])
+    store.write({"s": StoreChanges([(b"%d" % n, b"") for n in range(9)])})
+    scan = store.scan("s", None, None)
+    next(scan)
+    store.close()
+    with pytest.raises(StoreError, match="was closed"):
+        next(scan)
+
+
+def test_deleted_keys_do_not_pile_up_in_the_index() -> None:
+    store = MemoryStore(["s"])
+    list(store.scan("s", None, None))
+    for number in range(200):
+        store.write({"s": StoreChanges([(b"%06d" % (10 * number + n), b"v") for n in range(10)])})
+        store.write({"s": StoreChanges([(b"%06d" % (10 * number + n), None) for n in range(10)])})
+        list(store.scan("s", None, None))
+    table = store._tables["s"]
+    assert table.index is not None
+    assert len(table.index) <= 10

@@ -1,0 +1,109 @@
+"""Rows that outlive a batch are those of the very version, and never too many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kstreams.serde import INT32, INT64, TEXT
+from kstreams.serde.base import Serde
+from kstreams.state.backend.memory import MemoryStore
+from kstreams.state.backend.task_key import TaskKey
+from kstreams.state.backend.working import StoreChanges
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.cache.row_cache import RowCache
+
+TASKS = [TaskKey("app", "group", number) for number in range(3)]
+
+
+class Counting(MemoryStore):
+    """A store that counts how many keys it was asked for."""
+
+    reads = 0
+
+    def get(self, store: str, key: bytes) -> bytes | None:
+        self.reads += 1
+        return super().get(store, key)
+
+    def multi_get(self, store: str, keys: Sequence[bytes]) -> list[bytes | None]:
+        self.reads += len(keys)
+        return super().multi_get(store, keys)
+
+
+def batch(
+    base: Counting,
+    cache: RowCache,
+    lineages: tuple[str, str],
+    puts: dict[str, int],
+    *,
+    task: TaskKey = TASKS[0],
+    value: Serde[int] = INT64,
+) -> int:
+    """Add to some keys in a batch between two versions; return how many keys were read."""
+    before = base.reads
+    overlay = Overlay(base, cache.take(task, lineages[0]))
+    store = overlay.store("s", TEXT, value)
+    for key, more in puts.items():
+        store.put(key, (store.get(key) or 0) + more)
+    base.write(overlay.changes())
+    cache.keep(task, lineages[1], overlay)
+    return base.reads - before
+
+
+def test_the_next_batch_at_the_version_reads_nothing_again() -> None:
+    base, cache = Counting(["s"]), RowCache(1 << 20)
+
+    assert batch(base, cache, ("0", "1"), {"a": 1, "b": 1}) == 2
+    assert batch(base, cache, ("1", "2"), {"a": 1, "c": 1}) == 1
+    assert batch(base, cache, ("2", "3"), {"a": 1, "b": 1, "c": 1}) == 0
+    assert dict(Overlay(base).store("s", TEXT, INT64).scan(None, None)) == {"a": 3, "b": 2, "c": 2}
+
+
+def test_another_version_of_the_task_begins_without() -> None:
+    base, cache = Counting(["s"]), RowCache(1 << 20)
+    batch(base, cache, ("0", "1"), {"a": 1})
+
+    assert batch(base, cache, ("1 of another attempt", "2"), {"a": 1}) == 1
+
+
+def test_a_batch_that_fails_leaves_nothing_to_its_retry() -> None:
+    base, cache = Counting(["s"]), RowCache(1 << 20)
+    batch(base, cache, ("0", "1"), {"a": 1})
+    cache.take(TASKS[0], "1")  # by an attempt that did not come to its commit
+
+    assert batch(base, cache, ("1", "2"), {"a": 1}) == 1
+
+
+def test_rows_of_other_serdes_are_read_anew() -> None:
+    base, cache = Counting(["s"]), RowCache(1 << 20)
+    batch(base, cache, ("0", "1"), {"a": 1})
+    base.write({"s": StoreChanges([(b"a", INT32.serialize(7))])})
+
+    assert batch(base, cache, ("1", "2"), {"a": 1}, value=INT32) == 1
+
+
+def test_the_task_that_ran_longest_ago_makes_room() -> None:
+    base, cache = Counting(["s"]), RowCache(1_000)
+    for task in TASKS:
+        batch(base, cache, ("0", "1"), {"a": 1, "b": 1}, task=task)
+
+    assert cache.size_bytes <= 1_000
+    assert batch(base, cache, ("1", "2"), {"a": 1, "b": 1}, task=TASKS[2]) == 0
+    assert batch(base, cache, ("1", "2"), {"a": 1, "b": 1}, task=TASKS[0]) == 2
+
+
+def test_a_large_task_keeps_what_it_wrote_last() -> None:
+    base, cache = Counting(["s"]), RowCache(5_000)
+    for start in range(0, 100, 10):
+        before, after = str(start), str(start + 10)
+        batch(base, cache, (before, after), {f"k{n}": 1 for n in range(start, start + 10)})
+        assert cache.size_bytes <= 5_000
+
+    assert batch(base, cache, ("100", "101"), {f"k{n}": 1 for n in range(90, 100)}) == 0
+
+
+def test_a_task_that_is_too_large_by_itself_is_not_kept() -> None:
+    base, cache = Counting(["s"]), RowCache(5_000)
+
+    batch(base, cache, ("0", "1"), {f"k{n}": 1 for n in range(1_000)})
+
+    assert cache.size_bytes == 0

@@ -1,0 +1,153 @@
+"""The driver's log: what is in it is what was committed, or it is refused by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kstreams.errors import FencedError, LogMismatchError, StateCorruptError
+from kstreams.state.log.beginning import Beginning
+from kstreams.state.log.commits import SEED, Commit, CommitId, CommitLog, Output
+from kstreams.state.log.document import seal
+from kstreams.state.log.pointer import Pointer
+from tests.kstreams.state.object_dict import ObjectDict
+
+PREFIX = "commits/app.life.query"
+COMMIT = Commit(
+    7,
+    "run",
+    5,
+    {"group/0": Pointer.empty({"next": {"t/0": 3}}).to_json()},
+    (Output("out", 1, "staged", "producer"),),
+    {"t/0": 3},
+    "1:ab",
+    CommitId(SEED, "ab" * 32),
+    "cd" * 32,
+)
+BEGIN = Beginning("app", "life", "query")
+
+
+@pytest.fixture
+def objects() -> ObjectDict:
+    return ObjectDict()
+
+
+def name_of(batch: int) -> str:
+    return f"{PREFIX}/{batch:020d}.json"
+
+
+def test_a_commit_is_read_as_it_was_appended(objects: ObjectDict) -> None:
+    log = CommitLog(objects, PREFIX)
+    appended = log.append(COMMIT)
+    found = log.last()
+    assert found == COMMIT
+    assert found is not None
+    assert found.id == appended.id
+    assert len(found.digest) == 64
+
+
+def test_the_same_commit_again_is_no_error_and_another_is_fenced(objects: ObjectDict) -> None:
+    log = CommitLog(objects, PREFIX)
+    assert log.append(COMMIT).digest == log.append(COMMIT).digest
+    with pytest.raises(FencedError, match=r"committed by another driver \(run run\)"):
+        log.append(replace(COMMIT, run="other"))
+
+
+def test_a_seed_stands_before_all_batches(objects: ObjectDict) -> None:
+    log = CommitLog(objects, PREFIX)
+    log.begin(BEGIN)
+    for batch in (0, SEED, 12):
+        log.append(replace(COMMIT, batch=batch))
+    assert log.batches() == [SEED, 0, 12]
+    log.forget_before(12)
+    assert log.batches() == [12]
+    assert log.beginning()[0] == BEGIN
+
+
+def test_a_log_that_has_begun_has_to_be_there(objects: ObjectDict) -> None:
+    digest = CommitLog(objects, PREFIX).begin(BEGIN)
+    log = CommitLog(objects, PREFIX, begun=True)
+    assert log.last() is None
+    assert CommitLog(objects, PREFIX).begin(BEGIN) == digest
+    with pytest.raises(LogMismatchError, match="has begun as Beginning"):
+        log.begin(replace(BEGIN, incarnation="other"))
+    objects.delete([f"{PREFIX}/begin.json"])
+    for look in (log.last, log.batches, log.beginning, lambda: list(log.all())):
+        with pytest.raises(LogMismatchError, match="it is empty, but not"):
+            look()
+    objects.put_if_absent("other/object", b"")
+    with pytest.raises(LogMismatchError, match="it holds other objects, but not"):
+        log.recent(1)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("batch", -2), ("batch", 2**63), ("batch", "7"), ("batch", True), ("run", None),
+        ("wall_ms", 1.5), ("wall_ms", -1), ("tasks", []), ("tasks", {"g/0": 1}),
+        ("outputs", {}), ("outputs", [7]), ("outputs", [{}]),
+        ("outputs", [{"topic": "t", "partition": -1, "staged": "", "producer": ""}]),
+        ("positions", {"t/0": -1}), ("positions", {"t/0": "1"}), ("positions", [1]),
+        ("fingerprint", 7), ("after", [1]), ("after", {"batch": 1}), ("after", [1, "short"]),
+        ("after", ["1", "ab" * 32]), ("plan", 7),
+    ],
+)  # fmt: skip
+def test_a_field_of_a_wrong_type_is_named(objects: ObjectDict, field: str, value: object) -> None:
+    content = {**COMMIT.to_json(), field: value}
+    objects.put_if_absent(name_of(7), seal(content, name_of(7)).data)
+    with pytest.raises(StateCorruptError, match=r"00007\.json' cannot be read") as caught:
+        CommitLog(objects, PREFIX).last()
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("field", ["batch", "run", "wall_ms", "tasks", "outputs"])
+def test_a_field_that_is_missing_is_named(objects: ObjectDict, field: str) -> None:
+    content = COMMIT.to_json()
+    del content[field]
+    objects.put_if_absent(name_of(7), seal(content, name_of(7)).data)
+    with pytest.raises(StateCorruptError, match=f"field '{field}' is missing"):
+        CommitLog(objects, PREFIX).last()
+
+
+def test_an_older_commit_under_a_later_number_is_refused(objects: ObjectDict) -> None:
+    content = COMMIT.to_json()
+    del content["after"], content["plan"]
+    objects.put_if_absent(name_of(7), json.dumps(content).encode())
+    assert CommitLog(objects, PREFIX).last() == replace(COMMIT, after=None, plan="")
+    objects.put_if_absent(name_of(8), json.dumps(content).encode())
+    with pytest.raises(StateCorruptError, match="it is the commit of batch 7, copied here"):
+        CommitLog(objects, PREFIX).last()
+
+
+def _ref(*parts: object) -> Callable[[dict[str, Any]], object]:
+    return lambda content: content.update(d=[list(parts)])
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda c: c.update(v=-1), lambda c: c.update(v="1"), lambda c: c.update(v=2**70),
+        lambda c: c.update(l="../x"), lambda c: c.update(l=7), lambda c: c.update(s=[1]),
+        lambda c: c.update(m=[]), lambda c: c.update(n=None), lambda c: c.update(o=1),
+        lambda c: c.update(d=[7]), lambda c: c.update(d={}), lambda c: c.pop("l"),
+        _ref("1-a.delta", "ab" * 8, 1), _ref("../1-a.delta", "ab" * 8, 1, 0),
+        _ref("/1-a.delta", "ab" * 8, 1, 0), _ref("a.delta", "ab" * 8, 1, 0),
+        _ref("1-a.delta", "xy", 1, 0), _ref("1-a.delta", "ab" * 8, -1, 0),
+        _ref("1-a.delta", "ab" * 8, 1, "0"), _ref(7, "ab" * 8, 1, 0),
+    ],
+)  # fmt: skip
+def test_a_pointer_that_is_made_up_is_refused(forge: Callable[[dict[str, Any]], object]) -> None:
+    content = json.loads(Pointer.empty().to_json())
+    forge(content)
+    with pytest.raises(StateCorruptError, match="this is not a state pointer"):
+        Pointer.from_json(json.dumps(content))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "7", "{", '"x"', "[" * 100_000], ids=lambda t: t[:5])
+def test_a_text_that_is_no_pointer_is_refused(text: str) -> None:
+    with pytest.raises(StateCorruptError, match="this is not a state pointer"):
+        Pointer.from_json(text)

@@ -1,0 +1,118 @@
+"""A document that was changed, cut, copied or made up is never believed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kstreams.errors import StateCorruptError
+from kstreams.state.log.document import read_document, seal
+from kstreams.state.log.fields import Fields, WrongFieldError
+
+CONTENT = {"count": 60, "name": "ä", "by": {"b": 1, "a": 2}}
+NAME = "things/7.json"
+
+
+def _read(data: bytes, name: str = NAME, *, sealed: bool = False) -> tuple[dict[str, Any], str]:
+    return read_document(
+        data,
+        name,
+        lambda fields, digest: (fields.all(), digest),
+        what="thing 7",
+        hint="bring it back",
+        sealed=sealed,
+    )
+
+
+def test_a_document_is_read_as_it_was_sealed() -> None:
+    document = seal(CONTENT, NAME)
+    assert _read(document.data, sealed=True) == (CONTENT, document.digest)
+    assert list(_read(document.data)[0]["by"]) == ["b", "a"]
+
+
+def test_how_it_is_laid_out_does_not_matter() -> None:
+    document = seal(CONTENT, NAME, indent=1)
+    assert document.data.count(b"\n") > 3
+    assert _read(document.data) == (CONTENT, seal(CONTENT, NAME).digest)
+    assert seal(CONTENT, NAME).digest == document.digest
+
+
+def test_any_changed_character_is_found() -> None:
+    data = seal(CONTENT, NAME).data
+    for at in range(len(data)):
+        changed = data[:at] + (b"1" if data[at : at + 1] != b"1" else b"2") + data[at + 1 :]
+        with pytest.raises(StateCorruptError, match="thing 7 cannot be read"):
+            _read(changed)
+
+
+def test_any_cut_is_found() -> None:
+    data = seal(CONTENT, NAME).data
+    for end in range(len(data)):
+        with pytest.raises(StateCorruptError, match="it is empty" if not end else "was cut"):
+            _read(data[:end])
+
+
+def test_a_copy_under_another_name_is_found() -> None:
+    with pytest.raises(StateCorruptError, match=r"is the document 'things/7\.json', copied here"):
+        _read(seal(CONTENT, NAME).data, "things/8.json")
+
+
+def test_another_order_of_fields_is_a_change() -> None:
+    fields = json.loads(seal(CONTENT, NAME).data)
+    with pytest.raises(StateCorruptError, match="does not match its checksum"):
+        _read(json.dumps(dict(reversed(fields.items()))).encode())
+
+
+@pytest.mark.parametrize("gone", ["sum", "document"])
+def test_half_a_proof_is_none(gone: str) -> None:
+    fields = json.loads(seal(CONTENT, NAME).data)
+    del fields[gone]
+    with pytest.raises(StateCorruptError, match="does not match its checksum"):
+        _read(json.dumps(fields).encode())
+
+
+def test_what_is_older_than_checksums_is_read_where_that_is_allowed() -> None:
+    old = json.dumps(CONTENT).encode()
+    assert _read(old) == (CONTENT, seal(CONTENT, NAME).digest)
+    with pytest.raises(StateCorruptError, match="does not match its checksum"):
+        _read(old, sealed=True)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"[]", b"7", b"null", b"\xff\xfe", b"{" * 9, b"[" * 100_000, b"1" * 5000, b" \n",
+        b'{"a":' * 50_000, b'{"sum":1}', b'{"document":[]}',
+    ],
+    ids=lambda data: repr(data[:12]),
+)  # fmt: skip
+def test_what_is_no_document_is_named(data: bytes) -> None:
+    with pytest.raises(StateCorruptError, match="thing 7 cannot be read") as caught:
+        _read(data)
+    assert caught.value.hint == "bring it back"
+
+
+@pytest.mark.parametrize("value", [-1, 2**63, 1.0, True, "1", None, [], {}], ids=repr)
+def test_an_integer_is_one_of_64_bits_that_is_not_negative(value: object) -> None:
+    with pytest.raises(WrongFieldError, match="field 'n' is"):
+        Fields({"n": value}).integer("n")
+    with pytest.raises(WrongFieldError, match="field 'p' of 'n' is"):
+        Fields({"n": {"p": value}}).integers("n")
+
+
+@pytest.mark.parametrize("value", [1, 1.5, None, True, [], {}], ids=repr)
+def test_a_text_is_a_text(value: object) -> None:
+    with pytest.raises(WrongFieldError, match=r"field 't' is .*, not a text"):
+        Fields({"t": value}).text("t")
+    with pytest.raises(WrongFieldError, match=r"field 'p' of 't' is .*, not a text"):
+        Fields({"t": {"p": value}}).texts("t")
+
+
+def test_what_is_missing_is_named_unless_it_may_be() -> None:
+    with pytest.raises(WrongFieldError, match="field 'n' is missing"):
+        Fields({}).integer("n")
+    assert Fields({}).integer("n", default=None) is None
+    assert Fields({}).text("t", "") == ""
+    assert Fields({}).integers("i", {}) == {}

@@ -1,0 +1,93 @@
+"""A version's line is recomputed from its objects: nothing can be missing or exchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from kstreams import INT64, TEXT, key_value_store
+from kstreams.state.log.durable import checked_link
+from kstreams.state.log.lineage import Link, line_problem
+from kstreams.state.log.pointer import Pointer
+from tests.kstreams.views.committing import Committing
+
+SPEC = key_value_store("counts", key=TEXT, value=INT64)
+BATCHES = 40
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Committing:
+    """Batches with mergers and snapshots among them."""
+    made = Committing(tmp_path_factory.mktemp("app"), SPEC)
+    for batch in range(BATCHES):
+        made.put((f"key-{number}", batch) for number in range(6 if batch else 600))
+    return made
+
+
+def pointers_of(app: Committing) -> Iterator[Pointer]:
+    for commit in app.commits.all():
+        yield from commit.pointers().values()
+
+
+def links_of(app: Committing, pointer: Pointer) -> dict[str, Link]:
+    return {ref.name: checked_link(app.objects, ref) for ref in pointer.deltas}
+
+
+def long_one(app: Committing) -> Pointer:
+    """Return a version of a snapshot, a merger and deltas."""
+    return next(
+        p
+        for p in pointers_of(app)
+        if p.snapshot and len(p.deltas) > 2 and any(r.name.endswith(".run") for r in p.deltas)
+    )
+
+
+def test_every_version_proves_its_line(app: Committing) -> None:
+    found = list(pointers_of(app))
+    assert len(found) == 3 * BATCHES
+    assert {line_problem(pointer, links_of(app, pointer)) for pointer in found} == {""}
+    long_one(app)
+
+
+def test_another_lineage_is_found(app: Committing) -> None:
+    pointer = long_one(app)
+    forged = replace(pointer, lineage="ab" * 32)
+    assert "it ends at version" in line_problem(forged, links_of(app, pointer))
+    later = replace(pointer, version=pointer.version + 1)
+    assert "it ends at version" in line_problem(later, links_of(app, pointer))
+
+
+def test_a_version_that_lacks_a_delta_is_found(app: Committing) -> None:
+    pointer = long_one(app)
+    for at in range(len(pointer.deltas)):
+        deltas = (*pointer.deltas[:at], *pointer.deltas[at + 1 :])
+        problem = line_problem(replace(pointer, deltas=deltas), links_of(app, pointer))
+        assert "there is nothing between" in problem or "it ends at version" in problem
+
+
+def test_the_delta_of_another_attempt_is_found(app: Committing) -> None:
+    pointer = long_one(app)
+    links = links_of(app, pointer)
+    own = pointer.deltas[-2].name
+    links[own] = replace(links[own], lineage="cd" * 32)
+    assert "does not follow what comes before it" in line_problem(pointer, links)
+
+
+def test_another_snapshot_is_found(app: Committing) -> None:
+    pointer = long_one(app)
+    links = links_of(app, pointer)
+    first = pointer.deltas[0].name
+    links[first] = replace(links[first], first=pointer.base + 1)
+    forged = replace(pointer, base_lineage="cd" * 32)
+    assert "does not follow what comes before it" in line_problem(forged, links)
+
+
+def test_what_earlier_versions_did_not_record_is_passed_over(app: Committing) -> None:
+    pointer = long_one(app)
+    links = links_of(app, pointer)
+    run = next(ref.name for ref in pointer.deltas if ref.name.endswith(".run"))
+    links[run] = Link(0, links[run].version, "", "")
+    assert line_problem(replace(pointer, base_lineage=""), links) == ""
+    assert line_problem(replace(pointer, lineage="ab" * 32), links) != ""

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from hashlib import sha256
+
+from kstreams.state.log.pointer import ObjectRef, Pointer
+
+
+def _ref(number: int) -> ObjectRef:
+    name = f"app/ab/group/3/{number:020d}-{number:032x}.delta"
+    return ObjectRef(name, f"{number:016x}", 1000 + number)
+
+
+def test_an_empty_pointer_has_nothing() -> None:
+    pointer = Pointer.empty({"offsets": {}})
+    assert (pointer.version, pointer.objects(), pointer.stores) == (0, (), ())
+    assert Pointer.from_json(pointer.to_json()) == pointer
+
+
+def test_lineage_is_the_chain_of_all_digests() -> None:
+    one, two = sha256(b"1").digest(), sha256(b"2").digest()
+    pointer = Pointer.empty().with_delta(_ref(1), one, ("b",)).with_delta(_ref(2), two, ("a", "b"))
+    first = sha256(bytes(32) + one).digest()
+    assert pointer.lineage == sha256(first + two).hexdigest()
+    assert (pointer.version, pointer.stores) == (2, ("a", "b"))
+
+
+def test_two_attempts_never_share_a_lineage() -> None:
+    base = Pointer.empty()
+    one, two = (base.with_delta(_ref(1), sha256(name).digest(), ()) for name in (b"a", b"b"))
+    assert one.lineage != two.lineage
+
+
+def test_text_gives_the_pointer_back() -> None:
+    pointer = Pointer(
+        version=9,
+        lineage="ab" * 32,
+        snapshot=(_ref(1), ObjectRef("other/place/x.chunk", "f" * 16, 7)),
+        deltas=(_ref(8), _ref(9)),
+        stores=("ä", "b"),
+        meta={"offsets": {"topic": {"0": 17}}, "time": None, "due": [1, 2.5, "x"]},
+    )
+    assert Pointer.from_json(pointer.to_json()) == pointer
+
+
+def test_it_stays_small() -> None:
+    pointer = Pointer(64, "ab" * 32, deltas=tuple(_ref(n) for n in range(64)))
+    assert len(pointer.to_json()) < 5000
+
+
+def test_upkeep_changes_what_it_is_made_of_and_nothing_else() -> None:
+    pointer = Pointer(5, "ab" * 32, deltas=tuple(_ref(n) for n in range(5)), meta={"n": 1})
+    merged = pointer.with_merged((_ref(2), _ref(3), _ref(4)), _ref(9))
+    assert merged.deltas == (_ref(0), _ref(1), _ref(9))
+    middle = pointer.with_merged((_ref(1), _ref(2)), _ref(9))
+    assert middle.deltas == (_ref(0), _ref(9), _ref(3), _ref(4))
+    assert pointer.with_merged((_ref(4), _ref(5)), _ref(9)) == pointer
+    assert pointer.with_merged((_ref(0), _ref(2)), _ref(9)) == pointer
+    assert merged.with_snapshot((_ref(7),), base=1).deltas == (_ref(9),)
+    cut = pointer.with_snapshot((_ref(7),))
+    assert (cut.snapshot, cut.deltas, cut.base) == ((_ref(7),), (), 5)
+    assert (cut.version, cut.lineage, cut.meta) == (5, "ab" * 32, {"n": 1})

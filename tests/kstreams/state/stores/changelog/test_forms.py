@@ -1,0 +1,331 @@
+"""Whatever batches do to a store, its changelog says it, and rebuilds it."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstreams import (
+    INT64,
+    TEXT,
+    Record,
+    StoreSpec,
+    TopologyError,
+    key_value_store,
+    list_store,
+    session_store,
+    timestamped_store,
+    versioned_key_value_store,
+    window_store,
+)
+from kstreams.errors import DeserializationError
+from kstreams.state.backend.memory import MemoryStore
+from kstreams.state.backend.working import StoreChanges
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.cache.times import FixedTimes
+from kstreams.state.stores.buffer.store import buffer_store
+from kstreams.state.stores.changelog.form import Entry
+from kstreams.state.stores.changelog.forms import changelog_form
+from kstreams.state.stores.emit_buffer.store import pending_store
+from kstreams.state.stores.rate_limit.store import paced_store
+from kstreams.state.stores.sliding.store import sliding_store
+from kstreams.state.stores.waiting import Waiting
+
+Change = tuple[int, int, int | None]
+Step = Callable[[Any, Change], object]
+
+
+def put(store: Any, change: Change) -> None:
+    key, _, value = change
+    store.put(key, value)
+
+
+def put_stamped(store: Any, change: Change) -> None:
+    key, time, value = change
+    store.put(key, value, time)
+
+
+def put_window(store: Any, change: Change) -> None:
+    key, time, value = change
+    store.put(key, time // 10 * 10, value, timestamp_ms=time)
+
+
+def put_session(store: Any, change: Change) -> None:
+    """Merge with what is near, as a session window does; None takes out what has ended."""
+    key, time, value = change
+    if value is None:
+        store.take_ended(time)
+        return
+    near = [(start, end) for start, end, _ in store.find_sessions(key, time - 5, time + 5)]
+    start, end = min([time, *(s for s, _ in near)]), max([time, *(e for _, e in near)])
+    store.merge(key, near, start, end, value)
+
+
+def put_list(store: Any, change: Change) -> None:
+    """Add some elements; None takes some away."""
+    key, time, value = change
+    if value is None:
+        store.take_first(key, 1 + time % 4)
+    else:
+        store.extend(key, range(value))
+
+
+def put_slice(store: Any, change: Change) -> None:
+    """Add a slice; None deletes all of a key."""
+    key, time, value = change
+    slices = {**dict(store.slices(key)), time: value}
+    found = () if value is None else tuple(sorted(slices.items()))
+    store.put(key, found, done_ms=time // 2, wake_ms=time)
+
+
+def put_kept(store: Any, change: Change) -> None:
+    """Keep a record, at 0 a tombstone; None takes one out."""
+    key, time, value = change
+    if value is not None:
+        store.put(Record(key, value or None, time, (("h", b"x"), ("n", None))), time)
+    elif time % 2:
+        store.take_first()
+    else:
+        store.delete(key)
+
+
+def put_paced(store: Any, change: Change) -> None:
+    """Let a window wait, or the key rest; None deletes."""
+    key, time, value = change
+    if value is None:
+        store.delete(key)
+    elif value % 2:
+        store.rest(key, time, 50)
+    else:
+        store.wait(key, time, ((0, 10, Waiting(value, time, told=False)),))
+
+
+def put_pending(store: Any, change: Change) -> None:
+    """Let a result wait; None takes what is due, and 5 moves it."""
+    key, time, value = change
+    if value is None:
+        store.take_until(time)
+    elif value == 5:
+        store.bring_forward(time)
+    else:
+        store.put((time // 50 * 50, -10, 10, key), Waiting(value or None, time, told=True))
+
+
+def rows(store: Any) -> list[Any]:
+    return list(store.range())
+
+
+def windows(store: Any) -> list[Any]:
+    return list(store.scan())
+
+
+def sessions(store: Any) -> list[Any]:
+    return list(store.fetch_all())
+
+
+def expiries(store: Any) -> list[Any]:
+    return list(store.expiries())
+
+
+def histories(store: Any) -> list[Any]:
+    return [(key, list(store.history(key))) for key in range(5)]
+
+
+def lists(store: Any) -> list[Any]:
+    return [list(store.keys()), *((key, store.get(key)) for key in range(5))]
+
+
+def slices(store: Any) -> list[Any]:
+    return [*store.due(1_000), *((key, store.row(key)) for key in range(5))]
+
+
+def kept(store: Any) -> list[Any]:
+    return [len(store), *store.take_until(1_000)]
+
+
+def paced(store: Any) -> list[Any]:
+    return [*store.due(1_000), *((key, store.get(key)) for key in range(5))]
+
+
+def pending(store: Any) -> list[Any]:
+    return list(store.take_until(None))
+
+
+TTL = timedelta(milliseconds=40)
+KINDS: dict[str, tuple[StoreSpec[Any], Step, Callable[[Any], list[Any]]]] = {
+    "key-value": (key_value_store("s", key=INT64, value=INT64), put, rows),
+    "ttl": (key_value_store("s", key=INT64, value=INT64, ttl=TTL), put, expiries),
+    "timestamped": (timestamped_store("s", key=INT64, value=INT64), put_stamped, rows),
+    "window": (window_store("s", key=INT64, value=INT64), put_window, windows),
+    "session": (session_store("s", key=INT64, value=INT64), put_session, sessions),
+    "versioned": (
+        versioned_key_value_store("s", key=INT64, value=INT64, retention=TTL),
+        put_stamped,
+        histories,
+    ),
+    "list": (list_store("s", key=INT64, value=INT64), put_list, lists),
+    "sliding": (sliding_store("s", key=INT64, value=INT64), put_slice, slices),
+    "buffer": (buffer_store("s", key=INT64, value=INT64, nullable=True), put_kept, kept),
+    "paced": (paced_store("s", key=INT64, value=INT64), put_paced, paced),
+    "pending": (pending_store("s", key=INT64, value=INT64), put_pending, pending),
+}
+kinds = pytest.mark.parametrize("kind", KINDS)
+
+
+class Logged:
+    """A store, and the changelog that batches of changes to it make."""
+
+    def __init__(self, spec: StoreSpec[Any]) -> None:
+        self.spec = spec
+        self.form = changelog_form(spec)
+        self.base = MemoryStore([spec.name])
+        self.log: list[Entry] = []
+        self.time = 0
+
+    def batch(self, step: Step, changes: Iterable[Change]) -> list[Entry]:
+        overlay = Overlay(self.base)
+        store = self.spec.factory(self.spec, overlay)
+        for change in changes:
+            self.time = max(self.time, change[1])
+            overlay.times = FixedTimes(self.time, self.time)
+            step(store, change)
+        changed = overlay.changes()
+        found = changed.get("s", StoreChanges())
+        gone: dict[bytes, bytes | None] = dict.fromkeys(overlay.stored_in("s", found.ranges))
+        pairs = sorted({**gone, **dict(found.pairs)}.items())
+        entries = list(
+            self.form.entries(pairs, lambda keys: self.base.multi_get("s", keys), self.time)
+        )
+        self.base.write(changed)
+        self.log += entries
+        return entries
+
+    def whole(self) -> list[Entry]:
+        pairs = list(self.base.scan("s", None, None))
+        return list(self.form.entries(pairs, lambda keys: [None] * len(keys), self.time))
+
+    def live(self, base: MemoryStore | None = None) -> Any:
+        times = FixedTimes(self.time, self.time)
+        return self.spec.factory(self.spec, Overlay(base or self.base, times=times))
+
+    def rebuilt(self, entries: Iterable[Entry]) -> Any:
+        base = MemoryStore(["s"])
+        overlay = Overlay(base)
+        store = self.spec.factory(self.spec, overlay)
+        for entry in entries:
+            self.form.put(store, entry)
+        base.write(overlay.changes())
+        return self.live(base)
+
+
+changes = st.tuples(st.integers(0, 4), st.integers(1, 200), st.none() | st.integers(0, 5))
+batches = st.lists(st.lists(changes, max_size=8), max_size=6)
+
+
+@kinds
+@given(given_batches=batches)
+def test_a_changelog_rebuilds_its_store(kind: str, given_batches: list[list[Change]]) -> None:
+    spec, step, look = KINDS[kind]
+    logged = Logged(spec)
+    for batch in given_batches:
+        logged.batch(step, batch)
+    expected = look(logged.live())
+    assert look(logged.rebuilt(logged.log)) == expected
+    assert look(logged.rebuilt(logged.whole())) == expected
+
+
+@kinds
+@given(given_batches=batches)
+def test_compaction_leaves_what_holds(kind: str, given_batches: list[list[Change]]) -> None:
+    spec, step, look = KINDS[kind]
+    logged = Logged(spec)
+    for batch in given_batches:
+        logged.batch(step, batch)
+    last = {entry.key: entry for entry in logged.log}
+    kept = logged.rebuilt(entry for entry in logged.log if last[entry.key] is entry)
+    if kind == "versioned":
+        assert rows(kept) == rows(logged.live())
+    else:
+        assert look(kept) == look(logged.live())
+
+
+def q(*numbers: int) -> bytes:
+    return struct.pack(f">{len(numbers)}q", *numbers)
+
+
+def test_a_batch_adds_the_last_value_of_each_key_in_the_serdes_of_topics() -> None:
+    logged = Logged(KINDS["key-value"][0])
+    logged.batch(put, [(1, 5, 1), (-1, 6, 2), (1, 7, 3)])
+    assert logged.log == [Entry(q(-1), q(2), 7), Entry(q(1), q(3), 7)]
+    assert logged.batch(put, [(1, 9, None), (2, 10, None)]) == [
+        Entry(q(1), None, 10),
+        Entry(q(2), None, 10),
+    ]
+
+
+def test_windows_have_the_keys_of_kafka_streams() -> None:
+    logged = Logged(KINDS["window"][0])
+    assert logged.batch(put_window, [(3, 25, 7)]) == [Entry(q(3, 20), q(7), 25)]
+
+
+def test_a_growing_session_takes_the_place_of_the_one_it_swallows() -> None:
+    logged = Logged(KINDS["session"][0])
+    logged.batch(put_session, [(3, 20, 7), (3, 90, 1)])
+    assert logged.batch(put_session, [(3, 24, 8)]) == [
+        Entry(q(3, 20, 20), None, 90),
+        Entry(q(3, 24, 20), q(8), 24),
+    ]
+
+
+def test_a_late_version_comes_before_the_one_that_holds() -> None:
+    logged = Logged(KINDS["versioned"][0])
+    logged.batch(put_stamped, [(3, 50, 5)])
+    logged.batch(put_stamped, [(3, 40, 4)])
+    assert logged.log == [Entry(q(3), q(n), n * 10) for n in (5, 4, 5)]
+    assert logged.form.config == {
+        "cleanup.policy": "compact",
+        "min.compaction.lag.ms": str(24 * 60 * 60 * 1000 + 40),
+    }
+
+
+def test_elements_of_a_list_are_numbered() -> None:
+    logged = Logged(KINDS["list"][0])
+    assert logged.batch(put_list, [(3, 7, 3)]) == [Entry(q(3, n), q(n), 7) for n in range(3)]
+    # What was taken comes before what was added, also where a short list becomes a long one.
+    changed = [(3, 8, None), (3, 8, 4)]
+    assert logged.batch(put_list, changed) == [
+        Entry(q(3, 0), None, 8),
+        *(Entry(q(3, n), q(n - 3), 8) for n in range(3, 7)),
+    ]
+
+
+def test_a_waiting_result_has_its_times_behind_its_key() -> None:
+    logged = Logged(KINDS["pending"][0])
+    (entry,) = logged.batch(put_pending, [(3, 60, 7)])
+    assert (entry.key, entry.value) == (q(3, 50, -10, 10), b"\x03" + q(60, 7))
+
+
+class OwnStore:
+    """A user's own kind of store."""
+
+    def __init__(self, spec: StoreSpec[Any], overlay: Overlay) -> None:
+        self.rows = overlay.store(spec.name, spec.key, spec.value)
+
+
+def test_a_users_own_kind_has_none() -> None:
+    spec = StoreSpec("s", "own", TEXT, INT64, OwnStore)
+    with pytest.raises(TopologyError, match="is of kind 'own', which has no changelog"):
+        changelog_form(spec)
+
+
+@pytest.mark.parametrize("kind", ["window", "session", "list", "pending"])
+def test_a_key_that_is_too_short_is_no_window(kind: str) -> None:
+    logged = Logged(KINDS[kind][0])
+    with pytest.raises(DeserializationError, match="behind a windowed key"):
+        logged.rebuilt([Entry(b"abc", None, 1)])

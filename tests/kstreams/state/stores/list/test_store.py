@@ -1,0 +1,91 @@
+"""The list store against plain lists."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kstreams.serde import BYTES, INT64
+from kstreams.state.backend.working import StateBackend
+from kstreams.state.stores.list.store import list_store
+from tests.kstreams.state.backends import BACKENDS, held
+
+SPEC = list_store("l", key=BYTES, value=INT64)
+KEYS = (b"", b"a", b"a\x00", b"b")
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(KEYS),
+        st.sampled_from(("append", "extend", "take_first", "take", "commit")),
+        st.integers(0, 4),
+    ),
+    max_size=40,
+)
+
+
+@BACKENDS
+@settings(deadline=None, max_examples=60)
+@given(steps=STEPS)
+def test_lists_grow_behind_and_shrink_in_front(
+    backend: StateBackend, steps: list[tuple[bytes, str, int]]
+) -> None:
+    model: dict[bytes, list[int]] = {key: [] for key in KEYS}
+    with held(SPEC, backend) as store:
+        for number, (key, step, count) in enumerate(steps):
+            own, live = model[key], store.live
+            if step == "append":
+                own.append(number)
+                assert live.append(key, number) == len(own)
+            elif step == "extend":
+                more = list(range(number, number + count))
+                own += more
+                assert live.extend(key, more) == len(own)
+            elif step == "take_first":
+                assert live.take_first(key, count) == tuple(own[:count])
+                del own[:count]
+            elif step == "take":
+                assert live.take(key) == tuple(own)
+                own.clear()
+            else:
+                store.commit()
+        for key, own in model.items():
+            assert store.live.get(key) == tuple(own)
+            assert list(store.live.iterate(key, reverse=True)) == own[::-1]
+            assert store.live.length(key) == len(own)
+            assert store.live.first(key) == (own[0] if own else None)
+        full = [(key, len(own)) for key, own in sorted(model.items()) if own]
+        assert list(store.live.keys()) == full
+        assert list(store.live.keys(b"a", b"b")) == [(k, n) for k, n in full if b"a" <= k < b"b"]
+        most = sum(map(len, model.values())) + len(full)
+        assert len(full) <= len(store.rows()) <= most
+        if not any(model.values()):
+            assert store.rows() == []
+
+
+@BACKENDS
+def test_a_short_list_is_one_row_and_a_long_one_a_row_an_element(backend: StateBackend) -> None:
+    with held(SPEC, backend) as store:
+        store.live.extend(b"a", range(4))
+        store.commit()
+        assert len(store.rows()) == 1
+        store.live.append(b"a", 4)
+        store.commit()
+        assert len(store.rows()) == 6
+        assert store.live.get(b"a") == (0, 1, 2, 3, 4)
+        store.live.take(b"a")
+        store.commit()
+        assert store.rows() == []
+
+
+@BACKENDS
+def test_a_list_is_rebuilt_whatever_numbers_its_elements_have(backend: StateBackend) -> None:
+    with held(SPEC, backend) as store:
+        live = store.live
+        for number in (5, 1 << 61, 7):
+            live.rebuild(b"a", number, number)
+        assert live.get(b"a") == (5, 7, 1 << 61)
+        live.rebuild(b"a", 1 << 61, None)
+        assert (live.get(b"a"), live.first(b"a")) == ((5, 7), 5)
+        live.rebuild(b"a", 5, None)
+        live.rebuild(b"a", 7, None)
+        assert live.length(b"a") == 0
+        assert list(live.keys()) == []

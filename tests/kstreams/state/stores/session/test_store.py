@@ -1,0 +1,90 @@
+"""The session store against a plain dict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstreams.serde import INT64, TEXT
+from kstreams.state.backend.memory import MemoryStore
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.session.store import SessionStore, session_store
+
+SPEC = session_store("s", key=TEXT, value=INT64)
+KEYS = st.sampled_from(["", "a", "b", "\x00"])
+TIMES = st.integers(-5, 15)
+SPANS = st.tuples(TIMES, st.integers(0, 5)).map(lambda pair: (pair[0], pair[0] + pair[1]))
+Model = dict[tuple[str, int, int], int]
+
+changes_of = st.lists(
+    st.tuples(KEYS, SPANS, st.none() | st.integers(0, 9)) | TIMES | st.just("commit"),
+    max_size=25,
+)
+
+
+def filled(changes: list[Any]) -> tuple[SessionStore[str, int], Model]:
+    base = MemoryStore(["s"])
+    overlay = Overlay(base)
+    store = SessionStore(SPEC, overlay)
+    model: Model = {}
+    for change in changes:
+        if change == "commit":
+            base.write(overlay.changes())
+            overlay.committed()
+            overlay.forget()
+        elif isinstance(change, int):
+            taken = store.take_ended(change)
+            ended = {handle: value for handle, value in model.items() if handle[2] <= change}
+            assert {(k, s, e): v for k, s, e, v in taken} == ended
+            assert [t[2] for t in taken] == sorted(t[2] for t in taken)
+            model = {handle: value for handle, value in model.items() if handle not in ended}
+        else:
+            key, (start, end), value = change
+            store.put(key, start, end, value)
+            model.pop((key, start, end), None)
+            if value is not None:
+                model[key, start, end] = value
+    return store, model
+
+
+@given(changes_of, KEYS, TIMES, TIMES)
+def test_sessions_are_found_by_their_bounds(
+    changes: list[Any], key: str, earliest_end: int, latest_start: int
+) -> None:
+    store, model = filled(changes)
+    own = sorted((s, e, v) for (k, s, e), v in model.items() if k == key)
+    found = store.find_sessions(key, earliest_end, latest_start)
+    assert found == [x for x in own if x[1] >= earliest_end and x[0] <= latest_start]
+    assert list(store.fetch(key)) == own
+    assert list(store.fetch(key, reverse=True)) == own[::-1]
+    assert [store.get(key, s, e) for s, e, _ in own] == [v for _, _, v in own]
+
+
+@given(changes_of)
+def test_no_session_ends_before_the_next_wake(changes: list[Any]) -> None:
+    store, model = filled(changes)
+    wake = store.next_wake()
+    ends = [end for _, _, end in model]
+    assert (wake is None) == (not ends)
+    assert wake is None or wake <= min(ends)
+    assert sorted(store.fetch_all()) == sorted((k, s, e, v) for (k, s, e), v in model.items())
+    assert list(store.fetch_all(reverse=True)) == list(store.fetch_all())[::-1]
+
+
+def test_merging_puts_one_session_in_the_place_of_others() -> None:
+    store, _ = filled([("a", (0, 1), 1), ("a", (3, 4), 2), ("a", (9, 9), 3)])
+    store.merge("a", [(0, 1), (3, 4)], 0, 5, 7)
+    assert list(store.fetch("a")) == [(0, 5, 7), (9, 9, 3)]
+    assert store.take_ended(5) == [("a", 0, 5, 7)]
+    assert store.take_ended(8) == []
+    assert store.take_ended(9) == [("a", 9, 9, 3)]
+    assert store.next_wake() is None
+
+
+def test_a_session_that_ends_before_it_starts_is_refused() -> None:
+    store, _ = filled([])
+    with pytest.raises(ValueError, match="before its start"):
+        store.put("a", 2, 1, 1)

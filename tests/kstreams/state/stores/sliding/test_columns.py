@@ -1,0 +1,81 @@
+"""A sliding store's rows are the same, written and read one by one or as columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kstreams.errors import DeserializationError, SerializationError
+from kstreams.serde import INT32, INT64, TEXT
+from kstreams.serde.layout import slice_layout
+from kstreams.state.backend.memory import MemoryStore
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.sliding.columns import SliceRows, SlidingColumns
+from kstreams.state.stores.sliding.store import SlidingStore, sliding_store
+
+SPEC = sliding_store("s", key=TEXT, value=INT64)
+
+
+def stores() -> tuple[SlidingStore[str, int], SlidingColumns]:
+    store = SPEC.factory(SPEC, Overlay(MemoryStore(["s"])))
+    return store, store.columns()
+
+
+def test_columns_read_what_was_put() -> None:
+    store, columns = stores()
+    store.put("a", ((3, 30), (5, 50)), done_ms=2, wake_ms=9)
+    store.put("c", ((7, 70),), done_ms=4, wake_ms=11)
+    wakes, dones, slices = columns.read([b"a", b"b", b"c"])
+    assert wakes == [9, None, 11]
+    assert dones.tolist() == [2, 0, 4]
+    assert slices.rows.tolist() == [0, 0, 2]
+    assert slices.times.tolist() == [3, 5, 7]
+    assert slices.state[0].tolist() == [30, 50, 70]
+    assert columns.due(9) == [b"a"]
+
+
+def test_what_columns_write_is_read_one_by_one() -> None:
+    store, columns = stores()
+    store.put("b", ((1, 1),), done_ms=0, wake_ms=5)
+    slices = SliceRows(np.array([0, 0]), np.array([3, 5]), (np.array([30, 50]),))
+    columns.write([b"a", b"b"], [None, 5], [9, 0], slices, done_ms=2)
+    assert store.row("a") == (9, 2, ((3, 30), (5, 50)))
+    assert store.row("b") is None
+    assert store.due(100) == ["a"]
+
+
+def test_a_row_whose_wake_time_moves_is_found_at_the_new_one_alone() -> None:
+    store, columns = stores()
+    store.put("a", ((3, 30),), done_ms=2, wake_ms=9)
+    slices = SliceRows(np.array([0]), np.array([4]), (np.array([40]),))
+    columns.write([b"a"], [9], [12], slices, done_ms=3)
+    assert columns.due(11) == []
+    assert store.due(12) == ["a"]
+
+
+def test_a_number_out_of_range_names_the_store() -> None:
+    spec = sliding_store("narrow", key=TEXT, value=INT32)
+    columns = spec.factory(spec, Overlay(MemoryStore(["narrow"]))).columns()
+    slices = SliceRows(np.array([0]), np.array([4]), (np.array([1 << 31]),))
+    with pytest.raises(SerializationError) as caught:
+        columns.write([b"a"], [None], [12], slices, done_ms=3)
+    assert caught.value.where.store == "narrow"
+
+
+def test_values_of_no_fixed_width_have_no_columns() -> None:
+    spec = sliding_store("texts", key=TEXT, value=TEXT)
+    with pytest.raises(TypeError, match="vary in width"):
+        spec.factory(spec, Overlay(MemoryStore(["texts"]))).columns()
+
+
+def test_lists_that_are_cut_short_are_refused() -> None:
+    layout = slice_layout(INT64)
+    assert layout is not None
+    whole = layout.joined((np.array([1, 2]), np.array([3, 4])), np.array([2, 0]))
+    assert [len(data) for data in whole] == [2 * layout.width, 0]
+    rows, columns = layout.divided(whole)
+    assert (rows.tolist(), [column.tolist() for column in columns]) == ([0, 0], [[1, 2], [3, 4]])
+    with pytest.raises(DeserializationError, match=f"{layout.width} bytes"):
+        layout.divided([whole[0][:-1]])
+    with pytest.raises(DeserializationError, match="length of 16 bytes"):
+        layout.divided([bytes(layout.width)])
