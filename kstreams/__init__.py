@@ -64,9 +64,9 @@ from kstreams.topic import Topic, topic_by
 from kstreams.views.view import View
 
 if TYPE_CHECKING:
+    from kstreams.batch.report import AppState, BatchReport
     from kstreams.kafka.options import Kafka
     from kstreams.spark.app import App
-    from kstreams.spark.report import AppState, BatchReport
 
 __all__ = (
     "BOOL",
@@ -157,8 +157,8 @@ __all__ = (
 
 _LATER = {
     "App": "kstreams.spark.app",
-    "AppState": "kstreams.spark.report",
-    "BatchReport": "kstreams.spark.report",
+    "AppState": "kstreams.batch.report",
+    "BatchReport": "kstreams.batch.report",
     "Kafka": "kstreams.kafka.options",
 }
 

@@ -20,7 +20,7 @@ from rich.table import Table
 from kstreams.cli.consoles import counted, new_table
 
 if TYPE_CHECKING:
-    from kstreams.spark.report import BatchReport
+    from kstreams.batch.report import BatchReport
 
 __all__ = ("Progress", "shown_live")
 

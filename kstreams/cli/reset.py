@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from kstreams.checkpoint.reset import Leftover, Survey, survey
+from kstreams.checkpoint.reset import reset as reset_app
 from kstreams.cli.consoles import counted, new_table, stderr, stdout
 from kstreams.cli.sizes import shown_size
 from kstreams.cli.stores import LogOption, load_log
-from kstreams.spark.reset import Leftover, Survey, survey
-from kstreams.spark.reset import reset as reset_app
 from kstreams.state.backend.memory import Memory
 
 __all__ = ("reset",)

@@ -28,8 +28,8 @@ from kstreams.cli.quiet import quiet_spark
 from kstreams.cli.usage import WrongUsageError, for_option
 
 if TYPE_CHECKING:
+    from kstreams.batch.report import AppState
     from kstreams.spark.app import App
-    from kstreams.spark.report import AppState
 
 __all__ = ("run",)
 

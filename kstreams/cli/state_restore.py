@@ -9,6 +9,8 @@ from uuid import uuid4
 import typer
 from rich.markup import escape
 
+from kstreams.batch.embedded.io import publish
+from kstreams.batch.resume import resume
 from kstreams.checkpoint.changelog_restore import ChangelogRestore, Rebuilt
 from kstreams.checkpoint.lock import CheckpointLock
 from kstreams.cli.backends import state_backend
@@ -18,8 +20,6 @@ from kstreams.cli.place import Place
 from kstreams.cli.stores import AppArgument, AppState, CheckpointOption, LogOption
 from kstreams.cli.usage import WrongUsageError, for_option
 from kstreams.embedded.connection import Embedded
-from kstreams.spark.embedded_io import publish
-from kstreams.spark.resume import resume
 from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("restore",)

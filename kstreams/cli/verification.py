@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 
+from kstreams.batch.plans import Plan, PlanDirectory
+from kstreams.batch.resume import plans_of, resume
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.errors import KStreamsError, ObjectMissingError, SavepointError, StoreError
-from kstreams.spark.plans import Plan, PlanDirectory
-from kstreams.spark.resume import plans_of, resume
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.commits import Commit, CommitLog
 from kstreams.state.log.durable import checked_link

@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
+from kstreams.batch.report import AppState, BatchReport
 from kstreams.checkpoint.changes import Orders
 from kstreams.checkpoint.checkpoint import Checkpoint, checkpoint_path
 from kstreams.checkpoint.fork import ForkSource
@@ -28,7 +29,6 @@ from kstreams.spark.assemble import Assembly, assemble
 from kstreams.spark.failure import typed
 from kstreams.spark.packages import Packages
 from kstreams.spark.pipeline import Pipeline
-from kstreams.spark.report import AppState, BatchReport
 from kstreams.spark.signals import stopping_on_signals
 from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.objects import ObjectStoreSettings

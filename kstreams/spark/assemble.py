@@ -11,6 +11,14 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from kstreams.batch.changelogs import open_changelogs
+from kstreams.batch.embedded.feed import EmbeddedFeed
+from kstreams.batch.embedded.io import publish
+from kstreams.batch.feed import Feed
+from kstreams.batch.planner import BatchPlanner
+from kstreams.batch.report import BatchReport
+from kstreams.batch.resume import Resumption, plans_of, resume
+from kstreams.batch.stage_settings import StageSettings
 from kstreams.checkpoint.app_objects import named_elsewhere, remove_leftovers
 from kstreams.checkpoint.beginnings import begin_logs
 from kstreams.checkpoint.changes import Orders
@@ -25,16 +33,9 @@ from kstreams.graph.nodes import SourceNode
 from kstreams.graph.partitions import group_partitions
 from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.processors.interceptor import Interceptor
-from kstreams.spark.changelogs import open_changelogs
-from kstreams.spark.embedded_feed import EmbeddedFeed
-from kstreams.spark.embedded_io import publish
-from kstreams.spark.feed import Feed
 from kstreams.spark.packages import Packages, ship
 from kstreams.spark.pipeline import Pipeline
 from kstreams.spark.pipeline_settings import PipelineSettings
-from kstreams.spark.planner import BatchPlanner
-from kstreams.spark.report import BatchReport
-from kstreams.spark.resume import Resumption, plans_of, resume
 from kstreams.spark.session import (
     app_session,
     check_shared,
@@ -42,7 +43,6 @@ from kstreams.spark.session import (
     is_local,
     query_session,
 )
-from kstreams.spark.stage_settings import StageSettings
 from kstreams.state.backend.working import StateBackend
 from kstreams.state.log.commits import Commit
 from kstreams.state.log.traffic import CountedObjects
@@ -277,8 +277,8 @@ def _starting(
 def _feed(connection: Connection) -> Feed:
     if isinstance(connection, Embedded):
         return EmbeddedFeed(connection)
+    from kstreams.batch.kafka.feed import KafkaFeed  # noqa: PLC0415
     from kstreams.kafka.options import Kafka  # noqa: PLC0415  # needs the extra `kafka`
-    from kstreams.spark.kafka_feed import KafkaFeed  # noqa: PLC0415
 
     if isinstance(connection, Kafka):
         return KafkaFeed(connection)

@@ -7,16 +7,16 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from kstreams.batch.assignment import Spread
+from kstreams.batch.envelope import Envelope
+from kstreams.batch.planner import BatchPlanner
+from kstreams.batch.plans import Plan, PlanDirectory
+from kstreams.batch.refusal import Refusal
+from kstreams.batch.stage_settings import StageSettings
 from kstreams.errors import KStreamsError
-from kstreams.spark.envelope import Envelope
 from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.own_workers import OwnWorkers
-from kstreams.spark.planner import BatchPlanner
-from kstreams.spark.plans import Plan, PlanDirectory
-from kstreams.spark.refusal import Refusal
-from kstreams.spark.spread import Spread
 from kstreams.spark.stage import Message, Stage
-from kstreams.spark.stage_settings import StageSettings
 from kstreams.spark.worker_deaths import MOST_DEATHS, WorkerDeaths
 
 if TYPE_CHECKING:

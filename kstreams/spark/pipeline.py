@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 
+from kstreams.batch.feed import Feed
+from kstreams.batch.planner import BatchPlanner
+from kstreams.batch.plans import Plan, PlanDirectory
+from kstreams.batch.report import BatchReport
+from kstreams.batch.resume import Resumption
 from kstreams.clock import Clock, WatchedClock
 from kstreams.errors import ExecutionError, StateCorruptError
 from kstreams.spark.batch_jobs import BatchJobs
 from kstreams.spark.failure import jvm_is_gone, typed
-from kstreams.spark.feed import Feed
 from kstreams.spark.pipeline_settings import PipelineSettings
-from kstreams.spark.planner import BatchPlanner
-from kstreams.spark.plans import Plan, PlanDirectory
-from kstreams.spark.report import BatchReport
-from kstreams.spark.resume import Resumption
 from kstreams.state.backend.task_key import TaskKey
 from kstreams.state.log.commits import Commit, CommitLog, Output
 from kstreams.state.log.garbage import collect_garbage

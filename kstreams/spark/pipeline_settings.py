@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from kstreams.spark.stage_settings import StageSettings
+from kstreams.batch.stage_settings import StageSettings
 
 __all__ = ("PipelineSettings",)
 

@@ -9,13 +9,13 @@ from types import MappingProxyType
 
 from pyspark import cloudpickle
 
+from kstreams.batch.envelope import DRIVER, Envelope
+from kstreams.batch.refusal import Refusal
+from kstreams.batch.stage_settings import StageSettings
+from kstreams.batch.task_run import TaskRun, slices_of
 from kstreams.errors import CompileError, KStreamsError, RecordRefusedError, Where
 from kstreams.quoting import text_of
-from kstreams.spark.envelope import DRIVER, Envelope
 from kstreams.spark.failure import ErrorChannel
-from kstreams.spark.refusal import Refusal
-from kstreams.spark.stage_settings import StageSettings
-from kstreams.spark.task_run import TaskRun, slices_of
 from kstreams.spark.worker import add_archives, drop_spark_archives, freeze_heap, load_once
 from kstreams.task.queues import Queue
 from kstreams.task.rare_gc import rare_collections

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from kstreams.batch.envelope import Envelope
+from kstreams.batch.plans import Plan
 from kstreams.errors import Where, WorkerDiedError
 from kstreams.quoting import one_line, text_of
-from kstreams.spark.envelope import Envelope
 from kstreams.spark.failure import jvm_is_gone
-from kstreams.spark.plans import Plan
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

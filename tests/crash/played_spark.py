@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kstreams.spark import stage, task_run
+from kstreams.batch import task_run
+from kstreams.spark import stage
 from kstreams.spark.pipeline import Pipeline
 from kstreams.spark.pipeline_settings import PipelineSettings
 from kstreams.spark.stage import Message

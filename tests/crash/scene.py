@@ -11,14 +11,16 @@ from typing import Any, Literal
 import pytest
 
 from kstreams import Embedded, FakeClock
+from kstreams.batch import task_run
+from kstreams.batch.batch_size import RecordSizes
+from kstreams.batch.embedded import feed as embedded_feed
+from kstreams.batch.embedded.io import publish
+from kstreams.batch.planner import BatchPlanner
+from kstreams.batch.plans import Plan, PlanDirectory
 from kstreams.checkpoint.beginnings import begin_logs
 from kstreams.checkpoint.changes import Orders
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.spark import assemble, embedded_feed, task_run
-from kstreams.spark.batch_size import RecordSizes
-from kstreams.spark.embedded_io import publish
-from kstreams.spark.planner import BatchPlanner
-from kstreams.spark.plans import Plan, PlanDirectory
+from kstreams.spark import assemble
 from kstreams.state.backend import memory
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.backend.objects import ObjectStoreSettings

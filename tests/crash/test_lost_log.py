@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from kstreams import Memory
+from kstreams.batch.resume import resume
 from kstreams.errors import KStreamsError, LogMismatchError, StateCorruptError
-from kstreams.spark.resume import resume
 from kstreams.state.log.directory import Directory
 from tests.crash.points import Point
 from tests.crash.scene import Scene

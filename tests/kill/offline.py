@@ -34,6 +34,9 @@ from kstreams import (
     filter_,
     key_value_store,
 )
+from kstreams.batch.embedded.io import publish
+from kstreams.batch.plans import Plan
+from kstreams.batch.resume import plans_of, resume
 from kstreams.checkpoint.changes import Orders
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.lock import CheckpointLock
@@ -41,9 +44,6 @@ from kstreams.cli.program import PROGRAM
 from kstreams.cli.verification import Verification
 from kstreams.partitioner import partition_of
 from kstreams.spark import assemble
-from kstreams.spark.embedded_io import publish
-from kstreams.spark.plans import Plan
-from kstreams.spark.resume import plans_of, resume
 from kstreams.state.backend.task_key import new_attempt
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.log.commits import Commit, Output

@@ -6,9 +6,9 @@ import logging
 import pytest
 from rich.console import Console
 
+from kstreams.batch.report import BatchReport
 from kstreams.cli.progress import Progress, shown_live
 from kstreams.cli.quiet import quiet_spark
-from kstreams.spark.report import BatchReport
 
 
 def progress(*, logs: bool = False) -> Progress:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from kstreams.batch.plans import Plan
+from kstreams.batch.resume import plans_of
 from kstreams.checkpoint.beginnings import begin_logs
 from kstreams.cli.verification import Verification
-from kstreams.spark.plans import Plan
-from kstreams.spark.resume import plans_of
 from kstreams.state.log.document import seal
 from kstreams.state.log.pointer import Pointer
 from tests.kstreams.cli.terminal import kstreams, say

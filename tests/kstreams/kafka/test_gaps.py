@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
+from kstreams.batch.planner import BatchPlanner
+from kstreams.batch.plans import Plan
 from kstreams.kafka.options import Kafka
 from kstreams.kafka.range_reader import OffsetRange, RangeReader
-from kstreams.spark.planner import BatchPlanner
-from kstreams.spark.plans import Plan
+from tests.kstreams.batch.kafka.test_io import planner
 from tests.kstreams.kafka.samples import fill
-from tests.kstreams.spark.test_kafka_io import planner
 from tests.servers.kafka import KafkaBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]

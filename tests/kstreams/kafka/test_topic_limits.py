@@ -11,6 +11,7 @@ import pytest
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
 from kstreams import BYTES, DeadLetter, Topic, TopologyBuilder
+from kstreams.batch.kafka.io import KafkaIO
 from kstreams.clock import SystemClock
 from kstreams.errors import RecordRefusedError, UnknownTopicError
 from kstreams.graph.topology import PartitionGroup
@@ -19,7 +20,6 @@ from kstreams.kafka.partition_counts import PartitionCounts
 from kstreams.kafka.sink import topic_limits, write_apart, write_rows
 from kstreams.kafka.topic_limits import BARE_LIMITS, KafkaLimits, limits_of
 from kstreams.partitioner import Murmur2Partitioner
-from kstreams.spark.kafka_io import KafkaIO
 from kstreams.task.limits import TopicLimits
 from kstreams.task.outputs import TaskOutput
 from tests.kstreams.kafka.samples import output_table, read_all

@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kstreams import App, BatchReport, Kafka
+from kstreams.batch.report import AppState
 from kstreams.connection import RawRecord
-from kstreams.spark.report import AppState
 from tests.kstreams.kafka.samples import read_all
 from tests.kstreams.spark.apps import TOTALS, WORDS, counting
 from tests.servers.kafka import KafkaBroker

@@ -28,9 +28,9 @@ from kstreams import (
     window_store,
 )
 from kstreams.aggregators import count
+from kstreams.batch.kafka.io import KafkaIO
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.errors import StateCorruptError
-from kstreams.spark.kafka_io import KafkaIO
 from kstreams.task.outputs import TaskOutput
 from kstreams.windows import TumblingWindows, seconds, windowed, windowed_aggregate
 from kstreams_rocksdb import RocksDB

@@ -12,12 +12,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kstreams import App, Embedded, SystemClock, View
+from kstreams.batch.embedded import feed as embedded_feed
+from kstreams.batch.embedded.io import publish
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.fork import ForkSource, fork
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.errors import KStreamsError
-from kstreams.spark import embedded_feed, pipeline
-from kstreams.spark.embedded_io import publish
+from kstreams.spark import pipeline
 from kstreams.state.log.directory import Directory
 from kstreams.state.log.upkeep import Upkeep
 from kstreams_rocksdb import RocksDB

@@ -21,11 +21,11 @@ from kstreams import (
     TopologyBuilder,
     flat_map,
 )
+from kstreams.batch.embedded.feed import EmbeddedFeed
+from kstreams.batch.plans import Plan, PlanDirectory, Slice
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
 from kstreams.errors import FencedError
 from kstreams.kafka.options import Kafka
-from kstreams.spark.embedded_feed import EmbeddedFeed
-from kstreams.spark.plans import Plan, PlanDirectory, Slice
 from tests.kstreams.kafka.samples import read_all
 from tests.kstreams.spark.apps import TOTALS, WORDS, Bench, Count, counting, expected_totals
 from tests.servers.kafka import KafkaBroker

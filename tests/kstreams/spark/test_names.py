@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from kstreams import App, Embedded, TopologyBuilder
+from kstreams.batch.embedded.io import EmbeddedIO
+from kstreams.batch.plans import Slice
 from kstreams.errors import InvalidNameError, StateCorruptError
-from kstreams.spark.embedded_io import EmbeddedIO
-from kstreams.spark.plans import Slice
 from kstreams.state.versions.private import ForeignDirectoryError
 from kstreams_rocksdb import RocksDB
 from tests.kstreams.spark.apps import (

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from kstreams import Memory
+from kstreams.batch.embedded import feed as embedded_feed
+from kstreams.batch.embedded import io as embedded_io
 from kstreams.checkpoint.checkpoint import query_name
 from kstreams.errors import ExecutionError, KStreamsError
-from kstreams.spark import embedded_feed, embedded_io
 from tests.kstreams.spark.apps import (
     COUNTS,
     TOTALS,

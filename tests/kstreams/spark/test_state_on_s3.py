@@ -21,10 +21,10 @@ from kstreams import (
 )
 from kstreams.checkpoint.changelog_restore import ChangelogRestore
 from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.reset import reset
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.clock import SystemClock
 from kstreams.errors import KStreamsError
-from kstreams.spark.reset import reset
 from kstreams.state.log.traffic import Traffic
 from kstreams_rocksdb import RocksDB
 from kstreams_s3 import BucketMissingError, CredentialsExpiredError

@@ -22,10 +22,10 @@ from kstreams import (
     key_value_store,
     rekey,
 )
+from kstreams.batch.envelope import Envelope
+from kstreams.batch.plans import Plan, Slice
 from kstreams.errors import ProcessingError, WorkerDiedError
 from kstreams.partitioner import partition_of
-from kstreams.spark.envelope import Envelope
-from kstreams.spark.plans import Plan, Slice
 from kstreams.spark.worker_deaths import WorkerDeaths
 from tests.kstreams.spark.apps import (
     COUNTS,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from kstreams.batch.plans import Plan, PlanDirectory, Slice
 from kstreams.errors import FencedError, StateCorruptError
-from kstreams.spark.plans import Plan, PlanDirectory, Slice
 from kstreams.state.log.document import seal
 
 SLICE = Slice("source", "topic", 1, 3, 8, "segment")

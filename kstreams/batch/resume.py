@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from kstreams.batch.plans import Plan, PlanDirectory
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.positions import positions_after
 from kstreams.errors import LogMismatchError, Where
-from kstreams.spark.plans import Plan, PlanDirectory
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.commits import SEED, Commit, CommitId
 

@@ -13,15 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstreams import INT64, TEXT, Embedded, Topic, TopologyBuilder, key_value_store
+from kstreams.batch.embedded.feed import EmbeddedFeed
+from kstreams.batch.planner import BatchPlanner, share
+from kstreams.batch.plans import Plan, PlanDirectory
+from kstreams.batch.refusal import Refusal
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.errors import DataLossError, TopicRecreatedError
 from kstreams.graph.nodes import Start
 from kstreams.graph.topology import PartitionGroup
 from kstreams.processors.peek import peek
-from kstreams.spark.embedded_feed import EmbeddedFeed
-from kstreams.spark.planner import BatchPlanner, share
-from kstreams.spark.plans import Plan, PlanDirectory
-from kstreams.spark.refusal import Refusal
 
 STORE = key_value_store("store", key=TEXT, value=INT64)
 
@@ -308,7 +308,7 @@ def test_a_long_backlog_is_interrupted_to_look_at_its_topic(
     planner.next()
     _created_again(log, 60)
     assert _read(planner.next()) == [(0, "a", 0, 5, 10)]
-    monkeypatch.setattr("kstreams.spark.planner._ASK_AGAIN_S", 0.0)
+    monkeypatch.setattr("kstreams.batch.planner._ASK_AGAIN_S", 0.0)
     with pytest.raises(TopicRecreatedError):
         planner.next()
 

@@ -10,6 +10,10 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions
 
 from kstreams import BYTES, Topic, TopologyBuilder
+from kstreams.batch.kafka.feed import KafkaFeed
+from kstreams.batch.kafka.io import KafkaIO
+from kstreams.batch.planner import BatchPlanner
+from kstreams.batch.plans import Plan, PlanDirectory
 from kstreams.errors import (
     DataLossError,
     PartitionCountError,
@@ -20,10 +24,6 @@ from kstreams.graph.nodes import Start
 from kstreams.graph.topology import PartitionGroup
 from kstreams.kafka.options import Kafka
 from kstreams.partitioner import partition_by
-from kstreams.spark.kafka_feed import KafkaFeed
-from kstreams.spark.kafka_io import KafkaIO
-from kstreams.spark.planner import BatchPlanner
-from kstreams.spark.plans import Plan, PlanDirectory
 from kstreams.task.outputs import TaskOutput
 from tests.kstreams.kafka.samples import fill, output_table, read_all
 from tests.servers.kafka import KafkaBroker

@@ -9,6 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from kstreams.batch.plans import Slice
+from kstreams.batch.sinks import by_partition, by_topic, outputs_of
 from kstreams.embedded.connection import Embedded
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.embedded.segment import Segment
@@ -17,8 +19,6 @@ from kstreams.graph.topology import PartitionGroup
 from kstreams.names import TOPIC_RULE, is_topic, shown_name
 from kstreams.partitioner import Partitioner
 from kstreams.pieces import pieces
-from kstreams.spark.plans import Slice
-from kstreams.spark.sinks import by_partition, by_topic, outputs_of
 from kstreams.state.log.commits import Output
 from kstreams.task.limits import LOCAL_LIMITS, TopicLimits
 from kstreams.task.outputs import TaskOutput

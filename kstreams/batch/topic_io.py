@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from kstreams.batch.plans import Slice
 from kstreams.graph.topology import PartitionGroup
-from kstreams.spark.plans import Slice
 from kstreams.task.limits import TopicLimits
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.queues import Queue

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams.spark.envelope import DRIVER, Envelope
-from kstreams.spark.task_run import _messages
+from kstreams.batch.envelope import DRIVER, Envelope
+from kstreams.batch.task_run import _messages
 from kstreams.task.queues import QUEUE_SCHEMA, Queue
 
 _HEADERS = st.none() | st.lists(
@@ -60,7 +60,7 @@ def test_a_message_forwarded_unread_keeps_its_body() -> None:
 
 
 def test_a_large_queue_is_cut_and_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kstreams.spark.task_run._MAX_MESSAGE_BYTES", 1_000)
+    monkeypatch.setattr("kstreams.batch.task_run._MAX_MESSAGE_BYTES", 1_000)
     queue = _queue([(n, n, b"k%d" % n, b"v" * 40, None) for n in range(200)])
     parts = list(_messages(queue))
     assert len(parts) > 5

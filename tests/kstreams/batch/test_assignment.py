@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams.spark.spread import Spread
+from kstreams.batch.assignment import Spread
 
 
 def fullest(loads: dict[int, int], homes: list[int], width: int) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kstreams.batch.topic_io import TopicIO
 from kstreams.connection import TopicEnds
 from kstreams.graph.topology import PartitionGroup
 from kstreams.processors.interceptor import Interceptor
-from kstreams.spark.topic_io import TopicIO
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.backend.task_key import TaskKey
 from kstreams.state.backend.working import StateBackend

@@ -9,14 +9,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from kstreams.batch.plans import Slice
+from kstreams.batch.sinks import changelog_name, outputs_of
 from kstreams.errors import KStreamsError, RecordRefusedError, UnknownTopicError
 from kstreams.graph.nodes import SinkNode
 from kstreams.graph.topology import PartitionGroup
 from kstreams.kafka.options import Kafka
 from kstreams.kafka.range_reader import OffsetRange, RangeReader
 from kstreams.kafka.sink import topic_limits, write_apart, write_rows
-from kstreams.spark.plans import Slice
-from kstreams.spark.sinks import changelog_name, outputs_of
 from kstreams.task.columns import rows_of
 from kstreams.task.cursor import Cursor
 from kstreams.task.limits import TopicLimits

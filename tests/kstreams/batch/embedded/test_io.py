@@ -9,11 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from kstreams import BYTES, Embedded, Topic, TopologyBuilder
+from kstreams.batch.embedded.io import EmbeddedIO, publish
+from kstreams.batch.plans import Slice
 from kstreams.embedded import rows
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.graph.topology import PartitionGroup
-from kstreams.spark.embedded_io import EmbeddedIO, publish
-from kstreams.spark.plans import Slice
 from kstreams.state.log.commits import Output
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.too_many_bytes import TooManyBytesError

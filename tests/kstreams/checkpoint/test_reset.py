@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kstreams.checkpoint.lock import CheckpointLock
+from kstreams.checkpoint.reset import reset, survey
 from kstreams.errors import (
     AppLockedError,
     CheckpointMismatchError,
@@ -17,7 +18,6 @@ from kstreams.errors import (
     InvalidNameError,
     NoCheckpointError,
 )
-from kstreams.spark.reset import reset, survey
 from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.directory import Directory
@@ -178,7 +178,7 @@ def test_a_disk_that_refuses_is_a_typed_error(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_resetting_needs_no_pyspark() -> None:
-    program = "import sys, kstreams.spark.reset; sys.exit('pyspark' in sys.modules)"
+    program = "import sys, kstreams.checkpoint.reset; sys.exit('pyspark' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True)
 
 

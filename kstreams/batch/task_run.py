@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import pyarrow as pa
 
-from kstreams.spark.envelope import DRIVER, Envelope
-from kstreams.spark.plans import Slice
-from kstreams.spark.stage_settings import StageSettings
+from kstreams.batch.envelope import DRIVER, Envelope
+from kstreams.batch.plans import Slice
+from kstreams.batch.stage_settings import StageSettings
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.backend.task_key import new_attempt
 from kstreams.state.cache.overlay import Overlay

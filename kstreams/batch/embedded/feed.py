@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from kstreams.batch.embedded.io import EmbeddedIO, publish
+from kstreams.batch.plans import Slice
 from kstreams.embedded.admin import EmbeddedAdmin
 from kstreams.embedded.connection import Embedded
 from kstreams.graph.nodes import SourceNode
-from kstreams.spark.embedded_io import EmbeddedIO, publish
-from kstreams.spark.plans import Slice
 from kstreams.state.log.commits import Output
 
 __all__ = ("EmbeddedFeed",)

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from kstreams.batch.batch_size import RecordSizes, fitting
+from kstreams.batch.feed import Feed
+from kstreams.batch.identities import TOPIC_WAY_ON, Identities
+from kstreams.batch.plans import Plan, PlanDirectory, Slice
+from kstreams.batch.refusal import Refusal
 from kstreams.clock import to_ms
 from kstreams.errors import DataLossError, PartitionCountError, Where
 from kstreams.graph.nodes import SourceNode
 from kstreams.graph.topology import PartitionGroup
-from kstreams.spark.batch_size import RecordSizes, fitting
-from kstreams.spark.feed import Feed
-from kstreams.spark.identities import TOPIC_WAY_ON, Identities
-from kstreams.spark.plans import Plan, PlanDirectory, Slice
-from kstreams.spark.refusal import Refusal
 
 __all__ = ("BatchPlanner", "share")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
+from kstreams.batch.kafka.io import KafkaIO
+from kstreams.batch.plans import Slice
 from kstreams.graph.nodes import SourceNode
 from kstreams.kafka.admin import KafkaAdmin
 from kstreams.kafka.options import Kafka
-from kstreams.spark.kafka_io import KafkaIO
-from kstreams.spark.plans import Slice
 from kstreams.state.log.commits import Output
 
 __all__ = ("KafkaFeed",)

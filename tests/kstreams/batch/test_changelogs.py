@@ -19,10 +19,10 @@ from kstreams import (
     filter_,
     key_value_store,
 )
+from kstreams.batch.changelogs import open_changelogs
+from kstreams.batch.kafka.io import KafkaIO
 from kstreams.errors import PartitionCountError
 from kstreams.kafka.options import Kafka
-from kstreams.spark.changelogs import open_changelogs
-from kstreams.spark.kafka_io import KafkaIO
 from kstreams.task.outputs import TaskOutput
 from tests.kstreams.kafka.samples import output_table, read_all
 from tests.servers.kafka import KafkaBroker

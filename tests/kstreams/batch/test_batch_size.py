@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams.spark.batch_size import RecordSizes, fitting
+from kstreams.batch.batch_size import RecordSizes, fitting
 
 COUNTS = st.dictionaries(st.sampled_from("abcd"), st.integers(1, 10_000), min_size=1)
 MEANS = st.fixed_dictionaries({place: st.floats(0.1, 1e7) for place in "abcd"})

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+from kstreams.batch.plans import Slice
+from kstreams.batch.topic_io import TopicIO
 from kstreams.connection import TopicAdmin
 from kstreams.graph.nodes import SourceNode
-from kstreams.spark.plans import Slice
-from kstreams.spark.topic_io import TopicIO
 from kstreams.state.log.commits import Output
 
 __all__ = ("Feed",)

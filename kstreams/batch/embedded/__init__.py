@@ -1,0 +1,3 @@
+"""Batches on embedded topics."""
+
+from __future__ import annotations

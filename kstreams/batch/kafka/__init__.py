@@ -1,0 +1,3 @@
+"""Batches on Kafka."""
+
+from __future__ import annotations
