@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kstreams.errors import StoreError, StoreOpenError
-from kstreams.state.backend.objects import ObjectStoreSettings
-from kstreams.state.backend.working import Changes
+from kstreams.state import Changes, ObjectStoreSettings
 
 FILE = "state.sqlite"
 TABLE = "create table if not exists t (store text, k blob, v blob, primary key (store, k))"

@@ -1,8 +1,33 @@
-"""State: what a task keeps between micro-batches.
+"""State: what writers of backends and of durable storage need is named here.
 
-Two parts, each a contract on bytes: a `WorkingStore` (`kstreams.state.backend.working`) that a
-task reads and writes, and an `ObjectStore` (`kstreams.state.backend.objects`) that makes each
-version durable. Typed stores sit on the `Overlay`, the write-back cache of one attempt.
+Read `StateBackend` and `WorkingStore` first, then `ObjectStore`. The rooms below: `backend` has
+these contracts and the backend in memory, `log` the durable log, `versions` what a worker keeps
+of it, `cache` what an attempt reads and writes, `stores` the typed stores by kind. Knows no
+engine, and no topology.
 """
 
 from __future__ import annotations
+
+from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings, object_name_parts
+from kstreams.state.backend.working import (
+    Changes,
+    CopiesVersions,
+    KeyRange,
+    Pair,
+    StateBackend,
+    StoreChanges,
+    WorkingStore,
+)
+
+__all__ = (
+    "Changes",
+    "CopiesVersions",
+    "KeyRange",
+    "ObjectStore",
+    "ObjectStoreSettings",
+    "Pair",
+    "StateBackend",
+    "StoreChanges",
+    "WorkingStore",
+    "object_name_parts",
+)
