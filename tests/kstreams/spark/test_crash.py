@@ -7,13 +7,17 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 from kstreams import App, Embedded, SystemClock, View
+from kstreams.batch.batch_size import RecordSizes
 from kstreams.batch.embedded import feed as embedded_feed
 from kstreams.batch.embedded.io import publish
+from kstreams.batch.planner import BatchPlanner
+from kstreams.batch.plans import Plan, PlanDirectory
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.fork import ForkSource, fork
 from kstreams.checkpoint.savepoints import Savepoints
@@ -40,6 +44,7 @@ from tests.crash.workload import (
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 _MOST_BATCHES = 6
+_SMALL = 1 << 20
 _WITHIN = timedelta(seconds=120)
 _ON_SPARK = {"version named": "version named soon"}
 """Events that only the worker's own process sees; the others are those of the matrix."""
@@ -51,13 +56,18 @@ _IN_TWO_PROCESSES = {"merger-named-and-not-committed"}
 """The driver's death after a worker's event, which it does not see; the matrix has it."""
 
 
+Settings = tuple[Upkeep, int]
+"""What apps of points differ in: their upkeep, and how many bytes a batch may have."""
+
+
 class Running:
     """An app that goes on from point to point, and is begun again when its driver dies."""
 
-    def __init__(self, home: Path, spark: SparkSession, upkeep: Upkeep) -> None:
+    def __init__(self, home: Path, spark: SparkSession, upkeep: Upkeep, max_bytes: int) -> None:
         self.home = home
         self.spark = spark
         self.upkeep = upkeep
+        self.max_bytes = max_bytes
         self.faults = Faults(home / "faults")
         self.log = Directory(str(home / "log"))
         self.connection = Embedded(home / "topics", default_partitions=PARTITIONS, durable=False)
@@ -77,6 +87,7 @@ class Running:
             trigger=timedelta(0),
             interceptors=[FaultyProcess(self.faults)],
             parallelism=PARTITIONS,
+            max_bytes_per_batch=self.max_bytes,
             on_batch=lambda _: self.faults.reach("reported"),
             retained_batches=2,
             upkeep=self.upkeep,
@@ -130,11 +141,11 @@ class Running:
 @pytest.fixture(scope="module")
 def apps(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[dict[Upkeep, Running]]:
-    """The apps of all points, one for each upkeep."""
-    made: dict[Upkeep, Running] = {}
-    for upkeep in sorted({point.upkeep for point in POINTS}, key=repr):
-        made[upkeep] = Running(tmp_path_factory.mktemp("crash"), spark, upkeep)
+) -> Iterator[dict[Settings, Running]]:
+    """The apps of all points, one for each upkeep and bound of batches."""
+    made: dict[Settings, Running] = {}
+    for settings in sorted({(point.upkeep, point.max_bytes) for point in POINTS}, key=repr):
+        made[settings] = Running(tmp_path_factory.mktemp("crash"), spark, *settings)
     yield made
     for running in made.values():
         running.batch()
@@ -143,15 +154,32 @@ def apps(
 
 
 @pytest.fixture(autouse=True)
-def driver_faults(apps: dict[Upkeep, Running], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Clean up after each batch, and let publishing be an event."""
+def driver_faults(apps: dict[Settings, Running], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clean up after each batch, and let publishing and smaller plans be events."""
+
+    def reach(event: str) -> None:
+        for running in apps.values():
+            running.faults.reach(event)
 
     def published(log: object, outputs: object, batch: int) -> None:
         for output in outputs:  # type: ignore[attr-defined]  # a sequence
             publish(log, [output], batch)  # type: ignore[arg-type]  # the app's
-            for running in apps.values():
-                running.faults.reach("published one")
+            reach("published one")
 
+    def replaced(plans: PlanDirectory, number: int, plan: Plan) -> Plan:
+        reach("before replace plan")
+        recorded = replace_plan(plans, number, plan)
+        reach("after replace plan")
+        return recorded
+
+    def unknown_sizes(planner: BatchPlanner, **options: Any) -> Plan | None:
+        if planner._max_bytes < _SMALL:  # or what was read tells, and no task refuses
+            planner._sizes = RecordSizes(lambda *_: 1.0)
+        return next_plan(planner, **options)
+
+    replace_plan, next_plan = PlanDirectory.replace, BatchPlanner.next
+    monkeypatch.setattr(PlanDirectory, "replace", replaced)
+    monkeypatch.setattr(BatchPlanner, "next", unknown_sizes)
     monkeypatch.setattr(embedded_feed, "publish", published)
     monkeypatch.setattr(pipeline, "_SWEEP_EVERY", 1)
 
@@ -161,8 +189,8 @@ def driver_faults(apps: dict[Upkeep, Running], monkeypatch: pytest.MonkeyPatch) 
     [p for p in POINTS if p.event not in _PLAYED and p.name not in _IN_TWO_PROCESSES],
     ids=lambda p: p.name,
 )
-def test_one_truth_remains(point: Point, apps: dict[Upkeep, Running]) -> None:
-    running = apps[point.upkeep]
+def test_one_truth_remains(point: Point, apps: dict[Settings, Running]) -> None:
+    running = apps[point.upkeep, point.max_bytes]
     if not running.input:
         running.batch()
     if point.cold:
