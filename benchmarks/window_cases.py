@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 from benchmarks.suite.zipf import zipf
 from kstreams import DOUBLE, INT64, TEXT, Topic, Topology, TopologyBuilder
-from kstreams.aggregators import count, first, last, max_, mean, min_, sum_, together, variance
+from kstreams.aggregators import combine as together
+from kstreams.aggregators import count, first, last, max_, mean, min_, sum_, variance
 from kstreams.processors.aggregate import aggregate
 from kstreams.serde.composite import TupleSerde
 from kstreams.state.stores.session.store import session_store

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.aggregators.collect import collect
+from kstreams.aggregators.combine import together
 from kstreams.aggregators.count import count
 from kstreams.aggregators.count_distinct import count_distinct
 from kstreams.aggregators.field import field
@@ -22,9 +23,8 @@ from kstreams.aggregators.max import max_
 from kstreams.aggregators.mean import mean
 from kstreams.aggregators.min import min_
 from kstreams.aggregators.over import over
-from kstreams.aggregators.reducing import reducing
+from kstreams.aggregators.reduce import reducing
 from kstreams.aggregators.sum import sum_
-from kstreams.aggregators.together import together
 from kstreams.aggregators.top_n import top_n
 from kstreams.aggregators.variance import variance
 

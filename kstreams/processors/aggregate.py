@@ -10,10 +10,10 @@ from kstreams.aggregators.aggregator import Aggregator
 from kstreams.aggregators.columns.form import column_form
 from kstreams.aggregators.columns.keys import has_key_codes
 from kstreams.aggregators.columns.stamped import StampedForm
-from kstreams.aggregators.reducing import reducing
+from kstreams.aggregators.reduce import reducing
 from kstreams.errors import TopologyError
 from kstreams.processors.aggregate_columns import AggregateColumns
-from kstreams.processors.bound import Bound
+from kstreams.processors.closure import Bound
 from kstreams.processors.columnar import ColumnarProcessor, ColumnSource, Path
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.emission import OncePerBatch, OnUpdate, once_per_batch

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import ClassVar, TypeVar
 
-from kstreams.processors.bound import Bound
+from kstreams.processors.closure import Bound
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.processor import FixedKeyProcessor
 from kstreams.processors.supplier import Supplier

@@ -11,7 +11,7 @@ from typing import ClassVar, TypeVar
 
 from kstreams.clock import Clock, SystemClock, steady_ms, to_ms
 from kstreams.errors import ProcessingError
-from kstreams.processors.bound import Bound
+from kstreams.processors.closure import Bound
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
 from kstreams.quoting import kind_of, text_of, traceback_of

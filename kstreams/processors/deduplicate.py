@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, overload
 
 from kstreams.clock import to_ms
 from kstreams.errors import TopologyError
-from kstreams.processors.bound import Bound
+from kstreams.processors.closure import Bound
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.serde.base import Serde

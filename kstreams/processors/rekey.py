@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from kstreams.processors.bound import Bound
+from kstreams.processors.closure import Bound
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
 from kstreams.record import Record

@@ -15,7 +15,7 @@ from kstreams.batch.refusal import Refusal
 from kstreams.batch.stage_settings import StageSettings
 from kstreams.errors import KStreamsError
 from kstreams.spark.failure import ErrorChannel
-from kstreams.spark.own_workers import OwnWorkers
+from kstreams.spark.pinned_workers import OwnWorkers
 from kstreams.spark.stage import Message, Stage
 from kstreams.spark.worker_deaths import MOST_DEATHS, WorkerDeaths
 

@@ -17,8 +17,8 @@ from kstreams.errors import CompileError, KStreamsError, RecordRefusedError, Whe
 from kstreams.quoting import text_of
 from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.worker import add_archives, drop_spark_archives, freeze_heap, load_once
+from kstreams.task.gc_pause import rare_collections
 from kstreams.task.queues import Queue
-from kstreams.task.rare_gc import rare_collections
 from kstreams.task.too_many_bytes import TooManyBytesError
 
 __all__ = ("Message", "Stage", "StageRun")

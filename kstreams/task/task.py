@@ -23,6 +23,7 @@ from kstreams.task.cursor import Cursor
 from kstreams.task.decoding import Entry, without_nulls
 from kstreams.task.event_times import EventTimes
 from kstreams.task.failures import located, of_result
+from kstreams.task.gc_pause import rare_collections
 from kstreams.task.idleness import Idleness
 from kstreams.task.limits import NO_LIMITS, Limits
 from kstreams.task.meta import TaskMeta
@@ -33,7 +34,6 @@ from kstreams.task.passes import BatchWork, RecordPass, TablePass
 from kstreams.task.policies import Policies
 from kstreams.task.punctuation import NEVER, Schedule
 from kstreams.task.queues import Queue
-from kstreams.task.rare_gc import rare_collections
 from kstreams.task.read_ahead import ReadAhead
 from kstreams.task.undo import Undo
 from kstreams.task.unreadable import readable_rows, unreadable_rows

@@ -21,13 +21,16 @@ from kstreams.processors.emission import (
     once_per_batch,
 )
 from kstreams.windows.aggregate import windowed_aggregate
-from kstreams.windows.calendar import CalendarUnit, CalendarWindows, Weekday
-from kstreams.windows.hopping import HoppingWindows
-from kstreams.windows.kinds import Closing, TimeWindows
+from kstreams.windows.kinds.calendar import CalendarUnit, CalendarWindows, Weekday
+from kstreams.windows.kinds.contract import Closing, TimeWindows
+from kstreams.windows.kinds.hopping import HoppingWindows
+from kstreams.windows.kinds.serdes import windowed
+from kstreams.windows.kinds.session import SessionWindows
+from kstreams.windows.kinds.sliding import SlidingWindows
+from kstreams.windows.kinds.tumbling import TumblingWindows
+from kstreams.windows.kinds.unlimited import UnlimitedWindows
+from kstreams.windows.kinds.windowed import Windowed
 from kstreams.windows.late import Late, split_late
-from kstreams.windows.serdes import windowed
-from kstreams.windows.session import SessionWindows
-from kstreams.windows.sliding import SlidingWindows
 from kstreams.windows.supplier import WindowedSupplier
 from kstreams.windows.suppress import suppress
 from kstreams.windows.suppression import (
@@ -36,9 +39,6 @@ from kstreams.windows.suppression import (
     until_time_limit,
     until_window_closes,
 )
-from kstreams.windows.tumbling import TumblingWindows
-from kstreams.windows.unlimited import UnlimitedWindows
-from kstreams.windows.windowed import Windowed
 
 __all__ = (
     "AtMostEvery",

@@ -21,13 +21,13 @@ from kstreams.state.stores.sliding.store import SlidingStore
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.window.store import WindowStore
 from kstreams.windows.columnar import columnar
-from kstreams.windows.kinds import TimeWindows
-from kstreams.windows.session import SessionWindows
-from kstreams.windows.session_aggregate import SessionAggregate
-from kstreams.windows.sliding import SlidingWindows
-from kstreams.windows.sliding_aggregate import SlidingAggregate
+from kstreams.windows.kinds.contract import TimeWindows
+from kstreams.windows.kinds.session import SessionWindows
+from kstreams.windows.kinds.sliding import SlidingWindows
+from kstreams.windows.records.session import SessionAggregate
+from kstreams.windows.records.sliding import SlidingAggregate
+from kstreams.windows.records.time import TimeAggregate
 from kstreams.windows.supplier import Plan, WindowedSupplier
-from kstreams.windows.time_aggregate import TimeAggregate
 
 __all__ = ("windowed_aggregate",)
 

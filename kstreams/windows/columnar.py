@@ -8,13 +8,13 @@ from kstreams.aggregators.columns.stamped import StampedForm
 from kstreams.processors.columnar import ColumnarProcessor, ColumnSource
 from kstreams.processors.emission import AtMostEvery, Every, OnClose
 from kstreams.serde.layout import fixed_layout
-from kstreams.windows.assignment import assigner
-from kstreams.windows.session import SessionWindows
-from kstreams.windows.session_columns import SessionWindowColumns
-from kstreams.windows.sliding import SlidingWindows
-from kstreams.windows.sliding_columns import SlidingWindowColumns
+from kstreams.windows.columns.assignment import assigner
+from kstreams.windows.columns.session import SessionWindowColumns
+from kstreams.windows.columns.sliding import SlidingWindowColumns
+from kstreams.windows.columns.time import TimeColumns
+from kstreams.windows.kinds.session import SessionWindows
+from kstreams.windows.kinds.sliding import SlidingWindows
 from kstreams.windows.supplier import Plan
-from kstreams.windows.time_columns import TimeColumns
 
 __all__ = ("columnar",)
 

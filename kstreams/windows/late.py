@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from kstreams.processors.branch import Through
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
-from kstreams.windows.windowed import Windowed
+from kstreams.windows.kinds.windowed import Windowed
 
 if TYPE_CHECKING:
     from kstreams.graph.builder import TopologyBuilder

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.durations import milliseconds
-from kstreams.processors.bound import Bound
+from kstreams.processors.closure import Bound
 from kstreams.processors.columnar import ColumnarProcessor, ColumnSource, Path
 from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.processors.emission import (
@@ -24,15 +24,15 @@ from kstreams.record import Record
 from kstreams.state.stores.emit_buffer.store import pending_store
 from kstreams.state.stores.rate_limit.store import paced_store
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.windows.closed_early import NEVER_ENDS, ClosedEarly
-from kstreams.windows.every_interval import EveryInterval
-from kstreams.windows.hopping import HoppingWindows
-from kstreams.windows.kinds import Closing
-from kstreams.windows.last_states import Change, last_states
+from kstreams.windows.columns.states import StatesOf
+from kstreams.windows.kinds.contract import Closing
+from kstreams.windows.kinds.hopping import HoppingWindows
+from kstreams.windows.kinds.windowed import Windowed
 from kstreams.windows.late import LateCall, Routes, late_call
-from kstreams.windows.paced import Paced
-from kstreams.windows.states import StatesOf
-from kstreams.windows.windowed import Windowed
+from kstreams.windows.records.closed_early import NEVER_ENDS, ClosedEarly
+from kstreams.windows.records.emission.batch_end import Change, last_states
+from kstreams.windows.records.emission.every import EveryInterval
+from kstreams.windows.records.emission.rate_limit import Paced
 
 __all__ = ("Plan", "WindowedProcessor", "WindowedSupplier")
 

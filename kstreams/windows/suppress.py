@@ -8,13 +8,13 @@ from typing import Any, ClassVar, Generic, TypeVar, overload
 
 from kstreams.durations import milliseconds
 from kstreams.errors import LimitError, TopologyError
-from kstreams.processors.bound import Bound
+from kstreams.processors.closure import Bound
 from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.record import Record
 from kstreams.state.stores.buffer.store import BufferStore
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.windows.kinds.windowed import Windowed
 from kstreams.windows.suppression import UntilTimeLimit, UntilWindowCloses
-from kstreams.windows.windowed import Windowed
 
 __all__ = ("SuppressSupplier", "suppress")
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Literal
 
 from kstreams.durations import span_ms
-from kstreams.windows.kinds import Closing
+from kstreams.windows.kinds.contract import Closing
 
 __all__ = (
     "Full",

@@ -32,7 +32,8 @@ from kstreams.batch.kafka.io import KafkaIO
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.errors import StateCorruptError
 from kstreams.task.outputs import TaskOutput
-from kstreams.windows import TumblingWindows, seconds, windowed, windowed_aggregate
+from kstreams.windows import TumblingWindows, seconds, windowed_aggregate
+from kstreams.windows.kinds import windowed
 from kstreams_rocksdb import RocksDB
 from tests.kstreams.cli.terminal import say
 from tests.kstreams.kafka.samples import output_table, read_all

@@ -29,7 +29,8 @@ from kstreams.partitioner import partition_of
 from kstreams.state.cache.overlay import Overlay
 from kstreams.task.limits import TopicLimits
 from kstreams.testing import TopologyTestDriver
-from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate
+from kstreams.windows import TumblingWindows, Windowed, windowed_aggregate
+from kstreams.windows.kinds import windowed
 
 NUMBERS = Topic("numbers", TEXT, INT64)
 LOG = Topic("sums-log", TEXT, INT64, nulls="pass")

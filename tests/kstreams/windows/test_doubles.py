@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kstreams import DOUBLE, INT64, TEXT, Record, Topic, TopologyBuilder, timestamped_store
-from kstreams.aggregators import count, last, mean, sum_, together, variance
+from kstreams.aggregators import combine as together
+from kstreams.aggregators import count, last, mean, sum_, variance
 from kstreams.processors.aggregate import aggregate
 from kstreams.serde.composite import TupleSerde
 from kstreams.testing import TopologyTestDriver

@@ -23,7 +23,7 @@ from kstreams.windows import (
     split_late,
     windowed_aggregate,
 )
-from kstreams.windows.kinds import MAX_WINDOWS
+from kstreams.windows.kinds.contract import MAX_WINDOWS
 from tests.kstreams.windows.running import SOURCE, run, store_for, topology_of
 
 TOO_MANY = HoppingWindows(days(1), milliseconds(100))
@@ -105,8 +105,8 @@ def test_a_table_is_worked_on_in_parts_where_records_are_in_many_windows(
         sizes.append(len(major))
         return grouped(major, *rest)
 
-    monkeypatch.setattr("kstreams.windows.time_columns.grouped", counted)
-    monkeypatch.setattr("kstreams.windows.time_columns._PAIRS_AT_ONCE", 60)
+    monkeypatch.setattr("kstreams.windows.columns.time.grouped", counted)
+    monkeypatch.setattr("kstreams.windows.columns.time._PAIRS_AT_ONCE", 60)
     windows = HoppingWindows(milliseconds(40), milliseconds(2), grace=milliseconds(5))
     rows = [("ab"[n % 2], n, max(0, 3 * n - 40 * (n % 7 == 6))) for n in range(60)]
     by_record, in_parts = (

@@ -20,11 +20,11 @@ from kstreams.processors.emission import Every, OncePerBatch, OnClose, OnUpdate
 from kstreams.serde.layout import Columns
 from kstreams.state.stores.emit_buffer.columns import Taken
 from kstreams.state.stores.window.columns import WindowColumns
-from kstreams.windows.assignment import Assigned, Assigner
-from kstreams.windows.interval_columns import Changes, IntervalColumns
-from kstreams.windows.results import Results, joined
+from kstreams.windows.columns.assignment import Assigned, Assigner
+from kstreams.windows.columns.base import WindowedColumns
+from kstreams.windows.columns.emission.every import Changes, IntervalColumns
+from kstreams.windows.columns.results import Results, joined
 from kstreams.windows.supplier import Plan
-from kstreams.windows.windowed_columns import WindowedColumns
 
 __all__ = ("TimeColumns",)
 

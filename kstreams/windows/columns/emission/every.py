@@ -14,7 +14,7 @@ from kstreams.aggregators.columns.keys import KeyCodes
 from kstreams.serde.layout import Columns
 from kstreams.state.stores.emit_buffer.columns import PendingColumns, Taken
 from kstreams.state.stores.emit_buffer.store import PendingStore
-from kstreams.windows.every_interval import interval_end
+from kstreams.windows.records.emission.every import interval_end
 
 __all__ = ("Changes", "IntervalColumns")
 

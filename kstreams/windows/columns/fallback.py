@@ -17,8 +17,8 @@ from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.serde.layout import fixed_layout
 from kstreams.serde.objects import objects_of
+from kstreams.windows.columns.results import Results
 from kstreams.windows.late import LateCall
-from kstreams.windows.results import Results
 from kstreams.windows.supplier import Plan
 
 __all__ = ("SingleRecords",)

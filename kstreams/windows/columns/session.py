@@ -18,14 +18,14 @@ from kstreams.processors.context import BatchContext
 from kstreams.processors.emission import OnClose, OnUpdate
 from kstreams.serde.objects import objects_of
 from kstreams.state.stores.session.columns import SessionColumns, Sessions
-from kstreams.windows.assignment import Assigned
-from kstreams.windows.results import Results, joined, order_by
-from kstreams.windows.session_aggregate import joining, told
-from kstreams.windows.session_order import Arrivals
-from kstreams.windows.session_runs import Joined, SessionRuns, joined_sessions, session_runs
-from kstreams.windows.single_records import SingleRecords
+from kstreams.windows.columns.assignment import Assigned
+from kstreams.windows.columns.base import WindowedColumns
+from kstreams.windows.columns.fallback import SingleRecords
+from kstreams.windows.columns.results import Results, joined, order_by
+from kstreams.windows.columns.session_order import Arrivals
+from kstreams.windows.columns.session_runs import Joined, SessionRuns, joined_sessions, session_runs
+from kstreams.windows.records.session import joining, told
 from kstreams.windows.supplier import Plan
-from kstreams.windows.windowed_columns import WindowedColumns
 
 __all__ = ("SessionWindowColumns",)
 

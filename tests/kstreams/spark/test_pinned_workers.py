@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from kstreams.spark.own_workers import OwnWorkers
+from kstreams.spark.pinned_workers import OwnWorkers
 from kstreams.spark.session import executor_cores
 
 pytestmark = pytest.mark.spark

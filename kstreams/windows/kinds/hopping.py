@@ -7,7 +7,7 @@ from datetime import timedelta
 from math import gcd
 
 from kstreams.durations import positive_ms, span_ms
-from kstreams.windows.kinds import MAX_WINDOWS
+from kstreams.windows.kinds.contract import MAX_WINDOWS
 
 __all__ = ("HoppingWindows",)
 

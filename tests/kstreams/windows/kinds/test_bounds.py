@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstreams.windows import CalendarWindows, HoppingWindows, TumblingWindows, milliseconds
-from kstreams.windows.bounds import bounds_of
+from kstreams.windows.kinds.bounds import bounds_of
 
 KINDS = (
     TumblingWindows(milliseconds(7)),

@@ -23,13 +23,13 @@ from kstreams.processors.emission import OnUpdate
 from kstreams.serde.layout import Columns
 from kstreams.serde.objects import objects_of
 from kstreams.state.stores.sliding.columns import SliceRows, SlidingColumns
-from kstreams.windows.assignment import Assigned
-from kstreams.windows.results import Results, joined, order_by
-from kstreams.windows.single_records import SingleRecords
-from kstreams.windows.sliding_aggregate import Slicer
-from kstreams.windows.sliding_ranges import SlidingRanges, first_slices, sliding_ranges
+from kstreams.windows.columns.assignment import Assigned
+from kstreams.windows.columns.base import WindowedColumns
+from kstreams.windows.columns.fallback import SingleRecords
+from kstreams.windows.columns.results import Results, joined, order_by
+from kstreams.windows.columns.sliding_ranges import SlidingRanges, first_slices, sliding_ranges
+from kstreams.windows.records.sliding import Slicer
 from kstreams.windows.supplier import Plan
-from kstreams.windows.windowed_columns import WindowedColumns
 
 __all__ = ("SlidingWindowColumns",)
 

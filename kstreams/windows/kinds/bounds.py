@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from math import gcd
 
 from kstreams.errors import ProcessingError
-from kstreams.windows.hopping import HoppingWindows
-from kstreams.windows.kinds import MAX_WINDOWS, TimeWindows
-from kstreams.windows.tumbling import TumblingWindows
+from kstreams.windows.kinds.contract import MAX_WINDOWS, TimeWindows
+from kstreams.windows.kinds.hopping import HoppingWindows
+from kstreams.windows.kinds.tumbling import TumblingWindows
 
 __all__ = ("Bounds", "bounds_of")
 

@@ -12,7 +12,7 @@ from kstreams.aggregators.columns.running import replaced
 from kstreams.aggregators.columns.runs import Runs
 from kstreams.serde.layout import Columns
 from kstreams.state.stores.session.columns import Sessions
-from kstreams.windows.session_runs import Joined, SessionRuns
+from kstreams.windows.columns.session_runs import Joined, SessionRuns
 
 __all__ = ("Arrivals",)
 

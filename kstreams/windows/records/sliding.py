@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.state.stores.sliding.store import SlidingStore
-from kstreams.windows.last_states import Change
-from kstreams.windows.slices import Slices
-from kstreams.windows.sliding import SlidingWindows
+from kstreams.windows.kinds.sliding import SlidingWindows
+from kstreams.windows.kinds.windowed import Windowed
+from kstreams.windows.records.emission.batch_end import Change
+from kstreams.windows.records.slices import Slices
 from kstreams.windows.supplier import Plan, WindowedProcessor
-from kstreams.windows.windowed import Windowed
 
 __all__ = ("Slicer", "SlidingAggregate")
 

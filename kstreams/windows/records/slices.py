@@ -9,7 +9,7 @@ from typing import Any
 
 from kstreams.aggregators.aggregator import is_exact
 from kstreams.record import Record
-from kstreams.windows.blocks import Blocks
+from kstreams.windows.records.blocks import Blocks
 
 __all__ = ("Slices",)
 

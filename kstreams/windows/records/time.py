@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.state.stores.window.store import WindowStore
-from kstreams.windows.bounds import bounds_of
-from kstreams.windows.kinds import TimeWindows
+from kstreams.windows.kinds.bounds import bounds_of
+from kstreams.windows.kinds.contract import TimeWindows
+from kstreams.windows.kinds.windowed import Windowed
 from kstreams.windows.supplier import WindowedProcessor
-from kstreams.windows.windowed import Windowed
 
 __all__ = ("TimeAggregate",)
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kstreams.windows.calendar import CalendarWindows
-from kstreams.windows.hopping import HoppingWindows
-from kstreams.windows.tumbling import TumblingWindows
-from kstreams.windows.unlimited import UnlimitedWindows
+from kstreams.windows.kinds.calendar import CalendarWindows
+from kstreams.windows.kinds.hopping import HoppingWindows
+from kstreams.windows.kinds.tumbling import TumblingWindows
+from kstreams.windows.kinds.unlimited import UnlimitedWindows
 
 __all__ = ("Assigned", "Assigner", "assigner")
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kstreams.processors.columnar import STREAM_TIME
-from kstreams.windows.windowed_type import WindowedType
+from kstreams.windows.kinds.windowed_type import WindowedType
 
 __all__ = ("Results", "joined", "last_results", "order_by")
 

@@ -1,0 +1,3 @@
+"""When results go on, on whole columns."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Windowed aggregates record by record."""
+
+from __future__ import annotations
