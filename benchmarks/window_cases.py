@@ -14,8 +14,7 @@ import pyarrow.compute as pc
 
 from benchmarks.suite.zipf import zipf
 from kstreams import DOUBLE, INT64, TEXT, Topic, Topology, TopologyBuilder
-from kstreams.aggregators import combine as together
-from kstreams.aggregators import count, first, last, max_, mean, min_, sum_, variance
+from kstreams.aggregators import combine, count, first, last, max_, mean, min_, sum_, variance
 from kstreams.processors.aggregate import aggregate
 from kstreams.serde.composite import TupleSerde
 from kstreams.state.stores.session.store import session_store
@@ -57,7 +56,7 @@ AGGREGATORS: dict[str, Any] = {
     "variance": variance(),
     "first": first(INT64),
     "last": last(INT64),
-    "together": together(count(), sum_(INT64), max_(INT64), mean()),
+    "together": combine(count(), sum_(INT64), max_(INT64), mean()),
 }
 RESULTS: dict[str, Any] = {
     "sum-double": DOUBLE,

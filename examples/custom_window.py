@@ -20,8 +20,8 @@ HOUR_MS = 3_600_000
 class Shifts:
     """Eight hours each; a `kstreams.windows.TimeWindows` by its four members alone."""
 
-    lag_ms: int = 0
-    grid_ms: int = HOUR_MS
+    close_delay_ms: int = 0
+    close_interval_ms: int = HOUR_MS
 
     def starts(self, timestamp_ms: int) -> tuple[int, ...]:
         return ((timestamp_ms - 4 * HOUR_MS) // (8 * HOUR_MS) * (8 * HOUR_MS) + 4 * HOUR_MS,)

@@ -18,8 +18,7 @@ from benchmarks.suite.clicks import CLICKS
 from benchmarks.suite.workload import Expected, Path, Workload
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, window_store
 from kstreams.aggregators import field, max_, over
-from kstreams.windows import TumblingWindows, minutes, windowed_aggregate
-from kstreams.windows.kinds import windowed
+from kstreams.windows import TumblingWindows, minutes, windowed, windowed_aggregate
 from kstreams_json import json_serde
 
 if TYPE_CHECKING:

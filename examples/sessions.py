@@ -8,8 +8,7 @@ from __future__ import annotations
 from kstreams import INT64, TEXT, Topic, TopologyBuilder, session_store
 from kstreams.aggregators import count
 from kstreams.testing import TopologyTestDriver
-from kstreams.windows import SessionWindows, minutes, on_close, windowed_aggregate
-from kstreams.windows.kinds import windowed
+from kstreams.windows import SessionWindows, minutes, on_close, windowed, windowed_aggregate
 
 SESSIONS = SessionWindows(minutes(30))
 CLICKS = Topic("clicks", key=TEXT, value=TEXT)

@@ -16,9 +16,9 @@ from kstreams.errors import InvalidNameError
 __all__ = (
     "MAX_NAME_BYTES",
     "TOPIC_RULE",
-    "check_life",
+    "check_incarnation",
     "check_step",
-    "is_life",
+    "is_incarnation",
     "is_path_below",
     "is_topic",
     "path_step",
@@ -110,13 +110,13 @@ def check_step(what: str, name: str) -> str:
     return name
 
 
-def is_life(name: object) -> bool:
-    """Tell whether this can be the id of a life of a checkpoint: 12 hex digits."""
+def is_incarnation(name: object) -> bool:
+    """Tell whether this can be the id of a checkpoint, its incarnation: 12 hex digits."""
     return isinstance(name, str) and _LIFE.fullmatch(name) is not None
 
 
-def check_life(name: object, place: str) -> str:
-    """Return the id of a life as it was read from a file.
+def check_incarnation(name: object, place: str) -> str:
+    """Return the id of an incarnation as it was read from a file.
 
     Args:
         name: What was read.
@@ -125,7 +125,7 @@ def check_life(name: object, place: str) -> str:
     Raises:
         InvalidNameError: It is none.
     """
-    if isinstance(name, str) and is_life(name):
+    if isinstance(name, str) and is_incarnation(name):
         return name
     raise InvalidNameError(
         f"{place} has the incarnation {shown_name(name)}, expected 12 hex digits",

@@ -25,8 +25,7 @@ from kstreams import (
     window_store,
 )
 from kstreams.aggregators import count
-from kstreams.windows import TumblingWindows, seconds, windowed_aggregate
-from kstreams.windows.kinds import windowed
+from kstreams.windows import TumblingWindows, seconds, windowed, windowed_aggregate
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -13,8 +13,7 @@ from benchmarks.suite.bids import BID, BIDS, Bid
 from benchmarks.suite.greatest import add_greatest, without_closers
 from benchmarks.suite.workload import Expected, Path, Workload
 from kstreams import TEXT, Topic, Topology, TopologyBuilder, window_store
-from kstreams.aggregators import over
-from kstreams.aggregators import reduce as reducing
+from kstreams.aggregators import over, reducing
 from kstreams.windows import TumblingWindows, Windowed, seconds, windowed_aggregate
 from kstreams_json import json_serde
 

@@ -10,8 +10,7 @@ from benchmarks.suite.plain import windows
 from benchmarks.suite.workload import Path, Workload
 from kstreams import BYTES, INT64, TEXT, Topic, Topology, TopologyBuilder, window_store
 from kstreams.aggregators import count
-from kstreams.windows import TumblingWindows, seconds, windowed_aggregate
-from kstreams.windows.kinds import windowed
+from kstreams.windows import TumblingWindows, seconds, windowed, windowed_aggregate
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -12,8 +12,7 @@ from benchmarks.suite.plain import windows
 from benchmarks.suite.workload import Path, Workload
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, window_store
 from kstreams.aggregators import field, over, sum_
-from kstreams.windows import HoppingWindows, seconds, windowed_aggregate
-from kstreams.windows.kinds import windowed
+from kstreams.windows import HoppingWindows, seconds, windowed, windowed_aggregate
 from kstreams_json import json_serde
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.aggregators.collect import collect
-from kstreams.aggregators.combine import together
+from kstreams.aggregators.combine import combine
 from kstreams.aggregators.count import count
 from kstreams.aggregators.count_distinct import count_distinct
 from kstreams.aggregators.field import field
@@ -35,6 +35,7 @@ __all__ = (
     "Aggregator",
     "approx_count_distinct",
     "collect",
+    "combine",
     "count",
     "count_distinct",
     "field",
@@ -47,7 +48,6 @@ __all__ = (
     "over",
     "reducing",
     "sum_",
-    "together",
     "top_n",
     "variance",
 )

@@ -13,7 +13,7 @@ from kstreams.serde.base import Serde
 from kstreams.serde.composite import TupleSerde
 from kstreams.serde.layout import fixed_layout
 
-__all__ = ("together",)
+__all__ = ("combine",)
 
 K = TypeVar("K")
 """Type of the keys."""
@@ -38,31 +38,31 @@ A4 = TypeVar("A4")
 
 
 @overload
-def together(
+def combine(
     first: Aggregator[K, V, S1, A1], second: Aggregator[K, V, S2, A2], /
 ) -> Aggregator[K, V, tuple[S1, S2], tuple[A1, A2]]: ...
 @overload
-def together(
+def combine(
     first: Aggregator[K, V, S1, A1],
     second: Aggregator[K, V, S2, A2],
     third: Aggregator[K, V, S3, A3],
     /,
 ) -> Aggregator[K, V, tuple[S1, S2, S3], tuple[A1, A2, A3]]: ...
 @overload
-def together(
+def combine(
     first: Aggregator[K, V, S1, A1],
     second: Aggregator[K, V, S2, A2],
     third: Aggregator[K, V, S3, A3],
     fourth: Aggregator[K, V, S4, A4],
     /,
 ) -> Aggregator[K, V, tuple[S1, S2, S3, S4], tuple[A1, A2, A3, A4]]: ...
-def together(*aggregators: Aggregator[Any, Any, Any, Any]) -> Aggregator[Any, Any, Any, Any]:
+def combine(*aggregators: Aggregator[Any, Any, Any, Any]) -> Aggregator[Any, Any, Any, Any]:
     """Run two to four aggregators side by side; the result is a tuple of theirs."""
-    return _Together(aggregators)
+    return _Combined(aggregators)
 
 
 @dataclass(frozen=True)
-class _Together:
+class _Combined:
     aggregators: tuple[Aggregator[Any, Any, Any, Any], ...]
 
     @property

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from heapq import heapify, heapreplace
 
-__all__ = ("Spread",)
+__all__ = ("TaskAssignment",)
 
 _WORTH_MOVING = 2_000
 """How many records less the fullest partition must have for tasks to leave their workers,
 which have fetched ahead for them."""
 
 
-class Spread:
+class TaskAssignment:
     """Gives tasks to partitions so that none has much more to read than the others.
 
     Partitions run side by side, and the batch ends with the last of them. Tasks stay where

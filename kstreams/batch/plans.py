@@ -180,12 +180,12 @@ class PlanDirectory:
 
     Args:
         path: Where they are; made with the first.
-        life: Whose they are: a name like that of no other query's life.
+        epoch: Whose they are: a name like that of no other query's life.
     """
 
-    def __init__(self, path: Path, life: str = "") -> None:
+    def __init__(self, path: Path, epoch: str = "") -> None:
         self.path = path
-        self._life = life
+        self._life = epoch
 
     def begin(self, positions: Mapping[str, int], topics: Mapping[str, str]) -> Plan:
         """Decide once where a query begins; return what was decided first, a plan of nothing.

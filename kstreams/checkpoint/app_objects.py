@@ -8,16 +8,16 @@ from urllib.parse import quote
 
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.savepoints import pinned_objects
-from kstreams.names import is_life
+from kstreams.names import is_incarnation
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.backend.task_key import app_prefix, garbage_prefix
 
-__all__ = ("life_objects", "named_elsewhere", "remove_leftovers")
+__all__ = ("epoch_objects", "named_elsewhere", "remove_leftovers")
 
 _LOG = logging.getLogger("kstreams")
 
 
-def life_objects(objects: ObjectStore, app: str, incarnation: str) -> Iterator[str]:
+def epoch_objects(objects: ObjectStore, app: str, incarnation: str) -> Iterator[str]:
     """Yield the names of all objects of one life of an app: state, commits, savepoints.
 
     Args:
@@ -25,10 +25,10 @@ def life_objects(objects: ObjectStore, app: str, incarnation: str) -> Iterator[s
         app: Id of the app.
         incarnation: Id of the life; no other life, of whatever app, has names like these.
     """
-    life = f"{app}.{incarnation}"
-    yield from _scoped(objects, app_prefix(f"{life}.").removesuffix("/"))
-    yield from _scoped(objects, f"commits/{quote(f'{life}.', safe='')}")
-    yield from objects.list(f"savepoints/{quote(life, safe='')}/")
+    epoch = f"{app}.{incarnation}"
+    yield from _scoped(objects, app_prefix(f"{epoch}.").removesuffix("/"))
+    yield from _scoped(objects, f"commits/{quote(f'{epoch}.', safe='')}")
+    yield from objects.list(f"savepoints/{quote(epoch, safe='')}/")
 
 
 def _scoped(objects: ObjectStore, prefix: str) -> Iterator[str]:
@@ -39,7 +39,7 @@ def _scoped(objects: ObjectStore, prefix: str) -> Iterator[str]:
     """
     for name in objects.list(prefix):
         scope, dot, _ = name[len(prefix) :].partition("/")[0].partition(".")
-        if not (dot and is_life(scope)):
+        if not (dot and is_incarnation(scope)):
             yield name
 
 
@@ -88,10 +88,10 @@ def remove_leftovers(checkpoint: Checkpoint, objects: ObjectStore) -> int:
         checkpoint: The app's, as it is now.
         objects: Its durable log.
     """
-    life = f"{checkpoint.app}.{checkpoint.incarnation}."
+    epoch = f"{checkpoint.app}.{checkpoint.incarnation}."
     scopes = {query: checkpoint.scope(query) for query in checkpoint.queries}
     logs = tuple(checkpoint.commits(query, objects).prefix for query in scopes)
-    commits = _scoped(objects, f"commits/{quote(life, safe='')}")
+    commits = _scoped(objects, f"commits/{quote(epoch, safe='')}")
     # Commits first: a savepoint that finds its commits in the log is seen below.
     count = _delete(objects, (name for name in commits if not name.startswith(logs)))
     tasks = {
@@ -101,7 +101,7 @@ def remove_leftovers(checkpoint: Checkpoint, objects: ObjectStore) -> int:
         for number in range(checkpoint.tasks[group])
     }
     present = (*sorted(tasks), *(garbage_prefix(scope) for scope in scopes.values()))
-    state = _scoped(objects, app_prefix(life).removesuffix("/"))
+    state = _scoped(objects, app_prefix(epoch).removesuffix("/"))
     strange = [name for name in state if not name.startswith(present)]
     if strange:
         named = _named_objects(checkpoint, objects)

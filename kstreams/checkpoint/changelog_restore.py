@@ -12,7 +12,7 @@ from typing import Any
 
 from kstreams.checkpoint.beginnings import begin_log
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.generations import copy_store, lives_after, next_generation, rewritten
+from kstreams.checkpoint.generations import copy_store, epochs_after, next_generation, rewritten
 from kstreams.checkpoint.positions import positions_after
 from kstreams.connection import Connection, RawRecord, TopicReader
 from kstreams.errors import (
@@ -135,7 +135,7 @@ class ChangelogRestore:
         made = replace(
             self.checkpoint,
             generations={**self.checkpoint.generations, **numbers},
-            ended=lives_after(self.checkpoint, {q: last.batch for q, last in lasts.items()}),
+            ended=epochs_after(self.checkpoint, {q: last.batch for q, last in lasts.items()}),
             begun={q: d for q, d in self.checkpoint.begun.items() if q not in queries},
         )
         begun: dict[str, str] = {}
@@ -169,8 +169,8 @@ class ChangelogRestore:
         for task, pointer in last.pointers().items():
             group, _, partition = task.rpartition("/")
             if group in groups:
-                lives = made.ended[group]
-                work = _Task(self, query, task, int(partition), pointer, lives)
+                epochs = made.ended[group]
+                work = _Task(self, query, task, int(partition), pointer, epochs)
                 tasks[task] = work.rebuilt(groups[group], reader, progress).to_json()
         return Commit(
             SEED,
@@ -192,7 +192,7 @@ class _Task:
     name: str
     partition: int
     pointer: Pointer
-    lives: Mapping[str, int]
+    epochs: Mapping[str, int]
 
     def rebuilt(
         self,
@@ -295,14 +295,14 @@ class _Task:
         with closing(self.job.connection.admin()) as admin:
             end = admin.end_offsets(topic)[self.partition]
         for record in reader.read(topic, self.partition, start, end):
-            if not _is_beyond(record, self.lives):
+            if not _is_beyond(record, self.epochs):
                 yield record
 
 
-def _is_beyond(record: RawRecord, lives: Mapping[str, int]) -> bool:
+def _is_beyond(record: RawRecord, epochs: Mapping[str, int]) -> bool:
     """Tell whether a batch wrote a record and was not committed: Kafka shows it all the same."""
     for name, value in record.headers:
         if name == ID_HEADER and value is not None:
             own, *_, number, _ = value.decode().split("/")
-            return own in lives and int(number.partition(".")[0]) > lives[own]
+            return own in epochs and int(number.partition(".")[0]) > epochs[own]
     return False

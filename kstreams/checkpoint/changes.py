@@ -11,10 +11,10 @@ from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.migration import Migration
 from kstreams.graph.topology import Topology
 
-__all__ = ("Orders", "StoreChange", "UpgradePlan", "Verdict", "plan_upgrade")
+__all__ = ("StoreChange", "StoreChangeKind", "UpgradeOptions", "UpgradePlan", "plan_upgrade")
 
 
-class Verdict(str, Enum):
+class StoreChangeKind(str, Enum):
     """What becomes of a store."""
 
     SAME = "same"
@@ -25,7 +25,7 @@ class Verdict(str, Enum):
 
 
 @dataclass(frozen=True)
-class Orders:
+class UpgradeOptions:
     """What is to be done with stores that a change would empty or misread.
 
     Args:
@@ -49,7 +49,7 @@ class StoreChange:
     """
 
     store: str
-    verdict: Verdict
+    verdict: StoreChangeKind
     detail: str = ""
     action: str = ""
 
@@ -81,7 +81,7 @@ class UpgradePlan:
 
 
 def plan_upgrade(
-    checkpoint: Checkpoint, topology: Topology, tasks: Mapping[str, int], orders: Orders
+    checkpoint: Checkpoint, topology: Topology, tasks: Mapping[str, int], orders: UpgradeOptions
 ) -> UpgradePlan:
     """Compare a topology with what a checkpoint has.
 
@@ -97,7 +97,11 @@ def plan_upgrade(
 
 class _Planner:
     def __init__(
-        self, checkpoint: Checkpoint, topology: Topology, tasks: Mapping[str, int], orders: Orders
+        self,
+        checkpoint: Checkpoint,
+        topology: Topology,
+        tasks: Mapping[str, int],
+        orders: UpgradeOptions,
     ) -> None:
         self._checkpoint = checkpoint
         self._topology = topology
@@ -119,47 +123,49 @@ class _Planner:
         verdict, detail = self._verdict(name, new)
         told = name in self._orders.reset
         match verdict:
-            case Verdict.SAME:
+            case StoreChangeKind.SAME:
                 action = "keep"
-            case Verdict.NEW:
+            case StoreChangeKind.NEW:
                 action = "migrate" if name in self._orders.migrate else "begin empty"
-            case Verdict.REMOVED:
+            case StoreChangeKind.REMOVED:
                 action = "drop" if told or name in self._read else ""
-            case Verdict.CHANGED if name in self._orders.migrate:
+            case StoreChangeKind.CHANGED if name in self._orders.migrate:
                 action = "migrate"
             case _:
                 action = "begin empty" if told else ""
         return StoreChange(name, verdict, detail, action)
 
-    def _verdict(self, name: str, new: Mapping[str, tuple[str, Any]]) -> tuple[Verdict, str]:
+    def _verdict(
+        self, name: str, new: Mapping[str, tuple[str, Any]]
+    ) -> tuple[StoreChangeKind, str]:
         if name not in self._old:
-            return Verdict.NEW, ""
+            return StoreChangeKind.NEW, ""
         if name not in new:
-            return Verdict.REMOVED, ""
+            return StoreChangeKind.REMOVED, ""
         (old_group, old_schema), (group, schema) = self._old[name], new[name]
         before, now = self._checkpoint.tasks.get(old_group), self._tasks[group]
         if before != now:
-            return Verdict.REROUTED, f"{before} partitions before, now {now}"
+            return StoreChangeKind.REROUTED, f"{before} partitions before, now {now}"
         old_routes = _routes(self._checkpoint.shape[old_group])
         if not old_routes <= (routes := _routes(self._shape[group])):
             return (
-                Verdict.REROUTED,
+                StoreChangeKind.REROUTED,
                 f"keys were routed by {_listed(old_routes)}, now by {_listed(routes)}",
             )
         if old_schema != schema:
-            return Verdict.CHANGED, _difference(old_schema, schema)
-        return Verdict.SAME, ""
+            return StoreChangeKind.CHANGED, _difference(old_schema, schema)
+        return StoreChangeKind.SAME, ""
 
     def _problem(self, change: StoreChange) -> str:
         name = change.store
         match change.verdict:
-            case Verdict.REMOVED:
+            case StoreChangeKind.REMOVED:
                 return (
                     f"store {name!r} is in the topology no more: its contents would be lost "
                     f"(drop them with reset={{{name!r}}}; if it was renamed, "
                     f"migrate={{<new name>: Migration(<old definition>)}})"
                 )
-            case Verdict.REROUTED:
+            case StoreChangeKind.REROUTED:
                 return (
                     f"store {name!r}: {change.detail}: keys would look for their values in other "
                     f"tasks (go back, or begin it empty with reset={{{name!r}}})"

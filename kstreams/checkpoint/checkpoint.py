@@ -20,7 +20,7 @@ from kstreams.files import write_new
 from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.names import (
     MAX_NAME_BYTES,
-    check_life,
+    check_incarnation,
     check_step,
     is_path_below,
     path_step,
@@ -124,9 +124,9 @@ class Checkpoint:
         """
         if not (path / _DESCRIPTION).exists():
             refuse_remains(path)
-            life = uuid4().hex[:12]
+            epoch = uuid4().hex[:12]
             queries = queries_of(topology)
-            made = cls(path, app, life, topology.shape(), queries, dict(tasks))
+            made = cls(path, app, epoch, topology.shape(), queries, dict(tasks))
             for query in queries:
                 _check_scope(made, query)
             made.save()
@@ -179,7 +179,7 @@ class Checkpoint:
         Raises:
             InvalidNameError: A name in it leads elsewhere.
         """
-        app, life = _checked_names(path, fields)
+        app, epoch = _checked_names(path, fields)
         queries = {
             query: tuple(checked_text(group, "a group") for group in Fields(found).items(query))
             for found in [fields.mapping("queries")]
@@ -188,12 +188,12 @@ class Checkpoint:
         made = cls(
             path,
             app,
-            life,
+            epoch,
             _checked_shape(fields),
             queries,
             fields.integers("tasks"),
             fields.integers("generations", {}),
-            {group: _batches(lives) for group, lives in fields.mapping("ended", {}).items()},
+            {group: _batches(epochs) for group, epochs in fields.mapping("ended", {}).items()},
             None if fields.anything("start_ms") is None else fields.integer("start_ms"),
             fields.text("origin", ""),
             fields.texts("begun", {}),
@@ -214,7 +214,7 @@ class Checkpoint:
         document = seal(self.to_json(), _DESCRIPTION, indent=1)
         write_entry(self.path, _DESCRIPTION, document.data)
 
-    def life(self, query: str) -> str:
+    def epoch(self, query: str) -> str:
         """Return an id of a query's batches, like that of no other life or generation."""
         generation = self.generations.get(query, 0)
         return f"{self.incarnation}.{generation}" if generation else self.incarnation
@@ -294,8 +294,8 @@ def write_entry(checkpoint: Path, name: str, data: bytes) -> None:
 def _checked_names(path: Path, fields: Fields) -> tuple[str, str]:
     """Return an app's id and incarnation that lead to nothing but its own objects."""
     place = f"the description of checkpoint {str(path)!r}"
-    life = check_life(fields.anything("incarnation"), place)
-    return check_step(f"in {place} an app's id", fields.text("app")), life
+    epoch = check_incarnation(fields.anything("incarnation"), place)
+    return check_step(f"in {place} an app's id", fields.text("app")), epoch
 
 
 def _check_scope(checkpoint: Checkpoint, query: str) -> None:
@@ -346,10 +346,10 @@ def _format_of(data: bytes) -> object:
         return None
 
 
-def _batches(lives: object) -> dict[str, int]:
+def _batches(epochs: object) -> dict[str, int]:
     """Return last committed batches by life; `SEED` where there was nothing else."""
-    found = Fields(lives).all()
-    return {life: checked_integer(n, f"life {life!r}", least=SEED) for life, n in found.items()}
+    found = Fields(epochs).all()
+    return {epoch: checked_integer(n, f"life {epoch!r}", least=SEED) for epoch, n in found.items()}
 
 
 def _checked_shape(fields: Fields) -> dict[str, Any]:

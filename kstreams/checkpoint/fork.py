@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from uuid import uuid4
 
-from kstreams.checkpoint.app_objects import life_objects
+from kstreams.checkpoint.app_objects import epoch_objects
 from kstreams.checkpoint.beginnings import begin_log
 from kstreams.checkpoint.checkpoint import FORKING, Checkpoint, refuse_remains, write_entry
 from kstreams.checkpoint.lock import CheckpointLock
@@ -16,7 +16,7 @@ from kstreams.checkpoint.positions import positions_after
 from kstreams.checkpoint.savepoints import Savepoint, Savepoints
 from kstreams.clock import to_ms
 from kstreams.errors import SavepointError, StateCorruptError
-from kstreams.names import check_life, check_step
+from kstreams.names import check_incarnation, check_step
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 from kstreams.state.backend.task_key import TaskKey
 from kstreams.state.log.commits import SEED, Commit
@@ -163,7 +163,7 @@ def _remove_half(target: Path, app: str, objects: ObjectStore) -> None:
     path = target / FORKING
     if not path.exists():
         return
-    half_app, life = read_document(
+    half_app, epoch = read_document(
         path.read_bytes(),
         FORKING,
         lambda fields, _: (fields.text("app"), fields.text("incarnation")),
@@ -176,7 +176,7 @@ def _remove_half(target: Path, app: str, objects: ObjectStore) -> None:
             f"{path} says that a fork to app {half_app!r} was cut short, not to {app!r}",
             hint=f"fork into a directory of its own, or go on with app {half_app!r}.",
         )
-    objects.delete(list(life_objects(objects, app, check_life(life, f"{str(path)!r}"))))
+    objects.delete(list(epoch_objects(objects, app, check_incarnation(epoch, f"{str(path)!r}"))))
     path.unlink()
 
 

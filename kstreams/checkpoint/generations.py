@@ -15,7 +15,7 @@ from kstreams.state.log.durable import Attempt, DurableLog
 from kstreams.state.log.pointer import Pointer, lineage_after
 from kstreams.state.log.snapshot import write_snapshot
 
-__all__ = ("copy_store", "first_generation", "lives_after", "next_generation", "rewritten")
+__all__ = ("copy_store", "epochs_after", "first_generation", "next_generation", "rewritten")
 
 _ROWS_AT_ONCE = 10_000
 
@@ -37,18 +37,18 @@ def _unused(checkpoint: Checkpoint, query: str, number: int, objects: ObjectStor
     return number
 
 
-def lives_after(checkpoint: Checkpoint, ended: Mapping[str, int]) -> dict[str, Mapping[str, int]]:
+def epochs_after(checkpoint: Checkpoint, ended: Mapping[str, int]) -> dict[str, Mapping[str, int]]:
     """Return `Checkpoint.ended` for what takes the place of a checkpoint.
 
     Args:
         checkpoint: What there was.
         ended: Last committed batches of the queries that begin a new generation.
     """
-    lives = dict(checkpoint.ended)
+    epochs = dict(checkpoint.ended)
     for query, batch in ended.items():
         for group in checkpoint.queries[query]:
-            lives[group] = {**lives.get(group, {}), checkpoint.life(query): batch}
-    return lives
+            epochs[group] = {**epochs.get(group, {}), checkpoint.epoch(query): batch}
+    return epochs
 
 
 def rewritten(

@@ -18,7 +18,7 @@ from itertools import chain
 from pathlib import Path
 from uuid import uuid4
 
-from kstreams.checkpoint.app_objects import life_objects
+from kstreams.checkpoint.app_objects import epoch_objects
 from kstreams.checkpoint.checkpoint import ENTRIES, Checkpoint, checkpoint_path
 from kstreams.checkpoint.lock import CheckpointLock
 from kstreams.checkpoint.savepoints import Savepoints
@@ -29,7 +29,7 @@ from kstreams.errors import (
     StateCorruptError,
 )
 from kstreams.files import sync_directory
-from kstreams.names import check_life
+from kstreams.names import check_incarnation
 from kstreams.state.backend.working import StateBackend
 from kstreams.state.versions.local import local_home, local_parts
 
@@ -258,17 +258,17 @@ def _local(
     app_id: str, checkpoints: tuple[Path, ...], state: StateBackend | None
 ) -> tuple[Leftover, ...]:
     """Return the working directories of these lives of the checkpoint, on this machine."""
-    homes = {life: local_home(state, app_id, life) for life in _lives(checkpoints)}
+    homes = {epoch: local_home(state, app_id, epoch) for epoch in _epochs(checkpoints)}
     return tuple(
-        _measure(home, *local_parts(home, app_id, life))
-        for life, home in homes.items()
+        _measure(home, *local_parts(home, app_id, epoch))
+        for epoch, home in homes.items()
         if home.is_dir() and not home.is_symlink()
     )
 
 
-def _lives(checkpoints: tuple[Path, ...]) -> list[str]:
+def _epochs(checkpoints: tuple[Path, ...]) -> list[str]:
     return [
-        check_life(found["incarnation"], f"the description of checkpoint {str(path)!r}")
+        check_incarnation(found["incarnation"], f"the description of checkpoint {str(path)!r}")
         for path in checkpoints
         if "incarnation" in (found := _described(path))
     ]
@@ -280,8 +280,8 @@ def _objects(
     """Yield what these lives have in a durable log outside of the checkpoint."""
     if state is not None and state.log is not None:
         log = state.log.open()
-        for life in _lives(checkpoints):
-            yield from life_objects(log, app_id, life)
+        for epoch in _epochs(checkpoints):
+            yield from epoch_objects(log, app_id, epoch)
 
 
 def _savepoints(checkpoints: tuple[Path, ...], state: StateBackend | None) -> Iterator[str]:
@@ -318,8 +318,8 @@ def _remove(found: Survey, state: StateBackend | None, *renamed: Path) -> None:
     for leftover in found.local:
         for part in local_parts(leftover.path, found.app_id, leftover.path.name):
             _delete(part)
-    for life in _lives(gone):
-        home = local_home(state, found.app_id, life)
+    for epoch in _epochs(gone):
+        home = local_home(state, found.app_id, epoch)
         _remove_if_empty(home)
         _remove_if_empty(home.parent)
     for path in gone:

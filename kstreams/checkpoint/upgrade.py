@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from kstreams.checkpoint.beginnings import begin_log
-from kstreams.checkpoint.changes import Orders, StoreChange, UpgradePlan, plan_upgrade
+from kstreams.checkpoint.changes import StoreChange, UpgradeOptions, UpgradePlan, plan_upgrade
 from kstreams.checkpoint.checkpoint import Checkpoint, queries_of
 from kstreams.checkpoint.generations import (
     copy_store,
+    epochs_after,
     first_generation,
-    lives_after,
     next_generation,
     rewritten,
 )
@@ -50,7 +50,7 @@ class Upgrade:
 
     topology: Topology
     tasks: Mapping[str, int]
-    orders: Orders
+    orders: UpgradeOptions
     backend: StateBackend
     objects: ObjectStore
     run: str
@@ -121,7 +121,7 @@ class _Upgrader:
             queries=queries,
             tasks=dict(self._wanted.tasks),
             generations=generations,
-            ended=lives_after(self._old, self._ended(queries, moved)),
+            ended=epochs_after(self._old, self._ended(queries, moved)),
             begun={q: d for q, d in self._old.begun.items() if q in queries and q not in moved},
         )
         groups = {group.name: group for group in topology.groups}

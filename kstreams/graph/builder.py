@@ -26,7 +26,7 @@ from kstreams.graph.topology import Topology
 from kstreams.graph.validate import validated
 from kstreams.names import MAX_NAME_BYTES, shown_name
 from kstreams.partitioner import Partitioner, count_problem
-from kstreams.processors.branch import Branch, Through
+from kstreams.processors.branch import Branch, PassThrough
 from kstreams.processors.checked_supplier import problems_of
 from kstreams.processors.event_time import (
     DEFAULT_MAX_AHEAD,
@@ -311,7 +311,7 @@ class TopologyBuilder:
         return validated(self.name, dict(self._nodes), tuple(self._problems), self._idle_ms)
 
     def _through(self, name: str, *parents: Node[K, V]) -> Node[K, V]:
-        return self.add_processor(name, Through[K, V], *parents)
+        return self.add_processor(name, PassThrough[K, V], *parents)
 
     def _names(self, name: str, parents: Sequence[Node[Any, Any]]) -> tuple[str, ...]:
         if not parents:

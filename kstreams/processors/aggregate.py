@@ -13,7 +13,7 @@ from kstreams.aggregators.columns.stamped import StampedForm
 from kstreams.aggregators.reduce import reducing
 from kstreams.errors import TopologyError
 from kstreams.processors.aggregate_columns import AggregateColumns
-from kstreams.processors.closure import Bound
+from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.columnar import ColumnarProcessor, ColumnSource, Path
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.emission import OncePerBatch, OnUpdate, once_per_batch
@@ -50,7 +50,7 @@ class AggregateSupplier(Generic[K, V_contra, A_co]):
     emit: OnUpdate | OncePerBatch
     path: Path
 
-    def __call__(self) -> Bound[K, V_contra, K, A_co]:
+    def __call__(self) -> ClosureProcessor[K, V_contra, K, A_co]:
         """Return a new processor."""
         return _Aggregate(self.aggregator, self.store, self.emit)
 
@@ -129,7 +129,7 @@ def reduce(
     return aggregate(reducing(function, store.value), store=store, emit=emit)
 
 
-class _Aggregate(Bound[K, V_contra, K, A_co]):
+class _Aggregate(ClosureProcessor[K, V_contra, K, A_co]):
     keeps_key: ClassVar[bool] = True
 
     def __init__(

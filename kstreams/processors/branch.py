@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import ClassVar, TypeVar
 
-from kstreams.processors.closure import Bound
+from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.processor import FixedKeyProcessor
 from kstreams.processors.supplier import Supplier
 from kstreams.record import Record
 
-__all__ = ("Branch", "Through")
+__all__ = ("Branch", "PassThrough")
 
 K = TypeVar("K")
 """Type of the keys."""
@@ -20,7 +20,7 @@ V = TypeVar("V")
 """Type of the values."""
 
 
-class Through(Bound[K, V, K, V]):
+class PassThrough(ClosureProcessor[K, V, K, V]):
     """Forwards what comes: `process` is the context's own `forward`, and costs no call."""
 
     keeps_key: ClassVar[bool] = True

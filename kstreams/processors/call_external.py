@@ -11,7 +11,7 @@ from typing import ClassVar, TypeVar
 
 from kstreams.clock import Clock, SystemClock, steady_ms, to_ms
 from kstreams.errors import ProcessingError
-from kstreams.processors.closure import Bound
+from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
 from kstreams.quoting import kind_of, text_of, traceback_of
@@ -103,7 +103,7 @@ def call_external(
     return partial(_CallExternal, function, policy, sleep, clock or SystemClock())
 
 
-class _CallExternal(Bound[K, V, K, V2]):
+class _CallExternal(ClosureProcessor[K, V, K, V2]):
     keeps_key: ClassVar[bool] = True
 
     def __init__(

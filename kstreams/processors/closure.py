@@ -9,10 +9,10 @@ from kstreams.processors.context import ProcessorContext
 from kstreams.processors.processor import KIn, KOut, Processor, VIn, VOut
 from kstreams.record import Record
 
-__all__ = ("Bound",)
+__all__ = ("ClosureProcessor",)
 
 
-class Bound(Processor[KIn, VIn, KOut, VOut]):
+class ClosureProcessor(Processor[KIn, VIn, KOut, VOut]):
     """A processor whose `process` is whatever `bind` returns.
 
     The closure has the context's methods and the user's function in its cells, so that

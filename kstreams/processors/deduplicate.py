@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, overload
 
 from kstreams.clock import to_ms
 from kstreams.errors import TopologyError
-from kstreams.processors.closure import Bound
+from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.serde.base import Serde
@@ -39,7 +39,7 @@ class DeduplicateSupplier(Generic[K, V]):
     late: Late
     store: StoreSpec[KeyValueStore[Any, int]]
 
-    def __call__(self) -> Bound[K, V, K, V]:
+    def __call__(self) -> ClosureProcessor[K, V, K, V]:
         """Return a new processor."""
         return _Deduplicate(self)
 
@@ -52,7 +52,7 @@ class DeduplicateSupplier(Generic[K, V]):
 class KeySupplier(Protocol[K]):
     """Makes the processors of `deduplicate` by key, for values of any type."""
 
-    def __call__(self) -> Bound[K, V, K, V]:
+    def __call__(self) -> ClosureProcessor[K, V, K, V]:
         """Return a new processor."""
         ...
 
@@ -65,7 +65,7 @@ class KeySupplier(Protocol[K]):
 class HeaderSupplier(Protocol):
     """Makes the processors of `deduplicate` by header, for keys and values of any type."""
 
-    def __call__(self) -> Bound[K, V, K, V]:
+    def __call__(self) -> ClosureProcessor[K, V, K, V]:
         """Return a new processor."""
         ...
 
@@ -189,7 +189,7 @@ class HeaderId:
         return None
 
 
-class _Deduplicate(Bound[K, V, K, V]):
+class _Deduplicate(ClosureProcessor[K, V, K, V]):
     keeps_key: ClassVar[bool] = True
 
     def __init__(self, settings: DeduplicateSupplier[K, V]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import ClassVar, TypeVar
 
-from kstreams.processors.closure import Bound
+from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
 from kstreams.record import Record
@@ -46,7 +46,7 @@ def filter_not(predicate: Callable[[K, V], bool]) -> Supplier[K, V, K, V]:
     return partial(_FilterNot, predicate)
 
 
-class _Filter(Bound[K, V, K, V]):
+class _Filter(ClosureProcessor[K, V, K, V]):
     keeps_key: ClassVar[bool] = True
 
     def __init__(self, predicate: Callable[[K, V], bool]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TypeVar
 
-from kstreams.processors.closure import Bound
+from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
 from kstreams.record import Record
@@ -39,7 +39,7 @@ def flat_map(
     return partial(_FlatMap, function)
 
 
-class _FlatMap(Bound[K, V, K2, V2]):
+class _FlatMap(ClosureProcessor[K, V, K2, V2]):
     def __init__(self, function: Callable[[K, V], Iterable[tuple[K2, V2]]]) -> None:
         self._function = function
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import ClassVar, TypeVar
 
-from kstreams.processors.closure import Bound
+from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
 from kstreams.record import Record
@@ -34,7 +34,7 @@ def flat_map_values(function: Callable[[V], Iterable[V2]]) -> Supplier[K, V, K, 
     return partial(_FlatMapValues, function)
 
 
-class _FlatMapValues(Bound[K, V, K, V2]):
+class _FlatMapValues(ClosureProcessor[K, V, K, V2]):
     keeps_key: ClassVar[bool] = True
 
     def __init__(self, function: Callable[[V], Iterable[V2]]) -> None:

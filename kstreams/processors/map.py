@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from kstreams.processors.closure import Bound
+from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
 from kstreams.record import Record
@@ -41,7 +41,7 @@ def map_(function: Callable[[K, V], tuple[K2, V2]]) -> Supplier[K, V, K2, V2]:
     return partial(_Map, function)
 
 
-class _Map(Bound[K, V, K2, V2]):
+class _Map(ClosureProcessor[K, V, K2, V2]):
     def __init__(self, function: Callable[[K, V], tuple[K2, V2]]) -> None:
         self._function = function
 

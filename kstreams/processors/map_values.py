@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import ClassVar, TypeVar
 
-from kstreams.processors.closure import Bound
+from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
 from kstreams.record import Record
@@ -38,7 +38,7 @@ def map_values(function: Callable[[V], V2]) -> Supplier[K, V, K, V2]:
     return partial(_MapValues, function)
 
 
-class _MapValues(Bound[K, V, K, V2]):
+class _MapValues(ClosureProcessor[K, V, K, V2]):
     keeps_key: ClassVar[bool] = True
 
     def __init__(self, function: Callable[[V], V2]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import ClassVar, TypeVar
 
-from kstreams.processors.closure import Bound
+from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
 from kstreams.record import Record
@@ -32,7 +32,7 @@ def peek(function: Callable[[K, V], object]) -> Supplier[K, V, K, V]:
     return partial(_Peek, function)
 
 
-class _Peek(Bound[K, V, K, V]):
+class _Peek(ClosureProcessor[K, V, K, V]):
     keeps_key: ClassVar[bool] = True
 
     def __init__(self, function: Callable[[K, V], object]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from kstreams.processors.closure import Bound
+from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
 from kstreams.record import Record
@@ -34,7 +34,7 @@ def rekey(function: Callable[[K, V], K2]) -> Supplier[K, V, K2, V]:
     return partial(_Rekey, function)
 
 
-class _Rekey(Bound[K, V, K2, V]):
+class _Rekey(ClosureProcessor[K, V, K2, V]):
     def __init__(self, function: Callable[[K, V], K2]) -> None:
         self._function = function
 

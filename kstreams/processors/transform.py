@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import ClassVar, TypeVar
 
-from kstreams.processors.closure import Bound
+from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
 from kstreams.record import Record
@@ -53,7 +53,7 @@ def transform_values(
     return partial(_TransformValues, function)
 
 
-class _Transform(Bound[K, V, K2, V2]):
+class _Transform(ClosureProcessor[K, V, K2, V2]):
     def __init__(self, function: Callable[[Record[K, V]], Iterable[Record[K2, V2]]]) -> None:
         self._function = function
 
@@ -67,7 +67,7 @@ class _Transform(Bound[K, V, K2, V2]):
         return process
 
 
-class _TransformValues(Bound[K, V, K, V2]):
+class _TransformValues(ClosureProcessor[K, V, K, V2]):
     keeps_key: ClassVar[bool] = True
 
     def __init__(self, function: Callable[[Record[K, V]], Iterable[V2]]) -> None:

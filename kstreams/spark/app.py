@@ -14,7 +14,7 @@ from uuid import uuid4
 from pyspark.sql import SparkSession
 
 from kstreams.batch.report import AppState, BatchReport
-from kstreams.checkpoint.changes import Orders
+from kstreams.checkpoint.changes import UpgradeOptions
 from kstreams.checkpoint.checkpoint import Checkpoint, checkpoint_path
 from kstreams.checkpoint.fork import ForkSource
 from kstreams.checkpoint.lock import CheckpointLock
@@ -140,7 +140,7 @@ class App:
             session=spark,
             config=dict(config or {}),
             clock=clock or SystemClock(),
-            orders=Orders(dict(migrate or {}), frozenset(reset)),
+            orders=UpgradeOptions(dict(migrate or {}), frozenset(reset)),
             fork=ForkSource.parse(fork) if isinstance(fork, str) else fork,
             retained=retained_batches,
             upkeep=upkeep or Upkeep(),

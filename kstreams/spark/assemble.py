@@ -21,7 +21,7 @@ from kstreams.batch.resume import Resumption, plans_of, resume
 from kstreams.batch.stage_settings import StageSettings
 from kstreams.checkpoint.app_objects import named_elsewhere, remove_leftovers
 from kstreams.checkpoint.beginnings import begin_logs
-from kstreams.checkpoint.changes import Orders
+from kstreams.checkpoint.changes import UpgradeOptions
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
 from kstreams.checkpoint.fork import ForkSource, copy_savepoint
 from kstreams.checkpoint.upgrade import Upgrade, upgrade
@@ -72,7 +72,7 @@ class Assembly:
     session: SparkSession | None
     config: Mapping[str, str]
     clock: Clock
-    orders: Orders
+    orders: UpgradeOptions
     fork: ForkSource | None
     retained: int
     upkeep: Upkeep
@@ -212,7 +212,7 @@ def _pipeline(
         StageSettings(
             number=number,
             app=parts.app,
-            incarnation=checkpoint.life(name),
+            incarnation=checkpoint.epoch(name),
             scope=checkpoint.scope(name),
             group=group,
             exits={edge.name: entered[edge.name] for edge in group.exits},

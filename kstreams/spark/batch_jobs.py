@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kstreams.batch.assignment import Spread
+from kstreams.batch.assignment import TaskAssignment
 from kstreams.batch.envelope import Envelope
 from kstreams.batch.planner import BatchPlanner
 from kstreams.batch.plans import Plan, PlanDirectory
@@ -15,7 +15,7 @@ from kstreams.batch.refusal import Refusal
 from kstreams.batch.stage_settings import StageSettings
 from kstreams.errors import KStreamsError
 from kstreams.spark.failure import ErrorChannel
-from kstreams.spark.pinned_workers import OwnWorkers
+from kstreams.spark.pinned_workers import PinnedWorkers
 from kstreams.spark.stage import Message, Stage
 from kstreams.spark.worker_deaths import MOST_DEATHS, WorkerDeaths
 
@@ -65,12 +65,12 @@ class BatchJobs:
         self._stopping = stopping
         self._errors = ErrorChannel()
         self._stages = [Stage(each, archives, self._errors) for each in stages]
-        self._spread = Spread(stages[0].counts[0], self._width)
-        self._workers: OwnWorkers | None = None
+        self._spread = TaskAssignment(stages[0].counts[0], self._width)
+        self._workers: PinnedWorkers | None = None
 
     def use_own_workers(self, spark: SparkContext) -> None:
         """Give each Spark partition Python workers of its own from now on."""
-        self._workers = OwnWorkers(spark)
+        self._workers = PinnedWorkers(spark)
 
     def error_in(self, exc: BaseException) -> KStreamsError | None:
         """Return what a task of these jobs raised, out of an error of Spark's; None if nothing."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.core.rdd import RDD
 
-__all__ = ("OwnWorkers",)
+__all__ = ("PinnedWorkers",)
 
 T = TypeVar("T")
 """Type of the elements."""
@@ -23,7 +23,7 @@ _LOCK = threading.Lock()
 """Settings of workers are the context's, and queries have threads of their own."""
 
 
-class OwnWorkers:
+class PinnedWorkers:
     """The Python workers of a context's jobs, told apart by number.
 
     Spark has idle workers for each set of environment variables that it was asked for, so

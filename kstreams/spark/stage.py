@@ -17,7 +17,7 @@ from kstreams.errors import CompileError, KStreamsError, RecordRefusedError, Whe
 from kstreams.quoting import text_of
 from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.worker import add_archives, drop_spark_archives, freeze_heap, load_once
-from kstreams.task.gc_pause import rare_collections
+from kstreams.task.gc_pause import gc_pauses
 from kstreams.task.queues import Queue
 from kstreams.task.too_many_bytes import TooManyBytesError
 
@@ -63,7 +63,7 @@ class Stage:
             drop_spark_archives()
             add_archives(self._archives)
             settings: StageSettings = load_once(self._digest, self._data)
-            with rare_collections():
+            with gc_pauses():
                 run = StageRun(settings, batch, cuts)
                 yield from run.messages(payload for _, payload in messages)
             settings.io.read_ahead()

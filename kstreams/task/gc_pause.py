@@ -6,13 +6,13 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ("rare_collections",)
+__all__ = ("gc_pauses",)
 
 _YOUNG_OBJECTS = 100_000
 
 
 @contextmanager
-def rare_collections() -> Iterator[None]:
+def gc_pauses() -> Iterator[None]:
     """Let more objects gather between two runs of the cycle collector.
 
     A batch makes hundreds of thousands of records that all live to its end and have no

@@ -27,26 +27,27 @@ class Idleness:
         self._cursor = cursor
         self._since = 0
 
-    def advance(self, wall_ms: int, *, since_ms: int, heard: bool) -> bool:
+    def advance(self, wall_ms: int, *, since_ms: int, with_records: bool) -> bool:
         """Move stream time if that is due; return whether it has moved.
 
         Args:
             wall_ms: The batch's wall time.
             since_ms: Idleness counts from here on at the earliest: while an app does not
                 run, what comes is not seen.
-            heard: Whether the batch has brought records.
+            with_records: Whether the batch has brought records.
         """
         if self._timeout is None:
             return False
         meta, cursor = self._meta, self._cursor
-        known = wall_ms if heard or meta.heard is None else min(meta.heard, wall_ms)
-        meta.heard = known
+        last = meta.last_record_wall_ms
+        known = wall_ms if with_records or last is None else min(last, wall_ms)
+        meta.last_record_wall_ms = known
         self._since = max(known, since_ms)
         passed = wall_ms - self._since
         if cursor.stream_time < 0 or passed < self._timeout:
             return False
         cursor.stream_time = min(cursor.stream_time + passed, LATEST_MS)
-        meta.heard = self._since = wall_ms
+        meta.last_record_wall_ms = self._since = wall_ms
         return True
 
     def next_due(self) -> int | None:

@@ -24,8 +24,8 @@ class TaskMeta:
         due: By punctuator, when it fires next (ms), or `CANCELLED`.
         changelogs: By store, the topic that has all of it, and the offset from which on.
         changelog_ids: By store, the id of that topic, where topics have ids.
-        heard: Wall time (ms) of the last batch with records, or since when idleness has
-            been made up for; None where nobody asks.
+        last_record_wall_ms: Wall time (ms) of the last batch with records, or since when idleness
+            has been made up for; None where no source asks for it.
         closed: By node, as of which stream time (ms) it has closed windows early.
         partition_times: By `topic/partition`, the highest event time that was extracted,
             for sources that fall back on it.
@@ -36,7 +36,7 @@ class TaskMeta:
     due: dict[str, int] = field(default_factory=dict)
     changelogs: dict[str, tuple[str, int]] = field(default_factory=dict)
     changelog_ids: dict[str, str] = field(default_factory=dict)
-    heard: int | None = None
+    last_record_wall_ms: int | None = None
     closed: dict[str, int] = field(default_factory=dict)
     partition_times: dict[str, int] = field(default_factory=dict)
 
@@ -45,7 +45,7 @@ class TaskMeta:
         seldom = {
             "logs": {store: list(log) for store, log in self.changelogs.items()} or None,
             "log_ids": dict(self.changelog_ids) or None,
-            "heard": self.heard,
+            "heard": self.last_record_wall_ms,
             "closed": dict(self.closed) or None,
             "times": dict(self.partition_times) or None,
         }

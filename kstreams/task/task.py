@@ -23,7 +23,7 @@ from kstreams.task.cursor import Cursor
 from kstreams.task.decoding import Entry, without_nulls
 from kstreams.task.event_times import EventTimes
 from kstreams.task.failures import located, of_result
-from kstreams.task.gc_pause import rare_collections
+from kstreams.task.gc_pause import gc_pauses
 from kstreams.task.idleness import Idleness
 from kstreams.task.limits import NO_LIMITS, Limits
 from kstreams.task.meta import TaskMeta
@@ -166,7 +166,7 @@ class Task:
         self._settled = False
         self._services.open()
         try:
-            with rare_collections():
+            with gc_pauses():
                 run = partial(self._run, queues, wall_ms, idle_since_ms)
                 output = self._room.call(partial(run, close_windows=close_windows))
         except KeyboardInterrupt:
@@ -202,7 +202,7 @@ class Task:
         fresh = self._fresh(queues)
         self._process(fresh)
         self._flush_buffers()
-        if self._idleness.advance(wall_ms, since_ms=idle_since_ms, heard=bool(fresh)):
+        if self._idleness.advance(wall_ms, since_ms=idle_since_ms, with_records=bool(fresh)):
             self._fire_stream_time()
         self._advance_columns()
         self._services.wall.set_back(wall_ms)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from kstreams.processors.branch import Through
+from kstreams.processors.branch import PassThrough
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.windows.kinds.windowed import Windowed
@@ -57,7 +57,9 @@ class Routes:
     late: str
 
 
-def late_call(context: ProcessorContext[Any, Any], lag_ms: int, routes: Routes | None) -> LateCall:
+def late_call(
+    context: ProcessorContext[Any, Any], close_delay_ms: int, routes: Routes | None
+) -> LateCall:
     """Return what is called with a refused record: it counts it as `late`, and routes it."""
     drop = context.drop
     if routes is None:
@@ -67,7 +69,7 @@ def late_call(context: ProcessorContext[Any, Any], lag_ms: int, routes: Routes |
     def late(record: Record[Any, Any], start: int, end: int) -> None:
         drop("late")
         now = context.stream_time
-        value = Late(record.value, start, end, now, now - end - lag_ms)
+        value = Late(record.value, start, end, now, now - end - close_delay_ms)
         forward_to(target, record.with_value(value))
 
     return late
@@ -95,13 +97,13 @@ def split_late(
     routes = Routes(f"{name}.results", f"{name}.late")
     root: Node[Any, Any] = builder.add_processor(name, supplier.routed(routes), *parents)
     results: Node[Windowed[K], A] = builder.add_processor(
-        routes.results, Through[Windowed[K], A], root
+        routes.results, PassThrough[Windowed[K], A], root
     )
     late: Node[K, Late[V]] = builder.add_processor(routes.late, _LateRecords[K, V], root)
     return results, late
 
 
-class _LateRecords(Through[K, Late[V]], Generic[K, V]):
+class _LateRecords(PassThrough[K, Late[V]], Generic[K, V]):
     """Forwards late records: under the keys that came in, not the windowed keys of results."""
 
     keeps_key: ClassVar[bool] = False

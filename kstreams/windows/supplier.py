@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.durations import milliseconds
-from kstreams.processors.closure import Bound
+from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.columnar import ColumnarProcessor, ColumnSource, Path
 from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.processors.emission import (
@@ -96,10 +96,10 @@ class WindowedSupplier(Generic[K, V, A]):
     """
 
     plan: Plan
-    kind: Callable[[Plan], Bound[K, V, Windowed[K], A]]
+    kind: Callable[[Plan], ClosureProcessor[K, V, Windowed[K], A]]
     on_columns: Callable[[Plan, ColumnSource], ColumnarProcessor | str]
 
-    def __call__(self) -> Bound[K, V, Windowed[K], A]:
+    def __call__(self) -> ClosureProcessor[K, V, Windowed[K], A]:
         """Return a new processor."""
         return self.kind(self.plan)
 
@@ -138,7 +138,7 @@ class WindowedSupplier(Generic[K, V, A]):
         return replace(self, plan=replace(self.plan, routes=routes))
 
 
-class WindowedProcessor(Bound[K, V, Windowed[K], A]):
+class WindowedProcessor(ClosureProcessor[K, V, Windowed[K], A]):
     """What the aggregations of all kinds of windows share.
 
     Final results are forwarded by a stream-time punctuator, behind the record that closed
@@ -158,8 +158,8 @@ class WindowedProcessor(Bound[K, V, Windowed[K], A]):
     def init(self, context: ProcessorContext[Windowed[K], A]) -> None:
         """Put the closure in place of `process`."""
         self._own = context
-        judged: Any = ClosedEarly(context)
-        super().init(context if context.closed_as_of <= context.stream_time else judged)
+        lateness_times: Any = ClosedEarly(context)
+        super().init(context if context.closed_as_of <= context.stream_time else lateness_times)
         if self._paced is not None:
             self.process = self._paced.around(self.process)  # type: ignore[method-assign, assignment]
 
@@ -179,7 +179,7 @@ class WindowedProcessor(Bound[K, V, Windowed[K], A]):
             window_of: Makes a window of what a change begins with.
         """
         plan, routes = self.plan, self.plan.routes
-        late = late_call(context, plan.windows.lag_ms, routes)
+        late = late_call(context, plan.windows.close_delay_ms, routes)
         forward: Callable[[Record[Windowed[K], A]], None] = (
             context.forward if routes is None else partial(context.forward_to, routes.results)
         )
@@ -214,7 +214,7 @@ class WindowedProcessor(Bound[K, V, Windowed[K], A]):
             last_end: Returns the last end of an open window, ms, or None without any.
         """
         windows: Closing = self.plan.windows
-        lag, interval = windows.lag_ms, windows.grid_ms
+        lag, interval = windows.close_delay_ms, windows.close_interval_ms
         if not self.plan.finals:
             interval = max(interval, lag, _SELDOM_MS)
         context.schedule(

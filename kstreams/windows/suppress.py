@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, TypeVar, overload
 
 from kstreams.durations import milliseconds
 from kstreams.errors import LimitError, TopologyError
-from kstreams.processors.closure import Bound
+from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.record import Record
 from kstreams.state.stores.buffer.store import BufferStore
@@ -37,7 +37,7 @@ class SuppressSupplier(Generic[K, VIn, VOut]):
     until: UntilWindowCloses | UntilTimeLimit
     store: StoreSpec[Any]
 
-    def __call__(self) -> Bound[K, VIn, K, VOut]:
+    def __call__(self) -> ClosureProcessor[K, VIn, K, VOut]:
         """Return a new processor."""
         return _Suppress(self.until, self.store)
 
@@ -78,7 +78,7 @@ def suppress(
     return SuppressSupplier(until, store)
 
 
-class _Suppress(Bound[K, VIn, K, VOut]):
+class _Suppress(ClosureProcessor[K, VIn, K, VOut]):
     keeps_key: ClassVar[bool] = True
 
     def __init__(self, until: UntilWindowCloses | UntilTimeLimit, store: StoreSpec[Any]) -> None:
@@ -91,7 +91,9 @@ class _Suppress(Bound[K, VIn, K, VOut]):
         until = self._until
         buffer.measure(wanted=until.max_bytes is not None)
         if isinstance(until, UntilWindowCloses):
-            self._schedule(context, buffer, until.windows.grid_ms, until.windows.lag_ms)
+            self._schedule(
+                context, buffer, until.windows.close_interval_ms, until.windows.close_delay_ms
+            )
             return self._until_close(context, buffer)
         self._schedule(context, buffer, 1, until.limit_ms)
         return self._until_limit(context, buffer)
@@ -101,14 +103,14 @@ class _Suppress(Bound[K, VIn, K, VOut]):
         context: ProcessorContext[Any, Any],
         buffer: BufferStore[Any, Any],
         interval_ms: int,
-        lag_ms: int,
+        close_delay_ms: int,
     ) -> None:
         forward = context.forward
 
         def release(now: int) -> None:
-            if now - lag_ms < self._next:
+            if now - close_delay_ms < self._next:
                 return
-            for record in buffer.take_until(now - lag_ms):
+            for record in buffer.take_until(now - close_delay_ms):
                 forward(record)
             following = buffer.next_time()
             self._next = _FAR if following is None else following

@@ -18,7 +18,7 @@ from kstreams.batch.embedded.io import publish
 from kstreams.batch.planner import BatchPlanner
 from kstreams.batch.plans import Plan, PlanDirectory
 from kstreams.checkpoint.beginnings import begin_logs
-from kstreams.checkpoint.changes import Orders
+from kstreams.checkpoint.changes import UpgradeOptions
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.spark import assemble
 from kstreams.state.backend import memory
@@ -167,7 +167,7 @@ class Scene:
             session=None,
             config={},
             clock=self.clock,
-            orders=Orders({}, frozenset()),
+            orders=UpgradeOptions({}, frozenset()),
             fork=None,
             retained=2,
             upkeep=self.point.upkeep,

@@ -98,8 +98,8 @@ class _Drawing:
         own = [handle for handle in self.handles if handle.group == group]
         first = self.draw(st.sampled_from(own))
         second = self.draw(st.sampled_from(own))
-        together = not self.one_source or not (first.batched or second.batched)
-        if second != first and together and self.draw(st.booleans()):
+        combine = not self.one_source or not (first.batched or second.batched)
+        if second != first and combine and self.draw(st.booleans()):
             return [first, second]
         return [first]
 

@@ -9,7 +9,7 @@ from typing import Any
 from kstreams import INT64, TEXT, Topic, Topology
 from kstreams.testing.driver import TopologyTestDriver
 from kstreams.testing.driver_topics import Row
-from kstreams.windows.kinds import windowed
+from kstreams.windows import windowed
 from tests.hostile.accounts import LETTERS, Account, Written, identified
 from tests.hostile.records import NOW, Hostile
 from tests.hostile.shapes import IN, OUT, RESULTS, WINDOWS

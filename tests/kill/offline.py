@@ -37,7 +37,7 @@ from kstreams import (
 from kstreams.batch.embedded.io import publish
 from kstreams.batch.plans import Plan
 from kstreams.batch.resume import plans_of, resume
-from kstreams.checkpoint.changes import Orders
+from kstreams.checkpoint.changes import UpgradeOptions
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.lock import CheckpointLock
 from kstreams.cli.program import PROGRAM
@@ -97,7 +97,7 @@ def _topology(groups: Mapping[str, tuple[StoreSpec[Any], ...]]) -> Topology:
 TOPOLOGY = _topology({"in": (KEPT, OLD), "side": (GONE,)})
 UPGRADED = _topology({"in": (KEPT, NEW), "fresh": ()})
 """A store renamed, a group removed with its store, and another one added."""
-_ORDERS = Orders({"new": Migration(OLD)}, frozenset({"gone"}))
+_ORDERS = UpgradeOptions({"new": Migration(OLD)}, frozenset({"gone"}))
 
 
 def start(
@@ -129,7 +129,7 @@ def start(
             session=None,
             config={},
             clock=FakeClock(),
-            orders=_ORDERS if upgraded else Orders({}, frozenset()),
+            orders=_ORDERS if upgraded else UpgradeOptions({}, frozenset()),
             fork=None if fork is None else ForkSource("app", fork, log=LOG),
             retained=2,
             upkeep=Upkeep(),
@@ -163,7 +163,7 @@ def batch(checkpoint: Checkpoint, topology: Topology, pairs: Mapping[str, int]) 
             tasks[name] = _task(checkpoint, group, partition, pointer, number, own).to_json()
             if own:
                 staged = connection().log().stage("out", partition, _rows(group.name, own))
-                producer = f"{checkpoint.life(group.name)}/{name}"
+                producer = f"{checkpoint.epoch(group.name)}/{name}"
                 outputs.append(Output("out", partition, staged, producer))
         log.append(
             Commit(
@@ -210,15 +210,15 @@ def _task(
 def _log_changes(
     checkpoint: Checkpoint, query: str, table: pa.Table, partition: int, number: int
 ) -> None:
-    life = checkpoint.life(query)
+    epoch = checkpoint.epoch(query)
     ids = [
-        [{"key": "kstreams-id", "value": f"{life}/{query}/{partition}/x/{number}/{n}".encode()}]
+        [{"key": "kstreams-id", "value": f"{epoch}/{query}/{partition}/x/{number}/{n}".encode()}]
         for n in range(table.num_rows)
     ]
     headers = pa.array(ids, table.schema.field("headers").type)
     rows = table.select(["timestamp", "key", "value"]).append_column("headers", headers)
     topic = table.column("topic")[0].as_py()
-    connection().log().append(topic, partition, rows, producer=f"{life}/{query}", batch=number)
+    connection().log().append(topic, partition, rows, producer=f"{epoch}/{query}", batch=number)
 
 
 def _rows(group: str, pairs: Mapping[str, int]) -> pa.Table:

@@ -26,8 +26,7 @@ from kstreams import (
 )
 from kstreams.aggregators import count
 from kstreams.state.backend.objects import ObjectStoreSettings
-from kstreams.windows import TumblingWindows, Windowed, seconds, windowed_aggregate
-from kstreams.windows.kinds import windowed
+from kstreams.windows import TumblingWindows, Windowed, seconds, windowed, windowed_aggregate
 from kstreams_rocksdb import RocksDB
 from kstreams_s3 import S3
 from tests.cluster.spark_home import LOCAL_CLUSTER, QUICK_JVMS

@@ -118,7 +118,7 @@ def belongings(app: str) -> dict[str, bytes]:
     }
 
 
-def lives() -> set[str]:
+def epochs() -> set[str]:
     """Return whose objects there are in the durable log."""
     names = (name.removeprefix("commits/").removeprefix("savepoints/") for name in all_objects())
     return {".".join(name.split("/")[0].split(".")[:2]) for name in names}
@@ -128,7 +128,7 @@ def all_objects() -> Iterator[str]:
     return LOG.open().list("")
 
 
-def life(app: str) -> str:
+def epoch(app: str) -> str:
     return f"{app}.{Checkpoint.load(Path(app).absolute()).incarnation}"
 
 
@@ -200,7 +200,7 @@ def check_fork() -> None:
         for spec in (KEPT, OLD, GONE):
             assert contents(app, spec) == COMMITTED
         assert problems(app) == {}
-    assert lives() == {life("app"), life("copy"), life("other")}
+    assert epochs() == {epoch("app"), epoch("copy"), epoch("other")}
     batch(start("copy"), TOPOLOGY, THIRD)
     assert contents("copy", KEPT) == {**COMMITTED, **THIRD}
     assert contents("app", KEPT) == COMMITTED
@@ -227,7 +227,7 @@ def after_reset(starts_between: bool) -> None:
         assert (made.commits("in", LOG.open()).last() is None) == (contents("app", KEPT) == {})
     code, said = command(*RESET)
     assert code == 0 or said.startswith("NoCheckpointError:"), said
-    assert lives() == {life("other")}
+    assert epochs() == {epoch("other")}
     assert [path.name for path in Path().iterdir() if "app" in path.name] == []
     assert [path.name for path in Path("local").iterdir()] == ["other"]
     assert results() == topics

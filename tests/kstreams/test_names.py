@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstreams.errors import InvalidNameError
-from kstreams.names import check_life, check_step, is_topic, path_step, shown_name, step_problem
+from kstreams.names import (
+    check_incarnation,
+    check_step,
+    is_topic,
+    path_step,
+    shown_name,
+    step_problem,
+)
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 
@@ -50,12 +57,12 @@ def test_a_name_that_is_no_step_of_a_path_is_refused(name: str, why: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "life", ["", "..", "0123456789AB", "0123456789abc", "../../etc/x", None, 1]
+    "epoch", ["", "..", "0123456789AB", "0123456789abc", "../../etc/x", None, 1]
 )
-def test_an_incarnation_is_12_hex_digits(life: object) -> None:
-    assert check_life("0123456789ab", "it") == "0123456789ab"
+def test_an_incarnation_is_12_hex_digits(epoch: object) -> None:
+    assert check_incarnation("0123456789ab", "it") == "0123456789ab"
     with pytest.raises(InvalidNameError, match=r"app\.json has the incarnation .*12 hex digits"):
-        check_life(life, "app.json")
+        check_incarnation(epoch, "app.json")
 
 
 @given(TEXT)

@@ -7,6 +7,7 @@ from typing_extensions import assert_type
 from kstreams import INT64, TEXT, Node, Record, Topic, TopologyBuilder, wall_clock
 from kstreams.aggregators import (
     collect,
+    combine,
     count,
     count_distinct,
     fold,
@@ -16,7 +17,6 @@ from kstreams.aggregators import (
     over,
     reducing,
     sum_,
-    together,
     top_n,
 )
 from kstreams.processors.aggregate import aggregate, reduce
@@ -113,7 +113,7 @@ assert_type(b.add_source("now", Topic("t", TEXT, INT64), event_time=wall_clock()
 letters = over(len, sum_(INT64))
 lengths = b.add_processor("letters", windowed_aggregate(MINUTE, letters, store=COUNTS), words)
 assert_type(lengths, Node[Windowed[str], int])
-both = together(count(), top_n(3, INT64), count_distinct(INT64))
+both = combine(count(), top_n(3, INT64), count_distinct(INT64))
 stats = window_store("stats", key=TEXT, value=both.state)
 all_of_them = b.add_processor("stats", windowed_aggregate(MINUTE, both, store=stats), clicks)
 assert_type(all_of_them, Node[Windowed[str], tuple[int, tuple[int, ...], int]])

@@ -43,7 +43,7 @@ class FieldForm:
 
 
 class TogetherForm:
-    """The form of `together`.
+    """The form of `combine`.
 
     Args:
         parts: Each aggregator's form, and how many columns its state has.

@@ -49,7 +49,7 @@ class WindowedColumns(ColumnarProcessor):
         self.hold = context.hold(self._release)
         context.when_closing(self._close_early)
 
-    def judged(self, stream: Ints) -> Ints:
+    def lateness_times(self, stream: Ints) -> Ints:
         """Return the stream times that lateness is judged by: see `ClosedEarly`."""
         return np.maximum(stream, self.context.closed_as_of)
 
@@ -57,7 +57,7 @@ class WindowedColumns(ColumnarProcessor):
         """Close what has ended by then."""
         if stream_time_ms > self.seen:
             self.seen = stream_time_ms
-            self.close_until(stream_time_ms - self.plan.windows.lag_ms)
+            self.close_until(stream_time_ms - self.plan.windows.close_delay_ms)
 
     @abstractmethod
     def close_until(self, closed_ms: int) -> None:
@@ -71,7 +71,7 @@ class WindowedColumns(ColumnarProcessor):
         end = self.last_end()
         if end is not None and end < NEVER_ENDS:
             self.close_until(end)
-            self.context.close_as_of(end + self.plan.windows.lag_ms)
+            self.context.close_as_of(end + self.plan.windows.close_delay_ms)
 
     def without_null_keys(self, table: pa.Table) -> pa.Table:
         """Drop null keys."""
@@ -89,12 +89,12 @@ class WindowedColumns(ColumnarProcessor):
     def refuse(self, table: pa.Table, pairs: Assigned, stream: Ints) -> None:
         """Count late pairs, and forward them if somebody takes them."""
         self.drop("late", len(pairs.rows))
-        routes, lag = self.plan.routes, self.plan.windows.lag_ms
+        routes, lag = self.plan.routes, self.plan.windows.close_delay_ms
         if routes is None:
             return
         rows = table.take(pa.array(pairs.rows))
         values = rows.column("value").combine_chunks()
-        now = self.judged(stream[pairs.rows])
+        now = self.lateness_times(stream[pairs.rows])
         numbers = (pairs.starts, pairs.ends, now, now - pairs.ends - lag)
         kind = LateType(values.type, self.source.value)
         columns = {

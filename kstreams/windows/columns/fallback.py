@@ -21,7 +21,7 @@ from kstreams.windows.columns.results import Results
 from kstreams.windows.late import LateCall
 from kstreams.windows.supplier import Plan
 
-__all__ = ("SingleRecords",)
+__all__ = ("RecordFallback",)
 
 Ints = npt.NDArray[np.int64]
 
@@ -30,7 +30,7 @@ Forward = Callable[[Record[Any, Any]], None]
 """Takes a record."""
 
 
-class SingleRecords:
+class RecordFallback:
     """Runs the record path on some rows of a table, and makes columns of what it forwards.
 
     Args:
@@ -60,13 +60,15 @@ class SingleRecords:
         encoded = replace(plan, aggregator=_Encoded(plan.aggregator))
         self._call = bind(encoded, self._forward, self._refuse)
 
-    def aggregate(self, table: pa.Table, rows: Ints, judged: Ints) -> tuple[Ints, Ints, Results]:
+    def aggregate(
+        self, table: pa.Table, rows: Ints, lateness_times: Ints
+    ) -> tuple[Ints, Ints, Results]:
         """Aggregate records, in order.
 
         Args:
             table: The records.
             rows: Their places in the batch.
-            judged: The stream times that their lateness is judged by, ms.
+            lateness_times: The stream times that their lateness is judged by, ms.
 
         Returns:
             The places of those that came too late; then results, null if deleted, behind
@@ -76,7 +78,7 @@ class SingleRecords:
         encoded = table.column("key").combine_chunks()
         keys = self._source.key.deserialize_many(encoded)
         times = objects_of(table.column("timestamp"))
-        columns = (rows.tolist(), keys, self._values(table), times, judged.tolist())
+        columns = (rows.tolist(), keys, self._values(table), times, lateness_times.tolist())
         for self._row, key, value, time, now in zip(*columns, strict=True):
             self._call(Record(key, value, time), now)
         places = np.array([row for row, _ in self._events], np.int64)

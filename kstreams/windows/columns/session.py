@@ -20,7 +20,7 @@ from kstreams.serde.objects import objects_of
 from kstreams.state.stores.session.columns import SessionColumns, Sessions
 from kstreams.windows.columns.assignment import Assigned
 from kstreams.windows.columns.base import WindowedColumns
-from kstreams.windows.columns.fallback import SingleRecords
+from kstreams.windows.columns.fallback import RecordFallback
 from kstreams.windows.columns.results import Results, joined, order_by
 from kstreams.windows.columns.session_order import Arrivals
 from kstreams.windows.columns.session_runs import Joined, SessionRuns, joined_sessions, session_runs
@@ -40,7 +40,7 @@ class _Batch:
     keys: KeyCodes
     times: Ints
     stream: Ints
-    judged: Ints
+    lateness_times: Ints
 
 
 class SessionWindowColumns(WindowedColumns):
@@ -57,7 +57,7 @@ class SessionWindowColumns(WindowedColumns):
         self._form = form
         self._each = isinstance(plan.emit, OnUpdate)
         self._gap: int = plan.windows.gap_ms
-        self._lag: int = plan.windows.lag_ms
+        self._lag: int = plan.windows.close_delay_ms
 
     def init(self, context: BatchContext) -> None:
         """Get the store ready."""
@@ -65,7 +65,7 @@ class SessionWindowColumns(WindowedColumns):
         sessions = context.store(self.plan.store)
         self._store: SessionColumns = sessions.columns()
         final = self.plan.finals
-        self._records = SingleRecords(
+        self._records = RecordFallback(
             self.plan,
             self.source,
             self._form,
@@ -78,7 +78,7 @@ class SessionWindowColumns(WindowedColumns):
         """Aggregate a table."""
         stream = table.column(STREAM_TIME).to_numpy()
         self.seen = int(stream[-1])
-        closed = int(self.judged(stream)[-1]) - self._lag
+        closed = int(self.lateness_times(stream)[-1]) - self._lag
         batch = self._batch(table)
         ended = None if batch is None else self._aggregate(batch, closed)
         self._close(ended, stream, closed)
@@ -95,7 +95,7 @@ class SessionWindowColumns(WindowedColumns):
             return None
         keys = KeyCodes(table.column("key").combine_chunks(), self.source.key)
         stream = table.column(STREAM_TIME).to_numpy()
-        return _Batch(table, keys, times, stream, self.judged(stream))
+        return _Batch(table, keys, times, stream, self.lateness_times(stream))
 
     def close_until(self, closed_ms: int) -> None:
         """Close sessions without a table."""
@@ -111,7 +111,7 @@ class SessionWindowColumns(WindowedColumns):
         keys, codes = batch.keys, batch.keys.codes
         handles: list[bytes] = objects_of(keys.stored)
         wakes, stored = self._store.read(handles)
-        opened = stored.ends > int(batch.judged[0]) - self._lag
+        opened = stored.ends > int(batch.lateness_times[0]) - self._lag
         singly = self._singly(batch, stored.take(opened))
         joined_up = self._joined(batch, singly, stored.take(opened))
         rows = np.flatnonzero(~singly[codes])
@@ -169,7 +169,7 @@ class SessionWindowColumns(WindowedColumns):
         codes, times = batch.keys.codes, batch.times
         found = np.zeros(len(batch.keys), bool)
         grace = self._lag - self._gap - 1
-        found[codes[batch.judged - times > grace]] = True
+        found[codes[batch.lateness_times - times > grace]] = True
         if self._each:
             order = np.argsort(codes, kind="stable")
             same = codes[order][1:] == codes[order][:-1]
@@ -263,7 +263,7 @@ class SessionWindowColumns(WindowedColumns):
         That is twice the place of its record, plus one unless it is a deletion.
         """
         table = batch.table.take(pa.array(rows))
-        late, places, results = self._records.aggregate(table, rows, batch.judged[rows])
+        late, places, results = self._records.aggregate(table, rows, batch.lateness_times[rows])
         if len(late):
             times = batch.times[late]
             self.refuse(batch.table, Assigned(late, times, times, 1), batch.stream)

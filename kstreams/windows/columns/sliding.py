@@ -25,7 +25,7 @@ from kstreams.serde.objects import objects_of
 from kstreams.state.stores.sliding.columns import SliceRows, SlidingColumns
 from kstreams.windows.columns.assignment import Assigned
 from kstreams.windows.columns.base import WindowedColumns
-from kstreams.windows.columns.fallback import SingleRecords
+from kstreams.windows.columns.fallback import RecordFallback
 from kstreams.windows.columns.results import Results, joined, order_by
 from kstreams.windows.columns.sliding_ranges import SlidingRanges, first_slices, sliding_ranges
 from kstreams.windows.records.sliding import Slicer
@@ -48,7 +48,7 @@ class _Batch:
     keys: KeyCodes
     times: Ints
     stream: Ints
-    judged: Ints
+    lateness_times: Ints
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class SlidingWindowColumns(WindowedColumns):
         self._form = form
         self._each = isinstance(plan.emit, OnUpdate)
         self._span: int = plan.windows.difference_ms
-        self._lag: int = plan.windows.lag_ms
+        self._lag: int = plan.windows.close_delay_ms
 
     def init(self, context: BatchContext) -> None:
         """Get the store ready."""
@@ -103,13 +103,13 @@ class SlidingWindowColumns(WindowedColumns):
         def bind(plan: Plan, forward: Any, _: Any) -> Any:  # noqa: ANN401  # erased
             return Slicer(plan, store, forward).add
 
-        self._records = SingleRecords(self.plan, self.source, self._form, bind)
+        self._records = RecordFallback(self.plan, self.source, self._form, bind)
 
     def process_batch(self, table: pa.Table) -> None:
         """Aggregate a table."""
         stream = table.column(STREAM_TIME).to_numpy()
         self.seen = int(stream[-1])
-        closed = int(self.judged(stream)[-1]) - self._lag
+        closed = int(self.lateness_times(stream)[-1]) - self._lag
         batch = self._batch(table)
         self._close([] if batch is None else self._aggregate(batch, closed), stream, closed)
 
@@ -137,7 +137,7 @@ class SlidingWindowColumns(WindowedColumns):
         times = table.column("timestamp").to_numpy()
         keys = KeyCodes(table.column("key").combine_chunks(), self.source.key)
         stream = table.column(STREAM_TIME).to_numpy()
-        return _Batch(table, keys, times, stream, self.judged(stream))
+        return _Batch(table, keys, times, stream, self.lateness_times(stream))
 
     def _without_null_values(self, table: pa.Table) -> pa.Table:
         nulls = table.column("value").null_count if self.source.nulls else 0
@@ -148,7 +148,7 @@ class SlidingWindowColumns(WindowedColumns):
 
     def _without_late(self, table: pa.Table, times: Ints) -> pa.Table:
         stream = table.column(STREAM_TIME).to_numpy()
-        late = times + self._span <= self.judged(stream) - self._lag
+        late = times + self._span <= self.lateness_times(stream) - self._lag
         if not late.any():
             return table
         rows = np.flatnonzero(late)
@@ -176,7 +176,9 @@ class SlidingWindowColumns(WindowedColumns):
         alone: list[tuple[Ints, Results]] = []
         if len(one_by_one):
             table = batch.table.take(pa.array(one_by_one))
-            alone.append(self._records.aggregate(table, one_by_one, batch.judged[one_by_one])[1:])
+            alone.append(
+                self._records.aggregate(table, one_by_one, batch.lateness_times[one_by_one])[1:]
+            )
         if self._each:
             self._forward_updates(batch, merged, alone)
         elif self.plan.finals:
@@ -189,7 +191,7 @@ class SlidingWindowColumns(WindowedColumns):
         """Return which keys are to be aggregated record by record."""
         codes, times = batch.keys.codes, batch.times
         found = np.zeros(len(batch.keys), bool)
-        found[codes[batch.judged - times >= self._lag]] = True
+        found[codes[batch.lateness_times - times >= self._lag]] = True
         if self._each:
             order = np.argsort(codes, kind="stable")
             same = codes[order][1:] == codes[order][:-1]

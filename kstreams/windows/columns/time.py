@@ -104,7 +104,7 @@ class TimeColumns(WindowedColumns):
     def _process(self, table: pa.Table) -> None:
         stream = table.column(STREAM_TIME).to_numpy()
         self.seen = int(stream[-1])
-        closed = int(self.judged(stream)[-1]) - self.plan.windows.lag_ms
+        closed = int(self.lateness_times(stream)[-1]) - self.plan.windows.close_delay_ms
         batch = self._batch(table)
         if batch is None:
             if self._intervals is not None:
@@ -161,7 +161,9 @@ class TimeColumns(WindowedColumns):
         held = np.zeros(len(times), bool)
         held[pairs.rows] = True
         self.drop("no-window", len(times) - int(held.sum()))
-        late = pairs.ends <= self.judged(stream)[pairs.rows] - self.plan.windows.lag_ms
+        late = (
+            pairs.ends <= self.lateness_times(stream)[pairs.rows] - self.plan.windows.close_delay_ms
+        )
         if late.any():
             self.refuse(table, _picked(pairs, late), stream)
             pairs = _picked(pairs, ~late)
@@ -257,7 +259,7 @@ class TimeColumns(WindowedColumns):
         if handles and count:
             own = self._handles(windows, keys, slice(0, count))  # type: ignore[arg-type]
             results = results.take(_order([*handles, *own]))
-        when = np.searchsorted(stream, results.ends + self.plan.windows.lag_ms)
+        when = np.searchsorted(stream, results.ends + self.plan.windows.close_delay_ms)
         self.forward(results.table(stream_times=stream[np.minimum(when, len(stream) - 1)]))
 
     def _changes(self, batch: _Batch, state: Columns) -> Changes:

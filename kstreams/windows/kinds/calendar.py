@@ -58,8 +58,8 @@ class CalendarWindows:
     tz: str = field(default="UTC", kw_only=True)
     week_start: Weekday = field(default="monday", kw_only=True)
     grace: timedelta = field(default=timedelta(0), kw_only=True)
-    lag_ms: int = field(init=False, repr=False, compare=False)
-    grid_ms: int = field(init=False, repr=False, compare=False)
+    close_delay_ms: int = field(init=False, repr=False, compare=False)
+    close_interval_ms: int = field(init=False, repr=False, compare=False)
     _zone: ZoneInfo = field(init=False, repr=False, compare=False)
     _last: list[tuple[int, int]] = field(init=False, repr=False, compare=False)
 
@@ -71,8 +71,8 @@ class CalendarWindows:
         if self.count < 1:
             raise ValueError(f"count is {self.count}, expected 1 or more")
         grace_ms = span_ms("grace", self.grace)
-        object.__setattr__(self, "lag_ms", grace_ms)
-        object.__setattr__(self, "grid_ms", gcd(_MINUTE_MS, grace_ms))
+        object.__setattr__(self, "close_delay_ms", grace_ms)
+        object.__setattr__(self, "close_interval_ms", gcd(_MINUTE_MS, grace_ms))
         object.__setattr__(self, "_zone", ZoneInfo(self.tz))
         object.__setattr__(self, "_last", [_NONE])
 

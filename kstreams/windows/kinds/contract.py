@@ -14,16 +14,16 @@ MAX_WINDOWS = 5_000
 class Closing(Protocol):
     """When windows close; what `suppress(until_window_closes(...))` needs to know.
 
-    A window with end E is closed once stream time is `E + lag_ms` or more.
+    A window with end E is closed once stream time is `E + close_delay_ms` or more.
     """
 
     @property
-    def lag_ms(self) -> int:
+    def close_delay_ms(self) -> int:
         """Return how long after its end a window closes, ms: the grace, and what ends add."""
         ...
 
     @property
-    def grid_ms(self) -> int:
+    def close_interval_ms(self) -> int:
         """Return a span (ms, 1 or more) that divides every time at which a window closes.
 
         1 is always right; a larger one saves work. With one that does not divide them all
@@ -42,7 +42,7 @@ class TimeWindows(Closing, Protocol):
         Windows of six hours from 04:00 UTC on, as shifts are:
 
         >>> class Shifts:
-        ...     lag_ms, grid_ms = 0, 3_600_000
+        ...     close_delay_ms, close_interval_ms = 0, 3_600_000
         ...
         ...     def starts(self, timestamp_ms: int) -> list[int]:
         ...         hour = 3_600_000

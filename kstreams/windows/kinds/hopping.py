@@ -36,8 +36,8 @@ class HoppingWindows:
     max_windows: int = field(default=MAX_WINDOWS, kw_only=True, compare=False)
     size_ms: int = field(init=False, repr=False, compare=False)
     advance_ms: int = field(init=False, repr=False, compare=False)
-    lag_ms: int = field(init=False, repr=False, compare=False)
-    grid_ms: int = field(init=False, repr=False, compare=False)
+    close_delay_ms: int = field(init=False, repr=False, compare=False)
+    close_interval_ms: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         size_ms, grace_ms = positive_ms("size", self.size), span_ms("grace", self.grace)
@@ -48,8 +48,8 @@ class HoppingWindows:
             raise ValueError(f"max_windows is {self.max_windows}, expected 1 or more")
         object.__setattr__(self, "size_ms", size_ms)
         object.__setattr__(self, "advance_ms", advance_ms)
-        object.__setattr__(self, "lag_ms", grace_ms)
-        object.__setattr__(self, "grid_ms", gcd(advance_ms, size_ms + grace_ms))
+        object.__setattr__(self, "close_delay_ms", grace_ms)
+        object.__setattr__(self, "close_interval_ms", gcd(advance_ms, size_ms + grace_ms))
 
     @property
     def windows_of_a_record(self) -> int:

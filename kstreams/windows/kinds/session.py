@@ -30,10 +30,10 @@ class SessionWindows:
     gap: timedelta
     grace: timedelta = field(default=timedelta(0), kw_only=True)
     gap_ms: int = field(init=False, repr=False, compare=False)
-    lag_ms: int = field(init=False, repr=False, compare=False)
-    grid_ms: int = field(init=False, repr=False, compare=False, default=1)
+    close_delay_ms: int = field(init=False, repr=False, compare=False)
+    close_interval_ms: int = field(init=False, repr=False, compare=False, default=1)
 
     def __post_init__(self) -> None:
         gap_ms, grace_ms = span_ms("gap", self.gap), span_ms("grace", self.grace)
         object.__setattr__(self, "gap_ms", gap_ms)
-        object.__setattr__(self, "lag_ms", gap_ms + grace_ms + 1)
+        object.__setattr__(self, "close_delay_ms", gap_ms + grace_ms + 1)

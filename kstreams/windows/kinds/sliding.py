@@ -30,9 +30,9 @@ class SlidingWindows:
     difference: timedelta
     grace: timedelta = field(default=timedelta(0), kw_only=True)
     difference_ms: int = field(init=False, repr=False, compare=False)
-    lag_ms: int = field(init=False, repr=False, compare=False)
-    grid_ms: int = field(init=False, repr=False, compare=False, default=1)
+    close_delay_ms: int = field(init=False, repr=False, compare=False)
+    close_interval_ms: int = field(init=False, repr=False, compare=False, default=1)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "difference_ms", span_ms("difference", self.difference))
-        object.__setattr__(self, "lag_ms", span_ms("grace", self.grace) + 1)
+        object.__setattr__(self, "close_delay_ms", span_ms("grace", self.grace) + 1)

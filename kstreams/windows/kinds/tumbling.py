@@ -28,14 +28,14 @@ class TumblingWindows:
     size: timedelta
     grace: timedelta = field(default=timedelta(0), kw_only=True)
     size_ms: int = field(init=False, repr=False, compare=False)
-    lag_ms: int = field(init=False, repr=False, compare=False)
-    grid_ms: int = field(init=False, repr=False, compare=False)
+    close_delay_ms: int = field(init=False, repr=False, compare=False)
+    close_interval_ms: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         size_ms, grace_ms = positive_ms("size", self.size), span_ms("grace", self.grace)
         object.__setattr__(self, "size_ms", size_ms)
-        object.__setattr__(self, "lag_ms", grace_ms)
-        object.__setattr__(self, "grid_ms", gcd(size_ms, grace_ms))
+        object.__setattr__(self, "close_delay_ms", grace_ms)
+        object.__setattr__(self, "close_interval_ms", gcd(size_ms, grace_ms))
 
     def starts(self, timestamp_ms: int) -> tuple[int, ...]:
         """Return the start of the one window; none for a negative time."""

@@ -29,8 +29,8 @@ class UnlimitedWindows:
 
     start: datetime | None = None
     start_ms: int = field(init=False, repr=False, compare=False)
-    lag_ms: int = field(init=False, repr=False, compare=False, default=0)
-    grid_ms: int = field(init=False, repr=False, compare=False, default=1 << 40)
+    close_delay_ms: int = field(init=False, repr=False, compare=False, default=0)
+    close_interval_ms: int = field(init=False, repr=False, compare=False, default=1 << 40)
 
     def __post_init__(self) -> None:
         start_ms = 0 if self.start is None else to_ms(self.start)

@@ -123,7 +123,7 @@ def joining(
         late: Takes what is refused.
     """
     windows, aggregator = plan.windows, plan.aggregator
-    gap, lag, tells_all = windows.gap_ms, windows.lag_ms, plan.tells_all
+    gap, lag, tells_all = windows.gap_ms, windows.close_delay_ms, plan.tells_all
     row_of, put_row = store.row, store.put_row
     init, add, merge = aggregator.init, aggregator.add, aggregator.merge
 

@@ -39,7 +39,7 @@ class SlidingAggregate(WindowedProcessor[K, V, A]):
     def bind(self, context: ProcessorContext[Windowed[K], A]) -> Callable[[Record[K, V]], None]:
         """Return what processes a record."""
         windows: SlidingWindows = self.plan.windows
-        span, lag, drop = windows.difference_ms, windows.lag_ms, context.drop
+        span, lag, drop = windows.difference_ms, windows.close_delay_ms, context.drop
         forward, hold, late = self.outputs(
             context, lambda handle: Windowed(handle[1], handle[0], handle[0] + span)
         )
@@ -82,7 +82,7 @@ class Slicer:
     ) -> None:
         self._store = store
         self._span: int = plan.windows.difference_ms
-        self._lag = plan.windows.lag_ms
+        self._lag = plan.windows.close_delay_ms
         self._aggregator = plan.aggregator
         self._finals = plan.finals
         self._forward = forward

@@ -33,7 +33,7 @@ class TimeAggregate(WindowedProcessor[K, V, A]):
         """Return what processes a record."""
         windows: TimeWindows = self.plan.windows
         store: WindowStore[Any, Any] = context.store(self.plan.store)
-        aggregator, lag = self.plan.aggregator, windows.lag_ms
+        aggregator, lag = self.plan.aggregator, windows.close_delay_ms
         init, add, drop = aggregator.init, aggregator.add, context.drop
         get, put, held = store.reader(), store.writer(), bounds_of(windows)
         end_of, result, each = windows.end, aggregator.result, not self.plan.finals

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from kstreams.aggregators import (
     collect,
+    combine,
     count,
     count_distinct,
     first,
@@ -27,7 +28,6 @@ from kstreams.aggregators import (
     over,
     reducing,
     sum_,
-    together,
     top_n,
     variance,
 )
@@ -82,7 +82,7 @@ CASES: dict[str, tuple[Any, Any]] = {
     ),
     "over": (over(half, sum_(INT64)), lambda rows: sum(map(half, values_of(rows)))),
     "together": (
-        together(count(), max_(INT64), collect(INT64)),
+        combine(count(), max_(INT64), collect(INT64)),
         lambda rows: (len(rows), max(values_of(rows)), tuple(values_of(rows))),
     ),
 }

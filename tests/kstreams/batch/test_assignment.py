@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams.batch.assignment import Spread
+from kstreams.batch.assignment import TaskAssignment
 
 
 def fullest(loads: dict[int, int], homes: list[int], width: int) -> int:
@@ -13,13 +13,13 @@ def fullest(loads: dict[int, int], homes: list[int], width: int) -> int:
 
 
 def test_a_large_task_has_a_partition_of_its_own() -> None:
-    homes = Spread(4, 2).over({0: 44_000, 1: 12_000, 2: 15_000, 3: 19_000})
+    homes = TaskAssignment(4, 2).over({0: 44_000, 1: 12_000, 2: 15_000, 3: 19_000})
     assert len(set(homes[1:])) == 1
     assert homes[0] != homes[1]
 
 
 def test_tasks_move_only_for_something() -> None:
-    spread = Spread(4, 2)
+    spread = TaskAssignment(4, 2)
     assert list(spread.over({})) == [0, 1, 0, 1]
     assert list(spread.over({0: 1_000, 2: 1_000})) == [0, 1, 0, 1]
     assert list(spread.over({0: 20_000, 1: 18_000, 2: 20_000, 3: 18_000})) == [0, 1, 0, 1]
@@ -35,7 +35,7 @@ def test_tasks_move_only_for_something() -> None:
     width=st.integers(1, 5),
 )
 def test_no_partition_has_much_more_than_it_must(batches: list[dict[int, int]], width: int) -> None:
-    spread = Spread(10, width)
+    spread = TaskAssignment(10, width)
     for loads in batches:
         homes = list(spread.over(loads))
         assert len(homes) == 10

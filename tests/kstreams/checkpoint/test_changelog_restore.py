@@ -23,7 +23,7 @@ from kstreams import (
     filter_,
 )
 from kstreams.checkpoint.changelog_restore import ChangelogRestore, Rebuilt
-from kstreams.checkpoint.changes import Orders
+from kstreams.checkpoint.changes import UpgradeOptions
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.fork import fork
 from kstreams.checkpoint.savepoints import Savepoints
@@ -114,9 +114,9 @@ class Logging:
         topic = table.column("topic")[0].as_py()
         log = self.connection.log()
         log.ensure(topic, PARTITIONS)
-        life = self.checkpoint.life("in")
+        epoch = self.checkpoint.epoch("in")
         ids = [
-            [{"key": "kstreams-id", "value": f"{life}/in/{partition}/x/{batch}/{n}".encode()}]
+            [{"key": "kstreams-id", "value": f"{epoch}/in/{partition}/x/{batch}/{n}".encode()}]
             for n in range(table.num_rows)
         ]
         headers = pa.array(ids, table.schema.field("headers").type)
@@ -232,7 +232,7 @@ def test_an_upgrade_ends_a_life_too(tmp_path: Path) -> None:
     app.commit(PAIRS)
     app.commit({"k1": 100, "ghost": 1}, counts=False)
     changed = topology(LOGGED, key_value_store("other", key=TEXT, value=TEXT))
-    orders = Orders({}, frozenset({"other"}))
+    orders = UpgradeOptions({}, frozenset({"other"}))
     wanted = Upgrade(changed, {"in": PARTITIONS}, orders, Memory(), app.objects, "run")
     upgrade(Checkpoint.load(app.path), wanted)
     app.restore(by=changed)
@@ -293,7 +293,7 @@ def test_a_fork_and_a_store_that_was_reset_begin_their_changelog_anew(tmp_path: 
     wanted = Upgrade(
         topology(changed, *app.specs[1:]),
         {"in": PARTITIONS},
-        Orders({}, frozenset({"s"})),
+        UpgradeOptions({}, frozenset({"s"})),
         Memory(),
         app.objects,
         "run",

@@ -31,18 +31,18 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 LIFE1, LIFE2, LIFE11 = "11ab5f1ac3d0", "22ab5f1ac3d0", "11ab5f1ac3d1"
 
 
-def checkpoint(path: Path, app: str = "app", life: str = LIFE1) -> Path:
+def checkpoint(path: Path, app: str = "app", epoch: str = LIFE1) -> Path:
     (path / "queries" / "q").mkdir(parents=True)
     (path / "queries" / "q" / "plan").write_bytes(b"12345")
-    (path / "app.json").write_text(json.dumps({"app": app, "incarnation": life}))
+    (path / "app.json").write_text(json.dumps({"app": app, "incarnation": epoch}))
     return path
 
 
-def local_state(root: Path, app: str = "app", life: str = LIFE1) -> Path:
-    home = root / app / life / f"{app}.{life}.q" / "group" / "0"
+def local_state(root: Path, app: str = "app", epoch: str = LIFE1) -> Path:
+    home = root / app / epoch / f"{app}.{epoch}.q" / "group" / "0"
     home.mkdir(parents=True)
     (home / "file").write_bytes(b"123")
-    return root / app / life
+    return root / app / epoch
 
 
 def test_checkpoint_and_local_state_go() -> None:
@@ -62,7 +62,7 @@ def test_checkpoint_and_local_state_go() -> None:
 def test_other_lives_of_the_app_keep_their_local_state() -> None:
     checkpoint(Path("here"))
     local_state(Path("local"))
-    other = local_state(Path("local"), life=LIFE2)
+    other = local_state(Path("local"), epoch=LIFE2)
     reset("app", checkpoint="here", state=Memory(directory="local"))
     assert other.is_dir()
     assert [p.name for p in Path("local/app").iterdir()] == [LIFE2]
@@ -156,10 +156,10 @@ def test_a_killed_reset_leaves_no_checkpoint_that_starts(
 
 
 def test_the_next_reset_finishes_what_a_killed_one_began() -> None:
-    checkpoint(Path(".here.reset-0123456789ab"), life=LIFE1)
-    checkpoint(Path("here"), life=LIFE2)
-    for life in (LIFE1, LIFE2):
-        local_state(Path("local"), life=life)
+    checkpoint(Path(".here.reset-0123456789ab"), epoch=LIFE1)
+    checkpoint(Path("here"), epoch=LIFE2)
+    for epoch in (LIFE1, LIFE2):
+        local_state(Path("local"), epoch=epoch)
     reset("app", checkpoint="here", state=Memory(directory="local"))
     assert sorted(p.name for p in Path.cwd().iterdir()) == ["local"]
     assert list(Path("local").iterdir()) == []
@@ -182,9 +182,9 @@ def test_resetting_needs_no_pyspark() -> None:
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def life_in(log: ObjectStore, life: str, app: str = "app") -> list[str]:
+def life_in(log: ObjectStore, epoch: str, app: str = "app") -> list[str]:
     """Give a life of an app objects of every sort in a log; return their names."""
-    scope = f"{app}.{life}"
+    scope = f"{app}.{epoch}"
     names = [
         f"{scope}.q/00/g/0/1-x.delta",
         f"{scope}.q/garbage/5-unnamed",
@@ -232,7 +232,7 @@ def test_a_forged_incarnation_leads_a_reset_nowhere() -> None:
     precious.mkdir(parents=True)
     for forged in ("../precious", "../../..", "/", "", "x" * 12, "0123456789abc", None, 7):
         shutil.rmtree(Path("here"), ignore_errors=True)
-        checkpoint(Path("here"), life=forged)  # type: ignore[arg-type]  # what a file may hold
+        checkpoint(Path("here"), epoch=forged)  # type: ignore[arg-type]  # what a file may hold
         for attempt in (survey, reset):
             with pytest.raises(InvalidNameError, match="expected 12 hex digits"):
                 attempt("app", checkpoint="here", state=Memory(directory="local"))

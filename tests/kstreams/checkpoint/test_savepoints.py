@@ -33,9 +33,9 @@ CLOCK = FakeClock(99)
 
 
 def saved(path: Path, name: str = "before") -> Life:
-    life = filled(path, kv())
-    Savepoints(life.checkpoint, life.objects).create(name, CLOCK)
-    return life
+    epoch = filled(path, kv())
+    Savepoints(epoch.checkpoint, epoch.objects).create(name, CLOCK)
+    return epoch
 
 
 def contents(checkpoint: Checkpoint, pointer: Pointer, task: str = "a/0") -> dict[str, int]:
@@ -47,11 +47,11 @@ def contents(checkpoint: Checkpoint, pointer: Pointer, task: str = "a/0") -> dic
 
 
 def test_a_savepoint_names_the_last_commit_of_each_query(tmp_path: Path) -> None:
-    life = saved(tmp_path)
-    savepoints = Savepoints(life.checkpoint, life.objects)
+    epoch = saved(tmp_path)
+    savepoints = Savepoints(epoch.checkpoint, epoch.objects)
     found = savepoints.load("before")
-    assert (found.name, found.wall_ms, found.checkpoint) == ("before", 99, life.checkpoint)
-    assert found.commits == {"a": life.last()}
+    assert (found.name, found.wall_ms, found.checkpoint) == ("before", 99, epoch.checkpoint)
+    assert found.commits == {"a": epoch.last()}
     assert savepoints.names() == ["before"]
     savepoints.delete("before")
     assert savepoints.names() == []
@@ -61,8 +61,8 @@ def test_a_savepoint_names_the_last_commit_of_each_query(tmp_path: Path) -> None
     "name", ["", "a@b", ".hidden", "..", "a\nb", "a\0b", "\ud800", "a" * 251, "é" * 50]
 )
 def test_bad_names_are_refused(tmp_path: Path, name: str) -> None:
-    life = filled(tmp_path, kv())
-    savepoints = Savepoints(life.checkpoint, life.objects)
+    epoch = filled(tmp_path, kv())
+    savepoints = Savepoints(epoch.checkpoint, epoch.objects)
     with pytest.raises(SavepointError, match="is no name") as caught:
         savepoints.create(name, CLOCK)
     assert caught.value.message.isprintable()
@@ -73,9 +73,9 @@ def test_bad_names_are_refused(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["a/../../x", "/etc/x", "a/b", "two words", "Zähler", "a:b"])
 def test_odd_names_stay_among_the_savepoints(tmp_path: Path, name: str) -> None:
-    life = filled(tmp_path, kv())
+    epoch = filled(tmp_path, kv())
     before = {path for path in tmp_path.rglob("*") if path.is_file()}
-    savepoints = Savepoints(life.checkpoint, life.objects)
+    savepoints = Savepoints(epoch.checkpoint, epoch.objects)
     savepoints.create(name, CLOCK)
     (made,) = {path for path in tmp_path.rglob("*") if path.is_file()} - before
     assert made.parent.parent.name == "savepoints"
@@ -86,8 +86,8 @@ def test_odd_names_stay_among_the_savepoints(tmp_path: Path, name: str) -> None:
 
 
 def test_a_name_is_taken_once_and_an_unknown_one_tells_which_there_are(tmp_path: Path) -> None:
-    life = saved(tmp_path)
-    savepoints = Savepoints(life.checkpoint, life.objects)
+    epoch = saved(tmp_path)
+    savepoints = Savepoints(epoch.checkpoint, epoch.objects)
     with pytest.raises(SavepointError, match="already"):
         savepoints.create("before", CLOCK)
     with pytest.raises(SavepointError, match="there are: 'before'"):
@@ -95,51 +95,51 @@ def test_a_name_is_taken_once_and_an_unknown_one_tells_which_there_are(tmp_path:
 
 
 def test_an_app_without_a_commit_has_nothing_to_save(tmp_path: Path) -> None:
-    life = Life(tmp_path, topology(kv()))
+    epoch = Life(tmp_path, topology(kv()))
     with pytest.raises(SavepointError, match="has committed nothing yet"):
-        Savepoints(life.checkpoint, life.objects).create("x", CLOCK)
+        Savepoints(epoch.checkpoint, epoch.objects).create("x", CLOCK)
 
 
 def test_clean_up_leaves_a_savepoint_alone(tmp_path: Path) -> None:
-    life = saved(tmp_path)
-    old = life.last().pointers()["a/0"]
+    epoch = saved(tmp_path)
+    old = epoch.last().pointers()["a/0"]
     clock = FakeClock(0)
-    task = life.checkpoint.task_key("a", "a/0")
+    task = epoch.checkpoint.task_key("a", "a/0")
     later = Pointer(9, "1" * 64)
     for _ in range(3):
         clock.advance(timedelta(hours=2))
-        pinned = pinned_objects(life.checkpoint, life.objects)
+        pinned = pinned_objects(epoch.checkpoint, epoch.objects)
         collect_garbage(
-            life.objects, {task: [later]}, clock=clock, min_age=timedelta(hours=1), pinned=pinned
+            epoch.objects, {task: [later]}, clock=clock, min_age=timedelta(hours=1), pinned=pinned
         )
-    assert contents(life.checkpoint, old) == {"a": 1, "b": 2}
-    Savepoints(life.checkpoint, life.objects).delete("before")
-    pinned = pinned_objects(life.checkpoint, life.objects)
+    assert contents(epoch.checkpoint, old) == {"a": 1, "b": 2}
+    Savepoints(epoch.checkpoint, epoch.objects).delete("before")
+    pinned = pinned_objects(epoch.checkpoint, epoch.objects)
     collect_garbage(
-        life.objects, {task: [later]}, clock=clock, min_age=timedelta(hours=1), pinned=pinned
+        epoch.objects, {task: [later]}, clock=clock, min_age=timedelta(hours=1), pinned=pinned
     )
     with pytest.raises(StateCorruptError, match="missing"):
-        contents(life.checkpoint, old)
+        contents(epoch.checkpoint, old)
 
 
 def test_a_savepoint_whose_commits_are_being_forgotten_is_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    life = filled(tmp_path, kv())
-    commits = life.checkpoint.commits("a", life.objects)
-    put = life.objects.put_if_absent
+    epoch = filled(tmp_path, kv())
+    commits = epoch.checkpoint.commits("a", epoch.objects)
+    put = epoch.objects.put_if_absent
     turns = [0]
 
     def racing(name: str, data: bytes) -> bool:
         done = put(name, data)
         if name.startswith("savepoints/") and not turns[0]:
             turns[0] += 1
-            commits.append(Commit(4, "run", 6, life.last().tasks))
+            commits.append(Commit(4, "run", 6, epoch.last().tasks))
             commits.forget_before(4)
         return done
 
-    monkeypatch.setattr(life.objects, "put_if_absent", racing)
-    found = Savepoints(life.checkpoint, life.objects).create("x", CLOCK)
+    monkeypatch.setattr(epoch.objects, "put_if_absent", racing)
+    found = Savepoints(epoch.checkpoint, epoch.objects).create("x", CLOCK)
     assert found.commits["a"].batch == 4
 
 
@@ -169,7 +169,7 @@ def test_a_fork_on_other_topics_begins_at_a_time(tmp_path: Path) -> None:
 
 
 def test_forks_that_cannot_be_are_refused(tmp_path: Path) -> None:
-    life = saved(tmp_path / "one")
+    epoch = saved(tmp_path / "one")
     source = ForkSource(tmp_path / "one", "before")
     with pytest.raises(SavepointError, match="names no savepoint"):
         ForkSource.parse("somewhere")
@@ -184,18 +184,18 @@ def test_forks_that_cannot_be_are_refused(tmp_path: Path) -> None:
     with pytest.raises(AppLockedError):
         fork(source, tmp_path / "two", "copy")
     lock.release()
-    ref = life.last().pointers()["a/0"].deltas[0]
-    life.objects.delete([ref.name])
+    ref = epoch.last().pointers()["a/0"].deltas[0]
+    epoch.objects.delete([ref.name])
     with pytest.raises(StateCorruptError, match="missing"):
         fork(source, tmp_path / "two", "copy")
     assert not (tmp_path / "two" / "app.json").exists()
 
 
 def test_what_a_fork_that_was_cut_short_has_written_goes_with_the_next(tmp_path: Path) -> None:
-    life = saved(tmp_path / "app")
-    lost = next(iter(life.last().pointers()["a/1"].objects())).name
-    data = life.objects.get(lost)
-    life.objects.delete([lost])
+    epoch = saved(tmp_path / "app")
+    lost = next(iter(epoch.last().pointers()["a/1"].objects())).name
+    data = epoch.objects.get(lost)
+    epoch.objects.delete([lost])
     source, log = ForkSource(tmp_path / "app", "before"), Directory(str(tmp_path / "log"))
     log.open().put_if_absent("fork.0123456789ab.a/00/a/0/1-x.delta", b"of others")
     with pytest.raises(StateCorruptError):
@@ -205,7 +205,7 @@ def test_what_a_fork_that_was_cut_short_has_written_goes_with_the_next(tmp_path:
         Checkpoint.open(tmp_path / "fork", "fork", topology(kv()), tasks={"a": 2})
     with pytest.raises(StateCorruptError, match="a fork to app 'fork' was cut short"):
         fork(source, tmp_path / "fork", "trial", log=log)
-    life.objects.put_if_absent(lost, data)
+    epoch.objects.put_if_absent(lost, data)
     made = fork(source, tmp_path / "fork", "fork", log=log)
     left = half & set(log.open().list(""))
     assert left == {"fork.0123456789ab.a/00/a/0/1-x.delta"}

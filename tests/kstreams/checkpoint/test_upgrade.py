@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, filter_, key_value_store
-from kstreams.checkpoint.changes import Orders
+from kstreams.checkpoint.changes import UpgradeOptions
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.migration import Migration
 from kstreams.checkpoint.upgrade import Upgrade, upgrade
@@ -83,7 +83,7 @@ class Life:
         wanted = Upgrade(
             new,
             counts,
-            Orders(migrate or {}, frozenset(reset)),
+            UpgradeOptions(migrate or {}, frozenset(reset)),
             Memory(),
             self.objects,
             "run",
@@ -106,7 +106,7 @@ class Life:
 
 def filled(path: Path, *specs: StoreSpec[Any], first: Topology | None = None) -> Life:
     """Begin a life whose key-value stores hold a=1, b=2."""
-    life = Life(path, first or topology(*specs))
+    epoch = Life(path, first or topology(*specs))
 
     def fill(overlay: Overlay) -> None:
         for spec in specs:
@@ -114,44 +114,44 @@ def filled(path: Path, *specs: StoreSpec[Any], first: Topology | None = None) ->
             live.put("a", 1)
             live.put("b", 2)
 
-    life.commit(3, fill, *specs)
-    return life
+    epoch.commit(3, fill, *specs)
+    return epoch
 
 
 def test_nothing_happens_when_nothing_has_changed(tmp_path: Path) -> None:
-    life = filled(tmp_path, kv())
-    before = life.checkpoint
-    assert life.upgrade(topology(kv()), reset={"s"}) == before
+    epoch = filled(tmp_path, kv())
+    before = epoch.checkpoint
+    assert epoch.upgrade(topology(kv()), reset={"s"}) == before
 
 
 def test_changes_that_touch_no_state_just_start(tmp_path: Path) -> None:
-    life = filled(tmp_path, kv())
-    made = life.upgrade(topology(kv(), kv("t")))
-    assert (made.generations, life.last().batch) == ({}, 3)
-    assert dict(life.live(kv()).range()) == {"a": 1, "b": 2}
+    epoch = filled(tmp_path, kv())
+    made = epoch.upgrade(topology(kv(), kv("t")))
+    assert (made.generations, epoch.last().batch) == ({}, 3)
+    assert dict(epoch.live(kv()).range()) == {"a": 1, "b": 2}
 
 
 def test_another_source_begins_a_generation_on_state_and_offsets(tmp_path: Path) -> None:
     first = topology(kv())
-    life = filled(tmp_path, kv(), first=first)
+    epoch = filled(tmp_path, kv(), first=first)
     builder = TopologyBuilder("shape")
     a, b = builder.add_source("a", A), builder.add_source("b", B)
     builder.add_processor("keep-a", filter_(lambda k, v: True), a, stores=[kv()])
     builder.add_processor("keep-b", filter_(lambda k, v: True), b, stores=[kv()])
-    made = life.upgrade(builder.build())
+    made = epoch.upgrade(builder.build())
     assert made.generations == {"a": 1}
     assert made.query("a") == tmp_path / "generations" / "1" / "a"
-    assert made.life("a") != made.incarnation
-    assert (life.last().batch, life.last().positions) == (SEED, {"a/0": 7, "a/1": 7})
-    assert life.last().topics == {"a": "id-of-a"}
-    assert dict(life.live(kv()).range()) == {"a": 1, "b": 2}
+    assert made.epoch("a") != made.incarnation
+    assert (epoch.last().batch, epoch.last().positions) == (SEED, {"a/0": 7, "a/1": 7})
+    assert epoch.last().topics == {"a": "id-of-a"}
+    assert dict(epoch.live(kv()).range()) == {"a": 1, "b": 2}
 
 
 def test_a_new_query_begins_fresh_beside_the_old(tmp_path: Path) -> None:
-    life = filled(tmp_path, kv())
-    made = life.upgrade(topology(kv(), topics=[A, B]))
+    epoch = filled(tmp_path, kv())
+    made = epoch.upgrade(topology(kv(), topics=[A, B]))
     assert (made.generations, set(made.queries)) == ({}, {"a", "b"})
-    assert made.commits("b", life.objects).last() is None
+    assert made.commits("b", epoch.objects).last() is None
 
 
 @pytest.mark.parametrize(
@@ -173,47 +173,47 @@ def test_a_new_query_begins_fresh_beside_the_old(tmp_path: Path) -> None:
 def test_what_would_empty_or_misread_a_store_is_refused(
     tmp_path: Path, new: Topology, tasks: int, told: str
 ) -> None:
-    life = filled(tmp_path, kv())
+    epoch = filled(tmp_path, kv())
     before = (tmp_path / "app.json").read_text()
     with pytest.raises(CheckpointMismatchError) as caught:
-        life.upgrade(new, tasks=tasks)
+        epoch.upgrade(new, tasks=tasks)
     assert told in caught.value.message
     assert "The whole plan:" in caught.value.message
     assert (tmp_path / "app.json").read_text() == before
 
 
 def test_reset_empties_one_store_and_keeps_the_others(tmp_path: Path) -> None:
-    life = filled(tmp_path, kv(), kv("other"))
-    life.upgrade(topology(kv(value=DOUBLE), kv("other")), reset={"s"})
-    assert list(life.live(kv(value=DOUBLE)).range()) == []
-    assert dict(life.live(kv("other")).range()) == {"a": 1, "b": 2}
-    assert life.last().pointers()["a/0"].meta == {"next": {"a/0": 7}}
-    again = life.checkpoint
-    assert life.upgrade(topology(kv(value=DOUBLE), kv("other")), reset={"s"}) == again
+    epoch = filled(tmp_path, kv(), kv("other"))
+    epoch.upgrade(topology(kv(value=DOUBLE), kv("other")), reset={"s"})
+    assert list(epoch.live(kv(value=DOUBLE)).range()) == []
+    assert dict(epoch.live(kv("other")).range()) == {"a": 1, "b": 2}
+    assert epoch.last().pointers()["a/0"].meta == {"next": {"a/0": 7}}
+    again = epoch.checkpoint
+    assert epoch.upgrade(topology(kv(value=DOUBLE), kv("other")), reset={"s"}) == again
 
 
 def test_a_migration_converts_values_and_leaves_out_none(tmp_path: Path) -> None:
-    life = filled(tmp_path, kv())
+    epoch = filled(tmp_path, kv())
     change = Migration[str, int](kv(), lambda key, value: None if key == "b" else value / 2)
-    life.upgrade(topology(kv(value=DOUBLE)), migrate={"s": change})
-    assert dict(life.live(kv(value=DOUBLE)).range()) == {"a": 0.5}
-    assert dict(life.live(kv(value=DOUBLE), "a/1").range()) == {"a": 0.5}
+    epoch.upgrade(topology(kv(value=DOUBLE)), migrate={"s": change})
+    assert dict(epoch.live(kv(value=DOUBLE)).range()) == {"a": 0.5}
+    assert dict(epoch.live(kv(value=DOUBLE), "a/1").range()) == {"a": 0.5}
     # Left in the program it does nothing: not now, not at the next change.
-    life.upgrade(topology(kv(value=DOUBLE), kv("t"), topics=[A, B]), migrate={"s": change})
-    assert dict(life.live(kv(value=DOUBLE)).range()) == {"a": 0.5}
+    epoch.upgrade(topology(kv(value=DOUBLE), kv("t"), topics=[A, B]), migrate={"s": change})
+    assert dict(epoch.live(kv(value=DOUBLE)).range()) == {"a": 0.5}
 
 
 def test_a_store_is_renamed_with_its_contents(tmp_path: Path) -> None:
-    life = filled(tmp_path, kv())
-    life.upgrade(topology(kv("t")), migrate={"t": Migration(kv())})
-    assert dict(life.live(kv("t")).range()) == {"a": 1, "b": 2}
-    assert life.last().pointers()["a/0"].stores == ("t",)
+    epoch = filled(tmp_path, kv())
+    epoch.upgrade(topology(kv("t")), migrate={"t": Migration(kv())})
+    assert dict(epoch.live(kv("t")).range()) == {"a": 1, "b": 2}
+    assert epoch.last().pointers()["a/0"].stores == ("t",)
 
 
 @pytest.mark.parametrize("kind", [timestamped_store, window_store, session_store])
 def test_times_survive_a_migration(tmp_path: Path, kind: Any) -> None:
     old, new = kind("s", key=TEXT, value=INT64), kind("s", key=TEXT, value=DOUBLE)
-    life = Life(tmp_path, topology(old))
+    epoch = Life(tmp_path, topology(old))
 
     def fill(overlay: Overlay) -> None:
         live = old.factory(old, overlay)
@@ -224,10 +224,10 @@ def test_times_survive_a_migration(tmp_path: Path, kind: Any) -> None:
         else:
             live.put("a", 60, 77, 1)
 
-    life.commit(0, fill, old)
+    epoch.commit(0, fill, old)
     change = Migration[str, int](old, lambda key, value: value + 0.5)
-    life.upgrade(topology(new), migrate={"s": change})
-    live = life.live(new)
+    epoch.upgrade(topology(new), migrate={"s": change})
+    live = epoch.live(new)
     if kind is timestamped_store:
         assert live.get("a") == (1.5, 77)
     elif kind is window_store:
@@ -248,20 +248,20 @@ def test_times_survive_a_migration(tmp_path: Path, kind: Any) -> None:
 def test_a_migration_that_fails_changes_nothing(
     tmp_path: Path, migration: Migration[Any, Any], error: type[Exception], told: str
 ) -> None:
-    life = filled(tmp_path, kv())
+    epoch = filled(tmp_path, kv())
     with pytest.raises(error, match=told):
-        life.upgrade(topology(kv(value=DOUBLE)), migrate={"s": migration})
-    life.upgrade(topology(kv()))
-    assert dict(life.live(kv()).range()) == {"a": 1, "b": 2}
+        epoch.upgrade(topology(kv(value=DOUBLE)), migrate={"s": migration})
+    epoch.upgrade(topology(kv()))
+    assert dict(epoch.live(kv()).range()) == {"a": 1, "b": 2}
 
 
 def test_orders_for_unknown_stores_are_refused(tmp_path: Path) -> None:
-    life = filled(tmp_path, kv())
+    epoch = filled(tmp_path, kv())
     orders = {"t": Migration[Any, Any](kv("nowhere"))}
     with pytest.raises(CheckpointMismatchError, match="which the checkpoint has not"):
-        life.upgrade(topology(kv(), kv("t")), migrate=orders)
+        epoch.upgrade(topology(kv(), kv("t")), migrate=orders)
     with pytest.raises(CheckpointMismatchError, match="reset names 'x', which is no store"):
-        life.upgrade(topology(kv(), kv("t")), reset={"x"})
+        epoch.upgrade(topology(kv(), kv("t")), reset={"x"})
 
 
 def test_stores_of_two_groups_do_not_come_together(tmp_path: Path) -> None:
@@ -269,6 +269,6 @@ def test_stores_of_two_groups_do_not_come_together(tmp_path: Path) -> None:
     for topic, spec in ((A, kv()), (B, kv("t"))):
         source = builder.add_source(topic.name, topic)
         builder.add_processor(f"p-{topic.name}", filter_(lambda k, v: True), source, stores=[spec])
-    life = Life(tmp_path, builder.build())
+    epoch = Life(tmp_path, builder.build())
     with pytest.raises(CheckpointMismatchError, match="would join the stores"):
-        life.upgrade(topology(kv(), kv("t")))
+        epoch.upgrade(topology(kv(), kv("t")))

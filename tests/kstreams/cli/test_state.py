@@ -29,8 +29,7 @@ from kstreams.state.stores.rate_limit.store import paced_store
 from kstreams.state.stores.sliding.store import sliding_store
 from kstreams.state.stores.waiting import Waiting
 from kstreams.state.stores.window.store import window_store
-from kstreams.windows import TumblingWindows, Windowed
-from kstreams.windows.kinds import windowed
+from kstreams.windows import TumblingWindows, Windowed, windowed
 from tests.kstreams.cli.terminal import kstreams, say
 from tests.kstreams.views.committing import Committing
 

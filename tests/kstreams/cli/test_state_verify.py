@@ -20,7 +20,7 @@ from tests.kstreams.cli.terminal import kstreams, say
 from tests.kstreams.cli.test_state import COUNTS, WHERE
 from tests.kstreams.views.committing import Committing
 
-COMMITS = "c/state/commits/viewed.{life}.in"
+COMMITS = "c/state/commits/viewed.{epoch}.in"
 
 
 class Written(Committing):
@@ -30,7 +30,7 @@ class Written(Committing):
         super().__init__(Path("c").absolute(), COUNTS)
         self.checkpoint = begin_logs(self.checkpoint, self.objects, {})
         self.plans = plans_of(self.checkpoint, "in")
-        self.folder = Path(COMMITS.format(life=self.checkpoint.incarnation))
+        self.folder = Path(COMMITS.format(epoch=self.checkpoint.incarnation))
         for number in range(5):
             self.put([(f"key-{number}", number)])
             bare, before = self.commits.recent(2)[-1], self.commits.recent(2)[0]

@@ -18,7 +18,7 @@ import pytest
 
 from kstreams import FixedKeyProcessor, Processor, Record
 from kstreams.graph.tokens import accepts, show, type_arguments
-from kstreams.processors.branch import Through
+from kstreams.processors.branch import PassThrough
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -96,7 +96,7 @@ class Row(TypedDict):
         (Mixed, (str, int, bytes, float)),
         (MixedPlain, (str, int, bytes, float)),
         (Odd, (Annotated[int, []], object, object, type(None))),
-        (Through, (object,) * 4),
+        (PassThrough, (object,) * 4),
         (Processor, (object,) * 4),
         (int, (object,) * 4),
     ],

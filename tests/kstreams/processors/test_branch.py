@@ -3,7 +3,7 @@ from __future__ import annotations
 import pickle
 
 from kstreams import Record
-from kstreams.processors.branch import Branch, Through
+from kstreams.processors.branch import Branch, PassThrough
 from tests.kstreams.processors.recording import opened, run
 
 
@@ -46,7 +46,7 @@ def test_later_changes_of_the_mapping_are_not_seen() -> None:
 
 def test_through_forwards_by_the_contexts_own_method() -> None:
     record = Record("k", 1)
-    processor, context = opened(Through)
+    processor, context = opened(PassThrough)
     assert processor.process == context.forward
-    assert run(Through, [record])[0] is record
-    assert Through.keeps_key
+    assert run(PassThrough, [record])[0] is record
+    assert PassThrough.keeps_key

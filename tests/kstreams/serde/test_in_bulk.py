@@ -13,8 +13,7 @@ from kstreams.serde import INT64, TEXT
 from kstreams.serde.base import Serde
 from kstreams.serde.stamped import StampedSerde
 from kstreams.state.stores.window.store import WindowKeySerde
-from kstreams.windows import SessionWindows, TumblingWindows, Windowed, milliseconds
-from kstreams.windows.kinds import windowed
+from kstreams.windows import SessionWindows, TumblingWindows, Windowed, milliseconds, windowed
 
 TUMBLING: Serde[Any] = windowed(TEXT, TumblingWindows(milliseconds(10)))
 SESSION: Serde[Any] = windowed(TEXT, SessionWindows(milliseconds(10)))

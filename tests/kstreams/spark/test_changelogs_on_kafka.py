@@ -32,8 +32,7 @@ from kstreams.batch.kafka.io import KafkaIO
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.errors import StateCorruptError
 from kstreams.task.outputs import TaskOutput
-from kstreams.windows import TumblingWindows, seconds, windowed_aggregate
-from kstreams.windows.kinds import windowed
+from kstreams.windows import TumblingWindows, seconds, windowed, windowed_aggregate
 from kstreams_rocksdb import RocksDB
 from tests.kstreams.cli.terminal import say
 from tests.kstreams.kafka.samples import output_table, read_all
@@ -125,7 +124,7 @@ class Shop:
                 "recent": output_table("logged-recent", [b"p1" + bytes(8)], values=[bytes(8)]),
             }
             output = TaskOutput(changelogs=tables, partition=partition)
-            producer = f"{found.life('clicks')}/clicks/{partition}"
+            producer = f"{found.epoch('clicks')}/clicks/{partition}"
             KafkaIO(self.kafka).write(output, group, producer=producer, batch=last.batch + 1)
 
     def lose_state(self) -> None:

@@ -37,8 +37,7 @@ from kstreams import (
 from kstreams.aggregators import count
 from kstreams.clock import SystemClock
 from kstreams.errors import RecordRefusedError
-from kstreams.windows import SessionWindows, minutes, windowed_aggregate
-from kstreams.windows.kinds import windowed
+from kstreams.windows import SessionWindows, minutes, windowed, windowed_aggregate
 from tests.kstreams.kafka.samples import read_all
 from tests.kstreams.spark.apps import Bench
 from tests.servers.kafka import KafkaBroker

@@ -166,11 +166,11 @@ def test_another_wheel_gets_another_wrapper(
 
 @pytest.mark.usefixtures("wheel")
 def test_callers_at_the_same_time_get_one_whole_wrapper(tmp_path: Path) -> None:
-    together = threading.Barrier(8)
+    combine = threading.Barrier(8)
     found: list[Path] = []
 
     def call() -> None:
-        together.wait()
+        combine.wait()
         found.append(java_home({"PATH": ""}, cache=tmp_path / "cache"))
 
     threads = [threading.Thread(target=call) for _ in range(8)]

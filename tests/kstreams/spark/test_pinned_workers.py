@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from kstreams.spark.pinned_workers import OwnWorkers
+from kstreams.spark.pinned_workers import PinnedWorkers
 from kstreams.spark.session import executor_cores
 
 pytestmark = pytest.mark.spark
@@ -26,7 +26,7 @@ def worked(items: Iterable[tuple[int, float]]) -> Iterator[tuple[int, int]]:
 
 
 def test_each_part_has_a_worker_of_its_own(spark: SparkSession) -> None:
-    own = OwnWorkers(spark.sparkContext)
+    own = PinnedWorkers(spark.sparkContext)
     workers: dict[int, set[int]] = {}
     for first, second in PAUSES * 3:
         parts = {0: [(0, first)], 1: [(1, second)]}
@@ -41,7 +41,7 @@ def test_each_part_has_a_worker_of_its_own(spark: SparkSession) -> None:
 
 def test_nothing_is_left_in_the_context(spark: SparkSession) -> None:
     before = dict(spark.sparkContext.environment)
-    OwnWorkers(spark.sparkContext).mapped({0: [(0, 0.0)]}, worked)
+    PinnedWorkers(spark.sparkContext).mapped({0: [(0, 0.0)]}, worked)
     assert spark.sparkContext.environment == before
 
 

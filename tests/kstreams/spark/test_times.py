@@ -23,8 +23,7 @@ from kstreams import (
     session_store,
 )
 from kstreams.aggregators import count
-from kstreams.windows import SessionWindows, on_close, seconds, windowed_aggregate
-from kstreams.windows.kinds import windowed
+from kstreams.windows import SessionWindows, on_close, seconds, windowed, windowed_aggregate
 from tests.kstreams.spark.apps import COUNTS, TOTALS, WORDS, Bench, sums
 
 pytestmark = pytest.mark.spark

@@ -30,7 +30,7 @@ from kstreams.testing import TopologyTestDriver
 IN, OUT = Topic("in", TEXT, INT64), Topic("out", TEXT, INT64)
 
 
-class Through(FixedKeyProcessor[str, int, int]):
+class PassThrough(FixedKeyProcessor[str, int, int]):
     """Forwards by some frames of its own, and by way of C."""
 
     frames = 5
@@ -48,7 +48,7 @@ class Through(FixedKeyProcessor[str, int, int]):
             list(map(self.forward, [record]))
 
 
-class Wasteful(Through):
+class Wasteful(PassThrough):
     """Takes more frames to forward than are set aside."""
 
     frames = 40
@@ -95,13 +95,13 @@ def test_a_record_passes_through_a_thousand_processors(on_error: OnError) -> Non
 
 
 def test_processors_may_call_functions_of_their_own_and_of_c_at_the_largest_depth() -> None:
-    assert results(chain(MAX_DEPTH - 2, each=Through), 7) == ([7], {})
+    assert results(chain(MAX_DEPTH - 2, each=PassThrough), 7) == ([7], {})
 
 
 @pytest.mark.parametrize("depth", [0, 40, 1_500])
 def test_the_last_processor_of_a_chain_has_as_much_of_the_stack_as_the_first(depth: int) -> None:
     enough = sys.getrecursionlimit() - 150
-    builder = chain(depth, Nested, each=Through)
+    builder = chain(depth, Nested, each=PassThrough)
     assert results(builder, enough, 10**6) == ([enough], {"skipped-ProcessingError": 1})
 
 
@@ -114,7 +114,7 @@ def test_a_chain_that_runs_out_of_stack_is_no_records_fault() -> None:
 
 def test_a_record_that_nests_too_deep_is_its_own_fault_whatever_the_chain() -> None:
     with pytest.raises(ProcessingError, match="RecursionError") as caught:
-        results(chain(300, Nested, each=Through, on_error="fail"), 10**6)
+        results(chain(300, Nested, each=PassThrough, on_error="fail"), 10**6)
     assert caught.value.where.node == "below-0"
 
 

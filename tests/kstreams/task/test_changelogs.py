@@ -29,8 +29,7 @@ from kstreams.partitioner import partition_of
 from kstreams.state.cache.overlay import Overlay
 from kstreams.task.limits import TopicLimits
 from kstreams.testing import TopologyTestDriver
-from kstreams.windows import TumblingWindows, Windowed, windowed_aggregate
-from kstreams.windows.kinds import windowed
+from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate
 
 NUMBERS = Topic("numbers", TEXT, INT64)
 LOG = Topic("sums-log", TEXT, INT64, nulls="pass")

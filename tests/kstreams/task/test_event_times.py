@@ -24,8 +24,7 @@ from kstreams.processors.on_error import DeadLetter
 from kstreams.state.stores.window.store import window_store
 from kstreams.testing.driver import TopologyTestDriver
 from kstreams.times import EARLIEST_MS, LATEST_MS
-from kstreams.windows import TumblingWindows, milliseconds, windowed_aggregate
-from kstreams.windows.kinds import windowed
+from kstreams.windows import TumblingWindows, milliseconds, windowed, windowed_aggregate
 from tests.kstreams.task.harness import IN, OUT, OneTask, queue_of, records
 
 OTHER: Topic[str, int] = Topic("other", TEXT, INT64)

@@ -20,7 +20,7 @@ def time_finals(windows: Any, rows: Sequence[Row]) -> tuple[Finals, int]:
         now = max(now, time)
         for start in windows.starts(time):
             end = windows.end(start)
-            if end + windows.lag_ms <= now:
+            if end + windows.close_delay_ms <= now:
                 late += 1
             else:
                 finals[key, start, end].append(value)

@@ -113,8 +113,8 @@ def test_state_of_closed_windows_is_dropped() -> None:
 class Parity:
     """Windows of one's own: even and odd hundreds, of 30 and of 70 ms."""
 
-    lag_ms: int = 5
-    grid_ms: int = 1
+    close_delay_ms: int = 5
+    close_interval_ms: int = 1
 
     def starts(self, timestamp_ms: int) -> list[int]:
         hundred = timestamp_ms // 100 * 100

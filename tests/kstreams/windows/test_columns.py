@@ -26,6 +26,7 @@ from kstreams import (
 )
 from kstreams.aggregators import (
     collect,
+    combine,
     count,
     field,
     first,
@@ -35,7 +36,6 @@ from kstreams.aggregators import (
     min_,
     over,
     sum_,
-    together,
     variance,
 )
 from kstreams.errors import EventTimeError, SerializationError
@@ -64,7 +64,7 @@ from kstreams_json import json_serde
 from tests.kstreams.windows.running import SOURCE, Row, driver_of, run, store_for
 
 DAY = 86_400_000
-ALL_OF_THEM = together(count(), sum_(INT64), last(INT64), variance())
+ALL_OF_THEM = combine(count(), sum_(INT64), last(INT64), variance())
 AGGREGATORS: dict[str, tuple[Any, Any]] = {
     "count": (count(), INT64),
     "sum": (sum_(INT64), INT64),
@@ -468,7 +468,7 @@ def test_suppression_below_columns() -> None:
 def test_json_is_decoded_as_far_as_a_field() -> None:
     value: Any = json_serde(dict)
     source: Any = Topic("in", TEXT, value)
-    how = together(count(), over(field("price", DOUBLE), sum_(DOUBLE)))
+    how = combine(count(), over(field("price", DOUBLE), sum_(DOUBLE)))
     for path in ("record", "vector"):
         driver, sink = aggregation(source, how, path)
         with driver:
@@ -532,7 +532,7 @@ def test_a_count_never_decodes_its_values() -> None:
 class Shifts:
     """Windows of one's own."""
 
-    lag_ms, grid_ms = 0, 1
+    close_delay_ms, close_interval_ms = 0, 1
 
     def starts(self, timestamp_ms: int) -> list[int]:
         return [timestamp_ms // 9 * 9]

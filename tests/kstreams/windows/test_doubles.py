@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kstreams import DOUBLE, INT64, TEXT, Record, Topic, TopologyBuilder, timestamped_store
-from kstreams.aggregators import combine as together
-from kstreams.aggregators import count, last, mean, sum_, variance
+from kstreams.aggregators import combine, count, last, mean, sum_, variance
 from kstreams.processors.aggregate import aggregate
 from kstreams.serde.composite import TupleSerde
 from kstreams.testing import TopologyTestDriver
@@ -42,7 +41,7 @@ AGGREGATORS: dict[str, tuple[Any, Any]] = {
     "variance": (variance(), DOUBLE),
     "sample-variance": (variance(sample=True), DOUBLE),
     "together": (
-        together(sum_(DOUBLE), count(), last(DOUBLE), variance()),
+        combine(sum_(DOUBLE), count(), last(DOUBLE), variance()),
         TupleSerde(DOUBLE, INT64, DOUBLE, DOUBLE),
     ),
 }

@@ -71,7 +71,7 @@ def test_a_record_in_as_many_windows_as_the_bound_allows_is_aggregated_in_each(p
 class Dense:
     """Windows of another kind, as many as it is asked for."""
 
-    lag_ms, grid_ms = 0, 1
+    close_delay_ms, close_interval_ms = 0, 1
 
     def __init__(self, count: int) -> None:
         self.count = count
