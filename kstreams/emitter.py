@@ -10,6 +10,7 @@ from itertools import count
 from types import TracebackType
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
+from kstreams._types import K, V
 from kstreams.clock import Clock, SystemClock, to_ms
 from kstreams.connection import Appended, Connection
 from kstreams.errors import SerializationError, Where
@@ -20,10 +21,6 @@ from kstreams.topic import Topic
 
 __all__ = ("CreatesTopics", "Emitter", "WritesInBulk", "partition_count")
 
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values."""
 T = TypeVar("T")
 """Type of a key or a value."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
+from kstreams._types import V
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.aggregators.kept_values import MAX_VALUES, checked_limit, within
 from kstreams.record import Record
@@ -12,9 +13,6 @@ from kstreams.serde.base import Serde
 from kstreams.serde.sequences import SequenceSerde
 
 __all__ = ("collect",)
-
-V = TypeVar("V")
-"""Type of the values."""
 
 
 def collect(

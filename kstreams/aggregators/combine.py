@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
+from kstreams._types import K, V
 from kstreams.aggregators.aggregator import Aggregator, is_exact
 from kstreams.aggregators.columns.form import ColumnForm, column_form
 from kstreams.aggregators.columns.parts import TogetherForm
@@ -15,10 +16,6 @@ from kstreams.serde.layout import fixed_layout
 
 __all__ = ("combine",)
 
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values."""
 S1 = TypeVar("S1")
 """Type of the first state; the others accordingly."""
 S2 = TypeVar("S2")

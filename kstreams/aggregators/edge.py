@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic
 
+from kstreams._types import V
 from kstreams.aggregators.columns.extremes import EdgeForm
 from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.aggregators.columns.values import is_number
@@ -13,9 +14,6 @@ from kstreams.serde.base import Serde
 from kstreams.serde.stamped import StampedSerde
 
 __all__ = ("Edge",)
-
-V = TypeVar("V")
-"""Type of the values."""
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
+from kstreams._types import V
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.aggregators.edge import Edge
 from kstreams.record import Record
@@ -11,9 +12,6 @@ from kstreams.serde.base import Serde
 from kstreams.serde.stamped import StampedSerde
 
 __all__ = ("first",)
-
-V = TypeVar("V")
-"""Type of the values."""
 
 
 def first(value: Serde[V]) -> Aggregator[object, V, tuple[V, int], V]:

@@ -6,16 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from kstreams._types import K, V
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 
 __all__ = ("fold",)
 
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values."""
 S = TypeVar("S")
 """Type of the state, and of the result."""
 

@@ -7,8 +7,9 @@ that are small while there are few values, merge, and have a stable format.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
+from kstreams._types import V
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.errors import DeserializationError
 from kstreams.record import Record
@@ -23,8 +24,6 @@ except ImportError as exc:
 
 __all__ = ("approx_count_distinct",)
 
-V = TypeVar("V")
-"""Type of the values."""
 
 _PRECISIONS = range(4, 22)
 

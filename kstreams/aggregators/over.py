@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from kstreams._types import K, S, V
 from kstreams.aggregators.aggregator import Aggregator, is_exact
 from kstreams.aggregators.columns.form import ColumnForm, column_form
 from kstreams.aggregators.columns.parts import FieldForm
@@ -16,14 +17,8 @@ from kstreams.serde.base import Serde
 
 __all__ = ("over",)
 
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values."""
 W = TypeVar("W")
 """Type of the part of a value that is aggregated."""
-S = TypeVar("S")
-"""Type of the state."""
 A = TypeVar("A")
 """Type of the result."""
 

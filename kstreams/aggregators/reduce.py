@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
+from kstreams._types import V
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 
 __all__ = ("Reducing", "reducing")
-
-V = TypeVar("V")
-"""Type of the values."""
 
 
 def reducing(function: Callable[[V, V], V], value: Serde[V]) -> Aggregator[object, V, V, V]:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
+from kstreams._types import V
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.serde.sequences import SequenceSerde
 
 __all__ = ("top_n",)
-
-V = TypeVar("V")
-"""Type of the values."""
 
 
 def top_n(

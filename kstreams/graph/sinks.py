@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
 
+from kstreams._types import K, V
 from kstreams.graph.nodes import FunctionSink, StdoutSink
 from kstreams.record import Record
 
 __all__ = ("to_function", "to_stdout")
-
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values."""
 
 
 def to_stdout() -> StdoutSink:

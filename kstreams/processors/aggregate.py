@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
+from kstreams._types import K, S, V
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.aggregators.columns.form import column_form
 from kstreams.aggregators.columns.keys import has_key_codes
@@ -27,12 +28,6 @@ __all__ = ("AggregateSupplier", "aggregate", "reduce")
 
 _ONCE = once_per_batch()
 
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values."""
-S = TypeVar("S")
-"""Type of the state."""
 A = TypeVar("A")
 """Type of the results."""
 V_contra = TypeVar("V_contra", contravariant=True)

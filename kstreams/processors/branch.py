@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
+from kstreams._types import K, V
 from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.processor import FixedKeyProcessor
@@ -13,11 +14,6 @@ from kstreams.processors.supplier import Supplier
 from kstreams.record import Record
 
 __all__ = ("Branch", "PassThrough")
-
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values."""
 
 
 class PassThrough(ClosureProcessor[K, V, K, V]):

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
+from kstreams._types import V2, K, V
 from kstreams.clock import Clock, SystemClock, steady_ms, to_ms
 from kstreams.errors import ProcessingError
 from kstreams.processors.closure import ClosureProcessor
@@ -18,13 +19,6 @@ from kstreams.quoting import kind_of, text_of, traceback_of
 from kstreams.record import Record
 
 __all__ = ("call_external",)
-
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values that come in."""
-V2 = TypeVar("V2")
-"""Type of the values that are forwarded."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, overload
 
+from kstreams._types import K, V
 from kstreams.clock import to_ms
 from kstreams.errors import TopologyError
 from kstreams.processors.closure import ClosureProcessor
@@ -19,10 +20,6 @@ from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("HeaderId", "KeyId", "Late", "by_header", "by_key", "deduplicate")
 
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values."""
 I = TypeVar("I", bound=Hashable)  # noqa: E741  # an id
 """Type of the ids."""
 

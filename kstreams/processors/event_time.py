@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal
 
+from kstreams._types import K, V
 from kstreams.record import Record
 
 __all__ = (
@@ -18,10 +19,6 @@ __all__ = (
     "wall_clock",
 )
 
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values."""
 
 InvalidTime = Literal["fail", "skip", "partition-time"]
 """What becomes of a record that has no time (an extractor returns None or a negative one),

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TypeVar
 
+from kstreams._types import K2, V2, K, V
 from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
 from kstreams.record import Record
 
 __all__ = ("flat_map",)
-
-K = TypeVar("K")
-"""Type of the keys that come in."""
-V = TypeVar("V")
-"""Type of the values that come in."""
-K2 = TypeVar("K2")
-"""Type of the keys that are forwarded."""
-V2 = TypeVar("V2")
-"""Type of the values that are forwarded."""
 
 
 def flat_map(

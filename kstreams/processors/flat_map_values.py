@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
+from kstreams._types import V2, K, V
 from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
 from kstreams.record import Record
 
 __all__ = ("flat_map_values",)
-
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values that come in."""
-V2 = TypeVar("V2")
-"""Type of the values that are forwarded."""
 
 
 def flat_map_values(function: Callable[[V], Iterable[V2]]) -> Supplier[K, V, K, V2]:

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
 
+from kstreams._types import K2, K, V
 from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
 from kstreams.record import Record
 
 __all__ = ("rekey",)
-
-K = TypeVar("K")
-"""Type of the keys that come in."""
-V = TypeVar("V")
-"""Type of the values."""
-K2 = TypeVar("K2")
-"""Type of the keys that are forwarded."""
 
 
 def rekey(function: Callable[[K, V], K2]) -> Supplier[K, V, K2, V]:

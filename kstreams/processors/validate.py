@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
+from kstreams._types import K, V
 from kstreams.processors.processor import FixedKeyProcessor
 from kstreams.processors.supplier import Supplier
 from kstreams.quoting import kind_of, safe_text, text_of
 from kstreams.record import Record
 
 __all__ = ("Invalid", "Validate")
-
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values."""
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from kstreams._types import Ints
+
 __all__ = ("binary_array", "has_all", "int64_column", "sortable_column")
 
-Ints = npt.NDArray[np.int64]
 
 _SIGN = np.uint64(1 << 63)
 

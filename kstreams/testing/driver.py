@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
+from kstreams._types import K, V
 from kstreams.clock import FakeClock, WatchedClock, to_ms
 from kstreams.errors import TopologyError, UnknownTopicError
 from kstreams.graph.partitions import group_partitions
@@ -33,10 +34,6 @@ from kstreams.topic import Topic, TopicChoice
 
 __all__ = ("TopologyTestDriver",)
 
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values."""
 S = TypeVar("S")
 """The live type of a store."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from heapq import merge
 from itertools import chain
-from typing import Any, Generic, TypeVar, cast, overload
+from typing import Any, Generic, cast, overload
 
+from kstreams._types import K, V
 from kstreams.record import Record
 from kstreams.state.stores.buffer.store import BufferStore
 from kstreams.state.stores.emit_buffer.store import PendingStore
@@ -20,11 +21,6 @@ from kstreams.views.reader import Reader
 from kstreams.views.scan import ViewScan
 
 __all__ = ("TimedReads",)
-
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values."""
 
 
 class TimedReads(Generic[S]):

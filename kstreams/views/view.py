@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar, cast, overload
+from typing import Any, cast, overload
 
+from kstreams._types import K, V
 from kstreams.clock import Clock, SystemClock, to_ms
 from kstreams.errors import CheckpointMismatchError
 from kstreams.partitioner import Partitioner
@@ -30,10 +31,6 @@ from kstreams.views.timed_reads import TimedReads
 
 __all__ = ("View",)
 
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values."""
 
 _POLL = timedelta(milliseconds=100)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar, overload
 
+from kstreams._types import K, S, V
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.errors import TopologyError
 from kstreams.processors.columnar import Path
@@ -31,12 +32,6 @@ from kstreams.windows.supplier import Plan, WindowedSupplier
 
 __all__ = ("windowed_aggregate",)
 
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values."""
-S = TypeVar("S")
-"""Type of the state."""
 A = TypeVar("A")
 """Type of the results."""
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from kstreams._types import K, V
 from kstreams.processors.branch import PassThrough
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
@@ -18,10 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ("Late", "LateCall", "Routes", "late_call", "split_late")
 
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values."""
 A = TypeVar("A")
 """Type of the results."""
 

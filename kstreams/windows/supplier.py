@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar
 
+from kstreams._types import K
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.durations import milliseconds
 from kstreams.processors.closure import ClosureProcessor
@@ -36,8 +37,6 @@ from kstreams.windows.records.emission.rate_limit import Paced
 
 __all__ = ("Plan", "WindowedProcessor", "WindowedSupplier")
 
-K = TypeVar("K")
-"""Type of the keys."""
 V = TypeVar("V", contravariant=True)
 """Type of the values that come in."""
 A = TypeVar("A", covariant=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar, overload
 
+from kstreams._types import K, V
 from kstreams.durations import milliseconds
 from kstreams.errors import LimitError, TopologyError
 from kstreams.processors.closure import ClosureProcessor
@@ -18,10 +19,6 @@ from kstreams.windows.suppression import UntilTimeLimit, UntilWindowCloses
 
 __all__ = ("SuppressSupplier", "suppress")
 
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values."""
 VIn = TypeVar("VIn", contravariant=True)
 """Type of the values that come in."""
 VOut = TypeVar("VOut", covariant=True)

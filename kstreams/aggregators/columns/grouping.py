@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from kstreams._types import Ints
 from kstreams.aggregators.columns.runs import Runs
 
 __all__ = ("Grouped", "grouped")
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

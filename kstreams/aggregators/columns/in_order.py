@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kstreams._types import Ints
 from kstreams.aggregators.columns.running import replaced
 from kstreams.aggregators.columns.runs import Runs
 from kstreams.serde.layout import Columns
@@ -23,7 +24,6 @@ _LONG = 64
 """A run of more rows is gone through by itself; shorter ones side by side."""
 
 Doubles = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 def added_up(column: Doubles, runs: Runs) -> Doubles:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from kstreams._types import Ints
 from kstreams.aggregators.columns.running import Merging, replaced
 from kstreams.serde.layout import Columns
 
 __all__ = ("merged_behind", "merged_ranges")
-
-Ints = npt.NDArray[np.int64]
 
 
 def merged_ranges(form: Merging, state: Columns, lows: Ints, highs: Ints) -> Columns:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from kstreams._types import Ints
 from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.aggregators.columns.grouping import Grouped
 from kstreams.aggregators.columns.in_order import seeded
@@ -15,8 +15,6 @@ from kstreams.aggregators.columns.values import ValueColumn
 from kstreams.serde.layout import Columns
 
 __all__ = ("StampedForm",)
-
-Ints = npt.NDArray[np.int64]
 
 
 class StampedForm:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
+from kstreams._types import K
 from kstreams.errors import DeserializationError
 from kstreams.serde.base import Serde
 from kstreams.serde.composite import CompositeSerde, read_int64, sortable_int64
@@ -13,8 +14,6 @@ from kstreams.state.cache.overlay import Overlay
 
 __all__ = ("ROW", "WAKE", "TimedRows", "row_of")
 
-K = TypeVar("K")
-"""Type of the keys."""
 P = TypeVar("P")
 """Type of what a row holds."""
 

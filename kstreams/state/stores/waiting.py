@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic
 
+from kstreams._types import K, V
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde.base import Serde
 from kstreams.serde.composite import CompositeSerde
 
 __all__ = ("Waiting", "WaitingResult", "WaitingSerde", "noted")
 
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values."""
 
 _TIME = struct.Struct(">q")
 _HAS, _TOLD = 1, 2

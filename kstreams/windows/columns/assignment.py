@@ -8,16 +8,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from kstreams._types import Ints
 from kstreams.windows.kinds.calendar import CalendarWindows
 from kstreams.windows.kinds.hopping import HoppingWindows
 from kstreams.windows.kinds.tumbling import TumblingWindows
 from kstreams.windows.kinds.unlimited import UnlimitedWindows
 
 __all__ = ("Assigned", "Assigner", "assigner")
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from abc import abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kstreams._types import Ints
 from kstreams.processors.columnar import STREAM_TIME, ColumnarProcessor, ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.windows.columns.assignment import Assigned
@@ -19,8 +19,6 @@ from kstreams.windows.records.closed_early import NEVER_ENDS
 from kstreams.windows.supplier import Plan
 
 __all__ = ("WindowedColumns",)
-
-Ints = npt.NDArray[np.int64]
 
 
 class WindowedColumns(ColumnarProcessor):

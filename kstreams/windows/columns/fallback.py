@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from kstreams._types import Ints
 from kstreams.aggregators.aggregator import Aggregator, is_exact
 from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.processors.columnar import ColumnSource
@@ -22,8 +22,6 @@ from kstreams.windows.late import LateCall
 from kstreams.windows.supplier import Plan
 
 __all__ = ("RecordFallback",)
-
-Ints = npt.NDArray[np.int64]
 
 
 Forward = Callable[[Record[Any, Any]], None]

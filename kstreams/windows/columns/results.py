@@ -11,12 +11,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kstreams._types import Ints
 from kstreams.processors.columnar import STREAM_TIME
 from kstreams.windows.kinds.windowed_type import WindowedType
 
 __all__ = ("Results", "joined", "last_results", "order_by")
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from kstreams._types import Ints
 from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.aggregators.columns.in_order import seeded
 from kstreams.aggregators.columns.keys import KeyCodes
@@ -28,8 +29,6 @@ from kstreams.windows.records.session import joining, told
 from kstreams.windows.supplier import Plan
 
 __all__ = ("SessionWindowColumns",)
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from kstreams._types import Ints
 from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.aggregators.columns.grouping import grouped
 from kstreams.aggregators.columns.in_order import seeded
@@ -15,8 +16,6 @@ from kstreams.state.stores.session.columns import Sessions
 from kstreams.windows.columns.session_runs import Joined, SessionRuns
 
 __all__ = ("Arrivals",)
-
-Ints = npt.NDArray[np.int64]
 
 
 class Arrivals:

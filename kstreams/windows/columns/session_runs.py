@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from kstreams._types import Ints
 from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.aggregators.columns.grouping import grouped
 from kstreams.aggregators.columns.runs import Runs
@@ -14,8 +15,6 @@ from kstreams.serde.layout import Columns
 from kstreams.state.stores.session.columns import Sessions
 
 __all__ = ("Joined", "SessionRuns", "joined_sessions", "session_runs")
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kstreams._types import Ints
 from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.aggregators.columns.grouping import grouped
 from kstreams.aggregators.columns.keys import KeyCodes
@@ -33,7 +34,6 @@ from kstreams.windows.supplier import Plan
 
 __all__ = ("SlidingWindowColumns",)
 
-Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 _PAIRS_AT_ONCE = 1 << 19

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kstreams._types import Ints
 from kstreams.state.stores.sliding.columns import SliceRows
 
 __all__ = ("SlidingRanges", "first_slices", "sliding_ranges")
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from kstreams._types import Ints
 from kstreams.aggregators.columns.grouping import grouped
 from kstreams.aggregators.columns.keys import KeyCodes
 from kstreams.aggregators.columns.stamped import StampedForm
@@ -28,7 +29,6 @@ from kstreams.windows.supplier import Plan
 
 __all__ = ("TimeColumns",)
 
-Ints = npt.NDArray[np.int64]
 
 _NONE = -(1 << 63)
 _PAIRS_AT_ONCE = 1 << 20

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kstreams._types import Ints, K
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde.base import Serde
 from kstreams.serde.binary import binary_array, has_all, int64_column
@@ -24,10 +24,6 @@ from kstreams.windows.kinds.windowed_type import WindowedType
 
 __all__ = ("SpanWindowedSerde", "TimeWindowedSerde", "windowed")
 
-K = TypeVar("K")
-"""Type of the keys."""
-
-Ints = npt.NDArray[np.int64]
 
 _ONE = struct.Struct(">q")
 _TWO = struct.Struct(">qq")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, TypeVar
 
+from kstreams._types import K
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
@@ -17,8 +18,6 @@ from kstreams.windows.supplier import Plan, WindowedProcessor
 
 __all__ = ("SessionAggregate", "Tell", "joining", "told")
 
-K = TypeVar("K")
-"""Type of the keys."""
 V = TypeVar("V", contravariant=True)
 """Type of the values that come in."""
 A = TypeVar("A", covariant=True)

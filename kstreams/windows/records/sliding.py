@@ -7,6 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, TypeVar
 
+from kstreams._types import K
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.state.stores.sliding.store import SlidingStore
@@ -18,8 +19,6 @@ from kstreams.windows.supplier import Plan, WindowedProcessor
 
 __all__ = ("Slicer", "SlidingAggregate")
 
-K = TypeVar("K")
-"""Type of the keys."""
 V = TypeVar("V", contravariant=True)
 """Type of the values that come in."""
 A = TypeVar("A", covariant=True)

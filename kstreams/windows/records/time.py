@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from kstreams._types import K
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.state.stores.window.store import WindowStore
@@ -15,8 +16,6 @@ from kstreams.windows.supplier import WindowedProcessor
 
 __all__ = ("TimeAggregate",)
 
-K = TypeVar("K")
-"""Type of the keys."""
 V = TypeVar("V", contravariant=True)
 """Type of the values that come in."""
 A = TypeVar("A", covariant=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import Any, Generic, Literal, TypeVar, overload
+from typing import Any, Generic, Literal, overload
 
+from kstreams._types import K, V
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.record import Headers, Record
 from kstreams.serde.base import Serde
@@ -17,10 +18,6 @@ from kstreams.state.stores.timed_rows import TimedRows
 
 __all__ = ("BufferStore", "buffer_store")
 
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values."""
 
 _TIME = struct.Struct(">q")
 _Kept = tuple[Any, int, Headers]

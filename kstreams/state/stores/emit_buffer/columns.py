@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kstreams._types import Ints
 from kstreams.serde.base import Serde
 from kstreams.serde.binary import binary_array
 from kstreams.serde.composite import sortable_int64
@@ -20,7 +20,6 @@ from kstreams.state.stores.entry_columns import EntryColumns
 
 __all__ = ("PendingColumns", "Taken")
 
-Ints = npt.NDArray[np.int64]
 
 Taken = tuple[Ints, Ints, pa.Array, Columns]
 """Starts, ends (ms), keys as `to_arrow` makes them, and states that begin with the time."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
+from kstreams._types import K, V
 from kstreams.serde.base import Serde
 from kstreams.serde.composite import CompositeSerde, read_int64, sortable_int64
 from kstreams.state.cache.overlay import Overlay
@@ -14,10 +15,6 @@ from kstreams.state.stores.waiting import Waiting, WaitingResult, WaitingSerde
 
 __all__ = ("Handle", "PendingStore", "pending_store")
 
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values."""
 
 Handle = tuple[int, int, int, K]
 """When a result is forwarded, start and end of its window (all ms), and its key."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
 
+from kstreams._types import K, V
 from kstreams.serde.stamped import StampedSerde
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.key_value.store import KeyValueStore, TtlClock, after_prefix
@@ -13,10 +13,6 @@ from kstreams.state.stores.timed_rows import TimedRows
 
 __all__ = ("ExpiringStore",)
 
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values."""
 
 _DROPPED_A_PUT = 2
 

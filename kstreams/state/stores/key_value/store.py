@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal
 
+from kstreams._types import K, V
 from kstreams.clock import to_ms
 from kstreams.serde.base import Serde
 from kstreams.state.cache.overlay import Overlay
@@ -16,11 +17,6 @@ __all__ = ("ExpiringFactory", "KeyValueStore", "TtlClock", "after_prefix", "key_
 
 TtlClock = Literal["stream", "wall"]
 """What a time to live is a span of."""
-
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values."""
 
 
 class KeyValueStore(Generic[K, V]):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
+from kstreams._types import K, V
 from kstreams.errors import DeserializationError
 from kstreams.serde.base import Serde
 from kstreams.serde.composite import CompositeSerde, read_int64, sortable_int64
@@ -16,10 +17,6 @@ from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("ELEMENT", "LIST", "SHORT", "ListStore", "list_store")
 
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values."""
 
 LIST, ELEMENT, SHORT = b"\x00", b"\x01", b"\x02"
 """What rows begin with: the key and the value of a list, and those of an element; SHORT the

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kstreams._types import Ints
 from kstreams.errors import SerdeError
 from kstreams.serde.base import Serde
 from kstreams.serde.layout import Columns, span_layout
@@ -15,8 +16,6 @@ from kstreams.state.cache.store_overlay import StoreOverlay
 from kstreams.state.stores.timed_columns import TimedColumns
 
 __all__ = ("SessionColumns", "Sessions")
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

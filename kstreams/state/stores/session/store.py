@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
+from kstreams._types import K, V
 from kstreams.serde.base import Serde
 from kstreams.serde.spans import SpansSerde
 from kstreams.state.cache.overlay import Overlay
@@ -13,11 +14,6 @@ from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.timed_rows import TimedRows
 
 __all__ = ("SessionRow", "SessionStore", "session_store")
-
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values."""
 
 
 SessionRow = tuple[int, tuple[tuple[int, int, V], ...]]

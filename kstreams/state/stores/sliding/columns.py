@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kstreams._types import Ints
 from kstreams.errors import SerdeError
 from kstreams.serde.base import Serde
 from kstreams.serde.layout import Columns, slice_layout
@@ -16,7 +17,6 @@ from kstreams.state.stores.timed_columns import TimedColumns
 
 __all__ = ("SliceRows", "SlidingColumns")
 
-Ints = npt.NDArray[np.int64]
 
 _DONE = ">i8"
 _DONE_BYTES = 8

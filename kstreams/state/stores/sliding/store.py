@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
+from kstreams._types import K, V
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde.base import Serde
 from kstreams.serde.composite import CompositeSerde
@@ -17,10 +18,6 @@ from kstreams.state.stores.timed_rows import TimedRows
 
 __all__ = ("SlidingStore", "sliding_store")
 
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values."""
 
 _TIME = struct.Struct(">q")
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
+from kstreams._types import K, V
 from kstreams.serde.base import Serde
 from kstreams.serde.stamped import StampedSerde
 from kstreams.state.cache.overlay import Overlay
@@ -12,11 +13,6 @@ from kstreams.state.stores.entry_columns import EntryColumns
 from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("TimestampedStore", "timestamped_store")
-
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values."""
 
 
 class TimestampedStore(Generic[K, V]):

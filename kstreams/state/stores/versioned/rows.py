@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
+from kstreams._types import K, V
 from kstreams.errors import DeserializationError
 from kstreams.serde.base import Serde
 from kstreams.serde.composite import CompositeSerde, read_int64, sortable_int64
@@ -14,10 +15,6 @@ from kstreams.state.stores.prefix_free import read_prefix_free, write_prefix_fre
 
 __all__ = ("VersionedRows", "key_of_version", "latest_row", "read_version")
 
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values."""
 
 _ENDED, _LATEST, _OLD, _OBSERVED = b"\x00", b"\x01", b"\x02", b"\x03"
 _LOWEST = -(1 << 63)

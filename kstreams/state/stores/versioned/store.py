@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
+from kstreams._types import K, V
 from kstreams.clock import to_ms
 from kstreams.serde.base import Serde
 from kstreams.state.cache.overlay import Overlay
@@ -22,10 +23,6 @@ __all__ = (
     "versioned_key_value_store",
 )
 
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values."""
 
 LATEST = -1
 """What `put` returns when the version is the latest: it is valid until another comes."""

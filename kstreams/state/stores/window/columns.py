@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kstreams._types import Ints
 from kstreams.serde.base import Serde
 from kstreams.serde.binary import sortable_column
 from kstreams.serde.composite import read_int64, sortable_int64
@@ -19,7 +19,6 @@ from kstreams.state.stores.entry_columns import EntryColumns
 
 __all__ = ("WindowColumns",)
 
-Ints = npt.NDArray[np.int64]
 
 _SIGN = np.uint64(1 << 63)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kstreams._types import K, V
 from kstreams.serde.base import Serde
 from kstreams.serde.binary import has_all, int64_column, sortable_column
 from kstreams.serde.composite import CompositeSerde, read_int64, sortable_int64
@@ -17,11 +18,6 @@ from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.window.columns import WindowColumns
 
 __all__ = ("WindowStore", "window_store")
-
-K = TypeVar("K")
-"""Type of the keys."""
-V = TypeVar("V")
-"""Type of the values."""
 
 
 class WindowKeySerde(CompositeSerde["tuple[int, K]"]):

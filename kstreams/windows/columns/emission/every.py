@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from kstreams._types import Ints
 from kstreams.aggregators.columns.keys import KeyCodes
 from kstreams.serde.layout import Columns
 from kstreams.state.stores.emit_buffer.columns import PendingColumns, Taken
@@ -17,8 +18,6 @@ from kstreams.state.stores.emit_buffer.store import PendingStore
 from kstreams.windows.records.emission.every import interval_end
 
 __all__ = ("Changes", "IntervalColumns")
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,24 @@
+"""Type variables and column types that many modules name."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ("K2", "V2", "Ints", "K", "S", "V")
+
+K = TypeVar("K")
+"""Type of the keys; of those that come in, where others go out."""
+V = TypeVar("V")
+"""Type of the values; of those that come in, where others go out."""
+K2 = TypeVar("K2")
+"""Type of the keys that are forwarded."""
+V2 = TypeVar("V2")
+"""Type of the values that are forwarded."""
+S = TypeVar("S")
+"""Type of the state."""
+
+Ints = npt.NDArray[np.int64]
+"""A column of integers, such as times in ms; no nulls."""
