@@ -9,7 +9,7 @@ from kstreams.cli.usage import WrongUsageError
 from kstreams.serde import Serde
 from kstreams.state.stores.waiting import WaitingResult
 from kstreams.views.view import View
-from kstreams.windows.kinds.windowed import Windowed
+from kstreams.windowed import Windowed
 
 __all__ = ("Times", "columns_of", "key_serde", "rows_of", "rows_of_key")
 

@@ -16,7 +16,7 @@ from kstreams.partitioner import Partitioner
 from kstreams.processors.context import TaskId
 from kstreams.record import Record
 from kstreams.serde.base import Serde
-from kstreams.windows.kinds.windowed import Windowed
+from kstreams.windowed import Windowed
 
 __all__ = ("KeyCheck", "with_batch_checks")
 

@@ -20,6 +20,7 @@ from kstreams.processors.emission import (
     on_close,
     once_per_batch,
 )
+from kstreams.windowed import Windowed
 from kstreams.windows.aggregate import windowed_aggregate
 from kstreams.windows.kinds.calendar import CalendarUnit, CalendarWindows, Weekday
 from kstreams.windows.kinds.contract import Closing, TimeWindows
@@ -29,7 +30,6 @@ from kstreams.windows.kinds.session import SessionWindows
 from kstreams.windows.kinds.sliding import SlidingWindows
 from kstreams.windows.kinds.tumbling import TumblingWindows
 from kstreams.windows.kinds.unlimited import UnlimitedWindows
-from kstreams.windows.kinds.windowed import Windowed
 from kstreams.windows.late import Late, split_late
 from kstreams.windows.supplier import WindowedSupplier
 from kstreams.windows.suppress import suppress

@@ -10,7 +10,7 @@ from kstreams._types import K, V
 from kstreams.processors.branch import PassThrough
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
-from kstreams.windows.kinds.windowed import Windowed
+from kstreams.windowed import Windowed
 
 if TYPE_CHECKING:
     from kstreams.graph.builder import TopologyBuilder

@@ -25,12 +25,12 @@ from kstreams.record import Record
 from kstreams.state.stores.emit_buffer.store import pending_store
 from kstreams.state.stores.rate_limit.store import paced_store
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.windowed import NEVER_ENDS, Windowed
 from kstreams.windows.columns.states import StatesOf
 from kstreams.windows.kinds.contract import Closing
 from kstreams.windows.kinds.hopping import HoppingWindows
-from kstreams.windows.kinds.windowed import Windowed
 from kstreams.windows.late import LateCall, Routes, late_call
-from kstreams.windows.records.closed_early import NEVER_ENDS, ClosedEarly
+from kstreams.windows.records.closed_early import ClosedEarly
 from kstreams.windows.records.emission.batch_end import Change, last_states
 from kstreams.windows.records.emission.every import EveryInterval
 from kstreams.windows.records.emission.rate_limit import Paced

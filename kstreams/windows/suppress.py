@@ -14,7 +14,7 @@ from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.record import Record
 from kstreams.state.stores.buffer.store import BufferStore
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.windows.kinds.windowed import Windowed
+from kstreams.windowed import Windowed
 from kstreams.windows.suppression import UntilTimeLimit, UntilWindowCloses
 
 __all__ = ("SuppressSupplier", "suppress")

@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 from kstreams._types import Ints
 from kstreams.processors.columnar import STREAM_TIME, ColumnarProcessor, ColumnSource
 from kstreams.processors.context import BatchContext
+from kstreams.windowed import NEVER_ENDS
 from kstreams.windows.columns.assignment import Assigned
 from kstreams.windows.columns.late import LateType
 from kstreams.windows.columns.results import Results, last_results
-from kstreams.windows.records.closed_early import NEVER_ENDS
 from kstreams.windows.supplier import Plan
 
 __all__ = ("WindowedColumns",)

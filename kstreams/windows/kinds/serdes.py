@@ -15,11 +15,11 @@ from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde.base import Serde
 from kstreams.serde.binary import binary_array, has_all, int64_column
 from kstreams.serde.composite import CompositeSerde
+from kstreams.windowed import Windowed
 from kstreams.windows.kinds.calendar import CalendarWindows
 from kstreams.windows.kinds.contract import TimeWindows
 from kstreams.windows.kinds.session import SessionWindows
 from kstreams.windows.kinds.sliding import SlidingWindows
-from kstreams.windows.kinds.windowed import Windowed
 from kstreams.windows.kinds.windowed_type import WindowedType
 
 __all__ = ("SpanWindowedSerde", "TimeWindowedSerde", "windowed")

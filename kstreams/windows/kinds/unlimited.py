@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from kstreams.clock import to_ms
-from kstreams.windows.records.closed_early import NEVER_ENDS
+from kstreams.windowed import NEVER_ENDS
 
 __all__ = ("UnlimitedWindows",)
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kstreams.serde.object_type import ObjectType
 from kstreams.serde.objects import objects_of
-from kstreams.windows.kinds.windowed import Windowed
+from kstreams.windowed import Windowed
 
 __all__ = ("WindowedType",)
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from kstreams.processors.context import ProcessorContext
 
-__all__ = ("NEVER_ENDS", "ClosedEarly")
-
-NEVER_ENDS: Final = (1 << 63) - 1
-"""The end of a window that is not closed early either."""
+__all__ = ("ClosedEarly",)
 
 
 class ClosedEarly:

@@ -11,7 +11,7 @@ from kstreams.aggregators.aggregator import Aggregator
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.state.stores.session.store import SessionStore
-from kstreams.windows.kinds.windowed import Windowed
+from kstreams.windowed import Windowed
 from kstreams.windows.late import LateCall
 from kstreams.windows.records.emission.batch_end import Change
 from kstreams.windows.supplier import Plan, WindowedProcessor

@@ -11,8 +11,8 @@ from kstreams._types import K
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.state.stores.sliding.store import SlidingStore
+from kstreams.windowed import Windowed
 from kstreams.windows.kinds.sliding import SlidingWindows
-from kstreams.windows.kinds.windowed import Windowed
 from kstreams.windows.records.emission.batch_end import Change
 from kstreams.windows.records.slices import Slices
 from kstreams.windows.supplier import Plan, WindowedProcessor

@@ -9,9 +9,9 @@ from kstreams._types import K
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.state.stores.window.store import WindowStore
+from kstreams.windowed import Windowed
 from kstreams.windows.kinds.bounds import bounds_of
 from kstreams.windows.kinds.contract import TimeWindows
-from kstreams.windows.kinds.windowed import Windowed
 from kstreams.windows.supplier import WindowedProcessor
 
 __all__ = ("TimeAggregate",)

@@ -7,7 +7,7 @@ from typing import Any
 
 from kstreams.record import Record
 from kstreams.serde.base import Serde
-from kstreams.windows.kinds.windowed import Windowed
+from kstreams.windowed import Windowed
 
 __all__ = ("Change", "last_states")
 

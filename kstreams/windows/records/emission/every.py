@@ -12,7 +12,7 @@ from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.record import Record
 from kstreams.state.stores.emit_buffer.store import PendingStore
 from kstreams.state.stores.waiting import noted
-from kstreams.windows.kinds.windowed import Windowed
+from kstreams.windowed import Windowed
 
 __all__ = ("EveryInterval", "interval_end")
 

@@ -10,7 +10,7 @@ from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.record import Record
 from kstreams.state.stores.rate_limit.store import PacedStore, Windows
 from kstreams.state.stores.waiting import Waiting, noted
-from kstreams.windows.kinds.windowed import Windowed
+from kstreams.windowed import Windowed
 
 __all__ = ("Paced",)
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Final, Generic, TypeVar
 
-__all__ = ("Windowed",)
+__all__ = ("NEVER_ENDS", "Windowed")
 
 K_co = TypeVar("K_co", covariant=True)
 """Type of the keys."""
+
+NEVER_ENDS: Final = (1 << 63) - 1
+"""The end, ms, of a window that has none, or whose end is not known."""
 
 
 class Windowed(Generic[K_co]):
