@@ -9,6 +9,7 @@ from statistics import median
 
 from benchmarks.state_task import StoredTask
 from kstreams import Memory
+from kstreams.ids import TaskId
 from kstreams.state.log.commits import Commit, CommitLog
 from kstreams.state.log.directory import Directory
 from kstreams.state.log.traffic import CountedObjects
@@ -54,7 +55,7 @@ def commit_sizes(home: Path) -> list[CommitSize]:
 def _commit(home: Path, tasks: int, pointers: list[str]) -> CommitSize:
     objects = CountedObjects(Directory(str(home / f"commits-{tasks}")).open())
     log = CommitLog(objects, "commits/query")
-    named = {f"group/{n}": pointers[n % len(pointers)] for n in range(tasks)}
+    named = {TaskId("group", n): pointers[n % len(pointers)] for n in range(tasks)}
     seconds = []
     for batch in range(_ROUNDS):
         begin = time.perf_counter()

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from kstreams.ids import TopicPartition
 
 __all__ = ("RecordSizes", "fitting")
+
+P = TypeVar("P")
+"""What names a partition."""
 
 _UNSEEN_BYTES = 1024.0
 """How large a record is taken to be before any of its partition was seen."""
@@ -16,15 +22,15 @@ class RecordSizes:
     Kept in memory alone: a wrong guess costs a batch that is planned again.
 
     Args:
-        look: Finds out about a partition of which no record was seen, by `topic/partition`
+        look: Finds out about a partition of which no record was seen, by it
             and the offset where reading goes on; None where that cannot be told.
     """
 
-    def __init__(self, look: Callable[[str, int], float | None]) -> None:
+    def __init__(self, look: Callable[[TopicPartition, int], float | None]) -> None:
         self._look = look
-        self._means: dict[str, float] = {}
+        self._means: dict[TopicPartition, float] = {}
 
-    def of(self, place: str, offset: int) -> float:
+    def of(self, place: TopicPartition, offset: int) -> float:
         """Return how many bytes a record of a partition has, on average."""
         if place not in self._means:
             found = self._look(place, offset)
@@ -33,7 +39,7 @@ class RecordSizes:
             self._means[place] = found
         return self._means[place]
 
-    def saw(self, place: str, records: int, size: int) -> None:
+    def saw(self, place: TopicPartition, records: int, size: int) -> None:
         """Take in how many bytes some records of a partition had.
 
         The mean rises at once, since a batch too large is what hurts, and falls by halves.
@@ -44,8 +50,8 @@ class RecordSizes:
 
 
 def fitting(
-    counts: Mapping[str, int], means: Mapping[str, float], limit: int, *, turn: int = 0
-) -> dict[str, int]:
+    counts: Mapping[P, int], means: Mapping[P, float], limit: int, *, turn: int = 0
+) -> dict[P, int]:
     """Take so many records of each partition that all together have a number of bytes at most.
 
     In proportion, and one at least in all, however large. Partitions whose proportion is

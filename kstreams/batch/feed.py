@@ -9,6 +9,7 @@ from kstreams.batch.plans import Slice
 from kstreams.batch.topic_io import TopicIO
 from kstreams.connection import TopicAdmin
 from kstreams.graph.nodes import SourceNode
+from kstreams.ids import TopicPartition
 from kstreams.state.log.commits import Output
 
 __all__ = ("Feed",)
@@ -31,11 +32,11 @@ class Feed(Protocol):
         """Divide the records of a source's partition with `start <= offset < stop`."""
         ...
 
-    def mean_bytes(self, place: str, offset: int) -> float | None:
+    def mean_bytes(self, place: TopicPartition, offset: int) -> float | None:
         """Return how large records of a partition are at an offset; None where it is not known.
 
         Args:
-            place: `topic/partition`.
+            place: The partition.
             offset: Of the next record to read.
         """
         ...

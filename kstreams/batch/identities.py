@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kstreams.errors import TopicRecreatedError, Where
+from kstreams.ids import TopicPartition
 
 __all__ = ("TOPIC_WAY_ON", "Identities")
 
@@ -32,7 +33,9 @@ class Identities:
         """The ids, by topic."""
         return dict(self._ids)
 
-    def check_known(self, known: Mapping[str, str], positions: Mapping[str, int]) -> None:
+    def check_known(
+        self, known: Mapping[str, str], positions: Mapping[TopicPartition, int]
+    ) -> None:
         """Compare them with those that were written down together with positions.
 
         Raises:
@@ -42,7 +45,7 @@ class Identities:
             if topic in self._ids:
                 _compare(topic, expected, self._ids[topic], positions)
 
-    def check(self, topic: str, found: str, positions: Mapping[str, int]) -> None:
+    def check(self, topic: str, found: str, positions: Mapping[TopicPartition, int]) -> None:
         """Compare a topic's id with what it was at the start; take it over if nothing was read.
 
         Raises:
@@ -54,13 +57,15 @@ class Identities:
             self._ids[topic] = found
 
 
-def _compare(topic: str, expected: str, found: str, positions: Mapping[str, int]) -> None:
+def _compare(
+    topic: str, expected: str, found: str, positions: Mapping[TopicPartition, int]
+) -> None:
     if expected == found:
         return
     read = {
-        int(place.rpartition("/")[2]): offset
+        place.partition: offset
         for place, offset in positions.items()
-        if place.rpartition("/")[0] == topic and offset
+        if place.topic == topic and offset
     }
     if not read:
         return

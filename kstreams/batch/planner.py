@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import TypeVar
 
 from kstreams.batch.batch_size import RecordSizes, fitting
 from kstreams.batch.feed import Feed
@@ -16,8 +17,12 @@ from kstreams.clock import to_ms
 from kstreams.errors import DataLossError, PartitionCountError, Where
 from kstreams.graph.nodes import SourceNode
 from kstreams.graph.topology import PartitionGroup
+from kstreams.ids import TopicPartition
 
 __all__ = ("BatchPlanner", "share")
+
+P = TypeVar("P")
+"""What names a partition."""
 
 _ASK_AGAIN_S = 10.0
 
@@ -32,7 +37,7 @@ class BatchPlanner:
         max_bytes: How many bytes of records it reads, as far as their sizes are known, and
             each worker at most; but one record in any case.
         plans: The query's; takes where it begins.
-        positions: By `topic/partition`, where to go on; what is missing begins where that was
+        positions: Where to go on in each partition; one that is missing begins where that was
             decided first, or at its source's start.
         topics: Ids of the topics that these positions are in, as far as they are known.
 
@@ -49,7 +54,7 @@ class BatchPlanner:
         max_records: int,
         max_bytes: int,
         plans: PlanDirectory,
-        positions: Mapping[str, int],
+        positions: Mapping[TopicPartition, int],
         topics: Mapping[str, str] | None = None,
     ) -> None:
         self._admin = admin = feed.admin
@@ -65,9 +70,7 @@ class BatchPlanner:
         present = {topic: admin.ends(topic) for topic in names}
         self._counts = {topic: len(ends.offsets) for topic, ends in present.items()}
         known = {
-            place: offset
-            for place, offset in positions.items()
-            if place.rpartition("/")[0] in self._counts
+            place: offset for place, offset in positions.items() if place.topic in self._counts
         }
         self._identities = Identities({t: ends.topic_id for t, ends in present.items()})
         self._identities.check_known(topics or {}, known)
@@ -83,10 +86,13 @@ class BatchPlanner:
         self._asked_at = float("-inf")
         self._check_beginnings()
 
-    def _start(self, node: SourceNode, known: Mapping[str, int]) -> dict[str, int]:
+    def _start(
+        self, node: SourceNode, known: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, int]:
         """Return where the partitions of a source begin that have no position yet."""
         topic = node.topic.name
-        fresh = [p for p in range(self._counts[topic]) if f"{topic}/{p}" not in known]
+        places = [TopicPartition(topic, p) for p in range(self._counts[topic])]
+        fresh = [place for place in places if place not in known]
         if not fresh:
             return {}
         if isinstance(node.start, datetime):
@@ -95,12 +101,12 @@ class BatchPlanner:
             found = self._admin.end_offsets(topic)
         else:
             found = self._admin.beginning_offsets(topic)
-        return {f"{topic}/{p}": found[p] for p in fresh}
+        return {place: found[place.partition] for place in fresh}
 
     def _check_beginnings(self) -> None:
         for topic in self._counts:
             for partition, first in self._admin.beginning_offsets(topic).items():
-                offset = self.positions.get(f"{topic}/{partition}", first)
+                offset = self.positions.get(TopicPartition(topic, partition), first)
                 if offset < first:
                     raise DataLossError(
                         f"records were deleted before they were read: the topic begins at {first}",
@@ -108,14 +114,14 @@ class BatchPlanner:
                         where=Where(topic=topic, partition=partition, offset=offset),
                     )
 
-    def end(self) -> dict[str, int]:
-        """Return the present end of every partition, by `topic/partition`.
+    def end(self) -> dict[TopicPartition, int]:
+        """Return the present end of every partition.
 
         Raises:
             TopicRecreatedError: A topic is not the one that was read.
             PartitionCountError: A topic has got more partitions.
         """
-        ends: dict[str, int] = {}
+        ends: dict[TopicPartition, int] = {}
         for topic, count in self._counts.items():
             present = self._admin.ends(topic)
             self._identities.check(topic, present.topic_id, self.positions)
@@ -127,10 +133,10 @@ class BatchPlanner:
                     hint="stop the app and rescale it, or reset it.",
                     where=Where(topic=topic, partition=max(found)),
                 )
-            ends.update({f"{topic}/{partition}": offset for partition, offset in found.items()})
+            ends.update({TopicPartition(topic, p): offset for p, offset in found.items()})
         return ends
 
-    def reached(self, end: Mapping[str, int]) -> bool:
+    def reached(self, end: Mapping[TopicPartition, int]) -> bool:
         """Tell whether everything before an end is planned."""
         return all(self.positions[place] >= offset for place, offset in end.items())
 
@@ -138,14 +144,14 @@ class BatchPlanner:
         """Return how many records waited to be planned when ends were last asked for."""
         return sum(max(end - self.positions[place], 0) for place, end in self._ends.items())
 
-    def next(self, *, until: Mapping[str, int] | None = None) -> Plan | None:
+    def next(self, *, until: Mapping[TopicPartition, int] | None = None) -> Plan | None:
         """Return the next batch, or None when there is nothing new; moves the positions.
 
         Topics are asked for their ends only when those that are known give no full batch, or
         are some seconds old: a topic that was created again is to be noticed.
 
         Args:
-            until: By `topic/partition`, where to end; the present ends by default.
+            until: Where to end in each partition; the present ends by default.
 
         Raises:
             TopicRecreatedError: A topic is not the one that was read.
@@ -166,7 +172,7 @@ class BatchPlanner:
         for stage, node in self._sources:
             topic = node.topic.name
             for partition in range(self._counts[topic]):
-                place = f"{topic}/{partition}"
+                place = TopicPartition(topic, partition)
                 if place in shares:
                     start = self.positions[place]
                     self.positions[place] = stop = start + shares[place]
@@ -178,12 +184,14 @@ class BatchPlanner:
         """Return a plan of what tasks read, behind which the next one begins."""
         return Plan(tasks, dict(self.positions), topics=self._identities.known)
 
-    def _fitting(self, counts: Mapping[str, int], turn: int) -> dict[str, int]:
+    def _fitting(
+        self, counts: Mapping[TopicPartition, int], turn: int
+    ) -> dict[TopicPartition, int]:
         means = {place: self._sizes.of(place, self.positions.get(place, 0)) for place in counts}
         return fitting(counts, means, self._max_bytes, turn=turn)
 
-    def saw(self, sizes: Mapping[str, tuple[int, int]]) -> None:
-        """Take in what tasks have read: by `topic/partition`, how many offsets and bytes."""
+    def saw(self, sizes: Mapping[TopicPartition, tuple[int, int]]) -> None:
+        """Take in what tasks have read of each partition: how many offsets and bytes."""
         for place, (offsets, size) in sizes.items():
             self._sizes.saw(place, offsets, size)
 
@@ -202,38 +210,37 @@ class BatchPlanner:
             The plan's next revision.
         """
         revision = plan.revision + 1
-        tasks, cuts, moved = dict(plan.tasks), dict(plan.cuts), dict[str, int]()
+        tasks, cuts, moved = dict(plan.tasks), dict(plan.cuts), dict[TopicPartition, int]()
         for refusal in refusals:
             self.saw(refusal.sizes)
             slices = [each for task in refusal.tasks for each in plan.tasks[task]]
-            counts, starts = dict[str, int](), dict[str, int]()
+            counts, starts = dict[TopicPartition, int](), dict[TopicPartition, int]()
             for each in slices:
-                counts[each.place] = counts.get(each.place, 0) + len(each)
-                starts.setdefault(each.place, each.from_offset)
+                counts[each.topic_partition] = counts.get(each.topic_partition, 0) + len(each)
+                starts.setdefault(each.topic_partition, each.from_offset)
             kept = self._fitting(counts, plan.revision)
             ends = {place: start + kept.get(place, 0) for place, start in starts.items()}
             moved.update(ends)
             for task in refusal.tasks:
-                found = [each.until(ends[each.place]) for each in plan.tasks[task]]
+                found = [each.until(ends[each.topic_partition]) for each in plan.tasks[task]]
                 tasks[task] = tuple(each for each in found if len(each) > 0)
                 if list(tasks[task]) != list(plan.tasks[task]):
                     cuts[task] = revision
         self.positions = {**self.positions, **moved}
         return replace(plan, tasks=tasks, positions={**plan.positions, **moved}, cuts=cuts)
 
-    def _check_ends(self, end: Mapping[str, int]) -> None:
+    def _check_ends(self, end: Mapping[TopicPartition, int]) -> None:
         for place, offset in end.items():
             if offset < self.positions[place]:
-                topic, _, partition = place.rpartition("/")
                 raise DataLossError(
                     f"the topic ends at offset {offset}, but was read up to "
                     f"{self.positions[place]} before",
                     hint="it was cut, or deleted and created again. " + TOPIC_WAY_ON,
-                    where=Where(topic=topic, partition=int(partition)),
+                    where=Where(topic=place.topic, partition=place.partition),
                 )
 
 
-def share(lags: Mapping[str, int], total: int) -> dict[str, int]:
+def share(lags: Mapping[P, int], total: int) -> dict[P, int]:
     """Divide a number of records among partitions in proportion to how far they lag behind.
 
     So partitions that hold the same span of time are read in step, however unlike their

@@ -21,6 +21,7 @@ from uuid import uuid4
 
 from kstreams.errors import FencedError
 from kstreams.files import sync_directory, write_new
+from kstreams.ids import TopicPartition, parse_keys, text_keys
 from kstreams.state.log.commits import CommitId
 from kstreams.state.log.document import Document, read_document, seal
 from kstreams.state.log.fields import Fields, checked_integer, checked_text
@@ -63,9 +64,9 @@ class Slice:
         return self.to_offset - self.from_offset
 
     @property
-    def place(self) -> str:
-        """Its partition as positions name it, `topic/partition`."""
-        return f"{self.topic}/{self.partition}"
+    def topic_partition(self) -> TopicPartition:
+        """The partition that it is of."""
+        return TopicPartition(self.topic, self.partition)
 
     def until(self, offset: int) -> Slice:
         """Return what of it comes before an offset; nothing, if all comes behind."""
@@ -100,7 +101,7 @@ class Plan:
 
     Attributes:
         tasks: Slices to read, by stage number and task; empty for a mere call.
-        positions: By `topic/partition`, where the next plan begins.
+        positions: Where the next plan begins in each partition.
         wall_ms: Wall time of the batch, for all its tasks.
         since_ms: Wall time at which this run of the app began: no idleness before counts.
         close_windows: Whether the tasks close what is open.
@@ -112,7 +113,7 @@ class Plan:
     """
 
     tasks: Mapping[tuple[int, int], Sequence[Slice]]
-    positions: Mapping[str, int] = field(default_factory=dict)
+    positions: Mapping[TopicPartition, int] = field(default_factory=dict)
     wall_ms: int = 0
     since_ms: int = 0
     close_windows: bool = False
@@ -134,7 +135,7 @@ class Plan:
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
         return {
-            "positions": dict(self.positions),
+            "positions": text_keys(self.positions),
             "wall": self.wall_ms,
             "since": self.since_ms,
             "close": self.close_windows,
@@ -164,7 +165,7 @@ class Plan:
         }
         return cls(
             tasks,
-            fields.integers("positions"),
+            _positions(fields),
             fields.integer("wall"),
             fields.integer("since"),
             fields.flag("close"),
@@ -187,14 +188,14 @@ class PlanDirectory:
         self.path = path
         self._life = epoch
 
-    def begin(self, positions: Mapping[str, int], topics: Mapping[str, str]) -> Plan:
+    def begin(self, positions: Mapping[TopicPartition, int], topics: Mapping[str, str]) -> Plan:
         """Decide once where a query begins; return what was decided first, a plan of nothing.
 
         So a source that begins at the end of its topic, or at a time, begins there still
         when the app is started again before its first batch.
 
         Args:
-            positions: By `topic/partition`.
+            positions: The first offset to read of each partition.
             topics: Ids of the topics.
 
         Raises:
@@ -202,14 +203,14 @@ class PlanDirectory:
         """
         file = self.path / _BEGIN
         if not file.exists():
-            decided = {"positions": dict(positions), "topics": dict(topics)}
+            decided = {"positions": text_keys(positions), "topics": dict(topics)}
             self._create(file, seal(decided, self._document(file)))
 
         def parse(fields: Fields, _: str) -> Plan:
             if "positions" in fields:
                 topics = fields.texts("topics", {})
-                return Plan({}, fields.integers("positions"), topics=topics)
-            return Plan({}, Fields({"positions": fields.all()}).integers("positions"))
+                return Plan({}, _positions(fields), topics=topics)
+            return Plan({}, _positions(Fields({"positions": fields.all()})))
 
         return self._read(file, parse)
 
@@ -342,3 +343,7 @@ class PlanDirectory:
 
     def _file(self, number: int, revision: int = 0) -> Path:
         return self.path / (f"{number:012d}-{revision}.json" if revision else f"{number:012d}.json")
+
+
+def _positions(fields: Fields) -> dict[TopicPartition, int]:
+    return parse_keys(TopicPartition, fields.integers("positions"))

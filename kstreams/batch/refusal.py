@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kstreams.ids import TopicPartition, text_keys
+
 __all__ = ("Refusal",)
 
 
@@ -15,18 +17,21 @@ class Refusal:
 
     Attributes:
         tasks: Stage number and task of each.
-        sizes: By `topic/partition`, how many offsets were read before, and their bytes.
+        sizes: Of each partition, how many offsets were read before, and their bytes.
     """
 
     tasks: tuple[tuple[int, int], ...]
-    sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    sizes: Mapping[TopicPartition, tuple[int, int]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
-        return {"tasks": self.tasks, "sizes": dict(self.sizes)}
+        return {"tasks": self.tasks, "sizes": text_keys(self.sizes)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Refusal:
         """Read what `to_json` returned."""
-        sizes = {place: (offsets, size) for place, (offsets, size) in data["sizes"].items()}
+        sizes = {
+            TopicPartition.parse(place): (offsets, size)
+            for place, (offsets, size) in data["sizes"].items()
+        }
         return cls(tuple((stage, task) for stage, task in data["tasks"]), sizes)

@@ -17,6 +17,7 @@ from kstreams.batch.plans import Plan, PlanDirectory
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.positions import positions_after
 from kstreams.errors import LogMismatchError, Where
+from kstreams.ids import TopicPartition
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.commits import SEED, Commit, CommitId
 
@@ -29,13 +30,13 @@ class Resumption:
 
     Attributes:
         last: Its last commit, or None.
-        positions: By `topic/partition`, where planning goes on; empty before the first plan.
+        positions: Where planning goes on in each partition; empty before the first plan.
         topics: Ids of the topics that these are in, as far as they are known.
         pending: Number of the plan that was made and is not committed, or None.
     """
 
     last: Commit | None
-    positions: Mapping[str, int]
+    positions: Mapping[TopicPartition, int]
     topics: Mapping[str, str]
     pending: int | None
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from kstreams.batch.topic_io import TopicIO
 from kstreams.connection import TopicEnds
 from kstreams.graph.topology import PartitionGroup
+from kstreams.ids import TaskId
 from kstreams.processors.interceptor import Interceptor
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.backend.task_key import TaskKey
@@ -55,9 +56,9 @@ class StageSettings:
     changelogs: Mapping[str, TopicEnds] = field(default_factory=dict)
     upkeep: Upkeep = field(default_factory=Upkeep)
 
-    def task_key(self, group: str, partition: int) -> TaskKey:
+    def task_key(self, task: TaskId) -> TaskKey:
         """Return the name of a task's state in the durable log."""
-        return TaskKey(self.scope, group, partition)
+        return TaskKey(self.scope, *task)
 
     def changelog_ends(self, partition: int) -> dict[str, int]:
         """Return, by store of the group, where a task's partition of its changelog ended."""

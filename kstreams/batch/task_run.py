@@ -11,6 +11,7 @@ import pyarrow as pa
 from kstreams.batch.envelope import DRIVER, Envelope
 from kstreams.batch.plans import Slice
 from kstreams.batch.stage_settings import StageSettings
+from kstreams.ids import TaskId, TopicPartition, text_keys
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.backend.task_key import new_attempt
 from kstreams.state.cache.overlay import Overlay
@@ -51,7 +52,7 @@ class TaskRun:
         self._partition = task
         self._batch = batch
         self._revision = revision
-        self._name = f"{settings.group.name}/{task}"
+        self._id = TaskId(settings.group.name, task)
 
     def run(self, envelopes: Sequence[Envelope], queues: Sequence[Queue]) -> Iterator[Envelope]:
         """Run the task, and commit a version of its state; yield edges and status.
@@ -63,7 +64,7 @@ class TaskRun:
         settings, group = self._settings, self._settings.group
         wall_ms = max(e.header["wall"] for e in envelopes if "wall" in e.header)
         inputs = _joined([*queues, *(e.queue() for e in envelopes if e.kind == "queue")])
-        key = settings.task_key(group.name, self._partition)
+        key = settings.task_key(self._id)
         log = CountedObjects(_opened(cast("Hashable", settings.log)))
         home = open_local_home(settings.backend, settings.app, settings.incarnation)
         versions = TaskVersions(
@@ -103,7 +104,7 @@ class TaskRun:
             task.close()
             changes = overlay.changes()
             output.changelogs = task.changelogs(changes)
-            producer = f"{settings.incarnation}/{self._name}"
+            producer = f"{settings.incarnation}/{self._id}"
             staged = settings.io.write(
                 output, group, producer=producer, batch=self._batch, revision=self._revision
             )
@@ -111,11 +112,11 @@ class TaskRun:
         rows.keep(key, committed.lineage, overlay)
         topics = {node.name for node in group.sources}
         status = {
-            "task": self._name,
+            "task": str(self._id),
             "pointer": committed.to_json(),
             "records": output.records_in,
             "sources": sum(queue.table.num_rows for queue in inputs if queue.entry in topics),
-            "sizes": _sizes(slices_of(envelopes), queues),
+            "sizes": text_keys(_sizes(slices_of(envelopes), queues)),
             "dropped": output.dropped,
             "lines": output.lines,
             "due": output.next_wall_due,
@@ -156,12 +157,15 @@ def slices_of(envelopes: Sequence[Envelope]) -> list[Slice]:
     return [Slice.from_json(data) for e in envelopes for data in e.header.get("slices", ())]
 
 
-def _sizes(slices: Sequence[Slice], queues: Sequence[Queue]) -> dict[str, tuple[int, int]]:
-    """Return, by `topic/partition`, how many offsets were read, and the bytes there."""
-    sizes: dict[str, tuple[int, int]] = {}
+def _sizes(
+    slices: Sequence[Slice], queues: Sequence[Queue]
+) -> dict[TopicPartition, tuple[int, int]]:
+    """Return how many offsets of each partition were read, and the bytes there."""
+    sizes: dict[TopicPartition, tuple[int, int]] = {}
     for each, queue in zip(slices, queues, strict=True):
-        offsets, size = sizes.get(each.place, (0, 0))
-        sizes[each.place] = offsets + len(each), size + queue.table.nbytes
+        place = each.topic_partition
+        offsets, size = sizes.get(place, (0, 0))
+        sizes[place] = offsets + len(each), size + queue.table.nbytes
     return sizes
 
 

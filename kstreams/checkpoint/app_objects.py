@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.savepoints import pinned_objects
+from kstreams.ids import TaskId
 from kstreams.names import is_incarnation
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.backend.task_key import app_prefix, garbage_prefix
@@ -95,7 +96,7 @@ def remove_leftovers(checkpoint: Checkpoint, objects: ObjectStore) -> int:
     # Commits first: a savepoint that finds its commits in the log is seen below.
     count = _delete(objects, (name for name in commits if not name.startswith(logs)))
     tasks = {
-        checkpoint.task_key(query, f"{group}/{number}").prefix
+        checkpoint.task_key(query, TaskId(group, number)).prefix
         for query, groups in checkpoint.queries.items()
         for group in groups
         for number in range(checkpoint.tasks[group])

@@ -23,6 +23,7 @@ from kstreams.errors import (
     TopicRecreatedError,
 )
 from kstreams.graph.topology import Topology
+from kstreams.ids import TaskId
 from kstreams.kafka.headers import ID_HEADER
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.backend.working import StateBackend, WorkingStore
@@ -167,11 +168,10 @@ class ChangelogRestore:
     ) -> Commit:
         tasks = dict(last.tasks)
         for task, pointer in last.pointers().items():
-            group, _, partition = task.rpartition("/")
-            if group in groups:
-                epochs = made.ended[group]
-                work = _Task(self, query, task, int(partition), pointer, epochs)
-                tasks[task] = work.rebuilt(groups[group], reader, progress).to_json()
+            if task.group in groups:
+                epochs = made.ended[task.group]
+                work = _Task(self, query, task, pointer, epochs)
+                tasks[task] = work.rebuilt(groups[task.group], reader, progress).to_json()
         return Commit(
             SEED,
             self.run,
@@ -189,8 +189,7 @@ class _Task:
 
     job: ChangelogRestore
     query: str
-    name: str
-    partition: int
+    id: TaskId
     pointer: Pointer
     epochs: Mapping[str, int]
 
@@ -202,7 +201,7 @@ class _Task:
     ) -> Pointer:
         """Return the pointer to the task's state with stores made anew."""
         starts = {spec.name: self._start(spec) for spec in stores}
-        log = DurableLog(self.job.objects, self.job.checkpoint.task_key(self.query, self.name))
+        log = DurableLog(self.job.objects, self.job.checkpoint.task_key(self.query, self.id))
         names = tuple(sorted({*self.pointer.stores, *starts}))
         backend = self.job.backend
         home = Path(tempfile.mkdtemp(prefix="kstreams-restore-"))
@@ -229,9 +228,9 @@ class _Task:
             return None
         raise ExecutionError(
             f"changelog {spec.changelog!r} has not all of store {spec.name!r}: partition "
-            f"{self.partition} has not been written whole",
+            f"{self.id.partition} has not been written whole",
             hint="a task does that with its first batch with the changelog; nothing was changed",
-        ).at(store=spec.name, partition=self.partition)
+        ).at(store=spec.name, partition=self.id.partition)
 
     def _check_id(self, spec: StoreSpec[Any]) -> None:
         """Make sure that the changelog is the topic that the task has written to."""
@@ -241,13 +240,13 @@ class _Task:
         if expected and found and expected != found:
             raise TopicRecreatedError(
                 f"changelog {spec.changelog!r} of store {spec.name!r} was deleted and created "
-                f"again: its id was {expected}, and is {found}. Partition {self.partition} has not "
-                "been written whole since",
+                f"again: its id was {expected}, and is {found}. Partition {self.id.partition} has "
+                "not been written whole since",
                 expected=expected,
                 found=found,
                 hint="a task does that with its first batch after the app's next start, if it "
                 "still has its state; nothing was changed",
-            ).at(store=spec.name, partition=self.partition)
+            ).at(store=spec.name, partition=self.id.partition)
 
     def _copy_others(
         self, log: DurableLog, target: WorkingStore, home: Path, rebuilt: Collection[str]
@@ -287,14 +286,14 @@ class _Task:
             if count % _ROWS_AT_ONCE == 0:
                 target.write(overlay.changes())
                 overlay.forget()
-                progress(Rebuilt(spec.name, self.partition, count, done=False))
+                progress(Rebuilt(spec.name, self.id.partition, count, done=False))
         target.write(overlay.changes())
-        progress(Rebuilt(spec.name, self.partition, count, done=True))
+        progress(Rebuilt(spec.name, self.id.partition, count, done=True))
 
     def _records(self, topic: str, reader: TopicReader, start: int) -> Iterator[RawRecord]:
         with closing(self.job.connection.admin()) as admin:
-            end = admin.end_offsets(topic)[self.partition]
-        for record in reader.read(topic, self.partition, start, end):
+            end = admin.end_offsets(topic)[self.id.partition]
+        for record in reader.read(topic, self.id.partition, start, end):
             if not _is_beyond(record, self.epochs):
                 yield record
 

@@ -18,6 +18,7 @@ from kstreams.errors import (
 )
 from kstreams.files import write_new
 from kstreams.graph.topology import PartitionGroup, Topology
+from kstreams.ids import TaskId
 from kstreams.names import (
     MAX_NAME_BYTES,
     check_incarnation,
@@ -226,10 +227,9 @@ class Checkpoint:
         """
         return f"{self.app}.{self.incarnation}.{query}"
 
-    def task_key(self, query: str, task: str) -> TaskKey:
-        """Return the name in the durable log of a task, given as `group/partition`."""
-        group, _, partition = task.rpartition("/")
-        return TaskKey(self.scope(query), group, int(partition))
+    def task_key(self, query: str, task: TaskId) -> TaskKey:
+        """Return the name of a task's state in the durable log."""
+        return TaskKey(self.scope(query), *task)
 
     def line(self, query: str) -> str:
         """Return the name of a query's commits and plans, like that of no other generation's."""

@@ -16,6 +16,7 @@ from kstreams.checkpoint.positions import positions_after
 from kstreams.checkpoint.savepoints import Savepoint, Savepoints
 from kstreams.clock import to_ms
 from kstreams.errors import SavepointError, StateCorruptError
+from kstreams.ids import TaskId
 from kstreams.names import check_incarnation, check_step
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 from kstreams.state.backend.task_key import TaskKey
@@ -186,7 +187,7 @@ class _Copier:
         self._target = target
 
     def seed(self, made: Checkpoint, query: str, commit: Commit, *, offsets: bool) -> Commit:
-        tasks: dict[str, str] = {}
+        tasks: dict[TaskId, str] = {}
         for task, pointer in commit.pointers().items():
             copied = self._copied(pointer, made.task_key(query, task))
             meta = dict(pointer.meta)

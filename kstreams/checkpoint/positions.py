@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from kstreams.ids import TopicPartition
 from kstreams.state.log.commits import Commit
+from kstreams.task.meta import TaskMeta
 
 __all__ = ("positions_after",)
 
 
-def positions_after(commit: Commit) -> dict[str, int]:
-    """Return the first offset not processed yet, by `topic/partition`.
+def positions_after(commit: Commit) -> dict[TopicPartition, int]:
+    """Return the first offset not processed yet of each partition.
 
     What a task's pointer says belongs to its state, and wins. Where several tasks read one
     partition it is the lowest: each skips what it has had.
     """
-    own: dict[str, int] = {}
+    own: dict[TopicPartition, int] = {}
     for pointer in commit.pointers().values():
-        for place, offset in pointer.meta.get("next", {}).items():
+        for place, offset in TaskMeta.from_json(pointer.meta).next_offsets.items():
             own[place] = min(offset, own.get(place, offset))
     return {**commit.positions, **own}

@@ -24,6 +24,7 @@ from kstreams.checkpoint.migration import migrate_store
 from kstreams.checkpoint.positions import positions_after
 from kstreams.errors import CheckpointMismatchError
 from kstreams.graph.topology import PartitionGroup, Topology
+from kstreams.ids import TaskId, TopicPartition
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.backend.working import StateBackend
 from kstreams.state.log.commits import SEED, Commit
@@ -168,13 +169,13 @@ class _Upgrader:
     def _seed(
         self, made: Checkpoint, query: str, groups: Sequence[PartitionGroup]
     ) -> Commit | None:
-        tasks: dict[str, str] = {}
+        tasks: dict[TaskId, str] = {}
         for group in groups:
             origin = self._origin(group)
             if origin is None:
                 continue
             for partition in range(self._wanted.tasks[group.name]):
-                task = f"{group.name}/{partition}"
+                task = TaskId(group.name, partition)
                 found = self._pointer(origin, partition)
                 if found is not None:
                     log = DurableLog(self._wanted.objects, made.task_key(query, task))
@@ -211,14 +212,14 @@ class _Upgrader:
     def _pointer(self, group: str, partition: int) -> Pointer | None:
         """Return an old task's pointer."""
         commit = self._commits.get(self._old.query_of_group(group))
-        text = None if commit is None else commit.tasks.get(f"{group}/{partition}")
+        text = None if commit is None else commit.tasks.get(TaskId(group, partition))
         return None if text is None else Pointer.from_json(text)
 
-    def _positions(self, topics: set[str]) -> dict[str, int]:
-        found: dict[str, int] = {}
+    def _positions(self, topics: set[str]) -> dict[TopicPartition, int]:
+        found: dict[TopicPartition, int] = {}
         for commit in self._commits.values():
             for place, offset in positions_after(commit).items():
-                if place.rpartition("/")[0] in topics:
+                if place.topic in topics:
                     found[place] = min(offset, found.get(place, offset))
         return found
 

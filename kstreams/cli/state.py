@@ -56,7 +56,7 @@ def list_stores(
         query = state.checkpoint.query_of_group(group)
         last = state.checkpoint.commits(query, objects).last()
         pointers = {} if last is None else last.pointers()
-        own = [p for task, p in pointers.items() if task.rpartition("/")[0] == group]
+        own = [p for task, p in pointers.items() if task.group == group]
         size = sum(pointer.snapshot_bytes + pointer.delta_bytes for pointer in own)
         table.add_row(
             f"[cyan]{escape(name)}[/]",

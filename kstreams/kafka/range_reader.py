@@ -13,6 +13,7 @@ from operator import is_, itemgetter, methodcaller, ne
 import numpy as np
 import pyarrow as pa
 
+from kstreams import ids
 from kstreams.errors import DataLossError, Where
 from kstreams.kafka.consumers import Consumers
 from kstreams.kafka.headers import headers_column
@@ -217,7 +218,7 @@ class RangeReader:
         self._last = reading
         if self._refused:
             raise TooManyBytesError(
-                {f"{topic}/{p}": progress.size() for (topic, p), progress in reading.items()}
+                {ids.TopicPartition(*place): progress.size() for place, progress in reading.items()}
             )
         return [reading[each.topic, each.partition].table() for each in ranges]
 
@@ -358,16 +359,15 @@ class RangeReader:
         progress.take_end(offset)
 
     def _silence(self, reading: dict[_Place, _Progress]) -> Exception:
-        topic, partition = next(place for place, progress in reading.items() if progress.left)
-        progress = reading[topic, partition]
-        where = Where(topic=topic, partition=partition, offset=progress.next)
+        place, progress = next(found for found in reading.items() if found[1].left)
+        where = Where(topic=place[0], partition=place[1], offset=progress.next)
         if 0 <= progress.topic_end < progress.end:
             return DataLossError(
                 f"the partition ends at offset {progress.topic_end}, and was longer before",
                 hint=DataLossError.WAY_ON,
                 where=where,
             )
-        return self._consumers.silence(f"no records of {topic}/{partition} in time", where)
+        return self._consumers.silence(f"no records of {ids.TopicPartition(*place)} in time", where)
 
 
 def _runs(

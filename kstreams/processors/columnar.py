@@ -9,7 +9,8 @@ from typing import Any, Literal, Protocol
 
 import pyarrow as pa
 
-from kstreams.processors.context import BatchContext, TaskId
+from kstreams.ids import TaskId
+from kstreams.processors.context import BatchContext
 from kstreams.processors.processor import BatchProcessor
 from kstreams.serde.base import Serde
 

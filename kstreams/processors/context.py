@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
 from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
+from kstreams.ids import TaskId
 from kstreams.record import Record, RecordMetadata
 from kstreams.state.stores.spec import S, StoreSpec
 
-__all__ = ("BatchContext", "Cancellable", "ProcessorContext", "PunctuationType", "TaskId")
+__all__ = ("BatchContext", "Cancellable", "ProcessorContext", "PunctuationType")
 
 KOut_contra = TypeVar("KOut_contra", contravariant=True)
 """Type of the keys that a processor forwards."""
@@ -30,18 +30,6 @@ class PunctuationType(Enum):
 
     WALL_CLOCK_TIME = "wall-clock-time"
     """The micro-batch's recorded wall time; first due one interval after the start."""
-
-
-@dataclass(frozen=True)
-class TaskId:
-    """A task: one partition group at one partition."""
-
-    group: str
-    partition: int
-
-    def __str__(self) -> str:
-        """Show as `group/partition`."""
-        return f"{self.group}/{self.partition}"
 
 
 class Cancellable(Protocol):

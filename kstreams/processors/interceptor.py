@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from kstreams.processors.context import TaskId
+from kstreams.ids import TaskId
 from kstreams.record import Record
 
 __all__ = ("Interceptor",)

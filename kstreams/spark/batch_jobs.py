@@ -14,6 +14,7 @@ from kstreams.batch.plans import Plan, PlanDirectory
 from kstreams.batch.refusal import Refusal
 from kstreams.batch.stage_settings import StageSettings
 from kstreams.errors import KStreamsError
+from kstreams.ids import TaskId
 from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.pinned_workers import PinnedWorkers
 from kstreams.spark.stage import Message, Stage
@@ -77,7 +78,7 @@ class BatchJobs:
         return self._errors.find(exc)
 
     def run(
-        self, spark: SparkContext, batch: int, plan: Plan, pointers: Mapping[str, str]
+        self, spark: SparkContext, batch: int, plan: Plan, pointers: Mapping[TaskId, str]
     ) -> tuple[Plan, list[Mapping[str, Any]]]:
         """Run a batch's tasks; plan it smaller until they all take what they are to read.
 
@@ -85,7 +86,7 @@ class BatchJobs:
             spark: Where to run them.
             batch: Number of the batch.
             plan: What it reads.
-            pointers: The committed pointer of each task, as text, by `group/partition`.
+            pointers: The committed pointer of each task, as text.
 
         Returns:
             The plan that was run in the end, and the statuses of the tasks.
@@ -113,7 +114,7 @@ class BatchJobs:
             )
             plan = smaller
 
-    def _parts(self, plan: Plan, pointers: Mapping[str, str]) -> dict[int, list[Message]]:
+    def _parts(self, plan: Plan, pointers: Mapping[TaskId, str]) -> dict[int, list[Message]]:
         """Return what the driver tells tasks, by Spark partition of the first stage."""
         homes = self._spread.over(
             {task: sum(map(len, read)) for (stage, task), read in plan.tasks.items() if not stage}
@@ -124,11 +125,11 @@ class BatchJobs:
             parts.setdefault(partition, []).append((partition, envelope.pack()))
         return parts
 
-    def _messages(self, plan: Plan, pointers: Mapping[str, str]) -> Iterator[Envelope]:
+    def _messages(self, plan: Plan, pointers: Mapping[TaskId, str]) -> Iterator[Envelope]:
         """Yield what the driver tells tasks: the state that counts, and what to do."""
         for stage, group in enumerate(self._groups):
             for task in range(self._settings[stage].counts[stage]):
-                pointer = pointers.get(f"{group}/{task}")
+                pointer = pointers.get(TaskId(group, task))
                 # Edges may call any task of a later stage.
                 if pointer is not None and (stage or (stage, task) in plan.tasks):
                     yield Envelope("state", stage, task, {"pointer": pointer})

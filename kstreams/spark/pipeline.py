@@ -21,6 +21,7 @@ from kstreams.batch.report import BatchReport
 from kstreams.batch.resume import Resumption
 from kstreams.clock import Clock, WatchedClock
 from kstreams.errors import ExecutionError, StateCorruptError
+from kstreams.ids import TaskId, TopicPartition, parse_keys
 from kstreams.spark.batch_jobs import BatchJobs
 from kstreams.spark.failure import jvm_is_gone, typed
 from kstreams.spark.pipeline_settings import PipelineSettings
@@ -147,11 +148,11 @@ class Pipeline:
 
     # ------------------------------------------------------------ planning, in the app's thread
 
-    def tick(self, *, until: Mapping[str, int] | None = None) -> None:
+    def tick(self, *, until: Mapping[TopicPartition, int] | None = None) -> None:
         """Plan the batch that waits, if there is one and something to do for it.
 
         Args:
-            until: By `topic/partition`, where reading ends; the present ends by default.
+            until: Where reading of each partition ends; the present ends by default.
 
         Raises:
             KStreamsError: The query has failed.
@@ -210,15 +211,15 @@ class Pipeline:
         """Let the next batch close what is open in all tasks."""
         self._close_windows = True
 
-    def end(self) -> dict[str, int]:
+    def end(self) -> dict[TopicPartition, int]:
         """Return the present end of the pipeline's sources."""
         return self._planner.end()
 
-    def reached(self, end: Mapping[str, int], wall_ms: int) -> bool:
+    def reached(self, end: Mapping[TopicPartition, int], wall_ms: int) -> bool:
         """Tell whether everything before an end is committed, and nothing is under way.
 
         Args:
-            end: By `topic/partition`.
+            end: Of each partition.
             wall_ms: Wall-clock work that is due by then counts too.
         """
         self.check()
@@ -276,7 +277,7 @@ class Pipeline:
         while self._query is None or self._query.isActive:
             time.sleep(_POLL_SECONDS)
 
-    def _pointers(self) -> Mapping[str, str]:
+    def _pointers(self) -> Mapping[TaskId, str]:
         """Return the pointer that counts of each task, as text."""
         return {} if self._last is None else self._last.tasks
 
@@ -288,7 +289,10 @@ class Pipeline:
             batch,
             self._settings.run,
             self._clock.now_ms(),
-            {**self._pointers(), **{status["task"]: status["pointer"] for status in statuses}},
+            {
+                **self._pointers(),
+                **{TaskId.parse(status["task"]): status["pointer"] for status in statuses},
+            },
             outputs=tuple(Output(*row) for status in statuses for row in status["outputs"]),
             positions=plan.positions,
             fingerprint=self._settings.fingerprint,
@@ -302,7 +306,7 @@ class Pipeline:
         self._last = commit
         for status in statuses:
             self._note_due(status)
-            self._planner.saw(status["sizes"])
+            self._planner.saw(parse_keys(TopicPartition, status["sizes"]))
         if batch % _SWEEP_EVERY == _SWEEP_EVERY - 1:
             self._sweep()
         dropped: Counter[str] = Counter()
@@ -323,8 +327,8 @@ class Pipeline:
         self._report(report, [line for status in statuses for line in status["lines"]])
 
     def _note_due(self, status: Mapping[str, Any]) -> None:
-        group, _, partition = status["task"].rpartition("/")
-        task = (self._groups.index(group), int(partition))
+        group, partition = TaskId.parse(status["task"])
+        task = (self._groups.index(group), partition)
         if status["due"] is None:
             self._due.pop(task, None)
         else:
@@ -340,9 +344,8 @@ class Pipeline:
         self._plans.forget_before(kept[0].batch)
         pointers: dict[TaskKey, list[Pointer]] = {}
         for commit in kept:
-            for name, text in commit.tasks.items():
-                group, _, partition = name.rpartition("/")
-                key = self._settings.stages[0].task_key(group, int(partition))
+            for task, text in commit.tasks.items():
+                key = self._settings.stages[0].task_key(task)
                 pointers.setdefault(key, []).append(Pointer.from_json(text))
         try:
             pinned = self._pinned()

@@ -192,7 +192,7 @@ class StageRun:
 def _origin(queues: Sequence[Queue]) -> str:
     """Say which records a batch's task has read: a result that is refused comes of one of them."""
     read = (
-        f"{queue.position} from offset {ends[0].as_py()} to {ends[-1].as_py()}"
+        f"{queue.topic_partition} from offset {ends[0].as_py()} to {ends[-1].as_py()}"
         for queue in queues
         if len(ends := queue.table.column("offset"))
     )

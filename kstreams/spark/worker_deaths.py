@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 from kstreams.batch.envelope import Envelope
 from kstreams.batch.plans import Plan
 from kstreams.errors import Where, WorkerDiedError
+from kstreams.ids import TopicPartition
 from kstreams.quoting import one_line, text_of
 from kstreams.spark.failure import jvm_is_gone
 
@@ -163,7 +164,7 @@ def _shown(spans: Sequence[Span]) -> str:
     if not spans:
         return "no records"
     shown = [
-        f"{one_line(topic)}/{partition} from offset {begin} to {end}"
+        f"{TopicPartition(one_line(topic), partition)} from offset {begin} to {end}"
         for topic, partition, begin, end in spans[:_SHOWN]
     ]
     more = f", and {len(spans) - _SHOWN} more" if len(spans) > _SHOWN else ""

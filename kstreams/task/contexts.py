@@ -12,7 +12,8 @@ import pyarrow as pa
 from kstreams.clock import to_ms
 from kstreams.errors import OutsideBatchError, TopologyError, UnknownNodeError
 from kstreams.graph.nodes import ProcessorNode
-from kstreams.processors.context import PunctuationType, TaskId
+from kstreams.ids import TaskId
+from kstreams.processors.context import PunctuationType
 from kstreams.record import Record, RecordMetadata
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.spec import S, StoreSpec

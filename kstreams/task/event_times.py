@@ -93,7 +93,7 @@ class EventTimes:
     def _judged(self, queue: Queue, times: EventTime, latest: int) -> Queue:
         stamps = np.array(queue.table.column("timestamp").to_numpy())
         bad = (stamps < EARLIEST_MS) | (stamps > latest)
-        before = self._meta.partition_times.get(queue.position, NO_TIME)
+        before = self._meta.partition_times.get(queue.topic_partition, NO_TIME)
         highest = np.maximum.accumulate(np.where(bad, before, np.maximum(stamps, before)))
         kept = np.ones(len(stamps), bool)
         for row in np.flatnonzero(bad).tolist():
@@ -153,7 +153,7 @@ class EventTimes:
             if times.invalid == "partition-time":
                 self._note(queue, time)
             return time
-        known = self._meta.partition_times.get(queue.position, NO_TIME)
+        known = self._meta.partition_times.get(queue.topic_partition, NO_TIME)
         return self._instead(times, time, latest, known)
 
     def _instead(self, times: EventTime, time: int | None, latest: int, known: int) -> int | None:
@@ -191,7 +191,8 @@ class EventTimes:
         """Remember the highest time of a partition."""
         if time >= 0:
             highest = self._meta.partition_times
-            highest[queue.position] = max(time, highest.get(queue.position, time))
+            place = queue.topic_partition
+            highest[place] = max(time, highest.get(place, time))
 
 
 def _picked(queue: Queue, kept: npt.NDArray[np.bool_]) -> Queue:

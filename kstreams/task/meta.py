@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from kstreams.ids import TopicPartition, parse_keys, text_keys
 
 __all__ = ("CANCELLED", "NO_TIME", "TaskMeta")
 
@@ -20,25 +23,25 @@ class TaskMeta:
 
     Attributes:
         stream_time: Highest timestamp seen, ms since the epoch; `NO_TIME` before any.
-        next_offsets: By `topic/partition`, the first offset not processed yet.
+        next_offsets: The first offset not processed yet of each partition.
         due: By punctuator, when it fires next (ms), or `CANCELLED`.
         changelogs: By store, the topic that has all of it, and the offset from which on.
         changelog_ids: By store, the id of that topic, where topics have ids.
         last_record_wall_ms: Wall time (ms) of the last batch with records, or since when idleness
             has been made up for; None where no source asks for it.
         closed: By node, as of which stream time (ms) it has closed windows early.
-        partition_times: By `topic/partition`, the highest event time that was extracted,
-            for sources that fall back on it.
+        partition_times: The highest event time that was extracted of each partition, for
+            sources that fall back on it.
     """
 
     stream_time: int = NO_TIME
-    next_offsets: dict[str, int] = field(default_factory=dict)
+    next_offsets: dict[TopicPartition, int] = field(default_factory=dict)
     due: dict[str, int] = field(default_factory=dict)
     changelogs: dict[str, tuple[str, int]] = field(default_factory=dict)
     changelog_ids: dict[str, str] = field(default_factory=dict)
     last_record_wall_ms: int | None = None
     closed: dict[str, int] = field(default_factory=dict)
-    partition_times: dict[str, int] = field(default_factory=dict)
+    partition_times: dict[TopicPartition, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data for JSON, a copy; without what is seldom there."""
@@ -47,26 +50,26 @@ class TaskMeta:
             "log_ids": dict(self.changelog_ids) or None,
             "heard": self.last_record_wall_ms,
             "closed": dict(self.closed) or None,
-            "times": dict(self.partition_times) or None,
+            "times": text_keys(self.partition_times) or None,
         }
         return {
             "time": self.stream_time,
-            "next": dict(self.next_offsets),
+            "next": text_keys(self.next_offsets),
             "due": dict(self.due),
             **{name: found for name, found in seldom.items() if found is not None},
         }
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> TaskMeta:
+    def from_json(cls, data: Mapping[str, Any]) -> TaskMeta:
         """Read what `to_json` returned; an empty dict is a fresh task."""
         logs = {store: (topic, offset) for store, (topic, offset) in data.get("logs", {}).items()}
         return cls(
             data.get("time", NO_TIME),
-            dict(data.get("next", {})),
+            parse_keys(TopicPartition, data.get("next", {})),
             dict(data.get("due", {})),
             logs,
             dict(data.get("log_ids", {})),
             data.get("heard"),
             dict(data.get("closed", {})),
-            dict(data.get("times", {})),
+            parse_keys(TopicPartition, data.get("times", {})),
         )

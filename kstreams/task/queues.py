@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from kstreams.ids import TopicPartition
 
 __all__ = ("HEADERS_TYPE", "QUEUE_SCHEMA", "Queue", "empty_queue_table", "merged_order")
 
@@ -45,10 +48,10 @@ class Queue:
     partition: int
     table: pa.Table
 
-    @property
-    def position(self) -> str:
-        """The name of this queue in `TaskMeta.next_offsets`."""
-        return f"{self.topic}/{self.partition}"
+    @cached_property
+    def topic_partition(self) -> TopicPartition:
+        """What `TaskMeta.next_offsets` knows it by."""
+        return TopicPartition(self.topic, self.partition)
 
     def since(self, offset: int) -> Queue:
         """Return the queue without the offsets before one; gaps are normal."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 from kstreams.errors import KStreamsError, OutsideBatchError
 from kstreams.graph.nodes import SourceNode
 from kstreams.graph.topology import PartitionGroup
-from kstreams.processors.context import TaskId
+from kstreams.ids import TaskId
 from kstreams.processors.interceptor import Interceptor
 from kstreams.state.backend.working import Changes
 from kstreams.state.cache.overlay import Overlay
@@ -251,10 +251,10 @@ class Task:
         fresh = []
         for queue in sorted(queues, key=lambda queue: (order[queue.entry], queue.partition)):
             if isinstance(self._entries[queue.entry], SourceNode):
-                queue = queue.since(self.meta.next_offsets.get(queue.position, 0))
+                queue = queue.since(self.meta.next_offsets.get(queue.topic_partition, 0))
                 if queue.table.num_rows:
                     last: int = queue.table.column("offset")[-1].as_py()
-                    self.meta.next_offsets[queue.position] = last + 1
+                    self.meta.next_offsets[queue.topic_partition] = last + 1
             if queue.table.num_rows:
                 fresh.append(queue)
         return fresh

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from kstreams.errors import PartitionCountError, TopologyError
 from kstreams.graph.nodes import SourceNode
+from kstreams.ids import TopicPartition
 from kstreams.partitioner import Partitioner, count_problem
 from kstreams.record import Headers
 from kstreams.serde.objects import objects_of
@@ -92,7 +93,7 @@ class DriverTopics:
         """Return a source partition's records behind the task's position, or None."""
         topic = node.topic.name
         logs = self._log(topic)
-        start = meta.next_offsets.get(f"{topic}/{partition}", 0)
+        start = meta.next_offsets.get(TopicPartition(topic, partition), 0)
         rows = logs[partition][start:] if partition < len(logs) else []
         if not rows:
             return None

@@ -12,8 +12,8 @@ import pyarrow as pa
 from kstreams.errors import KStreamsError, SerdeError, TopologyError
 from kstreams.graph.nodes import AnyProcessor, ProcessorNode, RepartitionNode, SourceNode
 from kstreams.graph.topology import PartitionGroup
+from kstreams.ids import TaskId
 from kstreams.partitioner import Partitioner
-from kstreams.processors.context import TaskId
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.windowed import Windowed

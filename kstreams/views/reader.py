@@ -19,6 +19,7 @@ from kstreams.errors import (
     StateCorruptError,
     StoreError,
 )
+from kstreams.ids import TaskId
 from kstreams.partitioner import Partitioner
 from kstreams.plugins import load_plugin
 from kstreams.state.backend.memory import Memory
@@ -154,9 +155,8 @@ class Reader(Generic[S]):
         pointers = commit.pointers()
         found: dict[int, Pointer] = {}
         for task, pointer in pointers.items():
-            group, _, partition = task.rpartition("/")
-            if group == self._place.group:
-                found[int(partition)] = pointer
+            if task.group == self._place.group:
+                found[task.partition] = pointer
         self._pointers = found
 
     def partitions_of(self, key: object) -> Sequence[int]:
@@ -209,7 +209,7 @@ class Reader(Generic[S]):
 
     def _new_replica(self, partition: int) -> Replica[S]:
         place = self._place
-        task = place.checkpoint.task_key(place.query, f"{place.group}/{partition}")
+        task = place.checkpoint.task_key(place.query, TaskId(place.group, partition))
         home = self._home / str(self._generation) / str(partition)
         home.mkdir(parents=True)
         return Replica(self._spec, DurableLog(place.objects, task), self._backend(), home)

@@ -18,7 +18,7 @@ from typing import Any
 
 from kstreams import Record
 from kstreams.errors import StoreError
-from kstreams.processors.context import TaskId
+from kstreams.ids import TaskId
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 from kstreams.state.backend.working import Changes, CopiesVersions, WorkingStore
 from kstreams.state.log.directory import DirectoryObjectStore

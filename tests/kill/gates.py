@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kstreams import BatchReport, Record
-from kstreams.processors.context import TaskId
+from kstreams.ids import TaskId
 from kstreams.state.log.directory import DirectoryObjectStore
 
 __all__ = ("BEFORE_COMMIT", "PHASES", "GatedLog", "GatedProcess", "Gates")

@@ -42,6 +42,7 @@ from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.lock import CheckpointLock
 from kstreams.cli.program import PROGRAM
 from kstreams.cli.verification import Verification
+from kstreams.ids import TaskId, TopicPartition
 from kstreams.partitioner import partition_of
 from kstreams.spark import assemble
 from kstreams.state.backend.task_key import new_attempt
@@ -152,12 +153,12 @@ def batch(checkpoint: Checkpoint, topology: Topology, pairs: Mapping[str, int]) 
             publish(connection().log(), last.outputs, last.batch)
         number = 0 if last is None else last.batch + 1
         before = {} if last is None else last.pointers()
-        read = {f"{group.name}/{p}": number + 1 for p in range(PARTITIONS)}
+        read = {TopicPartition(group.name, p): number + 1 for p in range(PARTITIONS)}
         after = None if last is None else last.id
         plan = plans_of(checkpoint, group.name).write(number, Plan({}, read, after=after))
         tasks, outputs = {}, []
         for partition in range(PARTITIONS):
-            name = f"{group.name}/{partition}"
+            name = TaskId(group.name, partition)
             own = {k: v for k, v in pairs.items() if _partition(k) == partition}
             pointer = before.get(name, Pointer.empty())
             tasks[name] = _task(checkpoint, group, partition, pointer, number, own).to_json()
@@ -187,13 +188,13 @@ def _task(
     number: int,
     pairs: Mapping[str, int],
 ) -> Pointer:
-    key = checkpoint.task_key(group.name, f"{group.name}/{partition}")
+    key = checkpoint.task_key(group.name, TaskId(group.name, partition))
     home = open_local_home(BACKEND, checkpoint.app, checkpoint.incarnation)
     specs = group.stores
     versions = TaskVersions(BACKEND, home, LOG.open(), key, [spec.name for spec in specs])
     with versions.checkout(pointer, Attempt(new_attempt(), number)) as checkout:
         overlay, meta = Overlay(checkout.store), TaskMeta.from_json(dict(pointer.meta))
-        meta.next_offsets[f"{group.name}/{partition}"] = number + 1
+        meta.next_offsets[TopicPartition(group.name, partition)] = number + 1
         for spec in specs:
             store = spec.factory(spec, overlay)
             for name, value in pairs.items():

@@ -9,6 +9,7 @@ from kstreams.batch.plans import Slice
 from kstreams.embedded.admin import EmbeddedAdmin
 from kstreams.embedded.connection import Embedded
 from kstreams.graph.nodes import SourceNode
+from kstreams.ids import TopicPartition
 from kstreams.state.log.commits import Output
 
 __all__ = ("EmbeddedFeed",)
@@ -31,10 +32,9 @@ class EmbeddedFeed:
             low, high = max(start, segment.first_offset), min(stop, segment.end_offset)
             yield Slice(node.name, topic, partition, low, high, segment.name)
 
-    def mean_bytes(self, place: str, offset: int) -> float | None:
+    def mean_bytes(self, place: TopicPartition, offset: int) -> float | None:
         """Return the mean of the segment that holds the offset."""
-        topic, _, partition = place.rpartition("/")
-        for segment in self._log.segments(topic, int(partition), offset)[:1]:
+        for segment in self._log.segments(place.topic, place.partition, offset)[:1]:
             return self._log.stored_bytes(segment) / segment.count
         return None
 

@@ -16,6 +16,7 @@ from kstreams.embedded.log import EmbeddedLog
 from kstreams.embedded.segment import Segment
 from kstreams.errors import StateCorruptError, UnknownTopicError
 from kstreams.graph.topology import PartitionGroup
+from kstreams.ids import TopicPartition
 from kstreams.names import TOPIC_RULE, is_topic, shown_name
 from kstreams.partitioner import Partitioner
 from kstreams.pieces import pieces
@@ -43,12 +44,13 @@ class EmbeddedIO:
     def read(self, slices: Sequence[Slice], *, max_bytes: int = NO_LIMIT) -> list[Queue]:
         """Read slices of a plan, in their order."""
         queues: list[Queue] = []
-        sizes: dict[str, tuple[int, int]] = {}
+        sizes: dict[TopicPartition, tuple[int, int]] = {}
         room = max_bytes
         for each in slices:
             queue = self._queue(each, room)
-            size, (offsets, before) = queue.table.nbytes, sizes.get(each.place, (0, 0))
-            sizes[each.place] = offsets + queue.table.num_rows, before + size
+            size, place = queue.table.nbytes, each.topic_partition
+            offsets, before = sizes.get(place, (0, 0))
+            sizes[place] = offsets + queue.table.num_rows, before + size
             room -= size
             if queue.table.num_rows < len(each) or (room < 0 and sum(map(len, slices)) > 1):
                 raise TooManyBytesError(sizes)
@@ -59,7 +61,7 @@ class EmbeddedIO:
         plain = is_topic(each.topic) and isinstance(each.partition, int)
         segment = Segment.parse(each.topic, each.partition, each.segment) if plain else None
         if segment is None:
-            place = f"{each.topic}/{each.partition}/{each.segment}"
+            place = f"{each.topic_partition}/{each.segment}"
             raise StateCorruptError(f"a plan names {shown_name(place)}, which is no segment")
         table = _log(self._connection).read(
             segment,

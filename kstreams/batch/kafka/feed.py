@@ -8,6 +8,7 @@ from datetime import timedelta
 from kstreams.batch.kafka.io import KafkaIO
 from kstreams.batch.plans import Slice
 from kstreams.graph.nodes import SourceNode
+from kstreams.ids import TopicPartition
 from kstreams.kafka.admin import KafkaAdmin
 from kstreams.kafka.options import Kafka
 from kstreams.state.log.commits import Output
@@ -29,7 +30,7 @@ class KafkaFeed:
         """Yield the range."""
         yield Slice(node.name, node.topic.name, partition, start, stop)
 
-    def mean_bytes(self, place: str, offset: int) -> float | None:  # not known
+    def mean_bytes(self, place: TopicPartition, offset: int) -> float | None:  # not known
         """Return None: nobody knows before they are read."""
         return None
 

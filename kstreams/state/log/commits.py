@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kstreams.errors import FencedError, LogMismatchError, ObjectMissingError
+from kstreams.ids import TaskId, TopicPartition, parse_keys, text_keys
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.beginning import Beginning
 from kstreams.state.log.document import read_document, seal
@@ -86,10 +87,10 @@ class Commit:
         batch: Spark's batch id; `SEED` for what a query begins with.
         run: Id of the driver that committed it.
         wall_ms: When, ms since the epoch, by the app's clock.
-        tasks: Pointer of every task that exists, as JSON text, by `group/partition`.
+        tasks: Pointer of every task that exists, as JSON text.
         outputs: What is to be published.
-        positions: By `topic/partition`, where reading goes on after it; a task's own
-            pointer knows better, where it has one.
+        positions: Where reading of each partition goes on after it; a task's own pointer
+            knows better, where it has one.
         fingerprint: `Topology.fingerprint` of what wrote it.
         after: The commit before it; None for the first, and where it is not recorded.
         plan: Digest of the plan that it has done; empty where there is none on record.
@@ -100,9 +101,9 @@ class Commit:
     batch: int
     run: str
     wall_ms: int
-    tasks: Mapping[str, str]
+    tasks: Mapping[TaskId, str]
     outputs: tuple[Output, ...] = field(default=())
-    positions: Mapping[str, int] = field(default_factory=dict)
+    positions: Mapping[TopicPartition, int] = field(default_factory=dict)
     fingerprint: str = ""
     after: CommitId | None = None
     plan: str = ""
@@ -114,8 +115,8 @@ class Commit:
         """What names it, once it is in a log."""
         return CommitId(self.batch, self.digest)
 
-    def pointers(self) -> dict[str, Pointer]:
-        """Return the pointer of every task, by `group/partition`."""
+    def pointers(self) -> dict[TaskId, Pointer]:
+        """Return the pointer of every task."""
         return {task: Pointer.from_json(text) for task, text in self.tasks.items()}
 
     def to_json(self) -> dict[str, Any]:
@@ -124,9 +125,9 @@ class Commit:
             "batch": self.batch,
             "run": self.run,
             "wall_ms": self.wall_ms,
-            "tasks": dict(self.tasks),
+            "tasks": text_keys(self.tasks),
             "outputs": [vars(output) for output in self.outputs],
-            "positions": dict(self.positions),
+            "positions": text_keys(self.positions),
             "fingerprint": self.fingerprint,
             "topics": dict(self.topics),
             "after": None if self.after is None else self.after.to_json(),
@@ -141,9 +142,9 @@ class Commit:
             fields.integer("batch", least=SEED),
             fields.text("run"),
             fields.integer("wall_ms"),
-            fields.texts("tasks"),
+            parse_keys(TaskId, fields.texts("tasks")),
             tuple(Output.from_json(output) for output in fields.items("outputs")),
-            fields.integers("positions", {}),
+            parse_keys(TopicPartition, fields.integers("positions", {})),
             fields.text("fingerprint", ""),
             CommitId.from_json(fields.anything("after")),
             fields.text("plan", ""),

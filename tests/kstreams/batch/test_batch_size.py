@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstreams.batch.batch_size import RecordSizes, fitting
+from kstreams.ids import TopicPartition
 
 COUNTS = st.dictionaries(st.sampled_from("abcd"), st.integers(1, 10_000), min_size=1)
 MEANS = st.fixed_dictionaries({place: st.floats(0.1, 1e7) for place in "abcd"})
@@ -49,24 +50,24 @@ def test_partitions_of_less_than_a_record_take_turns() -> None:
 
 def test_a_mean_rises_at_once_and_falls_by_halves() -> None:
     sizes = RecordSizes(lambda _place, _offset: None)
-    assert sizes.of("a/0", 0) == 1024
-    sizes.saw("a/0", 10, 100)
-    assert sizes.of("a/0", 0) == 10
-    sizes.saw("a/0", 1, 1_000)
-    assert sizes.of("a/0", 0) == 1_000
-    sizes.saw("a/0", 10, 0)
-    assert sizes.of("a/0", 0) == 500
-    sizes.saw("a/0", 0, 0)
-    assert sizes.of("a/0", 0) == 500
+    assert sizes.of(TopicPartition("a", 0), 0) == 1024
+    sizes.saw(TopicPartition("a", 0), 10, 100)
+    assert sizes.of(TopicPartition("a", 0), 0) == 10
+    sizes.saw(TopicPartition("a", 0), 1, 1_000)
+    assert sizes.of(TopicPartition("a", 0), 0) == 1_000
+    sizes.saw(TopicPartition("a", 0), 10, 0)
+    assert sizes.of(TopicPartition("a", 0), 0) == 500
+    sizes.saw(TopicPartition("a", 0), 0, 0)
+    assert sizes.of(TopicPartition("a", 0), 0) == 500
 
 
 def test_a_partition_is_looked_at_before_the_first_batch() -> None:
-    asked: list[tuple[str, int]] = []
+    asked: list[tuple[TopicPartition, int]] = []
 
-    def look(place: str, offset: int) -> float:
+    def look(place: TopicPartition, offset: int) -> float:
         asked.append((place, offset))
         return 7.0
 
     sizes = RecordSizes(look)
-    assert [sizes.of("a/0", 5), sizes.of("a/0", 6)] == [7, 7]
-    assert asked == [("a/0", 5)]
+    assert [sizes.of(TopicPartition("a", 0), 5), sizes.of(TopicPartition("a", 0), 6)] == [7, 7]
+    assert asked == [(TopicPartition("a", 0), 5)]

@@ -21,6 +21,7 @@ from kstreams.embedded.log import EmbeddedLog
 from kstreams.errors import DataLossError, TopicRecreatedError
 from kstreams.graph.nodes import Start
 from kstreams.graph.topology import PartitionGroup
+from kstreams.ids import TopicPartition, parse_keys, text_keys
 from kstreams.processors.peek import peek
 
 STORE = key_value_store("store", key=TEXT, value=INT64)
@@ -74,7 +75,7 @@ def _on(
     **known: int,
 ) -> BatchPlanner:
     feed = EmbeddedFeed(Embedded(log.root, durable=False))
-    newest = plans.newest() or Plan({}, known)  # as a query goes on
+    newest = plans.newest() or Plan({}, parse_keys(TopicPartition, known))  # as a query goes on
     return BatchPlanner(
         feed,
         groups,
@@ -118,21 +119,21 @@ def test_topics_are_asked_when_what_is_known_gives_no_full_batch(
     log = _log(tmp_path, "a", partitions=1)
     _append(log, "a", 0, *range(100))
     planner = _planner(log, _groups("a"), most=30)
-    ends: list[dict[str, int]] = []
+    ends: list[dict[TopicPartition, int]] = []
     ask = planner.end
 
-    def asked() -> dict[str, int]:
+    def asked() -> dict[TopicPartition, int]:
         ends.append(ask())
         return ends[-1]
 
     monkeypatch.setattr(planner, "end", asked)
     for _ in range(3):
         planner.next()
-    assert ends == [{"a/0": 100}]
+    assert ends == [{TopicPartition("a", 0): 100}]
     _append(log, "a", 0, *range(5))
     assert _read(planner.next()) == [(0, "a", 0, 90, 100), (0, "a", 0, 100, 105)]
     assert planner.next() is None
-    assert ends[1:] == [{"a/0": 105}] * 2
+    assert ends[1:] == [{TopicPartition("a", 0): 105}] * 2
 
 
 def test_parts_of_segments_are_read(tmp_path: Path) -> None:
@@ -185,9 +186,9 @@ def test_sources_begin_where_they_say(tmp_path: Path, start: Start, first: int) 
     _append(log, "a", 0, *(n * 1_000 for n in range(4)))
     _append(log, "a", 0, 4_000, 5_000)
     planner = _planner(log, _groups("a", start=start))
-    assert planner.positions == {"a/0": first}
+    assert planner.positions == {TopicPartition("a", 0): first}
     kept = _planner(log, _groups("a", start=start), a__0=2)
-    assert kept.positions == {"a/0": 2}
+    assert kept.positions == {TopicPartition("a", 0): 2}
 
 
 def test_a_query_begins_where_it_was_first_decided(tmp_path: Path) -> None:
@@ -196,19 +197,19 @@ def test_a_query_begins_where_it_was_first_decided(tmp_path: Path) -> None:
     first = _on(log, _groups("a", start="latest"), plans)
     _append(log, "a", 0, *range(5))
     again = _on(log, _groups("a", start="latest"), plans)
-    assert first.positions == again.positions == {"a/0": 5, "a/1": 0}
+    assert text_keys(first.positions) == text_keys(again.positions) == {"a/0": 5, "a/1": 0}
     plan = again.next()
     assert plan is not None
     plans.write(0, plan)
     later = _on(log, _groups("a", start="latest"), plans, **{"a/0": 1})
-    assert later.positions == {"a/0": 10, "a/1": 0}
+    assert later.positions == {TopicPartition("a", 0): 10, TopicPartition("a", 1): 0}
 
 
 def test_only_places_of_its_own_sources_count(tmp_path: Path) -> None:
     log = _log(tmp_path, "a", partitions=1)
     _append(log, "a", 0, *range(5))
     planner = _planner(log, _groups("a"), gone__0=7, a__0=2)
-    assert planner.positions == {"a/0": 2}
+    assert planner.positions == {TopicPartition("a", 0): 2}
     assert _read(planner.next()) == [(0, "a", 0, 2, 5)]
 
 
@@ -277,7 +278,7 @@ def test_a_commit_knows_its_topics_where_there_is_no_plan(tmp_path: Path) -> Non
             max_records=9,
             max_bytes=1 << 28,
             plans=plans,
-            positions={"a/0": 5},
+            positions={TopicPartition("a", 0): 5},
             topics={"a": "another"},
         )
 
@@ -374,7 +375,7 @@ def test_later_batches_are_bounded_by_what_was_read(tmp_path: Path) -> None:
     log = _log(tmp_path, "a", partitions=1)
     _append_sized(log, "a", 0, *[10] * 100)
     planner = _planner(log, _groups("a"), max_bytes=10_000)
-    planner.saw({"a/0": (10, 10_000)})
+    planner.saw({TopicPartition("a", 0): (10, 10_000)})
     assert _read(planner.next()) == [(0, "a", 0, 0, 10)]
 
 
@@ -388,7 +389,7 @@ def test_a_refused_batch_is_cut_and_positions_follow(tmp_path: Path) -> None:
     plan = planner.next()
     assert plan is not None
     assert plan.record_count == 320
-    sizes = {"a/0": (80, 40_000), "b/0": (0, 0)}
+    sizes = {TopicPartition("a", 0): (80, 40_000), TopicPartition("b", 0): (0, 0)}
     cut = planner.cut(plan, [Refusal(((0, 0),), sizes), Refusal(())])
     assert _read(cut) == [
         (0, "a", 0, 0, 19),
@@ -399,7 +400,8 @@ def test_a_refused_batch_is_cut_and_positions_follow(tmp_path: Path) -> None:
         (1, "b", 1, 40, 80),
     ]
     assert cut.cuts == {(0, 0): 1}
-    assert cut.positions == planner.positions == {"a/0": 19, "a/1": 80, "b/0": 19, "b/1": 80}
+    assert text_keys(cut.positions) == {"a/0": 19, "a/1": 80, "b/0": 19, "b/1": 80}
+    assert planner.positions == cut.positions
     plans.write(0, plan)
     plans.replace(0, cut)
     assert _on(log, _groups("a", "b"), plans).positions == cut.positions
@@ -412,7 +414,7 @@ def test_a_batch_is_cut_down_to_one_record_and_no_further(tmp_path: Path) -> Non
     planner = _planner(log, _groups("a", "b"), max_bytes=1_000)
     plan, revision = planner.next(), 0
     while plan is not None and plan.record_count > 1:
-        sizes = {"a/0": (1, 5_000_000), "b/0": (1, 5_000_000)}
+        sizes = {TopicPartition("a", 0): (1, 5_000_000), TopicPartition("b", 0): (1, 5_000_000)}
         plan = planner.cut(plan, [Refusal(((0, 0),), sizes)])
         revision += 1
         assert plan.revision == revision

@@ -10,12 +10,13 @@ import pytest
 
 from kstreams.batch.plans import Plan, PlanDirectory, Slice
 from kstreams.errors import FencedError, StateCorruptError
+from kstreams.ids import TopicPartition
 from kstreams.state.log.document import seal
 
 SLICE = Slice("source", "topic", 1, 3, 8, "segment")
 PLAN = Plan(
     {(0, 1): (SLICE,), (1, 2): ()},
-    {"topic/1": 8},
+    {TopicPartition("topic", 1): 8},
     5,
     since_ms=4,
     close_windows=True,
@@ -46,10 +47,10 @@ def test_a_restart_finds_the_newest_by_its_number(tmp_path: Path) -> None:
     directory = PlanDirectory(tmp_path)
     assert directory.newest() is None
     for number in (0, 1, 10, 2):
-        directory.write(number, Plan({(0, 0): ()}, {"topic/0": number}))
+        directory.write(number, Plan({(0, 0): ()}, {TopicPartition("topic", 0): number}))
     newest = PlanDirectory(tmp_path).newest()
     assert newest is not None
-    assert newest.positions == {"topic/0": 10}
+    assert newest.positions == {TopicPartition("topic", 0): 10}
 
 
 def test_a_number_is_taken_once(tmp_path: Path) -> None:
@@ -62,18 +63,25 @@ def test_a_number_is_taken_once(tmp_path: Path) -> None:
 
 
 def test_a_query_begins_where_it_was_decided_first(tmp_path: Path) -> None:
-    decided = Plan({}, {"topic/0": 7}, topics={"topic": "id"})
-    assert PlanDirectory(tmp_path).begin({"topic/0": 7}, {"topic": "id"}) == decided
-    assert PlanDirectory(tmp_path).begin({"topic/0": 9}, {"topic": "other"}) == decided
+    decided = Plan({}, {TopicPartition("topic", 0): 7}, topics={"topic": "id"})
+    assert (
+        PlanDirectory(tmp_path).begin({TopicPartition("topic", 0): 7}, {"topic": "id"}) == decided
+    )
+    assert (
+        PlanDirectory(tmp_path).begin({TopicPartition("topic", 0): 9}, {"topic": "other"})
+        == decided
+    )
     assert PlanDirectory(tmp_path).newest() is None
 
 
 def test_what_earlier_versions_wrote_knows_no_topics(tmp_path: Path) -> None:
     (tmp_path / "begin.json").write_text('{"topic/0": 7}')
-    assert PlanDirectory(tmp_path).begin({}, {"topic": "id"}) == Plan({}, {"topic/0": 7})
+    assert PlanDirectory(tmp_path).begin({}, {"topic": "id"}) == Plan(
+        {}, {TopicPartition("topic", 0): 7}
+    )
     old = {"positions": {"topic/0": 8}, "wall": 1, "since": 2, "close": False, "tasks": []}
     (tmp_path / "000000000000.json").write_text(json.dumps(old))
-    assert PlanDirectory(tmp_path).find(0) == Plan({}, {"topic/0": 8}, 1, 2)
+    assert PlanDirectory(tmp_path).find(0) == Plan({}, {TopicPartition("topic", 0): 8}, 1, 2)
 
 
 def test_old_plans_go_and_the_newest_stays(tmp_path: Path) -> None:
@@ -89,15 +97,15 @@ def test_old_plans_go_and_the_newest_stays(tmp_path: Path) -> None:
 def test_the_newest_revision_of_a_plan_counts(tmp_path: Path) -> None:
     directory = PlanDirectory(tmp_path)
     directory.write(3, PLAN)
-    smaller = Plan({(0, 1): (SLICE.until(5),)}, {"topic/1": 5}, cuts={(0, 1): 1})
+    smaller = Plan({(0, 1): (SLICE.until(5),)}, {TopicPartition("topic", 1): 5}, cuts={(0, 1): 1})
     directory.replace(3, smaller)
-    smallest = Plan({(0, 1): (SLICE.until(4),)}, {"topic/1": 4}, cuts={(0, 1): 2})
+    smallest = Plan({(0, 1): (SLICE.until(4),)}, {TopicPartition("topic", 1): 4}, cuts={(0, 1): 2})
     directory.replace(3, smallest)
     again = PlanDirectory(tmp_path)
     assert again.find(3) == smallest
     newest = again.newest()
     assert newest is not None
-    assert newest.positions == {"topic/1": 4}
+    assert newest.positions == {TopicPartition("topic", 1): 4}
     assert again.strays() == []
     assert again.numbers() == [3]
 
@@ -105,7 +113,7 @@ def test_the_newest_revision_of_a_plan_counts(tmp_path: Path) -> None:
 def test_a_revision_is_taken_once(tmp_path: Path) -> None:
     directory = PlanDirectory(tmp_path)
     directory.write(3, PLAN)
-    smaller = Plan({(0, 1): (SLICE.until(5),)}, {"topic/1": 5}, cuts={(0, 1): 1})
+    smaller = Plan({(0, 1): (SLICE.until(5),)}, {TopicPartition("topic", 1): 5}, cuts={(0, 1): 1})
     directory.replace(3, smaller)
     with pytest.raises(FencedError, match="revision 1 of plan 3"):
         PlanDirectory(tmp_path).replace(3, Plan({}, {}, cuts={(0, 1): 1}))
@@ -116,7 +124,7 @@ def test_revisions_go_with_their_plan(tmp_path: Path) -> None:
     directory = PlanDirectory(tmp_path)
     for number in range(3):
         directory.write(number, PLAN)
-        directory.replace(number, Plan({}, {"topic/1": 1}, cuts={(0, 1): 1}))
+        directory.replace(number, Plan({}, {TopicPartition("topic", 1): 1}, cuts={(0, 1): 1}))
     directory.forget_before(2)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "000000000002-1.json",

@@ -9,6 +9,7 @@ from pathlib import Path
 from kstreams import FakeClock, Topic
 from kstreams.checkpoint.app_objects import epoch_objects, named_elsewhere, remove_leftovers
 from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.ids import TaskId
 from kstreams.state.log.commits import Commit
 from kstreams.state.log.garbage import collect_garbage
 from kstreams.state.log.pointer import Pointer
@@ -40,9 +41,9 @@ def test_the_state_of_a_removed_group_goes(tmp_path: Path) -> None:
 
 def test_a_store_that_moved_to_another_group_keeps_its_objects(tmp_path: Path) -> None:
     epoch = filled(tmp_path, kv())
-    task = epoch.last().pointers()["a/0"]
+    task = epoch.last().pointers()[TaskId("a", 0)]
     epoch.upgrade(topology(kv(), topics=(B,)))
-    moved = epoch.last("b").pointers()["b/0"]
+    moved = epoch.last("b").pointers()[TaskId("b", 0)]
     assert moved.objects() == task.objects()
     remove_leftovers(epoch.checkpoint, epoch.objects)
     assert {ref.name for ref in moved.objects()} <= names(epoch)
@@ -62,7 +63,7 @@ def test_clean_up_of_the_group_it_came_from_leaves_them_alone(tmp_path: Path) ->
     elsewhere = named_elsewhere(epoch.checkpoint, epoch.objects, "a")
     assert moved == elsewhere
     # Group a goes on, and by a snapshot names its first delta no more.
-    task = epoch.checkpoint.task_key("a", "a/0")
+    task = epoch.checkpoint.task_key("a", TaskId("a", 0))
     later = [Pointer(9, "1" * 64), Pointer(10, "2" * 64)]
     clean_up = partial(
         collect_garbage, epoch.objects, {task: later}, clock=FakeClock(), min_age=timedelta(hours=1)

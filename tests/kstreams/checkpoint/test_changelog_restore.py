@@ -35,6 +35,7 @@ from kstreams.errors import (
     StateCorruptError,
     TopicRecreatedError,
 )
+from kstreams.ids import TaskId, TopicPartition, text_keys
 from kstreams.partitioner import partition_of
 from kstreams.state.backend.task_key import new_attempt
 from kstreams.state.cache.overlay import Overlay
@@ -77,12 +78,12 @@ class Logging:
         """Put pairs into all stores; a batch that does not count only writes changelogs."""
         batch = self.batch + 1
         for partition, pointer in list(self.pointers.items()):
-            task = self.checkpoint.task_key("in", f"in/{partition}")
+            task = self.checkpoint.task_key("in", TaskId("in", partition))
             names = [spec.name for spec in self.specs]
             versions = TaskVersions(Memory(), self.path / "local", self.objects, task, names)
             with versions.checkout(pointer, Attempt(new_attempt(), batch)) as checkout:
                 overlay, meta = Overlay(checkout.store), TaskMeta.from_json(dict(pointer.meta))
-                meta.next_offsets[f"in/{partition}"] = batch + 1
+                meta.next_offsets[TopicPartition("in", partition)] = batch + 1
                 for key, value in pairs.items():
                     if partition_of(key.encode(), PARTITIONS) == partition:
                         for spec in self.specs:
@@ -96,9 +97,10 @@ class Logging:
                     self.pointers[partition] = checkout.commit(changes, meta.to_json())
         if counts:
             self.batch = batch
-            tasks = {f"in/{p}": pointer.to_json() for p, pointer in self.pointers.items()}
+            tasks = {TaskId("in", p): pointer.to_json() for p, pointer in self.pointers.items()}
             log = self.checkpoint.commits("in", self.objects)
-            positions, topics = {"in/0": 1, "in/1": 1}, {"in": "id-of-in"}
+            positions = {TopicPartition("in", partition): 1 for partition in range(2)}
+            topics = {"in": "id-of-in"}
             commit = Commit(batch, "run", 5, tasks, positions=positions, topics=topics)
             log.append(commit)
 
@@ -165,7 +167,7 @@ def test_a_lost_store_is_rebuilt_and_the_rest_of_the_task_stays(tmp_path: Path) 
     assert made.generations == {"in": 1}
     seed = made.commits("in", app.objects).last()
     assert seed is not None
-    assert (seed.batch, seed.positions) == (SEED, {"in/0": 2, "in/1": 2})
+    assert (seed.batch, text_keys(seed.positions)) == (SEED, {"in/0": 2, "in/1": 2})
     assert seed.topics == {"in": "id-of-in"}
     assert [p.meta for p in seed.pointers().values()] == [p.meta for p in app.pointers.values()]
 

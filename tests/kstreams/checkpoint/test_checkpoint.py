@@ -12,6 +12,7 @@ import pytest
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, filter_
 from kstreams.checkpoint.checkpoint import Checkpoint, checkpoint_path
 from kstreams.errors import CheckpointMismatchError, InvalidNameError, StateCorruptError
+from kstreams.ids import TaskId
 from kstreams.state.backend.memory import Memory
 from kstreams.state.log.commits import Commit
 from kstreams.state.log.directory import DirectoryObjectStore
@@ -131,9 +132,11 @@ def test_a_query_named_after_a_node_stays_in_its_directory(tmp_path: Path, name:
     again = replace(made, generations={name: 2})
     assert again.query(name).parent == tmp_path / "generations" / "2"
     log = DirectoryObjectStore(tmp_path / "state")
-    made.commits(name, log).append(Commit(0, "run", 0, {f"{name}/0": Pointer.empty().to_json()}))
+    made.commits(name, log).append(
+        Commit(0, "run", 0, {TaskId(name, 0): Pointer.empty().to_json()})
+    )
     (last,) = made.commits(name, log).all()
-    assert set(last.pointers()) == {f"{name}/0"}
+    assert set(last.pointers()) == {TaskId(name, 0)}
 
 
 def test_queries_of_two_nodes_never_share_a_directory(tmp_path: Path) -> None:

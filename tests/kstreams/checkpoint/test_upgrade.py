@@ -14,6 +14,7 @@ from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.migration import Migration
 from kstreams.checkpoint.upgrade import Upgrade, upgrade
 from kstreams.errors import CheckpointMismatchError, KStreamsError, ProcessingError
+from kstreams.ids import TaskId, text_keys
 from kstreams.serde import DOUBLE, Serde
 from kstreams.state.backend.memory import Memory, MemoryStore
 from kstreams.state.backend.task_key import new_attempt
@@ -29,6 +30,8 @@ from kstreams.state.versions.versions import TaskVersions
 
 A = Topic("a", TEXT, INT64)
 B = Topic("b", TEXT, INT64)
+
+FIRST = TaskId("a", 0)
 
 
 def kv(name: str = "s", value: Serde[Any] = INT64) -> StoreSpec[Any]:
@@ -58,7 +61,7 @@ class Life:
         """Commit a batch that fills the stores of both tasks of group `a`."""
         tasks = {}
         for partition in range(2):
-            task = self.checkpoint.task_key("a", f"a/{partition}")
+            task = self.checkpoint.task_key("a", TaskId("a", partition))
             versions = TaskVersions(
                 Memory(), self.path / "local", self.objects, task, [s.name for s in specs]
             )
@@ -67,7 +70,7 @@ class Life:
                 overlay = Overlay(checkout.store)
                 fill(overlay)
                 pointer = checkout.commit(overlay.changes(), {"next": {f"a/{partition}": 7}})
-            tasks[f"a/{partition}"] = pointer.to_json()
+            tasks[TaskId("a", partition)] = pointer.to_json()
         commit = Commit(batch, "run", 5, tasks, topics={"a": "id-of-a"})
         self.checkpoint.commits("a", self.objects).append(commit)
 
@@ -97,7 +100,7 @@ class Life:
         assert found is not None
         return found
 
-    def live(self, spec: StoreSpec[Any], task: str = "a/0") -> Any:
+    def live(self, spec: StoreSpec[Any], task: TaskId = FIRST) -> Any:
         pointer = self.last().pointers()[task]
         store = MemoryStore(sorted({*pointer.stores, spec.name}))
         DurableLog(self.objects, self.checkpoint.task_key("a", task)).restore(pointer, store)
@@ -142,7 +145,7 @@ def test_another_source_begins_a_generation_on_state_and_offsets(tmp_path: Path)
     assert made.generations == {"a": 1}
     assert made.query("a") == tmp_path / "generations" / "1" / "a"
     assert made.epoch("a") != made.incarnation
-    assert (epoch.last().batch, epoch.last().positions) == (SEED, {"a/0": 7, "a/1": 7})
+    assert (epoch.last().batch, text_keys(epoch.last().positions)) == (SEED, {"a/0": 7, "a/1": 7})
     assert epoch.last().topics == {"a": "id-of-a"}
     assert dict(epoch.live(kv()).range()) == {"a": 1, "b": 2}
 
@@ -187,7 +190,7 @@ def test_reset_empties_one_store_and_keeps_the_others(tmp_path: Path) -> None:
     epoch.upgrade(topology(kv(value=DOUBLE), kv("other")), reset={"s"})
     assert list(epoch.live(kv(value=DOUBLE)).range()) == []
     assert dict(epoch.live(kv("other")).range()) == {"a": 1, "b": 2}
-    assert epoch.last().pointers()["a/0"].meta == {"next": {"a/0": 7}}
+    assert epoch.last().pointers()[TaskId("a", 0)].meta == {"next": {"a/0": 7}}
     again = epoch.checkpoint
     assert epoch.upgrade(topology(kv(value=DOUBLE), kv("other")), reset={"s"}) == again
 
@@ -197,7 +200,7 @@ def test_a_migration_converts_values_and_leaves_out_none(tmp_path: Path) -> None
     change = Migration[str, int](kv(), lambda key, value: None if key == "b" else value / 2)
     epoch.upgrade(topology(kv(value=DOUBLE)), migrate={"s": change})
     assert dict(epoch.live(kv(value=DOUBLE)).range()) == {"a": 0.5}
-    assert dict(epoch.live(kv(value=DOUBLE), "a/1").range()) == {"a": 0.5}
+    assert dict(epoch.live(kv(value=DOUBLE), TaskId("a", 1)).range()) == {"a": 0.5}
     # Left in the program it does nothing: not now, not at the next change.
     epoch.upgrade(topology(kv(value=DOUBLE), kv("t"), topics=[A, B]), migrate={"s": change})
     assert dict(epoch.live(kv(value=DOUBLE)).range()) == {"a": 0.5}
@@ -207,7 +210,7 @@ def test_a_store_is_renamed_with_its_contents(tmp_path: Path) -> None:
     epoch = filled(tmp_path, kv())
     epoch.upgrade(topology(kv("t")), migrate={"t": Migration(kv())})
     assert dict(epoch.live(kv("t")).range()) == {"a": 1, "b": 2}
-    assert epoch.last().pointers()["a/0"].stores == ("t",)
+    assert epoch.last().pointers()[TaskId("a", 0)].stores == ("t",)
 
 
 @pytest.mark.parametrize("kind", [timestamped_store, window_store, session_store])

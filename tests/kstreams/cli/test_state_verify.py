@@ -14,6 +14,7 @@ from kstreams.batch.plans import Plan
 from kstreams.batch.resume import plans_of
 from kstreams.checkpoint.beginnings import begin_logs
 from kstreams.cli.verification import Verification
+from kstreams.ids import TopicPartition, text_keys
 from kstreams.state.log.document import seal
 from kstreams.state.log.pointer import Pointer
 from tests.kstreams.cli.terminal import kstreams, say
@@ -35,7 +36,7 @@ class Written(Committing):
             self.put([(f"key-{number}", number)])
             bare, before = self.commits.recent(2)[-1], self.commits.recent(2)[0]
             after = before.id if number else None
-            plan = Plan({(0, 0): ()}, {"in/0": number}, after=after)
+            plan = Plan({(0, 0): ()}, {TopicPartition("in", 0): number}, after=after)
             plan = self.plans.write(number, plan)
             commit = replace(bare, after=after, plan=plan.digest, positions=plan.positions)
             self.file(number).unlink()
@@ -103,7 +104,7 @@ def a_plan_cut(written: Written) -> None:
 
 def another_plan(written: Written) -> None:
     (written.plans.path / f"{3:012d}.json").unlink()
-    written.plans.write(3, Plan({(0, 0): ()}, {"in/0": 300}))
+    written.plans.write(3, Plan({(0, 0): ()}, {TopicPartition("in", 0): 300}))
 
 
 def another_lineage(written: Written) -> None:
@@ -111,7 +112,7 @@ def another_lineage(written: Written) -> None:
         task: replace(pointer, lineage="ab" * 32).to_json()
         for task, pointer in written.commits.at(4).pointers().items()
     }
-    written.forge(4, tasks=tasks)
+    written.forge(4, tasks=text_keys(tasks))
 
 
 def a_delta_left_out(written: Written) -> None:
@@ -120,7 +121,7 @@ def a_delta_left_out(written: Written) -> None:
         for task, p in written.commits.at(3).pointers().items()
     }
     assert any(Pointer.from_json(text).version > 1 for text in tasks.values())
-    written.forge(3, tasks=tasks)
+    written.forge(3, tasks=text_keys(tasks))
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from confluent_kafka import Producer
 
 from kstreams.batch.planner import BatchPlanner
 from kstreams.batch.plans import Plan
+from kstreams.ids import TopicPartition
 from kstreams.kafka.options import Kafka
 from kstreams.kafka.range_reader import OffsetRange, RangeReader
 from tests.kstreams.batch.kafka.test_io import planner
@@ -40,10 +41,10 @@ def write(producer: Producer, topic: str, *values: bytes) -> None:
     assert producer.flush(30) == 0
 
 
-def await_end(plans: BatchPlanner, topic: str, offset: int) -> dict[str, int]:
+def await_end(plans: BatchPlanner, topic: str, offset: int) -> dict[TopicPartition, int]:
     """Wait for the end: the cluster ends a transaction some time after it says so."""
     deadline = time.monotonic() + 30
-    while plans.end() != {f"{topic}/0": offset}:
+    while plans.end() != {TopicPartition(topic, 0): offset}:
         assert time.monotonic() < deadline
         time.sleep(0.05)
     return plans.end()
@@ -74,7 +75,7 @@ def test_an_open_transaction_is_behind_the_end_and_comes_when_it_is_committed(
     write(plain, topic_name, b"behind")
     plans = planner(Kafka(broker.bootstrap), tmp_path, topic_name)
     end = plans.end()
-    assert end == {f"{topic_name}/0": 1}
+    assert end == {TopicPartition(topic_name, 0): 1}
     assert read(reader, plans.next(until=end)) == [b"before"]
     assert plans.reached(end)
     assert plans.next() is None

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from kstreams import Cancellable, Processor, PunctuationType, Record, RecordMetadata, Supplier
-from kstreams.processors.context import TaskId
+from kstreams.ids import TaskId
 from kstreams.state.stores.spec import S, StoreSpec
 
 

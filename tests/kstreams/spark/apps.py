@@ -166,13 +166,12 @@ class Bench:
         query = next(n for n, groups in enumerate(topology.pipelines()) if group in groups)
         found: dict[Any, Any] = {}
         for task, text in self.last_commit(topology, query).tasks.items():
-            name, _, partition = task.rpartition("/")
-            if name != group.name:
+            if task.group != group.name:
                 continue
             pointer = Pointer.from_json(text)
             store = MemoryStore(sorted({*pointer.stores, spec.name}))
             scope = Checkpoint.load(self.checkpoint).scope(query_name(topology.pipelines()[query]))
-            key = TaskKey(scope, name, int(partition))
+            key = TaskKey(scope, *task)
             DurableLog(Checkpoint.log_of(self.checkpoint).open(), key).restore(pointer, store)
             found.update(spec.factory(spec, Overlay(store)).range())
         return found

@@ -36,7 +36,7 @@ from kstreams import (
     to_stdout,
     topic_by,
 )
-from kstreams.processors.context import TaskId
+from kstreams.ids import TaskId
 from kstreams.testing.driver import TopologyTestDriver
 from tests.kstreams.spark.apps import COUNTS, TOTALS, WORDS, Bench, Count, counting, sums
 

@@ -25,6 +25,7 @@ from kstreams.batch.embedded.feed import EmbeddedFeed
 from kstreams.batch.plans import Plan, PlanDirectory, Slice
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
 from kstreams.errors import FencedError
+from kstreams.ids import TopicPartition
 from kstreams.kafka.options import Kafka
 from tests.kstreams.kafka.samples import read_all
 from tests.kstreams.spark.apps import TOTALS, WORDS, Bench, Count, counting, expected_totals
@@ -57,7 +58,7 @@ def plan_all(bench: Bench, topology: Topology) -> int:
     plans = plans_of(bench, topology)
     noted = (plans.path.parent / "spark" / "commits").glob("[0-9]*")  # also of batches without plan
     number = 1 + max([bench.last_commit(topology).batch, *(int(path.name) for path in noted)])
-    positions = {f"{WORDS.name}/{p}": end for p, end in ends.items()}
+    positions = {TopicPartition(WORDS.name, p): end for p, end in ends.items()}
     plans.write(number, Plan(tasks, positions, wall_ms=1))
     return number
 
@@ -110,7 +111,7 @@ def test_a_cut_batch_comes_again_as_it_was_cut(bench: Bench) -> None:
     whole = plans.find(number)
     assert whole is not None
     small = {task: tuple(s.until(3) for s in slices[:1]) for task, slices in whole.tasks.items()}
-    positions = {f"{WORDS.name}/{p}": 3 for p in range(2)}
+    positions = {TopicPartition(WORDS.name, p): 3 for p in range(2)}
     plans.replace(number, Plan(small, positions, wall_ms=1, cuts={(0, 0): 1, (0, 1): 1}))
     bench.run(topology)
     read = [report.source_records for report in bench.reports if report.source_records]

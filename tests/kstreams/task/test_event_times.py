@@ -20,6 +20,7 @@ from kstreams import (
 )
 from kstreams.aggregators import count
 from kstreams.errors import EventTimeError, ProcessingError
+from kstreams.ids import TopicPartition
 from kstreams.processors.on_error import DeadLetter
 from kstreams.state.stores.window.store import window_store
 from kstreams.testing.driver import TopologyTestDriver
@@ -44,7 +45,7 @@ def task_of(extract: Any, **options: Any) -> OneTask:
 
 
 def run(task: OneTask, *values: int | bytes, wall_ms: int = 0) -> Any:
-    start = task.meta.next_offsets.get("in/0", 0)
+    start = task.meta.next_offsets.get(TopicPartition("in", 0), 0)
     rows = [("k", value, 1000) for value in values]
     queue = queue_of(rows, offsets=range(start, start + len(rows)))
     return task.run(queue, wall_ms=wall_ms)
@@ -177,7 +178,7 @@ HOUR, DAY, YEAR = 3_600_000, 86_400_000, 31_536_000_000
 
 
 def at(task: OneTask, *stamps: int, wall_ms: int = NOW) -> Any:
-    start = task.meta.next_offsets.get("in/0", 0)
+    start = task.meta.next_offsets.get(TopicPartition("in", 0), 0)
     rows = [("k", number, stamp) for number, stamp in enumerate(stamps)]
     return task.run(queue_of(rows, offsets=range(start, start + len(rows))), wall_ms=wall_ms)
 

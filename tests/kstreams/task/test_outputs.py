@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstreams import INT64, TEXT, Record, Topic, TopologyBuilder, to_function, to_stdout, topic_by
-from kstreams.processors.context import TaskId
+from kstreams.ids import TaskId, TopicPartition
 from kstreams.task.collector import Collector
 from kstreams.task.meta import TaskMeta
 from kstreams.task.outputs import OUTPUT_SCHEMA
@@ -96,7 +96,7 @@ def test_offsets_that_were_processed_are_skipped_and_gaps_are_fine() -> None:
     output = task.run(queue_of([("a", n, n) for n in (2, 3)], offsets=[9, 15]))
     assert (values(output), output.records_in) == ([3], 1)
     assert task.run(queue_of([("a", 7, 7)], offsets=[15])).records_in == 0
-    assert task.meta.next_offsets == {"in/0": 16}
+    assert task.meta.next_offsets == {TopicPartition("in", 0): 16}
     assert task.meta.stream_time == 3
 
 
@@ -137,11 +137,11 @@ def test_the_first_interceptor_is_the_outermost() -> None:
 
 
 def test_meta_is_plain_data_of_its_own() -> None:
-    meta = TaskMeta(5, {"in/0": 3}, {"node/0": -1})
+    meta = TaskMeta(5, {TopicPartition("in", 0): 3}, {"node/0": -1})
     data = meta.to_json()
     assert TaskMeta.from_json(data) == meta
     data["next"]["in/0"] = 9
-    assert meta.next_offsets == {"in/0": 3}
+    assert meta.next_offsets == {TopicPartition("in", 0): 3}
     assert TaskMeta.from_json({}) == TaskMeta()
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from kstreams import Processor, ProcessorContext, PunctuationType, Record, Topology, TopologyBuilder
 from kstreams.errors import ProcessingError, TopologyError
+from kstreams.ids import TopicPartition
 from kstreams.task.meta import TaskMeta
 from kstreams.times import LATEST_MS
 from tests.kstreams.task.harness import IN, OUT, Calls, OneTask, calls, one_node, queue_of, values
@@ -52,7 +53,7 @@ def keys(task: OneTask, *times: int | tuple[str, int], wall_ms: int = 0) -> list
 
 
 def _offsets(task: OneTask, count: int) -> range:
-    start = task.meta.next_offsets.get("in/0", 0)
+    start = task.meta.next_offsets.get(TopicPartition("in", 0), 0)
     return range(start, start + count)
 
 
@@ -104,7 +105,9 @@ def test_due_times_and_cancellations_survive_a_restart() -> None:
     task = OneTask(ticks(("a", 10, STREAM), ("w", 100, WALL), ("b", 10, STREAM)), wall_ms=1_000)
     assert keys(task, ("a", 15), wall_ms=1_000) == ["a", "b@15"]
     task.renew(wall_ms=5_000)
-    assert task.meta == TaskMeta(15, {"in/0": 1}, {"node/a": -1, "node/w": 1_100, "node/b": 20})
+    assert task.meta == TaskMeta(
+        15, {TopicPartition("in", 0): 1}, {"node/a": -1, "node/w": 1_100, "node/b": 20}
+    )
     assert keys(task, 33, wall_ms=1_100) == ["33", "b@33", "w@1100"]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, filter_
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.clock import Clock, FakeClock
+from kstreams.ids import TaskId
 from kstreams.partitioner import partition_of
 from kstreams.serde import Serde
 from kstreams.state.backend.memory import Memory
@@ -67,7 +68,7 @@ class Committing:
         self.batch = -1
 
     def key_of(self, partition: int) -> TaskKey:
-        return self.checkpoint.task_key("in", f"in/{partition}")
+        return self.checkpoint.task_key("in", TaskId("in", partition))
 
     def commit(self, change: Callable[[Any, int], object]) -> int:
         """Let `change(store, partition)` write to each partition, and commit the batch."""
@@ -85,7 +86,7 @@ class Committing:
                 overlay = Overlay(checkout.store)
                 change(self.spec.factory(self.spec, overlay), partition)
                 self.pointers[partition] = checkout.commit(overlay.changes(), {})
-        tasks = {f"in/{p}": pointer.to_json() for p, pointer in self.pointers.items()}
+        tasks = {TaskId("in", p): pointer.to_json() for p, pointer in self.pointers.items()}
         self.commits.append(Commit(self.batch, "run", 1000 + self.batch, tasks))
         return self.batch
 

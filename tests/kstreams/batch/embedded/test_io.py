@@ -14,6 +14,7 @@ from kstreams.batch.plans import Slice
 from kstreams.embedded import rows
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.graph.topology import PartitionGroup
+from kstreams.ids import TopicPartition
 from kstreams.state.log.commits import Output
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.too_many_bytes import TooManyBytesError
@@ -56,8 +57,8 @@ def test_more_bytes_than_allowed_are_not_read(log: EmbeddedLog) -> None:
     slices = [_append(log, 0, *[SIZE] * 20), _append(log, 1, *[SIZE] * 20)]
     with pytest.raises(TooManyBytesError) as caught:
         _io(log).read(slices, max_bytes=30 * SIZE)
-    assert caught.value.sizes["a/0"][0] == 20
-    offsets, size = caught.value.sizes["a/1"]
+    assert caught.value.sizes[TopicPartition("a", 0)][0] == 20
+    offsets, size = caught.value.sizes[TopicPartition("a", 1)]
     assert size / offsets == pytest.approx(SIZE, rel=0.01)
 
 
@@ -68,7 +69,7 @@ def test_reading_stops_within_a_row_group(
     each = _append(log, 0, *[SIZE] * 1_000)
     with pytest.raises(TooManyBytesError) as caught:
         _io(log).read([each], max_bytes=20 * SIZE)
-    assert 20 <= caught.value.sizes["a/0"][0] < 30
+    assert 20 <= caught.value.sizes[TopicPartition("a", 0)][0] < 30
 
 
 def test_a_part_of_a_large_row_group_is_read(log: EmbeddedLog) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from pathlib import Path
 
+import confluent_kafka
 import pytest
-from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions
 
 from kstreams import BYTES, Topic, TopologyBuilder
@@ -22,6 +22,7 @@ from kstreams.errors import (
 )
 from kstreams.graph.nodes import Start
 from kstreams.graph.topology import PartitionGroup
+from kstreams.ids import TopicPartition
 from kstreams.kafka.options import Kafka
 from kstreams.partitioner import partition_by
 from kstreams.task.outputs import TaskOutput
@@ -98,7 +99,11 @@ def test_start_by_time(broker: KafkaBroker, topic_name: str, tmp_path: Path) -> 
     fill(kafka, topic_name, 0, 20, first_ms=1_000)
     fill(kafka, topic_name, 1, 5, first_ms=100)  # all before
     start = datetime.fromtimestamp(1.005, tz=timezone.utc)
-    begun = {f"{topic_name}/0": 5, f"{topic_name}/1": 5, f"{topic_name}/2": 0}
+    begun = {
+        TopicPartition(topic_name, 0): 5,
+        TopicPartition(topic_name, 1): 5,
+        TopicPartition(topic_name, 2): 0,
+    }
     assert planner(kafka, tmp_path, topic_name, start=start).positions == begun
     fill(kafka, topic_name, 1, 1, first_ms=100)  # late, and after the choice
     again = planner(kafka, tmp_path, topic_name, start=start)
@@ -126,7 +131,7 @@ def test_start_at_the_beginning_is_whatever_is_left(
     kafka = Kafka(broker.bootstrap)
     fill(kafka, topic_name, 0, 10)
     _delete_before(broker, topic_name, 4)
-    assert planner(kafka, tmp_path, topic_name).positions == {f"{topic_name}/0": 4}
+    assert planner(kafka, tmp_path, topic_name).positions == {TopicPartition(topic_name, 0): 4}
 
 
 def test_start_of_a_missing_topic(broker: KafkaBroker, topic_name: str, tmp_path: Path) -> None:
@@ -208,5 +213,5 @@ def test_sinks_and_dead_letters_are_written_with_ids(broker: KafkaBroker, topic_
 
 def _delete_before(broker: KafkaBroker, topic: str, offset: int) -> None:
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-    for future in admin.delete_records([TopicPartition(topic, 0, offset)]).values():
+    for future in admin.delete_records([confluent_kafka.TopicPartition(topic, 0, offset)]).values():
         future.result(30)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kstreams.errors import FencedError, LogMismatchError, StateCorruptError
+from kstreams.ids import TaskId, TopicPartition
 from kstreams.state.log.beginning import Beginning
 from kstreams.state.log.commits import SEED, Commit, CommitId, CommitLog, Output
 from kstreams.state.log.document import seal
@@ -21,9 +22,9 @@ COMMIT = Commit(
     7,
     "run",
     5,
-    {"group/0": Pointer.empty({"next": {"t/0": 3}}).to_json()},
+    {TaskId("group", 0): Pointer.empty({"next": {"t/0": 3}}).to_json()},
     (Output("out", 1, "staged", "producer"),),
-    {"t/0": 3},
+    {TopicPartition("t", 0): 3},
     "1:ab",
     CommitId(SEED, "ab" * 32),
     "cd" * 32,
@@ -89,9 +90,11 @@ def test_a_log_that_has_begun_has_to_be_there(objects: ObjectDict) -> None:
     [
         ("batch", -2), ("batch", 2**63), ("batch", "7"), ("batch", True), ("run", None),
         ("wall_ms", 1.5), ("wall_ms", -1), ("tasks", []), ("tasks", {"g/0": 1}),
+        ("tasks", {"g": "{}"}),
         ("outputs", {}), ("outputs", [7]), ("outputs", [{}]),
         ("outputs", [{"topic": "t", "partition": -1, "staged": "", "producer": ""}]),
         ("positions", {"t/0": -1}), ("positions", {"t/0": "1"}), ("positions", [1]),
+        ("positions", {"t": 1}), ("positions", {"t/-1": 1}), ("positions", {"t/01": 1}),
         ("fingerprint", 7), ("after", [1]), ("after", {"batch": 1}), ("after", [1, "short"]),
         ("after", ["1", "ab" * 32]), ("plan", 7),
     ],

@@ -1,0 +1,93 @@
+"""The ids of tasks and of topics' partitions: values in the program, text in files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple, TypeVar
+
+__all__ = ("TaskId", "TopicPartition", "parse_keys", "text_keys")
+
+P = TypeVar("P", "TaskId", "TopicPartition")
+"""What a mapping is keyed by."""
+V = TypeVar("V")
+"""What a mapping has for it."""
+
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,9}")
+
+
+class TaskId(NamedTuple):
+    """One task: a partition group at one partition. Its text is `group/partition`.
+
+    Attributes:
+        group: Name of the partition group.
+        partition: The task's partition.
+
+    Source: `org.apache.kafka.streams.processor.TaskId`.
+    """
+
+    group: str
+    partition: int
+
+    @classmethod
+    def parse(cls, text: str) -> TaskId:
+        """Read what `str` returned.
+
+        Raises:
+            ValueError: The text names no task.
+        """
+        return cls(*_cut(text, "task"))
+
+    def __str__(self) -> str:
+        return f"{self.group}/{self.partition}"
+
+
+class TopicPartition(NamedTuple):
+    """One partition of a topic. Its text is `topic/partition`.
+
+    Attributes:
+        topic: Name of the topic; of the edge, where tasks write to each other.
+        partition: Number of the partition; of the task that wrote, on an edge.
+
+    Source: `org.apache.kafka.common.TopicPartition`.
+    """
+
+    topic: str
+    partition: int
+
+    @classmethod
+    def parse(cls, text: str) -> TopicPartition:
+        """Read what `str` returned.
+
+        Raises:
+            ValueError: The text names no partition of a topic.
+        """
+        return cls(*_cut(text, "partition of a topic"))
+
+    def __str__(self) -> str:
+        return f"{self.topic}/{self.partition}"
+
+
+def text_keys(values: Mapping[P, V]) -> dict[str, V]:
+    """Return a mapping with text for its keys, as JSON has it; in the same order."""
+    return {str(key): value for key, value in values.items()}
+
+
+def parse_keys(kind: type[P], values: Mapping[str, V]) -> dict[P, V]:
+    """Return a mapping that `text_keys` made text of.
+
+    Args:
+        kind: What its keys are.
+        values: The mapping.
+
+    Raises:
+        ValueError: A key is none.
+    """
+    return {kind.parse(text): value for text, value in values.items()}
+
+
+def _cut(text: str, what: str) -> tuple[str, int]:
+    name, slash, number = text.rpartition("/")
+    if not slash or not _NUMBER.fullmatch(number):
+        raise ValueError(f"{text[:80]!r} does not name a {what}: expected name/number")
+    return name, int(number)

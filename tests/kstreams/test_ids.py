@@ -1,0 +1,105 @@
+"""Ids are values; their text is made and read in one module."""
+
+from __future__ import annotations
+
+import ast
+import pickle
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstreams.ids import TaskId, TopicPartition, parse_keys, text_keys
+
+KINDS = pytest.mark.parametrize("kind", [TaskId, TopicPartition])
+ROOT = Path(__file__).parents[2] / "kstreams"
+
+OTHER_CUTS = {
+    "app_objects.py": "names of objects",
+    "changelog_restore.py": "ids of records",
+    "directory.py": "paths",
+    "fork.py": "names of objects",
+    "garbage.py": "names of objects",
+    "names.py": "paths",
+    "objects.py": "names of objects",
+    "pointer.py": "names of objects",
+    "savepoints.py": "names of objects",
+}
+"""Modules that cut texts at slashes which are no ids."""
+
+OTHER_JOINS = {
+    "contexts.py": "labels of punctuators",
+    "io.py": "ids of producers and records, names of segments",
+    "package_files.py": "paths",
+    "pipeline.py": "names of Spark's queries",
+    "plans.py": "names of documents",
+    "task_key.py": "names of objects",
+    "task_run.py": "ids of producers",
+    "windowed.py": "windows as people read them",
+}
+"""Modules that join values with a slash to something else than an id."""
+
+
+@KINDS
+@given(name=st.text(min_size=1), number=st.integers(0, 2**31 - 1))
+def test_what_is_written_is_read_back(
+    kind: type[TaskId] | type[TopicPartition], name: str, number: int
+) -> None:
+    made = kind(name, number)
+    assert kind.parse(str(made)) == made
+    assert str(made) == f"{made}" == f"{name}/{number}"
+    assert pickle.loads(pickle.dumps(made)) == made  # our own
+
+
+@KINDS
+@pytest.mark.parametrize("text", ["", "name", "name/", "name/-1", "name/01", "name/x", "name/٣"])
+def test_a_text_that_is_no_id_is_refused(
+    kind: type[TaskId] | type[TopicPartition], text: str
+) -> None:
+    with pytest.raises(ValueError, match="expected name/number"):
+        kind.parse(text)
+
+
+def test_keys_become_text_and_come_back_in_order() -> None:
+    positions = {TopicPartition("b", 1): 7, TopicPartition("a/b", 0): 8}
+    texts = text_keys(positions)
+    assert list(texts.items()) == [("b/1", 7), ("a/b/0", 8)]
+    assert list(parse_keys(TopicPartition, texts).items()) == list(positions.items())
+
+
+def test_ids_are_cut_and_joined_in_their_module_alone() -> None:
+    assert _others(_cuts, OTHER_CUTS) == []
+    assert _others(_joins, OTHER_JOINS) == []
+
+
+def _others(found_in: Callable[[ast.AST], Iterator[int]], allowed: Collection[str]) -> list[str]:
+    """Return where modules do with slashes what neither `ids.py` nor those of a list do."""
+    return [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in sorted(ROOT.rglob("*.py"))
+        if path.name not in allowed and path != ROOT / "ids.py"
+        for line in found_in(ast.parse(path.read_text()))
+    ]
+
+
+def _cuts(tree: ast.AST) -> Iterator[int]:
+    """Yield the lines that cut a text at a slash."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            slash = any(isinstance(a, ast.Constant) and a.value == "/" for a in node.args)
+            if slash and node.func.attr in ("split", "rsplit", "partition", "rpartition"):
+                yield node.lineno
+
+
+def _joins(tree: ast.AST) -> Iterator[int]:
+    """Yield the lines that put a slash between two values."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            for left, slash, right in zip(
+                node.values, node.values[1:], node.values[2:], strict=False
+            ):
+                between = isinstance(slash, ast.Constant) and slash.value == "/"
+                if between and all(isinstance(n, ast.FormattedValue) for n in (left, right)):
+                    yield node.lineno
