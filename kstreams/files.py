@@ -1,4 +1,4 @@
-"""Files that are complete before they are seen, and directories that remember them."""
+"""Files that are complete before they are seen, and the folder of those that are made once."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pyarrow as pa
 
-__all__ = ("sync_directory", "write_new")
+__all__ = ("cache_folder", "sync_directory", "write_new")
 
 
 def write_new(path: Path, data: bytes | pa.Buffer, *, durable: bool) -> None:
-    """
-    Write a file that must not exist yet; nothing of it is left when that fails.
+    """Write a file that must not exist yet; nothing of it is left when that fails.
 
     A link of its name is not followed: that exists.
 
@@ -46,3 +45,14 @@ def sync_directory(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def cache_folder() -> Path:
+    """Return the folder for what is downloaded or made once a machine; it may not exist yet.
+
+    It is `KSTREAMS_CACHE`, else `kstreams` in `XDG_CACHE_HOME`, else `~/.cache/kstreams`.
+    """
+    if named := os.environ.get("KSTREAMS_CACHE"):
+        return Path(named).expanduser().absolute()
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache").absolute() / "kstreams"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from kstreams.batch.plans import Slice
 from kstreams.batch.topic_io import TopicIO
+from kstreams.checkpoint.plans import Slice
 from kstreams.connection import TopicAdmin
 from kstreams.graph.nodes import SourceNode
 from kstreams.ids import TopicPartition

@@ -11,8 +11,8 @@ from typing import TypeVar
 from kstreams.batch.batch_size import RecordSizes, fitting
 from kstreams.batch.feed import Feed
 from kstreams.batch.identities import TOPIC_WAY_ON, Identities
-from kstreams.batch.plans import Plan, PlanDirectory, Slice
 from kstreams.batch.refusal import Refusal
+from kstreams.checkpoint.plans import Plan, PlanDirectory, Slice
 from kstreams.clock import to_ms
 from kstreams.errors import DataLossError, PartitionCountError, Where
 from kstreams.graph.nodes import SourceNode

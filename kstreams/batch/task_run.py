@@ -9,8 +9,8 @@ from typing import Any, cast
 import pyarrow as pa
 
 from kstreams.batch.envelope import DRIVER, Envelope
-from kstreams.batch.plans import Slice
 from kstreams.batch.stage_settings import StageSettings
+from kstreams.checkpoint.plans import Slice
 from kstreams.ids import TaskId, TopicPartition, text_keys
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.backend.task_key import new_attempt

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from kstreams.batch.plans import Slice
+from kstreams.checkpoint.plans import Slice
 from kstreams.graph.topology import PartitionGroup
 from kstreams.task.limits import TopicLimits
 from kstreams.task.outputs import TaskOutput

@@ -10,9 +10,9 @@ import typer
 from rich.markup import escape
 
 from kstreams.batch.embedded.io import publish
-from kstreams.batch.resume import resume
 from kstreams.checkpoint.changelog_restore import ChangelogRestore, Rebuilt
 from kstreams.checkpoint.lock import CheckpointLock
+from kstreams.checkpoint.resume import resume
 from kstreams.cli.backends import state_backend
 from kstreams.cli.consoles import counted, stderr, stdout
 from kstreams.cli.loading import load_topology

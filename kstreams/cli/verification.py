@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 
-from kstreams.batch.plans import Plan, PlanDirectory
-from kstreams.batch.resume import plans_of, resume
 from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.plans import Plan, PlanDirectory
+from kstreams.checkpoint.resume import plans_of, resume
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.errors import KStreamsError, ObjectMissingError, SavepointError, StoreError
 from kstreams.state.backend.objects import ObjectStore

@@ -14,6 +14,7 @@ from uuid import uuid4
 from pyspark.sql import SparkSession
 
 from kstreams.batch.report import AppState, BatchReport
+from kstreams.batch.signals import stopping_on_signals
 from kstreams.checkpoint.changes import UpgradeOptions
 from kstreams.checkpoint.checkpoint import Checkpoint, checkpoint_path
 from kstreams.checkpoint.fork import ForkSource
@@ -29,7 +30,6 @@ from kstreams.spark.assemble import Assembly, assemble
 from kstreams.spark.failure import typed
 from kstreams.spark.packages import Packages
 from kstreams.spark.pipeline import Pipeline
-from kstreams.spark.signals import stopping_on_signals
 from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.backend.working import StateBackend

@@ -17,13 +17,13 @@ from kstreams.batch.embedded.io import publish
 from kstreams.batch.feed import Feed
 from kstreams.batch.planner import BatchPlanner
 from kstreams.batch.report import BatchReport
-from kstreams.batch.resume import Resumption, plans_of, resume
 from kstreams.batch.stage_settings import StageSettings
 from kstreams.checkpoint.app_objects import named_elsewhere, remove_leftovers
 from kstreams.checkpoint.beginnings import begin_logs
 from kstreams.checkpoint.changes import UpgradeOptions
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
 from kstreams.checkpoint.fork import ForkSource, copy_savepoint
+from kstreams.checkpoint.resume import Resumption, plans_of, resume
 from kstreams.checkpoint.upgrade import Upgrade, upgrade
 from kstreams.clock import Clock
 from kstreams.connection import Connection, TopicEnds

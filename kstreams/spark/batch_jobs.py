@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from kstreams.batch.assignment import TaskAssignment
 from kstreams.batch.envelope import Envelope
 from kstreams.batch.planner import BatchPlanner
-from kstreams.batch.plans import Plan, PlanDirectory
 from kstreams.batch.refusal import Refusal
 from kstreams.batch.stage_settings import StageSettings
+from kstreams.checkpoint.plans import Plan, PlanDirectory
 from kstreams.errors import KStreamsError
 from kstreams.ids import TaskId
 from kstreams.spark.failure import ErrorChannel

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kstreams.errors import ExecutionError
-from kstreams.spark.cache import cache_folder
+from kstreams.files import cache_folder
 from kstreams.spark.java_wrapper import ForeignWrapperError, wrapped
 
 __all__ = ("NEWEST_JAVA", "OLDEST_JAVA", "JavaNotFoundError", "java_home")

@@ -17,8 +17,8 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
+from kstreams.batch.package_files import PackageContents, contents_of, own_packages
 from kstreams.errors import CompileError
-from kstreams.spark.package_files import PackageContents, contents_of, own_packages
 
 __all__ = ("Packages", "own_packages", "ship")
 

@@ -16,9 +16,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kstreams.batch.feed import Feed
 from kstreams.batch.planner import BatchPlanner
-from kstreams.batch.plans import Plan, PlanDirectory
 from kstreams.batch.report import BatchReport
-from kstreams.batch.resume import Resumption
+from kstreams.checkpoint.plans import Plan, PlanDirectory
+from kstreams.checkpoint.resume import Resumption
 from kstreams.clock import Clock, WatchedClock
 from kstreams.errors import ExecutionError, StateCorruptError
 from kstreams.ids import TaskId, TopicPartition, parse_keys

@@ -16,10 +16,10 @@ from kstreams.batch.batch_size import RecordSizes
 from kstreams.batch.embedded import feed as embedded_feed
 from kstreams.batch.embedded.io import publish
 from kstreams.batch.planner import BatchPlanner
-from kstreams.batch.plans import Plan, PlanDirectory
 from kstreams.checkpoint.beginnings import begin_logs
 from kstreams.checkpoint.changes import UpgradeOptions
 from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.plans import Plan, PlanDirectory
 from kstreams.spark import assemble
 from kstreams.state.backend import memory
 from kstreams.state.backend.memory import MemoryStore

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kstreams import Memory
-from kstreams.batch.resume import resume
+from kstreams.checkpoint.resume import resume
 from kstreams.errors import KStreamsError, LogMismatchError, StateCorruptError
 from kstreams.state.log.directory import Directory
 from tests.crash.points import Point

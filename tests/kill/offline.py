@@ -35,11 +35,11 @@ from kstreams import (
     key_value_store,
 )
 from kstreams.batch.embedded.io import publish
-from kstreams.batch.plans import Plan
-from kstreams.batch.resume import plans_of, resume
 from kstreams.checkpoint.changes import UpgradeOptions
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.lock import CheckpointLock
+from kstreams.checkpoint.plans import Plan
+from kstreams.checkpoint.resume import plans_of, resume
 from kstreams.cli.program import PROGRAM
 from kstreams.cli.verification import Verification
 from kstreams.ids import TaskId, TopicPartition

@@ -25,7 +25,7 @@ from xml.sax.saxutils import quoteattr
 import pyspark
 
 from kstreams.errors import ExecutionError
-from kstreams.spark.cache import cache_folder
+from kstreams.files import cache_folder
 from kstreams.spark.java import java_home
 from tests.servers.heard import heard
 

@@ -24,8 +24,8 @@ from typing import Any
 from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from kstreams.files import cache_folder
 from kstreams.kafka.librdkafka import LATEST
-from kstreams.spark.cache import cache_folder
 from kstreams.spark.java import java_home
 from tests.servers.ivy import Artifact, resolve
 from tests.servers.kafka_config import PASSWORD, USER, broker_properties, make_stores

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kstreams.spark.cache import cache_folder
+from kstreams.files import cache_folder
 from tests.servers.ivy import Artifact, JarResolutionError, _proxy_properties, resolve
 from tests.servers.local_repository import LocalRepository
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyspark
 
-from kstreams.spark.cache import cache_folder
+from kstreams.files import cache_folder
 from tests.servers.ivy import Artifact, JarResolutionError, resolve
 
 __all__ = ("kafka_connector_jars",)

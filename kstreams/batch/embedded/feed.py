@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kstreams.batch.embedded.io import EmbeddedIO, publish
-from kstreams.batch.plans import Slice
+from kstreams.checkpoint.plans import Slice
 from kstreams.embedded.admin import EmbeddedAdmin
 from kstreams.embedded.connection import Embedded
 from kstreams.graph.nodes import SourceNode

@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from kstreams.batch.plans import Slice
 from kstreams.batch.sinks import by_partition, by_topic, outputs_of
+from kstreams.checkpoint.plans import Slice
 from kstreams.embedded.connection import Embedded
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.embedded.segment import Segment

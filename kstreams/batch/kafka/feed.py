@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
 from kstreams.batch.kafka.io import KafkaIO
-from kstreams.batch.plans import Slice
+from kstreams.checkpoint.plans import Slice
 from kstreams.graph.nodes import SourceNode
 from kstreams.ids import TopicPartition
 from kstreams.kafka.admin import KafkaAdmin

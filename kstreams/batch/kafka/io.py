@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from kstreams.batch.plans import Slice
 from kstreams.batch.sinks import changelog_name, outputs_of
+from kstreams.checkpoint.plans import Slice
 from kstreams.errors import KStreamsError, RecordRefusedError, UnknownTopicError
 from kstreams.graph.nodes import SinkNode
 from kstreams.graph.topology import PartitionGroup

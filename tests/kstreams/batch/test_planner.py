@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from kstreams import INT64, TEXT, Embedded, Topic, TopologyBuilder, key_value_store
 from kstreams.batch.embedded.feed import EmbeddedFeed
 from kstreams.batch.planner import BatchPlanner, share
-from kstreams.batch.plans import Plan, PlanDirectory
 from kstreams.batch.refusal import Refusal
+from kstreams.checkpoint.plans import Plan, PlanDirectory
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.errors import DataLossError, TopicRecreatedError
 from kstreams.graph.nodes import Start

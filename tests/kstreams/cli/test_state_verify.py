@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from kstreams.batch.plans import Plan
-from kstreams.batch.resume import plans_of
 from kstreams.checkpoint.beginnings import begin_logs
+from kstreams.checkpoint.plans import Plan
+from kstreams.checkpoint.resume import plans_of
 from kstreams.cli.verification import Verification
 from kstreams.ids import TopicPartition, text_keys
 from kstreams.state.log.document import seal

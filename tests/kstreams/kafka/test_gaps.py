@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import Producer
 
 from kstreams.batch.planner import BatchPlanner
-from kstreams.batch.plans import Plan
+from kstreams.checkpoint.plans import Plan
 from kstreams.ids import TopicPartition
 from kstreams.kafka.options import Kafka
 from kstreams.kafka.range_reader import OffsetRange, RangeReader

@@ -17,9 +17,9 @@ from kstreams.batch.batch_size import RecordSizes
 from kstreams.batch.embedded import feed as embedded_feed
 from kstreams.batch.embedded.io import publish
 from kstreams.batch.planner import BatchPlanner
-from kstreams.batch.plans import Plan, PlanDirectory
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.fork import ForkSource, fork
+from kstreams.checkpoint.plans import Plan, PlanDirectory
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.errors import KStreamsError
 from kstreams.spark import pipeline

@@ -12,6 +12,7 @@ import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 
 import kstreams.errors as errors
+from kstreams.batch.error_json import from_json, to_json
 from kstreams.errors import (
     AppLockedError,
     ExecutionError,
@@ -23,7 +24,6 @@ from kstreams.errors import (
     Where,
 )
 from kstreams.quoting import repr_of
-from kstreams.spark.error_json import from_json, to_json
 from kstreams.spark.failure import ErrorChannel, typed
 
 WHERE = Where(

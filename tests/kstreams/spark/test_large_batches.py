@@ -22,8 +22,8 @@ from kstreams import (
     flat_map,
 )
 from kstreams.batch.embedded.feed import EmbeddedFeed
-from kstreams.batch.plans import Plan, PlanDirectory, Slice
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
+from kstreams.checkpoint.plans import Plan, PlanDirectory, Slice
 from kstreams.errors import FencedError
 from kstreams.ids import TopicPartition
 from kstreams.kafka.options import Kafka

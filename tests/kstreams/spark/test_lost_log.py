@@ -12,9 +12,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kstreams import Memory, View
-from kstreams.batch.resume import resume
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.fork import ForkSource, fork
+from kstreams.checkpoint.resume import resume
 from kstreams.errors import LogMismatchError, StateCorruptError
 from kstreams.state.log.directory import Directory
 from tests.kstreams.spark.apps import (

@@ -11,7 +11,7 @@ import pytest
 
 from kstreams import App, Embedded, TopologyBuilder
 from kstreams.batch.embedded.io import EmbeddedIO
-from kstreams.batch.plans import Slice
+from kstreams.checkpoint.plans import Slice
 from kstreams.errors import InvalidNameError, StateCorruptError
 from kstreams.state.versions.private import ForeignDirectoryError
 from kstreams_rocksdb import RocksDB

@@ -23,7 +23,7 @@ from kstreams import (
     rekey,
 )
 from kstreams.batch.envelope import Envelope
-from kstreams.batch.plans import Plan, Slice
+from kstreams.checkpoint.plans import Plan, Slice
 from kstreams.errors import ProcessingError, WorkerDiedError
 from kstreams.partitioner import partition_of
 from kstreams.spark.worker_deaths import WorkerDeaths

@@ -10,7 +10,7 @@ import pytest
 
 from kstreams import BYTES, Embedded, Topic, TopologyBuilder
 from kstreams.batch.embedded.io import EmbeddedIO, publish
-from kstreams.batch.plans import Slice
+from kstreams.checkpoint.plans import Slice
 from kstreams.embedded import rows
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.graph.topology import PartitionGroup

@@ -13,7 +13,7 @@ from kstreams import BYTES, Topic, TopologyBuilder
 from kstreams.batch.kafka.feed import KafkaFeed
 from kstreams.batch.kafka.io import KafkaIO
 from kstreams.batch.planner import BatchPlanner
-from kstreams.batch.plans import Plan, PlanDirectory
+from kstreams.checkpoint.plans import Plan, PlanDirectory
 from kstreams.errors import (
     DataLossError,
     PartitionCountError,

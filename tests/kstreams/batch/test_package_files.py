@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kstreams.spark.package_files import PackageContents, contents_of
+from kstreams.batch.package_files import PackageContents, contents_of
 
 NEVER = [
     ".env",
@@ -115,5 +115,5 @@ def test_a_module_in_the_projects_root_is_that_file_alone(package: Path) -> None
 
 
 def test_looking_needs_no_pyspark() -> None:
-    program = "import sys, kstreams.spark.package_files; sys.exit('pyspark' in sys.modules)"
+    program = "import sys, kstreams.batch.package_files; sys.exit('pyspark' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True)

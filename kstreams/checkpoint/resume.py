@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kstreams.batch.plans import Plan, PlanDirectory
 from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.plans import Plan, PlanDirectory
 from kstreams.checkpoint.positions import positions_after
 from kstreams.errors import LogMismatchError, Where
 from kstreams.ids import TopicPartition

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kstreams.batch.plans import Plan, PlanDirectory, Slice
+from kstreams.checkpoint.plans import Plan, PlanDirectory, Slice
 from kstreams.errors import FencedError, StateCorruptError
 from kstreams.ids import TopicPartition
 from kstreams.state.log.document import seal
