@@ -17,7 +17,7 @@ from kstreams.processors.aggregate_columns import AggregateColumns
 from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.columnar import ColumnarProcessor, ColumnSource, Path
 from kstreams.processors.context import ProcessorContext
-from kstreams.processors.emission import OncePerBatch, OnUpdate, once_per_batch
+from kstreams.processors.emission import EachUpdate, OncePerBatch, once_per_batch
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.serde.layout import fixed_layout
@@ -42,7 +42,7 @@ class AggregateSupplier(Generic[K, V_contra, A_co]):
 
     aggregator: Aggregator[Any, Any, Any, Any]
     store: StoreSpec[Any]
-    emit: OnUpdate | OncePerBatch
+    emit: EachUpdate | OncePerBatch
     path: Path
 
     def __call__(self) -> ClosureProcessor[K, V_contra, K, A_co]:
@@ -61,7 +61,7 @@ class AggregateSupplier(Generic[K, V_contra, A_co]):
             return "the aggregator has no columnar form for such values"
         if source.key != self.store.key or not has_key_codes(source.key):
             return f"keys of {source.key.name} are not told apart by their bytes"
-        each = isinstance(self.emit, OnUpdate)
+        each = isinstance(self.emit, EachUpdate)
         return AggregateColumns(StampedForm(form), self.store, source, each=each)
 
 
@@ -69,7 +69,7 @@ def aggregate(
     aggregator: Aggregator[K, V, S, A],
     *,
     store: StoreSpec[TimestampedStore[K, S]],
-    emit: OnUpdate | OncePerBatch = _ONCE,
+    emit: EachUpdate | OncePerBatch = _ONCE,
     path: Path = "auto",
 ) -> AggregateSupplier[K, V, A]:
     """Aggregate all records of a key, and forward results; brings its store.
@@ -110,7 +110,7 @@ def reduce(
     function: Callable[[V, V], V],
     *,
     store: StoreSpec[TimestampedStore[K, V]],
-    emit: OnUpdate | OncePerBatch = _ONCE,
+    emit: EachUpdate | OncePerBatch = _ONCE,
 ) -> AggregateSupplier[K, V, V]:
     """Combine all values of a key, two at a time, and forward results.
 
@@ -131,7 +131,7 @@ class _Aggregate(ClosureProcessor[K, V_contra, K, A_co]):
         self,
         aggregator: Aggregator[Any, Any, Any, Any],
         store: StoreSpec[Any],
-        emit: OnUpdate | OncePerBatch,
+        emit: EachUpdate | OncePerBatch,
     ) -> None:
         self._aggregator = aggregator
         self._store = store

@@ -107,11 +107,11 @@ class _Common(Protocol):
         """
         ...
 
-    def when_closing(self, close: Callable[[], None]) -> None:
-        """Have `close` called when a run to the end closes what is open. Only in `init`.
+    def on_end_of_run(self, callback: Callable[[], None]) -> None:
+        """Have `callback` called at the end of a run that closes what is open. Only in `init`.
 
-        That is behind all records of its last batch; parents before children. The run
-        says so by `close_windows`; an app may go on from there later.
+        That is after all records of its last batch, parents before children. Such a run is
+        `App.run(until="end", close_windows=True)`; the app may go on from there later.
 
         Raises:
             TopologyError: Called outside `init`.
@@ -119,14 +119,15 @@ class _Common(Protocol):
         ...
 
     @property
-    def closed_as_of(self) -> int:
-        """What `close_as_of` was called with, ms; -1 before any call."""
+    def close_time(self) -> int:
+        """As of which stream time this node has closed windows early, ms; -1 for never."""
         ...
 
-    def close_as_of(self, time_ms: int) -> None:
+    def advance_close_time(self, time_ms: int) -> None:
         """Remember that this node has closed early what stream time `time_ms` would close.
 
-        Task state: it survives batches and restarts. An earlier time is passed over.
+        Task state: it survives batches and restarts. It never goes back: an earlier time
+        changes nothing.
         """
         ...
 

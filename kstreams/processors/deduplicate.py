@@ -18,12 +18,12 @@ from kstreams.serde.numbers import INT64
 from kstreams.state.stores.key_value.store import KeyValueStore, key_value_store
 from kstreams.state.stores.spec import StoreSpec
 
-__all__ = ("HeaderId", "KeyId", "Late", "by_header", "by_key", "deduplicate")
+__all__ = ("HeaderId", "KeyId", "LatePolicy", "by_header", "by_key", "deduplicate")
 
 I = TypeVar("I", bound=Hashable)  # noqa: E741  # an id
 """Type of the ids."""
 
-Late = Literal["forward", "drop"]
+LatePolicy = Literal["forward", "drop"]
 """What becomes of a record that is too late for telling whether it came before."""
 
 
@@ -33,7 +33,7 @@ class DeduplicateSupplier(Generic[K, V]):
 
     by: Callable[[Record[K, V]], Any]
     within_ms: int
-    late: Late
+    late: LatePolicy
     store: StoreSpec[KeyValueStore[Any, int]]
 
     def __call__(self) -> ClosureProcessor[K, V, K, V]:
@@ -79,7 +79,7 @@ def deduplicate(
     id: Serde[K],
     within: timedelta,
     store: str,
-    late: Late = ...,
+    late: LatePolicy = ...,
     changelog: str | None = ...,
 ) -> KeySupplier[K]: ...
 @overload
@@ -89,7 +89,7 @@ def deduplicate(
     id: Serde[bytes],
     within: timedelta,
     store: str,
-    late: Late = ...,
+    late: LatePolicy = ...,
     changelog: str | None = ...,
 ) -> HeaderSupplier: ...
 @overload
@@ -99,7 +99,7 @@ def deduplicate(
     id: Serde[I],
     within: timedelta,
     store: str,
-    late: Late = ...,
+    late: LatePolicy = ...,
     changelog: str | None = ...,
 ) -> DeduplicateSupplier[K, V]: ...
 def deduplicate(
@@ -108,7 +108,7 @@ def deduplicate(
     id: Serde[Any],  # noqa: A002  # its best name
     within: timedelta,
     store: str,
-    late: Late = "forward",
+    late: LatePolicy = "forward",
     changelog: str | None = None,
 ) -> Any:
     """Forward a record unless one of the same id was forwarded whose time is near.

@@ -1,4 +1,8 @@
-"""When an aggregation forwards results."""
+"""When an aggregation forwards results.
+
+Each emission is a function that users call, and a frozen class of the same name that holds
+its settings: `each_update()` makes `EachUpdate`.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,10 @@ from kstreams.durations import positive_ms
 
 __all__ = (
     "AtMostEvery",
+    "EachUpdate",
     "Emission",
     "Every",
     "OnClose",
-    "OnUpdate",
     "OncePerBatch",
     "at_most_every",
     "each_update",
@@ -23,7 +27,7 @@ __all__ = (
 
 
 @dataclass(frozen=True)
-class OnUpdate:
+class EachUpdate:
     """Each change of a window, at once; made by `each_update()`."""
 
 
@@ -53,20 +57,21 @@ class AtMostEvery:
     interval_ms: int
 
 
-Emission = OnUpdate | OnClose | OncePerBatch | Every | AtMostEvery
+Emission = EachUpdate | OnClose | OncePerBatch | Every | AtMostEvery
 """When results are forwarded."""
 
 
-def each_update() -> OnUpdate:
-    """Forward a window's result at each record that changes it."""
-    return OnUpdate()
+def each_update() -> EachUpdate:
+    """Forward the result of a window at each record that changes it."""
+    return EachUpdate()
 
 
 def on_close() -> OnClose:
     """Forward one final result for each window, when stream time has closed it.
 
-    Exactly once, and never amended: not across restarts, and not when stream time jumps
-    over any number of windows.
+    Exactly once, and never changed afterwards: not across restarts, and not when stream
+    time jumps over any number of windows. Which record closes a window, and in which order
+    results come, is said in `kstreams.windows.rules`.
 
     Source: `org.apache.kafka.streams.kstream.EmitStrategy#onWindowClose`.
     """
@@ -76,7 +81,7 @@ def on_close() -> OnClose:
 def once_per_batch() -> OncePerBatch:
     """Forward the last result of each key and window that a micro-batch has changed.
 
-    At the batch's end, by window and key (deleted sessions first; without windows as the
+    At the end of the batch, by window and key (deleted sessions first; without windows as the
     keys first came), and without headers. What comes out depends on how the input is cut
     into batches; the last result of each window does not.
     """
@@ -84,13 +89,13 @@ def once_per_batch() -> OncePerBatch:
 
 
 def every(interval: timedelta) -> Every:
-    """Forward what has changed each time that stream time has come an interval further.
+    """Forward what has changed whenever stream time reaches the end of an interval.
 
-    Stream time passes the multiples of the interval (counted from the epoch). Behind the
-    record by which it reaches one, the windows that changed before that record are
-    forwarded, each once and with its last result: deleted sessions first, then by window
-    and key, and without headers. So results depend neither on batches nor on the speed of
-    the input. The last result of a window always comes, be it after the window has closed.
+    Intervals are counted from the epoch. After the record by which stream time reaches the
+    end of one, the windows that changed before that record are forwarded, each once and
+    with its last result: deleted sessions first, then by window and key, without headers.
+    So results depend neither on batches nor on the speed of the input. The last result of
+    a window always comes, if need be after the window has closed.
 
     Args:
         interval: 1 ms or more, in stream time.

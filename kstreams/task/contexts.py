@@ -26,7 +26,7 @@ from kstreams.task.rows import RecordCall
 __all__ = ("BatchTaskContext", "RecordTaskContext", "TaskServices")
 
 _TableCall = Callable[[pa.Table], None]
-_EFFECTS = ("forward", "forward_to", "drop", "close_as_of")
+_EFFECTS = ("forward", "forward_to", "drop", "advance_close_time")
 
 
 class TaskServices:
@@ -127,20 +127,20 @@ class _TaskContext:
         self._services.held.append(held)
         return held.take
 
-    def when_closing(self, close: Callable[[], None]) -> None:
+    def on_end_of_run(self, callback: Callable[[], None]) -> None:
         if not self._open:
             raise TopologyError(
-                f"node {self.node!r} calls when_closing outside init",
+                f"node {self.node!r} calls on_end_of_run outside init",
                 hint="processors live for a batch: call it in init",
             )
-        self._services.closing.append((self.node, close))
+        self._services.closing.append((self.node, callback))
 
     @property
-    def closed_as_of(self) -> int:
+    def close_time(self) -> int:
         return self._services.meta.closed.get(self.node, NO_TIME)
 
-    def close_as_of(self, time_ms: int) -> None:
-        self._services.meta.closed[self.node] = max(time_ms, self.closed_as_of)
+    def advance_close_time(self, time_ms: int) -> None:
+        self._services.meta.closed[self.node] = max(time_ms, self.close_time)
 
     def store(self, spec: StoreSpec[S]) -> S:
         if spec not in self._node.stores:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from kstreams.durations import days, hours, milliseconds, minutes, seconds
 from kstreams.processors.emission import (
     AtMostEvery,
+    EachUpdate,
     Emission,
     Every,
     OncePerBatch,
     OnClose,
-    OnUpdate,
     at_most_every,
     each_update,
     every,
@@ -30,7 +30,8 @@ from kstreams.windows.kinds.session import SessionWindows
 from kstreams.windows.kinds.sliding import SlidingWindows
 from kstreams.windows.kinds.tumbling import TumblingWindows
 from kstreams.windows.kinds.unlimited import UnlimitedWindows
-from kstreams.windows.late import Late, split_late
+from kstreams.windows.late import Late
+from kstreams.windows.split_late import split_late
 from kstreams.windows.supplier import WindowedSupplier
 from kstreams.windows.suppress import suppress
 from kstreams.windows.suppression import (
@@ -45,12 +46,12 @@ __all__ = (
     "CalendarUnit",
     "CalendarWindows",
     "Closing",
+    "EachUpdate",
     "Emission",
     "Every",
     "HoppingWindows",
     "Late",
     "OnClose",
-    "OnUpdate",
     "OncePerBatch",
     "SessionWindows",
     "SlidingWindows",

@@ -10,11 +10,11 @@ from kstreams.errors import TopologyError
 from kstreams.processors.columnar import Path
 from kstreams.processors.emission import (
     AtMostEvery,
+    EachUpdate,
     Emission,
     Every,
     OncePerBatch,
     OnClose,
-    OnUpdate,
     once_per_batch,
 )
 from kstreams.state.stores.session.store import SessionStore
@@ -25,10 +25,11 @@ from kstreams.windows.columnar import columnar
 from kstreams.windows.kinds.contract import TimeWindows
 from kstreams.windows.kinds.session import SessionWindows
 from kstreams.windows.kinds.sliding import SlidingWindows
+from kstreams.windows.plan import AggregationPlan
 from kstreams.windows.records.session import SessionAggregate
 from kstreams.windows.records.sliding import SlidingAggregate
 from kstreams.windows.records.time import TimeAggregate
-from kstreams.windows.supplier import Plan, WindowedSupplier
+from kstreams.windows.supplier import WindowedSupplier
 
 __all__ = ("windowed_aggregate",)
 
@@ -71,7 +72,7 @@ def windowed_aggregate(
     aggregator: Aggregator[K, V, S, A],
     *,
     store: StoreSpec[SessionStore[K, S]],
-    emit: OnUpdate | OncePerBatch | Every | AtMostEvery = ...,
+    emit: EachUpdate | OncePerBatch | Every | AtMostEvery = ...,
     path: Path = ...,
 ) -> WindowedSupplier[K, V, A | None]: ...
 def windowed_aggregate(
@@ -143,7 +144,7 @@ def windowed_aggregate(
             f"state is {aggregator.state.name}",
             hint="give the store value=aggregator.state",
         )
-    return WindowedSupplier(Plan(windows, aggregator, store, emit, path), kind, columnar)
+    return WindowedSupplier(AggregationPlan(windows, aggregator, store, emit, path), kind, columnar)
 
 
 def _kind(windows: object) -> tuple[Any, str]:

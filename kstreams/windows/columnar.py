@@ -14,12 +14,12 @@ from kstreams.windows.columns.sliding import SlidingWindowColumns
 from kstreams.windows.columns.time import TimeColumns
 from kstreams.windows.kinds.session import SessionWindows
 from kstreams.windows.kinds.sliding import SlidingWindows
-from kstreams.windows.supplier import Plan
+from kstreams.windows.plan import AggregationPlan
 
 __all__ = ("columnar",)
 
 
-def columnar(plan: Plan, source: ColumnSource) -> ColumnarProcessor | str:
+def columnar(plan: AggregationPlan, source: ColumnSource) -> ColumnarProcessor | str:
     """Return a new columnar processor of a windowed aggregation, or why there is none."""
     form = column_form(plan.aggregator, source.value)
     if form is None or fixed_layout(plan.aggregator.state) is None:

@@ -8,82 +8,37 @@ from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar
 
 from kstreams._types import K
-from kstreams.aggregators.aggregator import Aggregator
 from kstreams.durations import milliseconds
 from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.columnar import ColumnarProcessor, ColumnSource, Path
 from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.processors.emission import (
     AtMostEvery,
-    Emission,
     Every,
     OncePerBatch,
-    OnClose,
-    OnUpdate,
 )
 from kstreams.record import Record
-from kstreams.state.stores.emit_buffer.store import pending_store
-from kstreams.state.stores.rate_limit.store import paced_store
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.windowed import NEVER_ENDS, Windowed
 from kstreams.windows.columns.states import StatesOf
 from kstreams.windows.kinds.contract import Closing
 from kstreams.windows.kinds.hopping import HoppingWindows
-from kstreams.windows.late import LateCall, Routes, late_call
+from kstreams.windows.late import LateCall, late_call
+from kstreams.windows.plan import AggregationPlan, Routes
 from kstreams.windows.records.closed_early import ClosedEarly
 from kstreams.windows.records.emission.batch_end import Change, last_states
 from kstreams.windows.records.emission.every import EveryInterval
 from kstreams.windows.records.emission.rate_limit import Paced
 
-__all__ = ("Plan", "WindowedProcessor", "WindowedSupplier")
+__all__ = ("WindowedProcessor", "WindowedSupplier")
 
 V = TypeVar("V", contravariant=True)
 """Type of the values that come in."""
 A = TypeVar("A", covariant=True)
 """Type of the results."""
 
-_SELDOM_MS = 1000
-"""State of closed windows is dropped no oftener than this, where nothing is emitted."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """All that a windowed aggregation is made of, types erased."""
-
-    windows: Any
-    aggregator: Aggregator[Any, Any, Any, Any]
-    store: StoreSpec[Any]
-    emit: Emission
-    path: Path = "auto"
-    routes: Routes | None = None
-
-    @property
-    def finals(self) -> bool:
-        """Whether results are forwarded when windows close, and only then."""
-        return isinstance(self.emit, OnClose)
-
-    @property
-    def tells_all(self) -> bool:
-        """Whether a session is deleted whenever it changes, be it to come back the same.
-
-        What holds changes back learns from it which sessions were there before.
-        """
-        return not isinstance(self.emit, (OnUpdate, OnClose))
-
-    @property
-    def waiting(self) -> StoreSpec[Any] | None:
-        """The store of changes that wait beyond a batch's end, if this emission lets any."""
-        name, key, value = f"{self.store.name}-waiting", self.store.key, self.aggregator.state
-        spec: StoreSpec[Any]
-        match self.emit:
-            case Every():
-                spec = pending_store(name, key=key, value=value)
-            case AtMostEvery():
-                spec = paced_store(name, key=key, value=value)
-            case _:
-                return None
-        changelog = self.store.changelog
-        return spec if changelog is None else spec.with_changelog(f"{changelog}-waiting")
+_CLEANUP_INTERVAL_MS = 1000
+"""Where nothing is emitted on closing, closed windows are deleted at most so often."""
 
 
 @dataclass(frozen=True)
@@ -94,9 +49,9 @@ class WindowedSupplier(Generic[K, V, A]):
     `split_late`.
     """
 
-    plan: Plan
-    kind: Callable[[Plan], ClosureProcessor[K, V, Windowed[K], A]]
-    on_columns: Callable[[Plan, ColumnSource], ColumnarProcessor | str]
+    plan: AggregationPlan
+    kind: Callable[[AggregationPlan], ClosureProcessor[K, V, Windowed[K], A]]
+    on_columns: Callable[[AggregationPlan, ColumnSource], ColumnarProcessor | str]
 
     def __call__(self) -> ClosureProcessor[K, V, Windowed[K], A]:
         """Return a new processor."""
@@ -105,7 +60,7 @@ class WindowedSupplier(Generic[K, V, A]):
     @property
     def stores(self) -> tuple[StoreSpec[Any], ...]:
         """Return the store, and that of waiting results if there are any."""
-        waiting = self.plan.waiting
+        waiting = self.plan.emission_store
         return (self.plan.store,) if waiting is None else (self.plan.store, waiting)
 
     @property
@@ -146,9 +101,9 @@ class WindowedProcessor(ClosureProcessor[K, V, Windowed[K], A]):
 
     keeps_key: ClassVar[bool] = True  # a windowed key stays in the partition of its key
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: AggregationPlan) -> None:
         self._result = plan.aggregator.result
-        self._waiting: Any = plan.waiting
+        self._waiting: Any = plan.emission_store
         self._paced: Paced | None = None
         if self._waiting is not None:
             plan = replace(plan, aggregator=StatesOf(plan.aggregator))
@@ -158,7 +113,7 @@ class WindowedProcessor(ClosureProcessor[K, V, Windowed[K], A]):
         """Put the closure in place of `process`."""
         self._own = context
         lateness_times: Any = ClosedEarly(context)
-        super().init(context if context.closed_as_of <= context.stream_time else lateness_times)
+        super().init(context if context.close_time <= context.stream_time else lateness_times)
         if self._paced is not None:
             self.process = self._paced.around(self.process)  # type: ignore[method-assign, assignment]
 
@@ -189,12 +144,12 @@ class WindowedProcessor(ClosureProcessor[K, V, Windowed[K], A]):
             case Every(interval_ms=interval):
                 store = context.store(self._waiting)
                 gate = EveryInterval(self._own, store, interval, self._result, forward)
-                context.when_closing(partial(gate.release, None))
+                context.on_end_of_run(partial(gate.release, None))
                 return gate.take, None, late
             case AtMostEvery(interval_ms=interval):
                 store = context.store(self._waiting)
                 self._paced = Paced(self._own, store, interval, self._result, forward)
-                context.when_closing(self._paced.release_all)
+                context.on_end_of_run(self._paced.release_all)
                 return self._paced.take, None, late
             case _:
                 return forward, None, late
@@ -214,8 +169,8 @@ class WindowedProcessor(ClosureProcessor[K, V, Windowed[K], A]):
         """
         windows: Closing = self.plan.windows
         lag, interval = windows.close_delay_ms, windows.close_interval_ms
-        if not self.plan.finals:
-            interval = max(interval, lag, _SELDOM_MS)
+        if not self.plan.emits_on_close:
+            interval = max(interval, lag, _CLEANUP_INTERVAL_MS)
         context.schedule(
             milliseconds(interval),
             PunctuationType.STREAM_TIME,
@@ -227,6 +182,6 @@ class WindowedProcessor(ClosureProcessor[K, V, Windowed[K], A]):
             end = last_end()
             if end is not None and end < NEVER_ENDS:
                 call(end)
-                context.close_as_of(end + lag)
+                context.advance_close_time(end + lag)
 
-        context.when_closing(close_early)
+        context.on_end_of_run(close_early)

@@ -117,7 +117,7 @@ class _Suppress(ClosureProcessor[K, VIn, K, VOut]):
             for record in buffer.take_until(_FAR):
                 forward(record)
 
-        context.when_closing(release_all)
+        context.on_end_of_run(release_all)
         interval = milliseconds(interval_ms)
         context.schedule(interval, PunctuationType.STREAM_TIME, release, name="release")
 

@@ -16,7 +16,7 @@ from kstreams.windowed import NEVER_ENDS
 from kstreams.windows.columns.assignment import Assigned
 from kstreams.windows.columns.late import LateType
 from kstreams.windows.columns.results import Results, last_results
-from kstreams.windows.supplier import Plan
+from kstreams.windows.plan import AggregationPlan
 
 __all__ = ("WindowedColumns",)
 
@@ -30,7 +30,7 @@ class WindowedColumns(ColumnarProcessor):
         reads_values: Whether the aggregator looks at values.
     """
 
-    def __init__(self, plan: Plan, source: ColumnSource, *, reads_values: bool) -> None:
+    def __init__(self, plan: AggregationPlan, source: ColumnSource, *, reads_values: bool) -> None:
         self.plan = plan
         self.source = source
         self._reads_values = reads_values
@@ -45,11 +45,11 @@ class WindowedColumns(ColumnarProcessor):
         """Hold back what is forwarded once a batch."""
         super().init(context)
         self.hold = context.hold(self._release)
-        context.when_closing(self._close_early)
+        context.on_end_of_run(self._close_early)
 
     def lateness_times(self, stream: Ints) -> Ints:
         """Return the stream times that lateness is judged by: see `ClosedEarly`."""
-        return np.maximum(stream, self.context.closed_as_of)
+        return np.maximum(stream, self.context.close_time)
 
     def advance(self, stream_time_ms: int) -> None:
         """Close what has ended by then."""
@@ -69,7 +69,7 @@ class WindowedColumns(ColumnarProcessor):
         end = self.last_end()
         if end is not None and end < NEVER_ENDS:
             self.close_until(end)
-            self.context.close_as_of(end + self.plan.windows.close_delay_ms)
+            self.context.advance_close_time(end + self.plan.windows.close_delay_ms)
 
     def without_null_keys(self, table: pa.Table) -> pa.Table:
         """Drop null keys."""

@@ -19,7 +19,7 @@ from kstreams.serde.layout import fixed_layout
 from kstreams.serde.objects import objects_of
 from kstreams.windows.columns.results import Results
 from kstreams.windows.late import LateCall
-from kstreams.windows.supplier import Plan
+from kstreams.windows.plan import AggregationPlan
 
 __all__ = ("RecordFallback",)
 
@@ -41,10 +41,12 @@ class RecordFallback:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: AggregationPlan,
         source: ColumnSource,
         form: ColumnForm,
-        bind: Callable[[Plan, Forward, LateCall], Callable[[Record[Any, Any], int], object]],
+        bind: Callable[
+            [AggregationPlan, Forward, LateCall], Callable[[Record[Any, Any], int], object]
+        ],
     ) -> None:
         self._source = source
         self._form = form

@@ -16,7 +16,7 @@ from kstreams.aggregators.columns.running import replaced
 from kstreams.aggregators.columns.values import ValueColumn
 from kstreams.processors.columnar import STREAM_TIME, ColumnSource
 from kstreams.processors.context import BatchContext
-from kstreams.processors.emission import OnClose, OnUpdate
+from kstreams.processors.emission import EachUpdate, OnClose
 from kstreams.serde.objects import objects_of
 from kstreams.state.stores.session.columns import SessionColumns, Sessions
 from kstreams.windows.columns.assignment import Assigned
@@ -25,8 +25,8 @@ from kstreams.windows.columns.fallback import RecordFallback
 from kstreams.windows.columns.results import Results, joined, order_by
 from kstreams.windows.columns.session_order import Arrivals
 from kstreams.windows.columns.session_runs import Joined, SessionRuns, joined_sessions, session_runs
+from kstreams.windows.plan import AggregationPlan
 from kstreams.windows.records.session import joining, told
-from kstreams.windows.supplier import Plan
 
 __all__ = ("SessionWindowColumns",)
 
@@ -51,10 +51,10 @@ class SessionWindowColumns(WindowedColumns):
     aggregated one by one; for updates, keys whose records are out of order are too.
     """
 
-    def __init__(self, plan: Plan, source: ColumnSource, form: ColumnForm) -> None:
+    def __init__(self, plan: AggregationPlan, source: ColumnSource, form: ColumnForm) -> None:
         super().__init__(plan, source, reads_values=form.reads_values)
         self._form = form
-        self._each = isinstance(plan.emit, OnUpdate)
+        self._each = isinstance(plan.emit, EachUpdate)
         self._gap: int = plan.windows.gap_ms
         self._lag: int = plan.windows.close_delay_ms
 
@@ -63,7 +63,7 @@ class SessionWindowColumns(WindowedColumns):
         super().init(context)
         sessions = context.store(self.plan.store)
         self._store: SessionColumns = sessions.columns()
-        final = self.plan.finals
+        final = self.plan.emits_on_close
         self._records = RecordFallback(
             self.plan,
             self.source,

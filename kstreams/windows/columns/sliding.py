@@ -20,7 +20,7 @@ from kstreams.aggregators.columns.runs import Runs
 from kstreams.aggregators.columns.values import ValueColumn
 from kstreams.processors.columnar import STREAM_TIME, ColumnSource
 from kstreams.processors.context import BatchContext
-from kstreams.processors.emission import OnUpdate
+from kstreams.processors.emission import EachUpdate
 from kstreams.serde.layout import Columns
 from kstreams.serde.objects import objects_of
 from kstreams.state.stores.sliding.columns import SliceRows, SlidingColumns
@@ -29,8 +29,8 @@ from kstreams.windows.columns.base import WindowedColumns
 from kstreams.windows.columns.fallback import RecordFallback
 from kstreams.windows.columns.results import Results, joined, order_by
 from kstreams.windows.columns.sliding_ranges import SlidingRanges, first_slices, sliding_ranges
+from kstreams.windows.plan import AggregationPlan
 from kstreams.windows.records.sliding import Slicer
-from kstreams.windows.supplier import Plan
 
 __all__ = ("SlidingWindowColumns",)
 
@@ -87,10 +87,10 @@ class SlidingWindowColumns(WindowedColumns):
     keys whose records are out of order are too.
     """
 
-    def __init__(self, plan: Plan, source: ColumnSource, form: ColumnForm) -> None:
+    def __init__(self, plan: AggregationPlan, source: ColumnSource, form: ColumnForm) -> None:
         super().__init__(plan, source, reads_values=form.reads_values or source.nulls)
         self._form = form
-        self._each = isinstance(plan.emit, OnUpdate)
+        self._each = isinstance(plan.emit, EachUpdate)
         self._span: int = plan.windows.difference_ms
         self._lag: int = plan.windows.close_delay_ms
 
@@ -100,7 +100,7 @@ class SlidingWindowColumns(WindowedColumns):
         store = context.store(self.plan.store)
         self._store: SlidingColumns = store.columns()
 
-        def bind(plan: Plan, forward: Any, _: Any) -> Any:  # noqa: ANN401  # erased
+        def bind(plan: AggregationPlan, forward: Any, _: Any) -> Any:  # noqa: ANN401  # erased
             return Slicer(plan, store, forward).add
 
         self._records = RecordFallback(self.plan, self.source, self._form, bind)
@@ -168,7 +168,7 @@ class SlidingWindowColumns(WindowedColumns):
         if len(rows):
             before = stored.take(~singly[stored.rows])
             merged = self._merged(before, self._lifted(batch, rows))
-            if self.plan.finals:
+            if self.plan.emits_on_close:
                 finals.append(self._settle(merged.slices, batch.keys.typed, dones, closed))
             elif not self._each:
                 self.hold(self._changes(merged, batch.keys.typed))
@@ -181,7 +181,7 @@ class SlidingWindowColumns(WindowedColumns):
             )
         if self._each:
             self._forward_updates(batch, merged, alone)
-        elif self.plan.finals:
+        elif self.plan.emits_on_close:
             finals += [results for _, results in alone]
         elif alone:
             self.hold(replace(alone[0][1], unique=False))
@@ -279,7 +279,7 @@ class SlidingWindowColumns(WindowedColumns):
         new = np.zeros(len(handles), np.int64)
         last = np.flatnonzero(np.diff(slices.rows, append=len(handles)))
         new[slices.rows[last]] = slices.times[last] + self._span + 1
-        if self.plan.finals:
+        if self.plan.emits_on_close:
             windows = sliding_ranges(slices, self._span)
             ends, rows = windows.starts + self._span, slices.rows[windows.owners]
             is_open = ends > closed
@@ -387,7 +387,7 @@ class SlidingWindowColumns(WindowedColumns):
         due = self._store.due(closed)
         if due:
             wakes, dones, stored = self._store.read(due)
-            if self.plan.finals:
+            if self.plan.emits_on_close:
                 keys = self.source.key.ordered.to_arrow(pa.array(due, pa.binary()))
                 finals.append(self._settle(stored, keys, dones, closed))
             self._write(due, wakes, stored, closed)

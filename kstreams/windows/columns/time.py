@@ -17,7 +17,7 @@ from kstreams.aggregators.columns.stamped import StampedForm
 from kstreams.aggregators.columns.values import ValueColumn
 from kstreams.processors.columnar import STREAM_TIME, ColumnSource
 from kstreams.processors.context import BatchContext
-from kstreams.processors.emission import Every, OncePerBatch, OnClose, OnUpdate
+from kstreams.processors.emission import EachUpdate, Every, OncePerBatch, OnClose
 from kstreams.serde.layout import Columns
 from kstreams.state.stores.emit_buffer.columns import Taken
 from kstreams.state.stores.window.columns import WindowColumns
@@ -25,7 +25,7 @@ from kstreams.windows.columns.assignment import Assigned, Assigner
 from kstreams.windows.columns.base import WindowedColumns
 from kstreams.windows.columns.emission.every import Changes, IntervalColumns
 from kstreams.windows.columns.results import Results, joined
-from kstreams.windows.supplier import Plan
+from kstreams.windows.plan import AggregationPlan
 
 __all__ = ("TimeColumns",)
 
@@ -71,7 +71,7 @@ class TimeColumns(WindowedColumns):
     """
 
     def __init__(
-        self, plan: Plan, source: ColumnSource, form: StampedForm, assigner: Assigner
+        self, plan: AggregationPlan, source: ColumnSource, form: StampedForm, assigner: Assigner
     ) -> None:
         super().__init__(plan, source, reads_values=form.reads_values)
         self._form = form
@@ -86,14 +86,14 @@ class TimeColumns(WindowedColumns):
         self._newest = _NONE if newest is None else newest
         self._intervals: IntervalColumns | None = None
         if isinstance(self.plan.emit, Every):
-            spec: Any = self.plan.waiting
+            spec: Any = self.plan.emission_store
             self._intervals = IntervalColumns(
                 context.store(spec),
                 self.plan.emit.interval_ms,
                 context.stream_time,
                 self._forward_pending,
             )
-            context.when_closing(self._release_all)
+            context.on_end_of_run(self._release_all)
 
     def process_batch(self, table: pa.Table) -> None:
         """Aggregate a table, in parts where each record is in many windows."""
@@ -124,7 +124,7 @@ class TimeColumns(WindowedColumns):
             (),
         )
         stored, before = self._read(windows, keys)
-        if isinstance(self.plan.emit, (OnUpdate, Every)):
+        if isinstance(self.plan.emit, (EachUpdate, Every)):
             updates = self._form.updates(lifted, groups, before, stored)
             if self._intervals is None:
                 self._forward_updates(batch, updates)

@@ -18,7 +18,7 @@ class ClosedEarly:
 
     def __init__(self, context: ProcessorContext[Any, Any]) -> None:
         self._context = context
-        self._as_of = context.closed_as_of
+        self._as_of = context.close_time
 
     @property
     def stream_time(self) -> int:

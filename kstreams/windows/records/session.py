@@ -13,8 +13,9 @@ from kstreams.record import Record
 from kstreams.state.stores.session.store import SessionStore
 from kstreams.windowed import Windowed
 from kstreams.windows.late import LateCall
+from kstreams.windows.plan import AggregationPlan
 from kstreams.windows.records.emission.batch_end import Change
-from kstreams.windows.supplier import Plan, WindowedProcessor
+from kstreams.windows.supplier import WindowedProcessor
 
 __all__ = ("SessionAggregate", "Tell", "joining", "told")
 
@@ -46,7 +47,7 @@ class SessionAggregate(WindowedProcessor[K, V, A]):
             context, lambda handle: Windowed(handle[1], handle[0], handle[2])
         )
         drop = context.drop
-        closer = _Closer(store, self._final(forward) if self.plan.finals else None)
+        closer = _Closer(store, self._final(forward) if self.plan.emits_on_close else None)
         self.at_close(context, closer.close, closer.last_end)
         join = joining(self.plan, store, self._teller(forward, hold), late)
 
@@ -68,7 +69,7 @@ class SessionAggregate(WindowedProcessor[K, V, A]):
         hold: Callable[[Change], None] | None,
     ) -> Tell | None:
         """Return what takes changes of sessions, if anybody wants them."""
-        if self.plan.finals:
+        if self.plan.emits_on_close:
             return None
         if hold is None:
             return told(self.plan.aggregator, forward)
@@ -111,7 +112,7 @@ def told(
 
 
 def joining(
-    plan: Plan, store: SessionStore[Any, Any], tell: Tell | None, late: LateCall
+    plan: AggregationPlan, store: SessionStore[Any, Any], tell: Tell | None, late: LateCall
 ) -> Callable[[Record[Any, Any], int], float]:
     """Return what lets a record join sessions, and returns the end of the one it is in.
 
@@ -122,7 +123,7 @@ def joining(
         late: Takes what is refused.
     """
     windows, aggregator = plan.windows, plan.aggregator
-    gap, lag, tells_all = windows.gap_ms, windows.close_delay_ms, plan.tells_all
+    gap, lag, tells_all = windows.gap_ms, windows.close_delay_ms, plan.holds_back
     row_of, put_row = store.row, store.put_row
     init, add, merge = aggregator.init, aggregator.add, aggregator.merge
 

@@ -13,9 +13,10 @@ from kstreams.record import Record
 from kstreams.state.stores.sliding.store import SlidingStore
 from kstreams.windowed import Windowed
 from kstreams.windows.kinds.sliding import SlidingWindows
+from kstreams.windows.plan import AggregationPlan
 from kstreams.windows.records.emission.batch_end import Change
 from kstreams.windows.records.slices import Slices
-from kstreams.windows.supplier import Plan, WindowedProcessor
+from kstreams.windows.supplier import WindowedProcessor
 
 __all__ = ("Slicer", "SlidingAggregate")
 
@@ -74,7 +75,7 @@ class Slicer:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: AggregationPlan,
         store: SlidingStore[Any, Any],
         forward: Callable[[Record[Any, Any]], None],
         hold: Callable[[Change], None] | None = None,
@@ -83,7 +84,7 @@ class Slicer:
         self._span: int = plan.windows.difference_ms
         self._lag = plan.windows.close_delay_ms
         self._aggregator = plan.aggregator
-        self._finals = plan.finals
+        self._finals = plan.emits_on_close
         self._forward = forward
         self._hold = hold
         self._place = plan.store.key.ordered.serialize

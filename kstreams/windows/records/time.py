@@ -35,11 +35,11 @@ class TimeAggregate(WindowedProcessor[K, V, A]):
         aggregator, lag = self.plan.aggregator, windows.close_delay_ms
         init, add, drop = aggregator.init, aggregator.add, context.drop
         get, put, held = store.reader(), store.writer(), bounds_of(windows)
-        end_of, result, each = windows.end, aggregator.result, not self.plan.finals
+        end_of, result, each = windows.end, aggregator.result, not self.plan.emits_on_close
         forward, hold, late = self.outputs(
             context, lambda handle: Windowed(handle[1], handle[0], end_of(handle[0]))
         )
-        closer = _Closer(store, end_of, self._final(forward) if self.plan.finals else None)
+        closer = _Closer(store, end_of, self._final(forward) if self.plan.emits_on_close else None)
         self.at_close(context, closer.close, closer.last_end)
 
         def process(record: Record[K, V]) -> None:

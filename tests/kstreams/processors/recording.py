@@ -54,14 +54,14 @@ class Recording:
     def hold(self, release: Callable[[Sequence[Any]], None]) -> Callable[[Any], None]:
         raise AssertionError("no test holds anything back")
 
-    def when_closing(self, close: Callable[[], None]) -> None:
+    def on_end_of_run(self, callback: Callable[[], None]) -> None:
         raise AssertionError("no test closes anything")
 
     @property
-    def closed_as_of(self) -> int:
+    def close_time(self) -> int:
         return -1
 
-    def close_as_of(self, time_ms: int) -> None:
+    def advance_close_time(self, time_ms: int) -> None:
         raise AssertionError("no test closes anything")
 
     def drop(self, reason: str, count: int = 1) -> None:

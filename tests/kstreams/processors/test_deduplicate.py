@@ -22,7 +22,7 @@ from kstreams import (
     by_key,
     deduplicate,
 )
-from kstreams.processors.deduplicate import Late
+from kstreams.processors.deduplicate import LatePolicy
 from kstreams.testing import TopologyTestDriver
 
 IN = Topic("in", TEXT, TEXT, null_keys="pass")
@@ -31,7 +31,11 @@ WITHIN = 10
 BY_KEY = by_key()
 
 
-def driver(by: Any = BY_KEY, id: Serde[Any] = TEXT, late: Late = "forward") -> TopologyTestDriver:  # noqa: A002  # the block's name
+def driver(
+    by: Any = BY_KEY,
+    id: Serde[Any] = TEXT,  # noqa: A002  # the block's name
+    late: LatePolicy = "forward",
+) -> TopologyTestDriver:
     builder = TopologyBuilder("dedup")
     source = builder.add_source("in", IN)
     block = deduplicate(by, id=id, within=timedelta(milliseconds=WITHIN), store="seen", late=late)

@@ -70,7 +70,7 @@ EFFECTS: dict[str, Callable[[Any], object]] = {
     "put_if_absent": lambda kept: kept.counts.put_if_absent("late", 1),
     "delete": lambda kept: kept.counts.delete("a"),
     "drop": lambda kept: kept.context.drop("late"),
-    "close_as_of": lambda kept: kept.context.close_as_of(5),
+    "advance_close_time": lambda kept: kept.context.advance_close_time(5),
 }
 
 

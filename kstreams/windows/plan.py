@@ -1,0 +1,73 @@
+"""What a windowed aggregation is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kstreams.aggregators.aggregator import Aggregator
+from kstreams.processors.columnar import Path
+from kstreams.processors.emission import AtMostEvery, EachUpdate, Emission, Every, OnClose
+from kstreams.state.stores.emit_buffer.store import pending_store
+from kstreams.state.stores.rate_limit.store import paced_store
+from kstreams.state.stores.spec import StoreSpec
+
+__all__ = ("AggregationPlan", "Routes")
+
+
+@dataclass(frozen=True)
+class Routes:
+    """Names of the children that take results, and late records."""
+
+    results: str
+    late: str
+
+
+@dataclass(frozen=True)
+class AggregationPlan:
+    """All that a windowed aggregation is made of, types erased; both engines run it.
+
+    Args:
+        windows: The kind of windows.
+        aggregator: What becomes of the records of a window.
+        store: Keeps the states of windows.
+        emit: When results are forwarded.
+        path: How the node is to run.
+        routes: Children by what they take; None: all take results.
+    """
+
+    windows: Any
+    aggregator: Aggregator[Any, Any, Any, Any]
+    store: StoreSpec[Any]
+    emit: Emission
+    path: Path = "auto"
+    routes: Routes | None = None
+
+    @property
+    def emits_on_close(self) -> bool:
+        """Whether a result is forwarded when its window closes, and only then."""
+        return isinstance(self.emit, OnClose)
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether changes are held back, for a batch's end or longer.
+
+        Then a session is deleted whenever a record changes it, even if it comes back with
+        the same bounds: whoever holds it back learns so that it was there before.
+        """
+        return not isinstance(self.emit, (EachUpdate, OnClose))
+
+    @property
+    def emission_store(self) -> StoreSpec[Any] | None:
+        """The store of changes that are held back for longer than a batch, if any are."""
+        name, key, value = f"{self.store.name}-waiting", self.store.key, self.aggregator.state
+        spec: StoreSpec[Any]
+        match self.emit:
+            case Every():
+                spec = pending_store(name, key=key, value=value)
+            case AtMostEvery():
+                spec = paced_store(name, key=key, value=value)
+            case _:
+                return None
+        changelog = self.store.changelog
+        return spec if changelog is None else spec.with_changelog(f"{changelog}-waiting")
