@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kstreams.aggregators.columns.grouping import grouped
 from kstreams.aggregators.columns.keys import KeyCodes
@@ -54,7 +53,8 @@ class AggregateColumns(ColumnarProcessor):
 
     def process_batch(self, table: pa.Table) -> None:
         """Aggregate a table."""
-        table = self._without_nulls(table)
+        for name in ("key", "value") if self.reads_values else ("key",):
+            table = self.without_nulls(table, name)
         if not table.num_rows:
             return
         keys = KeyCodes(table.column("key").combine_chunks(), self._source.key)
@@ -75,14 +75,6 @@ class AggregateColumns(ColumnarProcessor):
             order = np.argsort(groups.first)
             typed = keys.typed.take(pa.array(order))
             self._hold(self._columns(typed, tuple(column[order] for column in state)))
-
-    def _without_nulls(self, table: pa.Table) -> pa.Table:
-        for name in ("key", "value") if self.reads_values else ("key",):
-            nulls = table.column(name).null_count
-            if nulls:
-                self.context.drop(f"null-{name}", nulls)
-                table = table.filter(pc.is_valid(table.column(name)))
-        return table
 
     def _columns(self, keys: pa.Array, state: Columns) -> dict[str, pa.Array]:
         return {"key": keys, "value": self._form.result(state), "timestamp": pa.array(state[0])}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kstreams.ids import TaskId
 from kstreams.processors.context import BatchContext
@@ -65,6 +66,14 @@ class ColumnarProcessor(BatchProcessor[Any, Any, Any, Any]):
     def init(self, context: BatchContext) -> None:
         """Keep the context."""
         self.context = context
+
+    def without_nulls(self, table: pa.Table, name: str) -> pa.Table:
+        """Drop the records whose column `name` is null, for the reason `null-<name>`."""
+        nulls = table.column(name).null_count
+        if not nulls:
+            return table
+        self.context.drop(f"null-{name}", nulls)
+        return table.filter(pc.is_valid(table.column(name)))
 
     def advance(self, stream_time_ms: int) -> None:
         """Do what stream time has made due, be it by records that went elsewhere or by none.

@@ -1,28 +1,34 @@
-"""What the columnar forms of windowed aggregations share."""
+"""What windowed aggregations by columns share, whatever the kind of windows."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kstreams._types import Ints
 from kstreams.processors.columnar import STREAM_TIME, ColumnarProcessor, ColumnSource
 from kstreams.processors.context import BatchContext
+from kstreams.processors.emission import EachUpdate, OncePerBatch
 from kstreams.windowed import NEVER_ENDS
 from kstreams.windows.columns.assignment import Assigned
+from kstreams.windows.columns.batch import Batch
 from kstreams.windows.columns.late import LateType
-from kstreams.windows.columns.results import Results, last_results
+from kstreams.windows.columns.results import Results, joined, last_results, order_by
 from kstreams.windows.plan import AggregationPlan
+from kstreams.windows.rules import close_time, closed_end, lateness_time
 
 __all__ = ("WindowedColumns",)
 
 
 class WindowedColumns(ColumnarProcessor):
-    """Drops, late records and results of a windowed aggregation of whole columns.
+    """A windowed aggregation by columns, all but what the kind of windows decides.
+
+    For each table: `aggregate` drops what no window takes, brings the rest together with
+    what is stored, and returns final results; they go out here, in their order.
 
     Args:
         plan: The aggregation.
@@ -30,11 +36,17 @@ class WindowedColumns(ColumnarProcessor):
         reads_values: Whether the aggregator looks at values.
     """
 
+    finals_sorted: ClassVar[bool] = False
+    """Whether each of the parts that final results come in is sorted already."""
+
     def __init__(self, plan: AggregationPlan, source: ColumnSource, *, reads_values: bool) -> None:
         self.plan = plan
         self.source = source
+        self.close_delay: int = plan.windows.close_delay_ms
+        self.each_update = isinstance(plan.emit, EachUpdate)
+        self.once_per_batch = isinstance(plan.emit, OncePerBatch)
         self._reads_values = reads_values
-        self.seen = -1  # the stream time by which windows were closed last, ms
+        self._closed_by = -1  # the stream time by which windows were closed last, ms
 
     @property
     def reads_values(self) -> bool:
@@ -47,65 +59,100 @@ class WindowedColumns(ColumnarProcessor):
         self.hold = context.hold(self._release)
         context.on_end_of_run(self._close_early)
 
-    def lateness_times(self, stream: Ints) -> Ints:
-        """Return the stream times that lateness is judged by: see `ClosedEarly`."""
-        return np.maximum(stream, self.context.close_time)
+    def process_batch(self, table: pa.Table) -> None:
+        """Aggregate a table, and close what ends by it."""
+        stream = table.column(STREAM_TIME).to_numpy()
+        self._closed_by = int(stream[-1])
+        closed = closed_end(int(self.lateness_times(stream)[-1]), self.close_delay)
+        self._forward_finals(self.aggregate(table, closed), stream)
 
     def advance(self, stream_time_ms: int) -> None:
         """Close what has ended by then."""
-        if stream_time_ms > self.seen:
-            self.seen = stream_time_ms
-            self.close_until(stream_time_ms - self.plan.windows.close_delay_ms)
+        if stream_time_ms > self._closed_by:
+            self._closed_by = stream_time_ms
+            self._close_until(closed_end(stream_time_ms, self.close_delay))
 
     @abstractmethod
-    def close_until(self, closed_ms: int) -> None:
-        """Close windows that ended at a time or before, without a table."""
+    def aggregate(self, table: pa.Table, closed_ms: int) -> Sequence[Results]:
+        """Aggregate a table, and delete what has ended by its end.
+
+        Args:
+            table: Records, null keys among them.
+            closed_ms: Windows that end at this time or before are closed behind the table.
+
+        Returns:
+            The results of the windows that are closed by it, if results are final.
+        """
+
+    @abstractmethod
+    def take_ended(self, closed_ms: int) -> Sequence[Results]:
+        """Delete what is stored of windows that ended at a time or before.
+
+        Returns:
+            Their results, if results are final.
+        """
+
+    @abstractmethod
+    def finals_order(self, results: Results) -> tuple[Any, ...]:
+        """Return the columns that final results are sorted by: see `rules`."""
 
     @abstractmethod
     def last_end(self) -> int | None:
         """Return the last end of an open window, ms, or None without any."""
 
-    def _close_early(self) -> None:
-        end = self.last_end()
-        if end is not None and end < NEVER_ENDS:
-            self.close_until(end)
-            self.context.advance_close_time(end + self.plan.windows.close_delay_ms)
+    def lateness_times(self, stream: Ints) -> Ints:
+        """Return the times that lateness is judged by, ms, of stream times."""
+        return lateness_time(stream, self.context.close_time)
 
-    def without_null_keys(self, table: pa.Table) -> pa.Table:
-        """Drop null keys."""
-        nulls = table.column("key").null_count
-        if not nulls:
+    def batch_of(self, table: pa.Table) -> Batch | None:
+        """Return the records of a table, which have keys; None without any."""
+        if not table.num_rows:
+            return None
+        return Batch.of(table, self.source, self.context.close_time)
+
+    def without_early(self, table: pa.Table) -> pa.Table:
+        """Drop the records before the epoch, which no window holds."""
+        early = table.column("timestamp").to_numpy() < 0
+        if not early.any():
             return table
-        self.context.drop("null-key", nulls)
-        return table.filter(pc.is_valid(table.column("key")))
+        self.drop("no-window", int(early.sum()))
+        return table.filter(pa.array(~early))
 
     def drop(self, reason: str, count: int) -> None:
         """Count so many records as dropped."""
         if count:
             self.context.drop(reason, count)
 
-    def refuse(self, table: pa.Table, pairs: Assigned, stream: Ints) -> None:
-        """Count late pairs, and forward them if somebody takes them."""
+    def refuse(self, table: pa.Table, pairs: Assigned) -> None:
+        """Count late pairs of a table, and forward them if somebody takes them."""
         self.drop("late", len(pairs.rows))
-        routes, lag = self.plan.routes, self.plan.windows.close_delay_ms
+        routes = self.plan.routes
         if routes is None:
             return
         rows = table.take(pa.array(pairs.rows))
         values = rows.column("value").combine_chunks()
-        now = self.lateness_times(stream[pairs.rows])
-        numbers = (pairs.starts, pairs.ends, now, now - pairs.ends - lag)
+        now = self.lateness_times(rows.column(STREAM_TIME).to_numpy())
+        late = now - close_time(pairs.ends, self.close_delay)
+        numbers = (pairs.starts, pairs.ends, now, late)
         kind = LateType(values.type, self.source.value)
         columns = {
             "key": self.source.key.to_arrow(rows.column("key").combine_chunks()),
             "value": kind.of(values, *map(pa.array, numbers)),
             "timestamp": rows.column("timestamp"),
             "headers": rows.column("headers"),
-            STREAM_TIME: pa.array(stream[pairs.rows]),
+            STREAM_TIME: rows.column(STREAM_TIME),
         }
         self.context.forward_to(routes.late, pa.table(columns))
 
-    def _release(self, parts: Sequence[Results]) -> None:
-        self.forward(last_results(parts).table())
+    def stored_keys(self, keys: Sequence[bytes]) -> pa.Array:
+        """Return keys as results have them, of those that a store has."""
+        return self.source.key.ordered.to_arrow(pa.array(keys, pa.binary()))
+
+    def forward_updates(self, batch: Batch, rows: Ints, results: Results) -> None:
+        """Forward results, each with the headers and as of the stream time of its record."""
+        if len(results):
+            headers = batch.headers_of(rows)
+            self.forward(results.table(headers=headers, stream_times=batch.stream[rows]))
 
     def forward(self, table: pa.Table) -> None:
         """Forward results to whom they go."""
@@ -114,3 +161,27 @@ class WindowedColumns(ColumnarProcessor):
             self.context.forward(table)
         else:
             self.context.forward_to(routes.results, table)
+
+    def _forward_finals(self, parts: Sequence[Results], stream: Ints) -> None:
+        """Forward final results in their order, each as of the record that closed its window."""
+        found = [part for part in parts if len(part)]
+        if not found:
+            return
+        results = joined(found)
+        if len(found) > 1 or not self.finals_sorted:
+            results = results.take(order_by(*self.finals_order(results)))
+        when = np.searchsorted(stream, close_time(results.ends, self.close_delay))
+        self.forward(results.table(stream_times=stream[np.minimum(when, len(stream) - 1)]))
+
+    def _close_until(self, closed_ms: int) -> None:
+        """Close windows that ended at a time or before, without a table."""
+        self._forward_finals(self.take_ended(closed_ms), np.array([self.context.stream_time]))
+
+    def _close_early(self) -> None:
+        end = self.last_end()
+        if end is not None and end < NEVER_ENDS:
+            self._close_until(end)
+            self.context.advance_close_time(close_time(end, self.close_delay))
+
+    def _release(self, parts: Sequence[Results]) -> None:
+        self.forward(last_results(parts).table())

@@ -1,35 +1,67 @@
-"""The records of a table that are aggregated one by one."""
+"""The records of a batch that are aggregated one by one, within an aggregation by columns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from kstreams._types import Ints
-from kstreams.aggregators.aggregator import Aggregator, is_exact
+from kstreams._types import Bools, Ints
 from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.processors.columnar import ColumnSource
 from kstreams.record import Record
-from kstreams.serde.base import Serde
 from kstreams.serde.layout import fixed_layout
 from kstreams.serde.objects import objects_of
+from kstreams.windows.columns.batch import Batch
 from kstreams.windows.columns.results import Results
+from kstreams.windows.columns.states import StatesOf
 from kstreams.windows.late import LateCall
 from kstreams.windows.plan import AggregationPlan
 
-__all__ = ("RecordFallback",)
+__all__ = ("RecordFallback", "late_keys", "out_of_order_keys")
 
+_LAST = (1 << 63) - 1
 
 Forward = Callable[[Record[Any, Any]], None]
 """Takes a record."""
 
 
+def late_keys(batch: Batch, grace_ms: int) -> Bools:
+    """Return which keys have a record later than the grace.
+
+    Such a record could meet a window that has closed: what records make of it depends on
+    the order in which they come.
+    """
+    found = np.zeros(len(batch.keys), bool)
+    found[batch.keys.codes[batch.lateness_times - batch.times > grace_ms]] = True
+    return found
+
+
+def out_of_order_keys(batch: Batch, stored_rows: Ints, stored_times: Ints) -> Bools:
+    """Return which keys have a record that is earlier than another before it.
+
+    Args:
+        batch: The records.
+        stored_rows: Keys, by number, of what was stored before them.
+        stored_times: The last time of each, ms.
+    """
+    codes, times = batch.keys.codes, batch.times
+    found = np.zeros(len(batch.keys), bool)
+    order = np.argsort(codes, kind="stable")
+    same = codes[order][1:] == codes[order][:-1]
+    back = same & (times[order][1:] < times[order][:-1])
+    found[codes[order][1:][back]] = True
+    first = np.full(len(batch.keys), _LAST)
+    np.minimum.at(first, codes, times)
+    found[stored_rows[stored_times > first[stored_rows]]] = True
+    return found
+
+
 class RecordFallback:
-    """Runs the record path on some rows of a table, and makes columns of what it forwards.
+    """Aggregates some records of a batch as the record execution does, and returns columns.
 
     Args:
         plan: The aggregation.
@@ -50,39 +82,37 @@ class RecordFallback:
     ) -> None:
         self._source = source
         self._form = form
-        layout = fixed_layout(plan.aggregator.state)
+        self._state = plan.aggregator.state
+        layout = fixed_layout(self._state)
         if layout is None:
-            raise TypeError(f"values of {plan.aggregator.state.name} vary in width")
+            raise TypeError(f"values of {self._state.name} vary in width")
         self._layout = layout
-        self._events: list[tuple[int, Record[Any, Any]]] = []
+        self._results: list[tuple[int, Record[Any, Any]]] = []
         self._late: list[int] = []
         self._row = 0
-        encoded = replace(plan, aggregator=_Encoded(plan.aggregator))
-        self._call = bind(encoded, self._forward, self._refuse)
+        states = replace(plan, aggregator=StatesOf(plan.aggregator))
+        self._call = bind(states, self._forward, self._refuse)
 
-    def aggregate(
-        self, table: pa.Table, rows: Ints, lateness_times: Ints
-    ) -> tuple[Ints, Ints, Results]:
+    def aggregate(self, batch: Batch, rows: Ints) -> tuple[Ints, Ints, Results]:
         """Aggregate records, in order.
 
         Args:
-            table: The records.
-            rows: Their places in the batch.
-            lateness_times: The stream times that their lateness is judged by, ms.
+            batch: All records.
+            rows: Which of them.
 
         Returns:
-            The places of those that came too late; then results, null if deleted, behind
-            the place of the record that each comes of.
+            The places of those that came too late; then the place of the record that each
+            result comes of, and the results, null if deleted.
         """
-        self._events, self._late = [], []
-        encoded = table.column("key").combine_chunks()
-        keys = self._source.key.deserialize_many(encoded)
-        times = objects_of(table.column("timestamp"))
-        columns = (rows.tolist(), keys, self._values(table), times, lateness_times.tolist())
+        self._results, self._late = [], []
+        table = batch.table.take(pa.array(rows))
+        keys = self._source.key.deserialize_many(table.column("key").combine_chunks())
+        times, lateness_times = batch.times[rows].tolist(), batch.lateness_times[rows].tolist()
+        columns = (rows.tolist(), keys, self._values(table), times, lateness_times)
         for self._row, key, value, time, now in zip(*columns, strict=True):
             self._call(Record(key, value, time), now)
-        places = np.array([row for row, _ in self._events], np.int64)
-        return np.array(self._late, np.int64), places, self._results()
+        places = np.array([row for row, _ in self._results], np.int64)
+        return np.array(self._late, np.int64), places, self._as_columns()
 
     def _values(self, table: pa.Table) -> list[Any]:
         column = table.column("value").combine_chunks()
@@ -92,17 +122,18 @@ class RecordFallback:
         return serde.deserialize_many(column)
 
     def _forward(self, record: Record[Any, Any]) -> None:
-        self._events.append((self._row, record))
+        self._results.append((self._row, record))
 
     def _refuse(self, record: Record[Any, Any], start: int, end: int) -> None:
         self._late.append(self._row)
 
-    def _results(self) -> Results:
-        records = [record for _, record in self._events]
-        data = [record.value for record in records]
-        state = self._layout.decode([item for item in data if item is not None])
-        count = iter(range(len(data)))
-        places = pa.array([None if item is None else next(count) for item in data], pa.int64())
+    def _as_columns(self) -> Results:
+        records = [record for _, record in self._results]
+        states = [record.value for record in records]
+        encode = self._state.serialize
+        state = self._layout.decode([encode(item) for item in states if item is not None])
+        count = iter(range(len(states)))
+        places = pa.array([None if item is None else next(count) for item in states], pa.int64())
         serde = self._source.key
         return Results(
             serde.to_arrow(serde.serialize_many([record.key.key for record in records])),
@@ -111,30 +142,3 @@ class RecordFallback:
             self._form.result(state).take(places),
             np.array([record.timestamp for record in records], np.int64),
         )
-
-
-@dataclass(frozen=True)
-class _Encoded:
-    """An aggregator whose results are its states' bytes."""
-
-    aggregator: Aggregator[Any, Any, Any, Any]
-
-    @property
-    def exact(self) -> bool:
-        return is_exact(self.aggregator)
-
-    @property
-    def state(self) -> Serde[Any]:
-        return self.aggregator.state
-
-    def init(self, record: Record[Any, Any]) -> Any:  # noqa: ANN401  # erased
-        return self.aggregator.init(record)
-
-    def add(self, state: Any, record: Record[Any, Any]) -> Any:  # noqa: ANN401  # erased
-        return self.aggregator.add(state, record)
-
-    def merge(self, earlier: Any, later: Any) -> Any:  # noqa: ANN401  # erased
-        return self.aggregator.merge(earlier, later)
-
-    def result(self, state: Any) -> bytes:  # noqa: ANN401  # erased
-        return self.state.serialize(state)

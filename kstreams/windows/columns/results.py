@@ -15,7 +15,7 @@ from kstreams._types import Ints
 from kstreams.processors.columnar import STREAM_TIME
 from kstreams.windows.kinds.windowed_type import WindowedType
 
-__all__ = ("Results", "joined", "last_results", "order_by")
+__all__ = ("Placed", "Results", "by_place", "joined", "last_results", "order_by")
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,10 @@ class Results:
         return pa.table(columns)
 
 
+Placed = tuple[Ints, Results]
+"""Results, and the place of each: that of its record, or any number that rises with it."""
+
+
 def joined(parts: Sequence[Results]) -> Results:
     """Put results one behind the other."""
     if len(parts) == 1:
@@ -85,6 +89,13 @@ def joined(parts: Sequence[Results]) -> Results:
         pa.concat_arrays([part.values for part in parts]),
         np.concatenate([part.times for part in parts]),
     )
+
+
+def by_place(parts: Sequence[Placed]) -> Placed:
+    """Put results together, in the order of their places."""
+    places = np.concatenate([place for place, _ in parts])
+    order = np.argsort(places, kind="stable")
+    return places[order], joined([results for _, results in parts]).take(order)
 
 
 def last_results(parts: Sequence[Results]) -> Results:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from kstreams._types import Ints
+from kstreams._types import Bools, Ints
 from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.aggregators.columns.grouping import grouped
 from kstreams.aggregators.columns.runs import Runs
@@ -48,7 +47,7 @@ class Joined:
     """
 
     sessions: Sessions
-    changed: npt.NDArray[np.bool_]
+    changed: Bools
     owner: Ints
     made: Ints
 

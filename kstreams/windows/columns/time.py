@@ -1,8 +1,9 @@
-"""Aggregate whole columns by windows laid out in time: tumbling, hopping, calendar."""
+"""Aggregate by columns, by windows laid out in time: tumbling, hopping, calendar."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,18 +15,19 @@ from kstreams._types import Ints
 from kstreams.aggregators.columns.grouping import grouped
 from kstreams.aggregators.columns.keys import KeyCodes
 from kstreams.aggregators.columns.stamped import StampedForm
-from kstreams.aggregators.columns.values import ValueColumn
 from kstreams.processors.columnar import STREAM_TIME, ColumnSource
 from kstreams.processors.context import BatchContext
-from kstreams.processors.emission import EachUpdate, Every, OncePerBatch, OnClose
+from kstreams.processors.emission import Every
 from kstreams.serde.layout import Columns
 from kstreams.state.stores.emit_buffer.columns import Taken
 from kstreams.state.stores.window.columns import WindowColumns
 from kstreams.windows.columns.assignment import Assigned, Assigner
 from kstreams.windows.columns.base import WindowedColumns
+from kstreams.windows.columns.batch import Batch
 from kstreams.windows.columns.emission.every import Changes, IntervalColumns
-from kstreams.windows.columns.results import Results, joined
+from kstreams.windows.columns.results import Results
 from kstreams.windows.plan import AggregationPlan
+from kstreams.windows.rules import by_start, closed_end
 
 __all__ = ("TimeColumns",)
 
@@ -33,20 +35,6 @@ __all__ = ("TimeColumns",)
 _NONE = -(1 << 63)
 _PAIRS_AT_ONCE = 1 << 20
 """Pairs of a record and a window that are worked on together: they take 100 bytes each."""
-
-
-@dataclass(frozen=True)
-class _Batch:
-    """Records with keys, and the pairs of them and open windows.
-
-    `lifted` is the aggregator's state of each record.
-    """
-
-    keys: KeyCodes
-    stream: Ints
-    headers: pa.Array
-    lifted: Columns
-    pairs: Assigned
 
 
 @dataclass(frozen=True)
@@ -59,16 +47,18 @@ class _Windows:
     codes: Ints
     starts: Ints
     ends: Ints
-    state: Columns
+    state: Columns = ()
 
 
 class TimeColumns(WindowedColumns):
-    """The columnar form of `TimeAggregate`.
+    """What `TimeAggregate` does, by columns.
 
     A table's pairs of key and window are grouped, those that may be stored are read at
     once, and what is still open is written at once. Windows that open and close within a
     table never reach the store.
     """
+
+    finals_sorted = True
 
     def __init__(
         self, plan: AggregationPlan, source: ColumnSource, form: StampedForm, assigner: Assigner
@@ -99,43 +89,42 @@ class TimeColumns(WindowedColumns):
         """Aggregate a table, in parts where each record is in many windows."""
         rows = max(1, _PAIRS_AT_ONCE // self._assigner.most)
         for first in range(0, table.num_rows, rows):
-            self._process(table.slice(first, rows))
+            super().process_batch(table.slice(first, rows))
 
-    def _process(self, table: pa.Table) -> None:
-        stream = table.column(STREAM_TIME).to_numpy()
-        self.seen = int(stream[-1])
-        closed = int(self.lateness_times(stream)[-1]) - self.plan.windows.close_delay_ms
-        batch = self._batch(table)
-        if batch is None:
+    def aggregate(self, table: pa.Table, closed_ms: int) -> Sequence[Results]:
+        """See `WindowedColumns`."""
+        found = self._assigned(self.without_nulls(table, "key"))
+        if found is None:
             if self._intervals is not None:
-                self._intervals.take(stream, None)
-            self._close(None, None, stream, closed)
-            return
-        pairs, keys = batch.pairs, batch.keys
+                self._intervals.take(table.column(STREAM_TIME).to_numpy(), None)
+            return self.take_ended(closed_ms)
+        batch, pairs = found
+        keys = batch.keys
         major = (pairs.starts - pairs.starts.min()) // pairs.grid
         groups = grouped(major, keys.codes[pairs.rows], len(keys))
         sorted_rows = pairs.rows[groups.order]
-        lifted = tuple(column[sorted_rows] for column in batch.lifted)
+        lifted = self._form.lift(batch.values(), batch.times)
+        lifted = tuple(column[sorted_rows] for column in lifted)
         runs = groups.runs
         windows = _Windows(
             keys.codes[sorted_rows[runs.firsts]],
             pairs.starts[groups.first],
             pairs.ends[groups.first],
-            (),
         )
         stored, before = self._read(windows, keys)
-        if isinstance(self.plan.emit, (EachUpdate, Every)):
+        if self.each_update:
             updates = self._form.updates(lifted, groups, before, stored)
-            if self._intervals is None:
-                self._forward_updates(batch, updates)
-            else:
-                self._intervals.take(stream, self._changes(batch, updates))
+            self.forward_updates(batch, pairs.rows, self._updated(batch, pairs, updates))
+        elif self._intervals is not None:
+            updates = self._form.updates(lifted, groups, before, stored)
+            changes = self._changes(batch, pairs, updates)
+            self._intervals.take(table.column(STREAM_TIME).to_numpy(), changes)
         state = self._form.reduce_onto(before, stored, lifted, runs)
         windows = replace(windows, state=state)
-        self._write(windows, keys, closed)
-        if isinstance(self.plan.emit, OncePerBatch):
+        self._write(windows, keys, closed_ms)
+        if self.once_per_batch:
             self.hold(self._results(windows, keys))
-        self._close(windows, keys, stream, closed, touched=stored)
+        return self._ended(windows, keys, stored, closed_ms)
 
     def advance(self, stream_time_ms: int) -> None:
         """Forward what waited for an interval that is over, and close what has ended."""
@@ -143,37 +132,33 @@ class TimeColumns(WindowedColumns):
             self._intervals.release(stream_time_ms)
         super().advance(stream_time_ms)
 
-    def close_until(self, closed_ms: int) -> None:
-        """Close windows without a table."""
-        self._close(None, None, np.array([self.context.stream_time]), closed_ms)
+    def take_ended(self, closed_ms: int) -> Sequence[Results]:
+        """See `WindowedColumns`."""
+        return self._take_ended(closed_ms, frozenset())
+
+    def finals_order(self, results: Results) -> tuple[Any, ...]:
+        """See `WindowedColumns`."""
+        return by_start(results.starts, results.keys)
 
     def last_end(self) -> int | None:
         """Return the end of the last window, or None without any."""
         newest = self._store.newest()
         return None if newest is None else int(self.plan.windows.end(newest))
 
-    def _batch(self, table: pa.Table) -> _Batch | None:
-        """Return what is left of a table without null keys and refused pairs."""
-        table = self.without_null_keys(table)
+    def _assigned(self, table: pa.Table) -> tuple[Batch, Assigned] | None:
+        """Return records, and the pairs of them and open windows; None without any pair."""
         times = table.column("timestamp").to_numpy()
-        stream = table.column(STREAM_TIME).to_numpy()
         pairs = self._assigner.assign(times)
         held = np.zeros(len(times), bool)
         held[pairs.rows] = True
         self.drop("no-window", len(times) - int(held.sum()))
-        late = (
-            pairs.ends <= self.lateness_times(stream)[pairs.rows] - self.plan.windows.close_delay_ms
-        )
+        lateness_times = self.lateness_times(table.column(STREAM_TIME).to_numpy())
+        late = pairs.ends <= closed_end(lateness_times, self.close_delay)[pairs.rows]
         if late.any():
-            self.refuse(table, _picked(pairs, late), stream)
+            self.refuse(table, _picked(pairs, late))
             pairs = _picked(pairs, ~late)
-        if not len(pairs.rows):
-            return None
-        headers = table.column("headers").combine_chunks()
-        values = ValueColumn(table.column("value").combine_chunks(), self.source.value)
-        keys = KeyCodes(table.column("key").combine_chunks(), self.source.key)
-        lifted = self._form.lift(values, times)
-        return _Batch(keys, stream, headers, lifted, pairs)
+        batch = self.batch_of(table) if len(pairs.rows) else None
+        return None if batch is None else (batch, pairs)
 
     def _read(self, windows: _Windows, keys: KeyCodes) -> tuple[Ints, Columns]:
         """Return which windows are stored, and as what; none newer than the newest is."""
@@ -182,7 +167,7 @@ class TimeColumns(WindowedColumns):
             return np.zeros(0, np.int64), ()
         return self._store.read(self._handles(windows, keys, slice(0, count)))
 
-    def _handles(self, windows: _Windows, keys: KeyCodes, place: slice) -> list[bytes]:
+    def _handles(self, windows: _Windows, keys: KeyCodes, place: slice | Ints) -> list[bytes]:
         own = keys.stored.take(pa.array(windows.codes[place]))
         return self._store.handles(windows.starts[place], own)
 
@@ -206,64 +191,57 @@ class TimeColumns(WindowedColumns):
             state[0],
         )
 
-    def _forward_updates(self, batch: _Batch, state: Columns) -> None:
-        """Forward the result behind each pair, in the order of arrival."""
-        pairs = batch.pairs
-        results = Results(
+    def _updated(self, batch: Batch, pairs: Assigned, state: Columns) -> Results:
+        """Return the result after each pair, in the order of arrival."""
+        return Results(
             batch.keys.typed.take(pa.array(batch.keys.codes[pairs.rows])),
             pairs.starts,
             pairs.ends,
             self._form.result(state),
             state[0],
         )
-        headers = batch.headers
-        if headers.null_count < len(headers):
-            headers = headers.take(pa.array(pairs.rows))
-        else:
-            headers = pa.nulls(len(pairs.rows), headers.type)
-        self.forward(results.table(headers=headers, stream_times=batch.stream[pairs.rows]))
 
-    def _close(
-        self,
-        windows: _Windows | None,
-        keys: KeyCodes | None,
-        stream: Ints,
-        closed: int,
-        *,
-        touched: Ints | None = None,
-    ) -> None:
-        """Delete what has ended by `closed`, after forwarding it if results are final."""
+    def _ended(
+        self, windows: _Windows, keys: KeyCodes, stored: Ints, closed: int
+    ) -> Sequence[Results]:
+        """Delete what has ended; return the results of it and of the batch's own windows.
+
+        Args:
+            windows: Those of the batch, with what was stored of them.
+            keys: Their keys.
+            stored: Which of them are stored.
+            closed: What ends at this time or before has ended.
+        """
+        if not self.plan.emits_on_close:
+            return self.take_ended(closed)
+        count = int(np.searchsorted(windows.ends, closed, "right"))
+        ended = stored[stored < count]
+        known = frozenset(self._handles(windows, keys, ended) if len(ended) else ())
+        own = self._results(windows, keys, slice(0, count))
+        return [*self._take_ended(closed, known), own]
+
+    def _take_ended(self, closed: int, known: AbstractSet[bytes]) -> Sequence[Results]:
+        """Do as `take_ended`, and return nothing of the windows with `known` handles."""
         bound = self._assigner.closed_before(closed)
         if bound is None:
-            return
-        if not isinstance(self.plan.emit, OnClose):
+            return ()
+        if not self.plan.emits_on_close:
             self._store.drop_before(bound)
-            return
+            return ()
         handles, values = self._store.take_before(bound)
-        parts = []
-        count = 0
-        if windows is not None and keys is not None:
-            count = int(np.searchsorted(windows.ends, closed, "right"))
-            parts.append(self._results(windows, keys, slice(0, count)))
-            if touched is not None and len(touched) and handles:
-                places = touched[touched < count]
-                own = self._handles(windows, keys, slice(0, count))
-                known = {own[place] for place in places.tolist()}
-                pairs = [pair for pair in zip(handles, values, strict=True) if pair[0] not in known]
-                handles, values = [key for key, _ in pairs], [value for _, value in pairs]
-        if handles:
-            parts.insert(0, self._stored_results(handles, values))
-        results = joined(parts) if parts else None
-        if results is None or not len(results):
-            return
-        if handles and count:
-            own = self._handles(windows, keys, slice(0, count))  # type: ignore[arg-type]
-            results = results.take(_order([*handles, *own]))
-        when = np.searchsorted(stream, results.ends + self.plan.windows.close_delay_ms)
-        self.forward(results.table(stream_times=stream[np.minimum(when, len(stream) - 1)]))
+        if known:
+            pairs = [pair for pair in zip(handles, values, strict=True) if pair[0] not in known]
+            handles, values = [key for key, _ in pairs], [value for _, value in pairs]
+        return (self._stored_results(handles, values),) if handles else ()
 
-    def _changes(self, batch: _Batch, state: Columns) -> Changes:
-        pairs = batch.pairs
+    def _stored_results(self, handles: Sequence[bytes], values: Sequence[bytes]) -> Results:
+        starts, keys, state = self._store.decoded(list(handles), list(values))
+        end = self.plan.windows.end
+        each, places = np.unique(starts, return_inverse=True)
+        ends = np.array([end(start) for start in each.tolist()], np.int64)[places]
+        return Results(keys, starts, ends, self._form.result(state), state[0])
+
+    def _changes(self, batch: Batch, pairs: Assigned, state: Columns) -> Changes:
         codes = batch.keys.codes[pairs.rows]
         now = batch.stream[pairs.rows]
         return Changes(now, pairs.starts, pairs.ends, codes, batch.keys, state)
@@ -278,17 +256,6 @@ class TimeColumns(WindowedColumns):
         if self._intervals is not None:
             self._intervals.release(None, self.context.stream_time)
 
-    def _stored_results(self, handles: Sequence[bytes], values: Sequence[bytes]) -> Results:
-        starts, keys, state = self._store.decoded(list(handles), list(values))
-        end = self.plan.windows.end
-        each, places = np.unique(starts, return_inverse=True)
-        ends = np.array([end(start) for start in each.tolist()], np.int64)[places]
-        return Results(keys, starts, ends, self._form.result(state), state[0])
-
 
 def _picked(pairs: Assigned, mask: npt.NDArray[np.bool_]) -> Assigned:
     return Assigned(pairs.rows[mask], pairs.starts[mask], pairs.ends[mask], pairs.grid)
-
-
-def _order(handles: list[bytes]) -> npt.NDArray[Any]:
-    return np.array(sorted(range(len(handles)), key=handles.__getitem__), np.int64)

@@ -501,7 +501,7 @@ def test_updates_of_many_windows_are_forwarded_in_parts(monkeypatch: pytest.Monk
     windows, rows = SlidingWindows(milliseconds(9)), [("k", 1, time) for time in range(40)]
     rows += [("a", 1, time) for time in (38, 41, 40)]
     singly = run(windows, each_update(), rows, [30], sum_(INT64), "record")
-    monkeypatch.setattr("kstreams.windows.columns.sliding._PAIRS_AT_ONCE", 7)
+    monkeypatch.setattr("kstreams.windows.columns.slices._PAIRS_AT_ONCE", 7)
     whole = run(windows, each_update(), rows, [30], sum_(INT64), "vector")
     assert whole[:2] == singly[:2]
 
