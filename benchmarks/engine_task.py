@@ -44,7 +44,7 @@ from kstreams.state.cache.row_cache import RowCache
 from kstreams.state.log.directory import DirectoryObjectStore
 from kstreams.state.log.durable import Attempt
 from kstreams.state.log.pointer import Pointer
-from kstreams.state.stores.key_value.store import key_value_store
+from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.versions.versions import TaskVersions
 from kstreams.task.meta import TaskMeta
 from kstreams.task.outputs import TaskOutput

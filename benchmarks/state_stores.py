@@ -109,7 +109,7 @@ class StoreTask:
         versions = TaskVersions(self.backend, self.home / "local", log, key, [self.spec.name])
         with versions.checkout(self.pointer, Attempt(new_attempt(), 0)) as checkout:
             overlay = Overlay(checkout.store, times=FixedTimes(0, 0))
-            yield self.spec.factory(self.spec, overlay)
+            yield self.spec.open(overlay)
             self.pointer = checkout.commit(overlay.changes(), {})
 
 

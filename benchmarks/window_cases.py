@@ -17,10 +17,10 @@ from kstreams import DOUBLE, INT64, TEXT, Topic, Topology, TopologyBuilder
 from kstreams.aggregators import combine, count, first, last, max_, mean, min_, sum_, variance
 from kstreams.processors.aggregate import aggregate
 from kstreams.serde.composite import TupleSerde
-from kstreams.state.stores.session.store import session_store
-from kstreams.state.stores.sliding.store import sliding_store
-from kstreams.state.stores.timestamped.store import timestamped_store
-from kstreams.state.stores.window.store import window_store
+from kstreams.state.stores.session.kind import session_store
+from kstreams.state.stores.sliding.kind import sliding_store
+from kstreams.state.stores.timestamped.kind import timestamped_store
+from kstreams.state.stores.window.kind import window_store
 from kstreams.windows import (
     CalendarWindows,
     HoppingWindows,

@@ -47,19 +47,23 @@ from kstreams.record import Headers, Record, RecordMetadata
 from kstreams.serde import BOOL, BYTES, DOUBLE, INT32, INT64, NONE, TEXT, Serde
 from kstreams.state.backend.memory import Memory
 from kstreams.state.log.upkeep import Upkeep
-from kstreams.state.stores.buffer.store import BufferStore, buffer_store
-from kstreams.state.stores.key_value.store import KeyValueStore, key_value_store
-from kstreams.state.stores.list.store import ListStore, list_store
-from kstreams.state.stores.session.store import SessionStore, session_store
-from kstreams.state.stores.sliding.store import SlidingStore, sliding_store
+from kstreams.state.stores.buffer.kind import buffer_store
+from kstreams.state.stores.buffer.store import BufferStore
+from kstreams.state.stores.key_value.kind import key_value_store
+from kstreams.state.stores.key_value.store import KeyValueStore
+from kstreams.state.stores.list.kind import list_store
+from kstreams.state.stores.list.store import ListStore
+from kstreams.state.stores.session.kind import session_store
+from kstreams.state.stores.session.store import SessionStore
+from kstreams.state.stores.sliding.kind import sliding_store
+from kstreams.state.stores.sliding.store import SlidingStore
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.state.stores.timestamped.store import TimestampedStore, timestamped_store
-from kstreams.state.stores.versioned.store import (
-    VersionedKeyValueStore,
-    VersionedValue,
-    versioned_key_value_store,
-)
-from kstreams.state.stores.window.store import WindowStore, window_store
+from kstreams.state.stores.timestamped.kind import timestamped_store
+from kstreams.state.stores.timestamped.store import TimestampedStore
+from kstreams.state.stores.versioned.kind import versioned_key_value_store
+from kstreams.state.stores.versioned.store import VersionedKeyValueStore, VersionedValue
+from kstreams.state.stores.window.kind import window_store
+from kstreams.state.stores.window.store import WindowStore
 from kstreams.topic import Topic, topic_by
 from kstreams.views.view import View
 

@@ -37,6 +37,7 @@ __all__ = (
     "SerializationError",
     "StateCorruptError",
     "StoreError",
+    "StoreKindError",
     "StoreOpenError",
     "TopicExistsError",
     "TopicRecreatedError",
@@ -186,6 +187,10 @@ class DeserializationError(SerdeError):
 
 class StoreError(KStreamsError):
     """A state store failed."""
+
+
+class StoreKindError(StoreError, LookupError):
+    """A kind of store is not known here, or does not offer what was asked of it."""
 
 
 class StoreOpenError(StoreError, OSError):

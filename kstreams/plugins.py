@@ -1,8 +1,9 @@
-"""State backends, durable logs and serdes by name, found among the installed packages.
+"""State backends, durable logs, kinds of stores and serdes by name, from installed packages.
 
 A package offers one by an entry point of the group `kstreams.stores` (a class or function
-that makes a state backend, or the settings of a durable log) or `kstreams.serdes` (a serde,
-or a function that makes one).
+that makes a state backend, or the settings of a durable log), `kstreams.store_kinds` (a
+`StoreKind`, or a function that makes one) or `kstreams.serdes` (a serde, or a function that
+makes one).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from kstreams.errors import PluginError
 
 __all__ = ("PluginGroup", "load_plugin", "plugin_names")
 
-PluginGroup = Literal["kstreams.stores", "kstreams.serdes"]
+PluginGroup = Literal["kstreams.stores", "kstreams.store_kinds", "kstreams.serdes"]
 """The groups of entry points that the library looks at."""
 
 

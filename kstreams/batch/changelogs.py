@@ -10,7 +10,6 @@ from typing import Any, Protocol, runtime_checkable
 from kstreams.connection import Connection, TopicAdmin, TopicEnds
 from kstreams.errors import PartitionCountError, TopicExistsError
 from kstreams.graph.topology import Topology
-from kstreams.state.stores.changelog.forms import changelog_form
 from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("open_changelogs",)
@@ -56,7 +55,7 @@ def open_changelogs(
 
 
 def _opened(admin: TopicAdmin, spec: StoreSpec[Any], count: int) -> TopicEnds:
-    topic, store, config = str(spec.changelog), spec.name, changelog_form(spec).config
+    topic, store, config = str(spec.changelog), spec.name, spec.changelog_form().config
     try:
         admin.create(topic, count, config=config)
     except TopicExistsError:

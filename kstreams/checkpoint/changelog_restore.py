@@ -31,8 +31,7 @@ from kstreams.state.cache.overlay import Overlay
 from kstreams.state.log.commits import SEED, Commit
 from kstreams.state.log.durable import DurableLog
 from kstreams.state.log.pointer import Pointer
-from kstreams.state.stores.changelog.form import Entry
-from kstreams.state.stores.changelog.forms import changelog_form
+from kstreams.state.stores.changelog_form import ChangelogRecord
 from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("ChangelogRestore", "Rebuilt")
@@ -272,12 +271,12 @@ class _Task:
         start: int,
         progress: Callable[[Rebuilt], None],
     ) -> None:
-        form, overlay = changelog_form(spec), Overlay(target)
-        live = spec.factory(spec, overlay)
+        overlay = Overlay(target)
+        restore = spec.changelog_form().restoring(overlay)
         count = 0
         for record in self._records(str(spec.changelog), reader, start):
             try:
-                form.put(live, Entry(record.key or b"", record.value, record.timestamp))
+                restore(ChangelogRecord(record.key or b"", record.value, record.timestamp))
             except SerdeError as exc:
                 place = {"partition": record.partition, "offset": record.offset}
                 exc.at(store=spec.name, topic=record.topic, **place)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -10,12 +10,7 @@ from kstreams.errors import CheckpointMismatchError, ProcessingError
 from kstreams.quoting import kind_of, text_of
 from kstreams.state.backend.working import WorkingStore
 from kstreams.state.cache.overlay import Overlay
-from kstreams.state.stores.key_value.expiring import ExpiringStore
-from kstreams.state.stores.key_value.store import KeyValueStore
-from kstreams.state.stores.session.store import SessionStore
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.state.stores.timestamped.store import TimestampedStore
-from kstreams.state.stores.window.store import WindowStore
 
 __all__ = ("Migration", "migrate_store")
 
@@ -25,7 +20,6 @@ V = TypeVar("V")
 """Type of the old values."""
 
 _ROWS_AT_ONCE = 10_000
-_Row = tuple[Any, tuple[int, ...], Any]
 
 
 @dataclass(frozen=True)
@@ -35,7 +29,8 @@ class Migration(Generic[K, V]):
     Keys stay: they decide in which task a value lies. Times of windows, sessions and
     timestamps stay too. The function runs on the driver, once a value, before the app
     starts; nothing is changed unless it succeeds for all. Key-value, timestamped, window
-    and session stores can be migrated, each into its own kind.
+    and session stores can be migrated, each into its own kind, and stores of custom kinds
+    that say how.
 
     Args:
         old: Definition of the store as it was; the name is the old one.
@@ -67,61 +62,25 @@ def migrate_store(
         SerdeError: An old value does not decode, or a new one does not encode.
     """
     old = migration.old
-    if old.kind != new.kind:
+    if not new.kind.takes(old.kind):
         raise CheckpointMismatchError(
-            f"store {old.name!r} is of kind {old.kind}, and {new.name!r} of kind {new.kind}",
+            f"store {old.name!r} is of kind {old.kind.name}, and {new.name!r} of kind "
+            f"{new.kind.name}",
             hint="migrate into the same kind, or reset the store",
         )
     overlay = Overlay(target)
-    live = new.factory(new, overlay)
+    fill = new.kind.filling(new, overlay)
     count = 0
-    for key, times, value in _rows(old.factory(old, Overlay(source)), old):
-        converted = _converted(migration, key, value)
+    for content in old.kind.contents(old, Overlay(source)):
+        converted = _converted(migration, content.key, content.value)
         if converted is not None:
-            _put(live, key, times, converted)
+            fill(content._replace(value=converted))
         count += 1
         if count % _ROWS_AT_ONCE == 0:
             target.write(overlay.changes())
             overlay.forget()
     target.write(overlay.changes())
     return count
-
-
-def _rows(store: object, spec: StoreSpec[Any]) -> Iterator[_Row]:
-    """Yield key, times and value of all rows."""
-    if isinstance(store, ExpiringStore):
-        for key, value, expires in store.expiries():
-            yield key, (expires,), value
-    elif isinstance(store, KeyValueStore):
-        for key, value in store.range():
-            yield key, (), value
-    elif isinstance(store, TimestampedStore):
-        for key, (value, timestamp) in store.range():
-            yield key, (timestamp,), value
-    elif isinstance(store, WindowStore):
-        for start, key, value, timestamp in store.scan():
-            yield key, (start, timestamp), value
-    elif isinstance(store, SessionStore):
-        for key, start, end, value in store.fetch_all():
-            yield key, (start, end), value
-    else:
-        raise CheckpointMismatchError(
-            f"store {spec.name!r} is of kind {spec.kind}, which cannot be migrated",
-            hint="reset it: reset={...}",
-        )
-
-
-def _put(store: object, key: object, times: tuple[int, ...], value: object) -> None:
-    if isinstance(store, ExpiringStore):
-        store.put_until(key, value, times[0])
-    elif isinstance(store, KeyValueStore):
-        store.put(key, value)
-    elif isinstance(store, TimestampedStore):
-        store.put(key, value, times[0])
-    elif isinstance(store, WindowStore):
-        store.put(key, times[0], value, timestamp_ms=times[1])
-    elif isinstance(store, SessionStore):
-        store.put(key, times[0], times[1], value)
 
 
 def _converted(migration: Migration[Any, Any], key: object, value: object) -> object:

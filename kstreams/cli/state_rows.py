@@ -33,7 +33,7 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
 
 def columns_of(view: View[Any]) -> tuple[str, ...]:
     """Return the names of what `rows_of` yields."""
-    columns = _COLUMNS.get(view.spec.kind, ("key", "value"))
+    columns = _COLUMNS.get(view.spec.kind.name, ("key", "value"))
     return ("key", "start_ms", "end_ms", *columns[1:]) if _has_windows(view) else columns
 
 
@@ -62,7 +62,7 @@ def rows_of(
     Raises:
         WrongUsageError: The store is of a user's own kind.
     """
-    kind = view.spec.kind
+    kind = view.spec.kind.name
     windowed = _has_windows(view)
     if kind in ("timestamped", "versioned", "list") or kind.startswith("key-value"):
         if not windowed:
@@ -85,11 +85,11 @@ def _within(key: Any, start: Any, end: Any) -> bool:  # noqa: ANN401  # keys of 
 
 def _by_key(view: View[Any], start: object, end: object, *, reverse: bool) -> Iterator[Row]:
     for key, found in view.range(start, end, reverse=reverse):
-        yield from _flat(view.spec.kind, key, found, reverse=reverse)
+        yield from _flat(view.spec.kind.name, key, found, reverse=reverse)
 
 
 def _by_time(view: View[Any], *, reverse: bool) -> Iterator[Row]:
-    kind = view.spec.kind
+    kind = view.spec.kind.name
     everything: Iterator[Any] = view.fetch_all(reverse=reverse)
     for row in everything:
         match kind:
@@ -136,7 +136,7 @@ def rows_of_key(view: View[Any], key: object, times: Times) -> Iterator[Row]:
     """
     low, high = times
     typed: Any = view  # by its kind
-    match view.spec.kind:
+    match view.spec.kind.name:
         case "window" | "sliding":
             yield from typed.fetch(key, low, high)
         case "session":
@@ -156,7 +156,7 @@ def _of_key(
     view: Any,  # noqa: ANN401  # of one kind or another
     key: object,
 ) -> Iterator[Row]:
-    match view.spec.kind:
+    match view.spec.kind.name:
         case "list":
             yield from ((item,) for item in view.get(key))
         case "pending" | "paced":

@@ -70,7 +70,7 @@ def _group(group: PartitionGroup, edges: _Edges) -> Iterator[str]:
             yield f"  <-- {_names(node.parents)}"
     for spec in group.stores:
         log = "" if spec.changelog is None else f", changelog: {_name(spec.changelog)}"
-        yield f"Store: {_name(spec.name)} ({spec.kind}, {_serdes(spec.key, spec.value)}{log})"
+        yield f"Store: {_name(spec.name)} ({spec.kind.name}, {_serdes(spec.key, spec.value)}{log})"
 
 
 def _children(nodes: Sequence[AnyNode]) -> str:

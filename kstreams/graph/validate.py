@@ -23,7 +23,6 @@ from kstreams.graph.tokens import accepts, show
 from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.names import TOPIC_RULE, is_topic, shown_name
 from kstreams.serde.base import Serde
-from kstreams.state.stores.changelog.forms import changelog_form
 from kstreams.topic import Topic, TopicChoice
 
 __all__ = ("validated",)
@@ -139,7 +138,7 @@ def _changelogs(ordered: list[AnyNode]) -> Iterator[str]:
                 f"{shown_name(spec.changelog)}, but with {TOPIC_RULE}"
             )
         try:
-            changelog_form(spec)
+            spec.changelog_form()
         except TopologyError as exc:
             yield f"{exc.message}: {exc.hint}"
 

@@ -21,7 +21,9 @@ from kstreams.processors.emission import EachUpdate, OncePerBatch, once_per_batc
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.serde.layout import fixed_layout
+from kstreams.state.stores.kind import check_kind
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.timestamped.kind import TIMESTAMPED
 from kstreams.state.stores.timestamped.store import TimestampedStore
 
 __all__ = ("AggregateSupplier", "aggregate", "reduce")
@@ -92,11 +94,7 @@ def aggregate(
 
     Source: `org.apache.kafka.streams.kstream.KGroupedStream#aggregate`.
     """
-    if store.kind != "timestamped":
-        raise TopologyError(
-            f"store {store.name!r} is a {store.kind} store, but aggregate needs a timestamped one",
-            hint="define it with timestamped_store(...)",
-        )
+    check_kind(store, TIMESTAMPED, "aggregate needs")
     if store.value != aggregator.state:
         raise TopologyError(
             f"store {store.name!r} holds values of {store.value.name}, but the aggregator's "

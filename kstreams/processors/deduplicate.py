@@ -15,7 +15,8 @@ from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.serde.numbers import INT64
-from kstreams.state.stores.key_value.store import KeyValueStore, key_value_store
+from kstreams.state.stores.key_value.kind import key_value_store
+from kstreams.state.stores.key_value.store import KeyValueStore
 from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("HeaderId", "KeyId", "LatePolicy", "by_header", "by_key", "deduplicate")

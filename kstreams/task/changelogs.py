@@ -13,8 +13,7 @@ from kstreams.errors import RecordRefusedError, SerdeError, Where
 from kstreams.state.backend.key_ranges import covers
 from kstreams.state.backend.working import Changes, StoreChanges
 from kstreams.state.cache.overlay import Overlay
-from kstreams.state.stores.changelog.form import Entry, Pair
-from kstreams.state.stores.changelog.forms import changelog_form
+from kstreams.state.stores.changelog_form import ChangelogRecord, Pair
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.task.columns import rows_of
 from kstreams.task.limits import NO_LIMITS, Limits, TopicLimits, limits_or_none
@@ -53,7 +52,7 @@ class Changelogs:
         limits: Limits = lambda _: NO_LIMITS,
     ) -> None:
         self._stores = [spec for spec in stores if spec.changelog is not None]
-        self._forms = {spec.name: changelog_form(spec) for spec in self._stores}
+        self._forms = {spec.name: spec.changelog_form() for spec in self._stores}
         self._overlay = overlay
         self._meta = meta
         self._ends = ends
@@ -94,19 +93,19 @@ class Changelogs:
 
     def _entries(
         self, store: str, changes: StoreChanges, time_ms: int, *, whole: bool
-    ) -> list[Entry]:
+    ) -> list[ChangelogRecord]:
         form, overlay = self._forms[store], self._overlay
         try:
             if not whole:
                 before = partial(overlay.stored, store)
-                return list(form.entries(self._singly(store, changes), before, time_ms))
+                return list(form.records(self._singly(store, changes), before, time_ms))
             stored = overlay.all_stored(store)
             rows: dict[bytes, bytes | None] = {
                 key: value for key, value in stored if not covers(changes.ranges, key)
             }
             rows.update(changes.pairs)
             pairs = [pair for pair in sorted(rows.items()) if pair[1] is not None]
-            return list(form.entries(pairs, lambda keys: [None] * len(keys), time_ms))
+            return list(form.records(pairs, lambda keys: [None] * len(keys), time_ms))
         except SerdeError as exc:
             exc.at(store=store)
             raise
@@ -138,7 +137,7 @@ def _taken(table: pa.Table, store: str, limits: TopicLimits, wall_ms: int) -> pa
     return table
 
 
-def _table(topic: str, entries: Sequence[Entry]) -> pa.Table:
+def _table(topic: str, entries: Sequence[ChangelogRecord]) -> pa.Table:
     keys, values, times = zip(*entries, strict=True)
     columns = [
         pa.repeat(topic, len(entries)),

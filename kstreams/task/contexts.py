@@ -69,7 +69,7 @@ class TaskServices:
         """Return the live form of a store, the same one for all nodes."""
         found = self.stores.get(spec.name)
         if found is None:
-            found = self.stores[spec.name] = spec.factory(spec, self.overlay)
+            found = self.stores[spec.name] = spec.open(self.overlay)
         return found
 
 

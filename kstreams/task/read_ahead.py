@@ -9,7 +9,7 @@ from typing import TypeVar
 from kstreams.graph.nodes import ProcessorNode
 from kstreams.graph.topology import PartitionGroup
 from kstreams.state.cache.overlay import Overlay
-from kstreams.state.cache.store_overlay import StoreOverlay
+from kstreams.state.stores.kind import AheadRows
 from kstreams.task.decoding import Entry, serdes_of
 from kstreams.task.rows import Stream
 
@@ -28,9 +28,10 @@ class ReadAhead:
     """Reads the keys of a batch's records ahead, in one call of the backend a store.
 
     One look-up in RocksDB costs some three times what it costs as part of a sorted call.
-    Only key-value stores of record processors that see the keys of an entry are
-    candidates, and only those that are asked for most keys of the first records. Reading
-    ahead changes no result: the working store is the same during the whole attempt.
+    Candidates are stores of kinds where a key leads to a row, of record processors that see
+    the keys of an entry; of these only those that are asked for most keys of the first
+    records. Reading ahead changes no result: the working store is the same during the whole
+    attempt.
     """
 
     def __init__(self, group: PartitionGroup, overlay: Overlay) -> None:
@@ -58,14 +59,15 @@ def _later(work: Callable[[], None]) -> Iterator[T]:
     yield from ()
 
 
-def _stores(group: PartitionGroup, entry: Entry, overlay: Overlay) -> Iterator[StoreOverlay]:
+def _stores(group: PartitionGroup, entry: Entry, overlay: Overlay) -> Iterator[AheadRows]:
     """Yield the stores that records may be looked up in by the very key of the entry."""
     key = serdes_of(entry)[0]
     names = {entry.name}
     for node in group.nodes:
         if isinstance(node, ProcessorNode) and names.intersection(node.parents):
             for spec in () if node.batch else node.stores:
-                if spec.kind == "key-value" and spec.key == key:
-                    yield overlay.store(spec.name, spec.key, spec.value)
+                rows = spec.kind.read_ahead(spec, overlay) if spec.key == key else None
+                if rows is not None:
+                    yield rows
             if node.keeps_key:
                 names.add(node.name)

@@ -97,7 +97,7 @@ class DriverTask:
 
     def store(self, spec: StoreSpec[S]) -> S:
         """Return a live store, which also takes what is put between batches."""
-        return spec.factory(spec, ByHand(self._overlay))
+        return spec.open(ByHand(self._overlay))
 
     def close(self) -> None:
         """Close processors and store."""

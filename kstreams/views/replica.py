@@ -111,7 +111,7 @@ class Replica(Generic[S]):
         self._number += 1
         store = self._backend.open(self._directory(), [self._spec.name])
         overlay = Overlay(store)
-        copy = self._copy = _Copy(store, overlay, self._spec.factory(self._spec, overlay))
+        copy = self._copy = _Copy(store, overlay, self._spec.open(overlay))
         return copy
 
     def _directory(self) -> Path:

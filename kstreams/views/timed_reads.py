@@ -122,7 +122,7 @@ class TimedReads(Generic[S]):
         place in the order of release. What waits for `every` comes by the time when it is
         due, for `at_most_every` by key.
         """
-        order = _ORDERS[self.spec.kind]
+        order = _ORDERS[self.spec.kind.name]
         return self._merged(
             lambda store: cast("Any", store).fetch_all(*times, reverse=reverse, **named),
             lambda row: order(self._key, row),

@@ -190,7 +190,7 @@ class View(TimedReads[S]):
         buffer's the record that it keeps.
         """
         times = tuple(time for time in (start_ms, end_ms) if time is not None)
-        lists = self.spec.kind == "list"
+        lists = self.spec.kind.name == "list"
 
         def look(stores: Sequence[S]) -> Any:  # noqa: ANN401  # the overloads say it
             for store in stores:
@@ -219,7 +219,7 @@ class View(TimedReads[S]):
     def has(self, key: Any) -> bool:
         """Tell whether a key has a value, or a list any elements."""
         found: Any = cast("View[KeyValueStore[Any, Any]]", self).get(key)
-        return found is not None and not (self.spec.kind == "list" and found == ())
+        return found is not None and not (self.spec.kind.name == "list" and found == ())
 
     @overload
     def range(

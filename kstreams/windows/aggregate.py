@@ -17,9 +17,13 @@ from kstreams.processors.emission import (
     OnClose,
     once_per_batch,
 )
+from kstreams.state.stores.kind import StoreKind, check_kind
+from kstreams.state.stores.session.kind import SESSION
 from kstreams.state.stores.session.store import SessionStore
+from kstreams.state.stores.sliding.kind import SLIDING
 from kstreams.state.stores.sliding.store import SlidingStore
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.window.kind import WINDOW
 from kstreams.state.stores.window.store import WindowStore
 from kstreams.windows.columnar import columnar
 from kstreams.windows.kinds.contract import TimeWindows
@@ -119,7 +123,7 @@ def windowed_aggregate(
     Example:
         >>> from kstreams.aggregators import count
         >>> from kstreams.serde import INT64, TEXT
-        >>> from kstreams.state.stores.window.store import window_store
+        >>> from kstreams.state.stores.window.kind import window_store
         >>> from kstreams.windows import TumblingWindows, minutes, seconds
         >>> per_minute = windowed_aggregate(
         ...     TumblingWindows(minutes(1), grace=seconds(10)),
@@ -132,12 +136,7 @@ def windowed_aggregate(
     none comes twice, and a late record's windows exist.
     """
     kind, wanted = _kind(windows)
-    if store.kind != wanted:
-        raise TopologyError(
-            f"store {store.name!r} is a {store.kind} store, but {type(windows).__name__} "
-            f"need a {wanted} store",
-            hint=f"define it with {wanted}_store(...)",
-        )
+    check_kind(store, wanted, f"{type(windows).__name__} need")
     if store.value != aggregator.state:
         raise TopologyError(
             f"store {store.name!r} holds values of {store.value.name}, but the aggregator's "
@@ -147,9 +146,9 @@ def windowed_aggregate(
     return WindowedSupplier(AggregationPlan(windows, aggregator, store, emit, path), kind, columnar)
 
 
-def _kind(windows: object) -> tuple[Any, str]:
+def _kind(windows: object) -> tuple[Any, StoreKind[Any]]:
     if isinstance(windows, SessionWindows):
-        return SessionAggregate, "session"
+        return SessionAggregate, SESSION
     if isinstance(windows, SlidingWindows):
-        return SlidingAggregate, "sliding"
-    return TimeAggregate, "window"
+        return SlidingAggregate, SLIDING
+    return TimeAggregate, WINDOW

@@ -8,8 +8,8 @@ from typing import Any
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.processors.columnar import Path
 from kstreams.processors.emission import AtMostEvery, EachUpdate, Emission, Every, OnClose
-from kstreams.state.stores.emit_buffer.store import pending_store
-from kstreams.state.stores.rate_limit.store import paced_store
+from kstreams.state.stores.emit_buffer.kind import pending_store
+from kstreams.state.stores.rate_limit.kind import paced_store
 from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("AggregationPlan", "Routes")

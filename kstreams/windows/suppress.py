@@ -8,11 +8,13 @@ from typing import Any, ClassVar, Generic, TypeVar, overload
 
 from kstreams._types import K, V
 from kstreams.durations import milliseconds
-from kstreams.errors import LimitError, TopologyError
+from kstreams.errors import LimitError
 from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.record import Record
+from kstreams.state.stores.buffer.kind import BUFFER
 from kstreams.state.stores.buffer.store import BufferStore
+from kstreams.state.stores.kind import check_kind
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.windowed import Windowed
 from kstreams.windows.suppression import UntilTimeLimit, UntilWindowCloses
@@ -67,11 +69,7 @@ def suppress(
 
     Source: `org.apache.kafka.streams.kstream.KTable#suppress`.
     """
-    if store.kind != "buffer":
-        raise TopologyError(
-            f"store {store.name!r} is a {store.kind} store, but suppress needs a buffer store",
-            hint="define it with buffer_store(...)",
-        )
+    check_kind(store, BUFFER, "suppress needs")
     return SuppressSupplier(until, store)
 
 

@@ -9,10 +9,10 @@ from typing import Any
 from kstreams import INT64, TEXT, Record, Topic, Topology, TopologyBuilder
 from kstreams.aggregators import Aggregator, fold, sum_
 from kstreams.processors.columnar import Path
-from kstreams.state.stores.buffer.store import buffer_store
-from kstreams.state.stores.session.store import session_store
-from kstreams.state.stores.sliding.store import sliding_store
-from kstreams.state.stores.window.store import window_store
+from kstreams.state.stores.buffer.kind import buffer_store
+from kstreams.state.stores.session.kind import session_store
+from kstreams.state.stores.sliding.kind import sliding_store
+from kstreams.state.stores.window.kind import window_store
 from kstreams.windows import (
     HoppingWindows,
     SessionWindows,

@@ -203,8 +203,8 @@ class Scene:
             store = MemoryStore([spec.name for spec in (LAST, COUNTS, MARKS)])
             DurableLog(objects, checkpoint.task_key(query, task)).restore(pointer, store)
             overlay = Overlay(store)
-            counts, last_marks = COUNTS.factory(COUNTS, overlay), LAST.factory(LAST, overlay)
-            marks = MARKS.factory(MARKS, overlay)
+            counts, last_marks = COUNTS.open(overlay), LAST.open(overlay)
+            marks = MARKS.open(overlay)
             own = {key: marks.get(key) for key, _ in marks.keys()}  # noqa: SIM118  # no dict
             assert dict(last_marks.range()) == {key: found[-1] for key, found in own.items()}
             assert dict(counts.range()) == {key: len(found) for key, found in own.items()}

@@ -23,7 +23,8 @@ from kstreams import (
     PunctuationType,
     Record,
 )
-from kstreams.state.stores.key_value.store import KeyValueStore, key_value_store
+from kstreams.state.stores.key_value.kind import key_value_store
+from kstreams.state.stores.key_value.store import KeyValueStore
 from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("KINDS", "store_of")

@@ -196,7 +196,7 @@ def _task(
         overlay, meta = Overlay(checkout.store), TaskMeta.from_json(dict(pointer.meta))
         meta.next_offsets[TopicPartition(group.name, partition)] = number + 1
         for spec in specs:
-            store = spec.factory(spec, overlay)
+            store = spec.open(overlay)
             for name, value in pairs.items():
                 store.put(name, value)
         changes = overlay.changes()

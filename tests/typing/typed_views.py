@@ -21,14 +21,14 @@ from kstreams import (
     list_store,
     versioned_key_value_store,
 )
-from kstreams.state.stores.buffer.store import buffer_store
-from kstreams.state.stores.emit_buffer.store import pending_store
-from kstreams.state.stores.rate_limit.store import paced_store
-from kstreams.state.stores.session.store import session_store
-from kstreams.state.stores.sliding.store import sliding_store
-from kstreams.state.stores.timestamped.store import timestamped_store
+from kstreams.state.stores.buffer.kind import buffer_store
+from kstreams.state.stores.emit_buffer.kind import pending_store
+from kstreams.state.stores.rate_limit.kind import paced_store
+from kstreams.state.stores.session.kind import session_store
+from kstreams.state.stores.sliding.kind import sliding_store
+from kstreams.state.stores.timestamped.kind import timestamped_store
 from kstreams.state.stores.waiting import WaitingResult
-from kstreams.state.stores.window.store import window_store
+from kstreams.state.stores.window.kind import window_store
 
 COUNTS = key_value_store("counts", key=TEXT, value=INT64, ttl=timedelta(days=1))
 PRICES = versioned_key_value_store("prices", key=TEXT, value=INT64, retention=timedelta(days=1))

@@ -20,11 +20,11 @@ from kstreams.aggregators import (
     top_n,
 )
 from kstreams.processors.aggregate import aggregate, reduce
-from kstreams.state.stores.buffer.store import buffer_store
-from kstreams.state.stores.session.store import session_store
-from kstreams.state.stores.sliding.store import sliding_store
-from kstreams.state.stores.timestamped.store import timestamped_store
-from kstreams.state.stores.window.store import window_store
+from kstreams.state.stores.buffer.kind import buffer_store
+from kstreams.state.stores.session.kind import session_store
+from kstreams.state.stores.sliding.kind import sliding_store
+from kstreams.state.stores.timestamped.kind import timestamped_store
+from kstreams.state.stores.window.kind import window_store
 from kstreams.windows import (
     CalendarWindows,
     HoppingWindows,

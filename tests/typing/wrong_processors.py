@@ -14,7 +14,8 @@ from kstreams import (
 )
 from kstreams.connection import Connection
 from kstreams.emitter import Emitter
-from kstreams.state.stores.key_value.store import KeyValueStore, key_value_store
+from kstreams.state.stores.key_value.kind import key_value_store
+from kstreams.state.stores.key_value.store import KeyValueStore
 from tests.typing.words import COUNTS, DELETABLE, NAMES, TOTALS
 
 

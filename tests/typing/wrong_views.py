@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kstreams import INT64, TEXT, View, key_value_store
-from kstreams.state.stores.session.store import session_store
-from kstreams.state.stores.window.store import window_store
+from kstreams.state.stores.session.kind import session_store
+from kstreams.state.stores.window.kind import window_store
 
 counts = View("checkpoint", key_value_store("counts", key=TEXT, value=INT64))
 windows = View("checkpoint", window_store("windows", key=TEXT, value=INT64))

@@ -1,29 +1,21 @@
-"""The definition of a store: its name, what it holds, and how its live form is made."""
+"""The definition of a store: its name, its kind, and the serdes of what it holds."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from kstreams.serde.base import Serde
+from kstreams.state.stores.kind import StoreKind
 
 if TYPE_CHECKING:
     from kstreams.state.cache.overlay import Overlay
+    from kstreams.state.stores.changelog_form import ChangelogForm
 
 __all__ = ("StoreSpec",)
 
 S = TypeVar("S")
 """The live type of a store."""
-S_co = TypeVar("S_co", covariant=True)
-"""The live type of a store that a factory makes."""
-
-
-class StoreFactory(Protocol[S_co]):
-    """Makes the live form of a store; a module-level class or function, for pickling."""
-
-    def __call__(self, spec: StoreSpec[Any], overlay: Overlay) -> S_co:
-        """Make the live form of `spec`, reading and writing through a task's overlay."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -34,16 +26,31 @@ class StoreSpec(Generic[S]):
     group. Made by `key_value_store` and its siblings.
 
     Attributes:
+        name: Unique in the topology; recorded with the state.
+        kind: What kind of store it is; its name is recorded with the state.
+        key: Serde of the keys; its name is recorded too.
+        value: Serde of the values; likewise.
         changelog: Topic that gets a record for each key that a batch has changed; None
             without one.
     """
 
     name: str
-    kind: str
+    kind: StoreKind[S]
     key: Serde[Any]
     value: Serde[Any]
-    factory: StoreFactory[S]
     changelog: str | None = None
+
+    def open(self, overlay: Overlay) -> S:
+        """Return the live store of a task, reading and writing through its overlay."""
+        return self.kind.open(self, overlay)
+
+    def changelog_form(self) -> ChangelogForm:
+        """Return how the store's rows become records of its changelog.
+
+        Raises:
+            TopologyError: The kind has no changelog.
+        """
+        return self.kind.changelog(self)
 
     def with_changelog(self, topic: str) -> StoreSpec[S]:
         """Return a definition of the same store that other systems can follow.
@@ -67,4 +74,4 @@ class StoreSpec(Generic[S]):
 
     def schema(self) -> dict[str, str]:
         """Return what is recorded with the state, to notice a change."""
-        return {"kind": self.kind, "key": self.key.name, "value": self.value.name}
+        return {"kind": self.kind.name, "key": self.key.name, "value": self.value.name}

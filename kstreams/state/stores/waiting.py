@@ -11,8 +11,11 @@ from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde.base import Serde
 from kstreams.serde.composite import CompositeSerde
 
-__all__ = ("Waiting", "WaitingResult", "WaitingSerde", "noted")
+__all__ = ("WAITING_COLUMNS", "Waiting", "WaitingResult", "WaitingSerde", "noted")
 
+
+WAITING_COLUMNS = ("key", "start_ms", "end_ms", "due_ms", "value", "timestamp_ms")
+"""Names of what `WaitingResult.flat` returns."""
 
 _TIME = struct.Struct(">q")
 _HAS, _TOLD = 1, 2
@@ -53,6 +56,10 @@ class WaitingResult(Generic[K, V]):
     due_ms: int
     value: V | None
     timestamp_ms: int
+
+    def flat(self) -> tuple[K, int, int, int, V | None, int]:
+        """Return it as `WAITING_COLUMNS`."""
+        return self.key, self.start_ms, self.end_ms, self.due_ms, self.value, self.timestamp_ms
 
 
 def noted(before: Waiting[V] | None, value: V | None, time_ms: int) -> Waiting[V] | None:

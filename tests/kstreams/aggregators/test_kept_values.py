@@ -10,8 +10,8 @@ from kstreams import INT64, TEXT, Record, Topic, TopologyBuilder
 from kstreams.aggregators import collect, count_distinct
 from kstreams.aggregators.kept_values import MAX_VALUES
 from kstreams.errors import ProcessingError
-from kstreams.state.stores.session.store import session_store
-from kstreams.state.stores.window.store import window_store
+from kstreams.state.stores.session.kind import session_store
+from kstreams.state.stores.window.kind import window_store
 from kstreams.testing import TopologyTestDriver
 from kstreams.windows import (
     SessionWindows,

@@ -42,7 +42,7 @@ from kstreams.state.cache.overlay import Overlay
 from kstreams.state.log.commits import SEED, Commit
 from kstreams.state.log.durable import Attempt
 from kstreams.state.log.pointer import Pointer
-from kstreams.state.stores.key_value.store import key_value_store
+from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.versions.versions import TaskVersions
 from kstreams.task.changelogs import Changelogs
@@ -87,7 +87,7 @@ class Logging:
                 for key, value in pairs.items():
                     if partition_of(key.encode(), PARTITIONS) == partition:
                         for spec in self.specs:
-                            spec.factory(spec, overlay).put(key, value)
+                            spec.open(overlay).put(key, value)
                 changes = overlay.changes()
                 logs = Changelogs(self.specs, overlay, meta, {}, ids=self._ids())
                 tables = logs.tables(changes, 1)

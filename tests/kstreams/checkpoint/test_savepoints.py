@@ -46,7 +46,7 @@ def contents(checkpoint: Checkpoint, pointer: Pointer, task: TaskId = FIRST) -> 
     store = MemoryStore([spec.name])
     log = DurableLog(checkpoint.log.open(), checkpoint.task_key("a", task))
     log.restore(pointer, store)
-    return dict(spec.factory(spec, Overlay(store)).range())
+    return dict(spec.open(Overlay(store)).range())
 
 
 def test_a_savepoint_names_the_last_commit_of_each_query(tmp_path: Path) -> None:

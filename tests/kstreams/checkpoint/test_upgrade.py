@@ -22,10 +22,10 @@ from kstreams.state.cache.overlay import Overlay
 from kstreams.state.log.commits import SEED, Commit
 from kstreams.state.log.durable import Attempt, DurableLog
 from kstreams.state.log.pointer import Pointer
-from kstreams.state.stores.session.store import session_store
+from kstreams.state.stores.session.kind import session_store
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.state.stores.timestamped.store import timestamped_store
-from kstreams.state.stores.window.store import window_store
+from kstreams.state.stores.timestamped.kind import timestamped_store
+from kstreams.state.stores.window.kind import window_store
 from kstreams.state.versions.versions import TaskVersions
 
 A = Topic("a", TEXT, INT64)
@@ -104,7 +104,7 @@ class Life:
         pointer = self.last().pointers()[task]
         store = MemoryStore(sorted({*pointer.stores, spec.name}))
         DurableLog(self.objects, self.checkpoint.task_key("a", task)).restore(pointer, store)
-        return spec.factory(spec, Overlay(store))
+        return spec.open(Overlay(store))
 
 
 def filled(path: Path, *specs: StoreSpec[Any], first: Topology | None = None) -> Life:
@@ -113,7 +113,7 @@ def filled(path: Path, *specs: StoreSpec[Any], first: Topology | None = None) ->
 
     def fill(overlay: Overlay) -> None:
         for spec in specs:
-            live = spec.factory(spec, overlay)
+            live = spec.open(overlay)
             live.put("a", 1)
             live.put("b", 2)
 
@@ -219,7 +219,7 @@ def test_times_survive_a_migration(tmp_path: Path, kind: Any) -> None:
     epoch = Life(tmp_path, topology(old))
 
     def fill(overlay: Overlay) -> None:
-        live = old.factory(old, overlay)
+        live = old.open(overlay)
         if kind is timestamped_store:
             live.put("a", 1, 77)
         elif kind is window_store:

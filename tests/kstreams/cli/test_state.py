@@ -23,12 +23,12 @@ from kstreams import (
 from kstreams.cli.state_rows import columns_of, key_serde, rows_of
 from kstreams.durations import milliseconds
 from kstreams.serde import DOUBLE, Serde
-from kstreams.state.stores.buffer.store import buffer_store
-from kstreams.state.stores.emit_buffer.store import pending_store
-from kstreams.state.stores.rate_limit.store import paced_store
-from kstreams.state.stores.sliding.store import sliding_store
+from kstreams.state.stores.buffer.kind import buffer_store
+from kstreams.state.stores.emit_buffer.kind import pending_store
+from kstreams.state.stores.rate_limit.kind import paced_store
+from kstreams.state.stores.sliding.kind import sliding_store
 from kstreams.state.stores.waiting import Waiting
-from kstreams.state.stores.window.store import window_store
+from kstreams.state.stores.window.kind import window_store
 from kstreams.windows import TumblingWindows, Windowed, windowed
 from tests.kstreams.cli.terminal import kstreams, say
 from tests.kstreams.views.committing import Committing

@@ -14,7 +14,7 @@ from kstreams import (
     topic_by,
 )
 from kstreams.partitioner import partition_by
-from kstreams.state.stores.key_value.store import key_value_store
+from kstreams.state.stores.key_value.kind import key_value_store
 from tests.kstreams.graph.wiring import COUNTS, LINES, Keeps, Tables, source, word_count
 
 WORD_COUNT = """\

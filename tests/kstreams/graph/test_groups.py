@@ -21,7 +21,7 @@ from kstreams import (
 from kstreams.graph.groups import partition_groups, topological_order
 from kstreams.graph.nodes import AnyNode, ProcessorNode, RepartitionNode
 from kstreams.graph.topology import PartitionGroup
-from kstreams.state.stores.key_value.store import key_value_store
+from kstreams.state.stores.key_value.kind import key_value_store
 from tests.kstreams.graph.wiring import Keeps
 
 STORES = [key_value_store(f"store-{number}", key=TEXT, value=INT64) for number in range(3)]

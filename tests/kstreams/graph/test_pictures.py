@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, to_stdout, topic_by
 from kstreams.graph.drawing import printable
-from kstreams.state.stores.key_value.store import key_value_store
+from kstreams.state.stores.key_value.kind import key_value_store
 from tests.kstreams.graph.wiring import Keeps, word_count
 
 MERMAID = """\

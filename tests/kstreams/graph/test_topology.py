@@ -6,7 +6,7 @@ import pytest
 
 from kstreams import INT32, INT64, TEXT, Topic, TopologyBuilder, to_stdout
 from kstreams.graph.topology import PartitionGroup, Topology
-from kstreams.state.stores.key_value.store import key_value_store
+from kstreams.state.stores.key_value.kind import key_value_store
 from tests.kstreams.graph.wiring import Keeps, source, word_count
 
 

@@ -25,7 +25,7 @@ from kstreams import (
     topic_by,
 )
 from kstreams.graph.nodes import SourceNode
-from kstreams.state.stores.key_value.store import key_value_store
+from kstreams.state.stores.key_value.kind import key_value_store
 from tests.kstreams.graph.wiring import COUNTS, LINES, TOTALS, Changes, Count, Keeps, source
 
 

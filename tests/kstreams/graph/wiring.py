@@ -22,7 +22,7 @@ from kstreams import (
     flat_map,
     to_stdout,
 )
-from kstreams.state.stores.key_value.store import key_value_store
+from kstreams.state.stores.key_value.kind import key_value_store
 
 LINES = Topic("lines", key=BYTES, value=TEXT)
 TOTALS = Topic("totals", key=TEXT, value=INT64)

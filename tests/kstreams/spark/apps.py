@@ -173,7 +173,7 @@ class Bench:
             scope = Checkpoint.load(self.checkpoint).scope(query_name(topology.pipelines()[query]))
             key = TaskKey(scope, *task)
             DurableLog(Checkpoint.log_of(self.checkpoint).open(), key).restore(pointer, store)
-            found.update(spec.factory(spec, Overlay(store)).range())
+            found.update(spec.open(Overlay(store)).range())
         return found
 
     def close(self) -> None:

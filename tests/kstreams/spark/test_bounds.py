@@ -9,7 +9,7 @@ import pytest
 from kstreams import Record, TopologyBuilder, to_stdout
 from kstreams.errors import LimitError
 from kstreams.serde import INT64, TEXT
-from kstreams.state.stores.buffer.store import buffer_store
+from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.windows import hours, suppress, until_time_limit
 from tests.kstreams.graph.large import DEEP, EDGES, IN, WIDE, large, out
 from tests.kstreams.spark.apps import Bench

@@ -10,7 +10,7 @@ import pytest
 from kstreams import INT64, TEXT, FakeClock, Record, Topic, Topology, TopologyBuilder, rekey
 from kstreams.aggregators import count, sum_
 from kstreams.errors import CompileError
-from kstreams.state.stores.window.store import window_store
+from kstreams.state.stores.window.kind import window_store
 from kstreams.windows import (
     TumblingWindows,
     Windowed,

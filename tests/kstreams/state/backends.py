@@ -38,7 +38,7 @@ class Held:
 
     def begin(self) -> None:
         self.overlay = Overlay(self._base, times=self._times)
-        self.live: Any = self._spec.factory(self._spec, self.overlay)
+        self.live: Any = self._spec.open(self.overlay)
 
     def commit(self) -> None:
         self._base.write(self.overlay.changes())

@@ -13,23 +13,20 @@ from typing import Any, Protocol
 from kstreams.record import Record
 from kstreams.serde import BYTES, INT64, TEXT
 from kstreams.state.cache.times import Times
-from kstreams.state.stores.buffer.store import buffer_store
-from kstreams.state.stores.emit_buffer.store import Handle, pending_store
-from kstreams.state.stores.key_value.store import key_value_store
-from kstreams.state.stores.list.store import list_store
-from kstreams.state.stores.rate_limit.store import paced_store
-from kstreams.state.stores.session.store import session_store
-from kstreams.state.stores.sliding.store import sliding_store
+from kstreams.state.stores.buffer.kind import buffer_store
+from kstreams.state.stores.emit_buffer.kind import pending_store
+from kstreams.state.stores.emit_buffer.store import Handle
+from kstreams.state.stores.key_value.kind import key_value_store
+from kstreams.state.stores.list.kind import list_store
+from kstreams.state.stores.rate_limit.kind import paced_store
+from kstreams.state.stores.session.kind import session_store
+from kstreams.state.stores.sliding.kind import sliding_store
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.state.stores.timestamped.store import timestamped_store
-from kstreams.state.stores.versioned.store import (
-    LATEST,
-    NOT_PUT,
-    VersionedValue,
-    versioned_key_value_store,
-)
+from kstreams.state.stores.timestamped.kind import timestamped_store
+from kstreams.state.stores.versioned.kind import versioned_key_value_store
+from kstreams.state.stores.versioned.store import LATEST, NOT_PUT, VersionedValue
 from kstreams.state.stores.waiting import Waiting, WaitingResult
-from kstreams.state.stores.window.store import window_store
+from kstreams.state.stores.window.kind import window_store
 
 __all__ = ("KEYS", "RETENTION", "TTL", "Model", "VersionedPuts", "copied", "models")
 

@@ -111,7 +111,7 @@ class StoresMachine(RuleBasedStateMachine):
         attempt = Attempt(f"attempt{self.names}", self.names)
         self.checkout: Checkout = versions.checkout(pointer, attempt)
         self.overlay = Overlay(self.checkout.store, self.rows.take(_TASK, pointer.lineage))
-        self.live = [spec.factory(spec, self.overlay) for spec in specs]
+        self.live = [spec.open(self.overlay) for spec in specs]
         self.models = copied(self.last.models)
         self._tell_time()
 

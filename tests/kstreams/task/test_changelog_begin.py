@@ -23,7 +23,7 @@ def batch(
     overlay = Overlay(base)
     changelogs = Changelogs([spec], overlay, meta, {"s": 7}, ids={"s": topic_id})
     for key, value in pairs:
-        spec.factory(spec, overlay).put(key, value)
+        spec.open(overlay).put(key, value)
     changes = overlay.changes()
     tables = changelogs.tables(changes, 0)
     base.write(changes)
@@ -49,7 +49,7 @@ def test_topics_get_a_deletion_for_each_key_of_a_deleted_range() -> None:
     for number in range(3):
         overlay = Overlay(base)
         changelogs = Changelogs([spec], overlay, meta, {"s": 7})
-        store = spec.factory(spec, overlay)
+        store = spec.open(overlay)
         if number == 0:
             for start in range(4):
                 store.put("k", start, start)
@@ -71,11 +71,11 @@ def test_a_changelog_that_begins_leaves_out_what_a_range_deletes() -> None:
     base, meta = MemoryStore(["s"]), TaskMeta()
     overlay = Overlay(base)
     for start in range(3):
-        spec.factory(spec, overlay).put("k", start, start)
+        spec.open(overlay).put("k", start, start)
     base.write(overlay.changes())
     overlay = Overlay(base)
     changelogs = Changelogs([spec.with_changelog("log")], overlay, meta, {})
-    spec.factory(spec, overlay).drop_before(2)
+    spec.open(overlay).drop_before(2)
     keys = changelogs.tables(overlay.changes(), 0)["s"].column("key").to_pylist()
     assert [key[-1] for key in keys] == [2]
 

@@ -22,7 +22,7 @@ from kstreams.aggregators import count
 from kstreams.errors import EventTimeError, ProcessingError
 from kstreams.ids import TopicPartition
 from kstreams.processors.on_error import DeadLetter
-from kstreams.state.stores.window.store import window_store
+from kstreams.state.stores.window.kind import window_store
 from kstreams.testing.driver import TopologyTestDriver
 from kstreams.times import EARLIEST_MS, LATEST_MS
 from kstreams.windows import TumblingWindows, milliseconds, windowed, windowed_aggregate

@@ -26,7 +26,7 @@ from kstreams import (
 from kstreams.errors import ProcessingError, SerializationError, TopologyError, UnknownNodeError
 from kstreams.processors.branch import Branch
 from kstreams.processors.map_values import map_values
-from kstreams.state.stores.key_value.store import key_value_store
+from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.task.columns import rows_of
 from tests.kstreams.state.cache.test_overlay import Json
 from tests.kstreams.task.harness import IN, OUT, Calls, OneTask, calls, one_node, queue_of, values

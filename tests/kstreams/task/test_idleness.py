@@ -19,8 +19,8 @@ from kstreams import (
     wall_clock,
 )
 from kstreams.aggregators import count
-from kstreams.state.stores.session.store import session_store
-from kstreams.state.stores.window.store import window_store
+from kstreams.state.stores.session.kind import session_store
+from kstreams.state.stores.window.kind import window_store
 from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import (
     SessionWindows,

@@ -11,7 +11,7 @@ from kstreams import FixedKeyProcessor, ProcessorContext, Record
 from kstreams.errors import ProcessingError
 from kstreams.serde import INT64, TEXT
 from kstreams.state.backend.memory import MemoryStore
-from kstreams.state.stores.key_value.store import key_value_store
+from kstreams.state.stores.key_value.kind import key_value_store
 from tests.kstreams.task.harness import Calls, OneTask, calls, one_node, queue_of, values
 
 COUNTS = key_value_store("counts", key=TEXT, value=INT64)

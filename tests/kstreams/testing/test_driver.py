@@ -33,7 +33,7 @@ from kstreams.errors import (
 from kstreams.partitioner import partition_by, partition_of
 from kstreams.processors.flat_map import flat_map
 from kstreams.state.backend.memory import Memory
-from kstreams.state.stores.key_value.store import key_value_store
+from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.testing.driver import TopologyTestDriver
 
 LINES = Topic("lines", NONE, TEXT)

@@ -21,8 +21,8 @@ from kstreams.aggregators import count
 from kstreams.errors import TopologyError
 from kstreams.partitioner import partition_of
 from kstreams.processors.rekey import rekey
-from kstreams.state.stores.key_value.store import key_value_store
-from kstreams.state.stores.window.store import window_store
+from kstreams.state.stores.key_value.kind import key_value_store
+from kstreams.state.stores.window.kind import window_store
 from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import (
     TumblingWindows,

@@ -84,7 +84,7 @@ class Committing:
             )
             with versions.checkout(pointer, Attempt(new_attempt(), self.batch)) as checkout:
                 overlay = Overlay(checkout.store)
-                change(self.spec.factory(self.spec, overlay), partition)
+                change(self.spec.open(overlay), partition)
                 self.pointers[partition] = checkout.commit(overlay.changes(), {})
         tasks = {TaskId("in", p): pointer.to_json() for p, pointer in self.pointers.items()}
         self.commits.append(Commit(self.batch, "run", 1000 + self.batch, tasks))

@@ -39,11 +39,12 @@ from kstreams.errors import (
 )
 from kstreams.serde import DOUBLE
 from kstreams.state.backend.working import StateBackend
-from kstreams.state.stores.key_value.store import key_value_store
-from kstreams.state.stores.session.store import session_store
-from kstreams.state.stores.timestamped.store import timestamped_store
-from kstreams.state.stores.versioned.store import VersionedValue, versioned_key_value_store
-from kstreams.state.stores.window.store import window_store
+from kstreams.state.stores.key_value.kind import key_value_store
+from kstreams.state.stores.session.kind import session_store
+from kstreams.state.stores.timestamped.kind import timestamped_store
+from kstreams.state.stores.versioned.kind import versioned_key_value_store
+from kstreams.state.stores.versioned.store import VersionedValue
+from kstreams.state.stores.window.kind import window_store
 from kstreams.testing import TopologyTestDriver
 from kstreams.views.view import View
 from kstreams.windows import HoppingWindows, windowed_aggregate

@@ -7,9 +7,9 @@ from typing import Any
 
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder
 from kstreams.aggregators import Aggregator, collect
-from kstreams.state.stores.session.store import session_store
-from kstreams.state.stores.sliding.store import sliding_store
-from kstreams.state.stores.window.store import window_store
+from kstreams.state.stores.session.kind import session_store
+from kstreams.state.stores.sliding.kind import sliding_store
+from kstreams.state.stores.window.kind import window_store
 from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import (
     SessionWindows,

@@ -13,11 +13,11 @@ from kstreams.aggregators import count, mean
 from kstreams.errors import SerializationError
 from kstreams.processors.aggregate import aggregate, reduce
 from kstreams.serde import BYTES
-from kstreams.state.stores.key_value.store import key_value_store
-from kstreams.state.stores.session.store import session_store
-from kstreams.state.stores.sliding.store import sliding_store
-from kstreams.state.stores.timestamped.store import timestamped_store
-from kstreams.state.stores.window.store import window_store
+from kstreams.state.stores.key_value.kind import key_value_store
+from kstreams.state.stores.session.kind import session_store
+from kstreams.state.stores.sliding.kind import sliding_store
+from kstreams.state.stores.timestamped.kind import timestamped_store
+from kstreams.state.stores.window.kind import window_store
 from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import (
     HoppingWindows,

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from kstreams import INT64, TEXT, Record, Topic, TopologyBuilder, to_function
 from kstreams.aggregators import count, sum_
-from kstreams.state.stores.buffer.store import buffer_store
-from kstreams.state.stores.window.store import window_store
+from kstreams.state.stores.buffer.kind import buffer_store
+from kstreams.state.stores.window.kind import window_store
 from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import (
     SessionWindows,

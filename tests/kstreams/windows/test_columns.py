@@ -40,7 +40,7 @@ from kstreams.aggregators import (
 )
 from kstreams.errors import EventTimeError, SerializationError
 from kstreams.serde.composite import TupleSerde
-from kstreams.state.stores.buffer.store import buffer_store
+from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import (
     CalendarWindows,

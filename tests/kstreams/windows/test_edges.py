@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kstreams import INT64, TEXT, DeadLetter, FixedKeyProcessor, Record, Topic, TopologyBuilder
 from kstreams.aggregators import count, sum_
-from kstreams.state.stores.buffer.store import buffer_store
+from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.testing import TopologyTestDriver
 from kstreams.times import EARLIEST_MS, LATEST_MS, LONGEST_SPAN
 from kstreams.windows import (

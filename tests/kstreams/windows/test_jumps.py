@@ -13,8 +13,8 @@ import pytest
 from kstreams import FixedKeyProcessor, ProcessorContext, PunctuationType, Record, TopologyBuilder
 from kstreams.aggregators import count
 from kstreams.serde import INT64, TEXT
-from kstreams.state.stores.buffer.store import buffer_store
-from kstreams.state.stores.window.store import window_store
+from kstreams.state.stores.buffer.kind import buffer_store
+from kstreams.state.stores.window.kind import window_store
 from kstreams.testing.driver import TopologyTestDriver
 from kstreams.topic import Topic
 from kstreams.windows import (

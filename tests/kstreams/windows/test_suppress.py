@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from kstreams import INT64, TEXT, Record, Topic, TopologyBuilder, TopologyError
 from kstreams.aggregators import count
 from kstreams.errors import LimitError, ProcessingError
-from kstreams.state.stores.buffer.store import buffer_store
-from kstreams.state.stores.key_value.store import key_value_store
-from kstreams.state.stores.window.store import window_store
+from kstreams.state.stores.buffer.kind import buffer_store
+from kstreams.state.stores.key_value.kind import key_value_store
+from kstreams.state.stores.window.kind import window_store
 from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import (
     TumblingWindows,

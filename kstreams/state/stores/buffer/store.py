@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import Any, Generic, Literal, overload
+from typing import Any, Generic
 
 from kstreams._types import K, V
 from kstreams.errors import DeserializationError, SerializationError
@@ -16,7 +16,7 @@ from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.timed_rows import TimedRows
 
-__all__ = ("BufferStore", "buffer_store")
+__all__ = ("BufferStore",)
 
 
 _TIME = struct.Struct(">q")
@@ -170,30 +170,3 @@ class BufferStore(Generic[K, V]):
 def _record(key: Any, kept: _Kept) -> Record[Any, Any]:  # noqa: ANN401  # erased types
     value, timestamp, headers = kept
     return Record(key, value, timestamp, headers)
-
-
-@overload
-def buffer_store(
-    name: str, *, key: Serde[K], value: Serde[V], nullable: Literal[False] = ...
-) -> StoreSpec[BufferStore[K, V]]: ...
-@overload
-def buffer_store(
-    name: str, *, key: Serde[K], value: Serde[V], nullable: Literal[True]
-) -> StoreSpec[BufferStore[K, V | None]]: ...
-def buffer_store(
-    name: str,
-    *,
-    key: Serde[Any],
-    value: Serde[Any],
-    nullable: bool = False,  # for the type alone: what is kept is the same
-) -> StoreSpec[Any]:
-    """Define the store of `suppress`.
-
-    Args:
-        name: Unique in the topology; recorded with the state.
-        key: Serde of the keys; see `windowed` for windowed ones.
-        value: Serde of the values.
-        nullable: Types the store for values that may be None: tombstones.
-    """
-    factory: Any = BufferStore
-    return StoreSpec(name, "buffer", key, value, factory)

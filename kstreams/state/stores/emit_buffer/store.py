@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Generic
+from typing import Generic
 
 from kstreams._types import K, V
 from kstreams.serde.base import Serde
@@ -13,7 +13,7 @@ from kstreams.state.stores.emit_buffer.columns import PendingColumns
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.waiting import Waiting, WaitingResult, WaitingSerde
 
-__all__ = ("Handle", "PendingStore", "pending_store")
+__all__ = ("Handle", "PendingStore")
 
 
 Handle = tuple[int, int, int, K]
@@ -107,15 +107,3 @@ class PendingStore(Generic[K, V]):
     def columns(self) -> PendingColumns:
         """Return the same entries as columns; only for values of fixed width."""
         return PendingColumns(self._overlay, self._key, self._value)
-
-
-def pending_store(name: str, *, key: Serde[K], value: Serde[V]) -> StoreSpec[PendingStore[K, V]]:
-    """Define a store of waiting results.
-
-    Args:
-        name: Unique in the topology; recorded with the state.
-        key: Serde of the keys.
-        value: Serde of what results are made of: the aggregator's `state`.
-    """
-    factory: Any = PendingStore
-    return StoreSpec(name, "pending", key, value, factory)

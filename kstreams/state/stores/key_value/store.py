@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any, Generic, Literal
+from typing import Generic, Literal
 
 from kstreams._types import K, V
-from kstreams.clock import to_ms
-from kstreams.serde.base import Serde
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.spec import StoreSpec
 
-__all__ = ("ExpiringFactory", "KeyValueStore", "TtlClock", "after_prefix", "key_value_store")
+__all__ = ("KeyValueStore", "TtlClock", "after_prefix")
 
 TtlClock = Literal["stream", "wall"]
 """What a time to live is a span of."""
@@ -101,56 +97,3 @@ def after_prefix(prefix: bytes) -> bytes | None:
     """Return the first key behind all that start with a prefix; None when there is none."""
     stripped = prefix.rstrip(b"\xff")
     return stripped[:-1] + bytes((stripped[-1] + 1,)) if stripped else None
-
-
-def key_value_store(
-    name: str,
-    *,
-    key: Serde[K],
-    value: Serde[V],
-    ttl: timedelta | None = None,
-    ttl_clock: TtlClock = "stream",
-) -> StoreSpec[KeyValueStore[K, V]]:
-    """Define a key-value store.
-
-    Args:
-        name: Unique in the topology; recorded with the state.
-        key: Serde of the keys. Ranges follow the order of its `ordered` bytes.
-        value: Serde of the values.
-        ttl: How long a value lives from its last put on; None for ever. What has expired is
-            hidden at once, and deleted bit by bit as other values are put. Another span
-            holds for what is put from then on.
-        ttl_clock: Whether the span is one of stream time, which stands still without
-            records, or of the recorded wall time of batches. That is believed as it is: while
-            the clock is ahead values are hidden before their time, and what is put then
-            stays until its own, or until it is put again.
-
-    Raises:
-        ValueError: The span is under a millisecond.
-    """
-    if ttl is not None:
-        if to_ms(ttl) < 1:
-            raise ValueError(f"a ttl is at least 1 ms, not {ttl}")
-        expiring: Any = ExpiringFactory(to_ms(ttl), ttl_clock)
-        return StoreSpec(name, f"key-value-ttl-{ttl_clock}", key, value, expiring)
-    factory: Any = KeyValueStore
-    return StoreSpec(name, "key-value", key, value, factory)
-
-
-@dataclass(frozen=True)
-class ExpiringFactory:
-    """Makes key-value stores whose values expire.
-
-    Args:
-        ttl_ms: How long values live.
-        clock: By which clock.
-    """
-
-    ttl_ms: int
-    clock: TtlClock
-
-    def __call__(self, spec: StoreSpec[Any], overlay: Overlay) -> KeyValueStore[Any, Any]:
-        """Make the live form."""
-        from kstreams.state.stores.key_value.expiring import ExpiringStore  # noqa: PLC0415  # derives from ours
-
-        return ExpiringStore(spec, overlay, ttl_ms=self.ttl_ms, clock=self.clock)

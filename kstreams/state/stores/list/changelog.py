@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import struct
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 from kstreams.serde.composite import read_int64
 from kstreams.serde.sequences import divided
-from kstreams.state.stores.changelog.form import Before, Entry, Pair, values_before
-from kstreams.state.stores.changelog.key_values import KeyValueForm
-from kstreams.state.stores.changelog.windows import key_and_numbers
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.changelog_form import (
+    Before,
+    ChangelogRecord,
+    Pair,
+    PlainForm,
+    key_and_numbers,
+    values_before,
+)
 from kstreams.state.stores.list.store import ELEMENT, SHORT
 from kstreams.state.stores.prefix_free import read_prefix_free
 
@@ -23,16 +28,18 @@ _Elements = dict[int, bytes]
 """Encoded elements, by number."""
 
 
-class ListForm(KeyValueForm):
+class ListForm(PlainForm):
     """Key bytes and the element's number; the time is that of the batch.
 
-    Elements are numbered as they are added, anew once a list was empty. Of a key what went
-    comes before what came.
+    Elements are numbered as they are added, from 0 again once a list was empty. Of a key
+    what went comes before what came.
 
     Source: departs from Kafka Streams' `ListValueStore`, whose record has the whole list.
     """
 
-    def entries(self, changes: Sequence[Pair], before: Before, time_ms: int) -> Iterator[Entry]:
+    def records(
+        self, changes: Sequence[Pair], before: Before, time_ms: int
+    ) -> Iterator[ChangelogRecord]:
         """Yield a record for each element that came, changed or went."""
         held = values_before(before, (row for row, _ in changes))
         olds = _lists((row, held[row]) for row, _ in changes)
@@ -40,16 +47,21 @@ class ListForm(KeyValueForm):
         for key, new in sorted(news.items()):
             plain, old = self._plain(key), olds[key]
             for number in sorted(old.keys() - new.keys()):
-                yield Entry(plain + _NUMBER.pack(number), None, time_ms)
+                yield ChangelogRecord(plain + _NUMBER.pack(number), None, time_ms)
             for number, value in sorted(new.items()):
                 if old.get(number) != value:
-                    yield Entry(plain + _NUMBER.pack(number), value, time_ms)
+                    yield ChangelogRecord(plain + _NUMBER.pack(number), value, time_ms)
 
-    def put(self, store: Any, entry: Entry) -> None:  # noqa: ANN401  # a live store
-        """Set the element, or take it away."""
-        plain, (number,) = key_and_numbers(_NUMBER, entry.key)
-        key, value = self._decoded(entry._replace(key=plain))
-        store.rebuild(key, number, value)
+    def restoring(self, overlay: Overlay) -> Callable[[ChangelogRecord], None]:
+        """Set the element of each record, or take it away."""
+        rebuild = self._spec.open(overlay).rebuild
+
+        def restore(record: ChangelogRecord) -> None:
+            plain, (number,) = key_and_numbers(_NUMBER, record.key)
+            key, value = self._decoded(record._replace(key=plain))
+            rebuild(key, number, value)
+
+        return restore
 
 
 def _lists(rows: Iterator[Pair] | Sequence[Pair]) -> dict[bytes, _Elements]:

@@ -15,7 +15,7 @@ from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.prefix_free import read_prefix_free, write_prefix_free
 from kstreams.state.stores.spec import StoreSpec
 
-__all__ = ("ELEMENT", "LIST", "SHORT", "ListStore", "list_store")
+__all__ = ("ELEMENT", "LIST", "SHORT", "ListStore")
 
 
 LIST, ELEMENT, SHORT = b"\x00", b"\x01", b"\x02"
@@ -193,15 +193,3 @@ class ListStore(Generic[K, V]):
 
     def _row(self, key: K) -> _Row:
         return self._rows.get((key,)) or _NO_LIST
-
-
-def list_store(name: str, *, key: Serde[K], value: Serde[V]) -> StoreSpec[ListStore[K, V]]:
-    """Define a list store.
-
-    Args:
-        name: Unique in the topology; recorded with the state.
-        key: Serde of the keys.
-        value: Serde of the elements.
-    """
-    factory: Any = ListStore
-    return StoreSpec(name, "list", key, value, factory)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import Any, Generic
+from typing import Generic
 
 from kstreams._types import K, V
 from kstreams.errors import DeserializationError, SerializationError
@@ -16,7 +16,7 @@ from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.timed_rows import TimedRows
 from kstreams.state.stores.waiting import Waiting, WaitingResult, WaitingSerde
 
-__all__ = ("PacedStore", "Windows", "paced_store")
+__all__ = ("PacedStore", "Windows")
 
 
 Windows = tuple[tuple[int, int, Waiting[V]], ...]
@@ -129,15 +129,3 @@ def _results(key: K, row: _Row[V], *, reverse: bool) -> Iterator[WaitingResult[K
     due_ms, windows = row
     for start, end, item in reversed(windows) if reverse else windows:
         yield WaitingResult(key, start, end, due_ms, item.value, item.time_ms)
-
-
-def paced_store(name: str, *, key: Serde[K], value: Serde[V]) -> StoreSpec[PacedStore[K, V]]:
-    """Define the store of a rate limit.
-
-    Args:
-        name: Unique in the topology; recorded with the state.
-        key: Serde of the keys.
-        value: Serde of what results are made of: the aggregator's `state`.
-    """
-    factory: Any = PacedStore
-    return StoreSpec(name, "paced", key, value, factory)

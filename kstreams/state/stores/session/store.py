@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from typing import Any, Generic
+from typing import Generic
 
 from kstreams._types import K, V
-from kstreams.serde.base import Serde
 from kstreams.serde.spans import SpansSerde
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.session.columns import SessionColumns
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.timed_rows import TimedRows
 
-__all__ = ("SessionRow", "SessionStore", "session_store")
+__all__ = ("SessionRow", "SessionStore")
 
 
 SessionRow = tuple[int, tuple[tuple[int, int, V], ...]]
@@ -158,15 +157,3 @@ def _bounds(session: tuple[int, int, object]) -> tuple[int, int]:
 
 def _end(session: tuple[object, int, int, object]) -> tuple[int, int]:
     return session[2], session[1]
-
-
-def session_store(name: str, *, key: Serde[K], value: Serde[V]) -> StoreSpec[SessionStore[K, V]]:
-    """Define a session store.
-
-    Args:
-        name: Unique in the topology; recorded with the state.
-        key: Serde of the keys.
-        value: Serde of the values; for `windowed_aggregate` the aggregator's `state`.
-    """
-    factory: Any = SessionStore
-    return StoreSpec(name, "session", key, value, factory)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import Any, Generic
+from typing import Generic
 
 from kstreams._types import K, V
 from kstreams.errors import DeserializationError, SerializationError
@@ -16,7 +16,7 @@ from kstreams.state.stores.sliding.columns import SlidingColumns
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.timed_rows import TimedRows
 
-__all__ = ("SlidingStore", "sliding_store")
+__all__ = ("SlidingStore",)
 
 
 _TIME = struct.Struct(">q")
@@ -125,15 +125,3 @@ class SlidingStore(Generic[K, V]):
     def next_wake(self) -> int | None:
         """Return the earliest wake time (ms), or None."""
         return self._rows.next_wake()
-
-
-def sliding_store(name: str, *, key: Serde[K], value: Serde[V]) -> StoreSpec[SlidingStore[K, V]]:
-    """Define the store of a sliding aggregation.
-
-    Args:
-        name: Unique in the topology; recorded with the state.
-        key: Serde of the keys.
-        value: Serde of the values: the aggregator's `state`.
-    """
-    factory: Any = SlidingStore
-    return StoreSpec(name, "sliding", key, value, factory)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Generic
+from typing import Generic
 
 from kstreams._types import K, V
-from kstreams.serde.base import Serde
 from kstreams.serde.stamped import StampedSerde
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.entry_columns import EntryColumns
 from kstreams.state.stores.spec import StoreSpec
 
-__all__ = ("TimestampedStore", "timestamped_store")
+__all__ = ("TimestampedStore",)
 
 
 class TimestampedStore(Generic[K, V]):
@@ -45,17 +44,3 @@ class TimestampedStore(Generic[K, V]):
         low = None if start is None else self._key.serialize(start)
         high = None if end is None else self._key.serialize(end)
         yield from self._overlay.scan(low, high, reverse=reverse)
-
-
-def timestamped_store(
-    name: str, *, key: Serde[K], value: Serde[V]
-) -> StoreSpec[TimestampedStore[K, V]]:
-    """Define a timestamped store.
-
-    Args:
-        name: Unique in the topology; recorded with the state.
-        key: Serde of the keys.
-        value: Serde of the values; for `aggregate` the aggregator's `state`.
-    """
-    factory: Any = TimestampedStore
-    return StoreSpec(name, "timestamped", key, value, factory)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from kstreams.serde.base import Serde
-from kstreams.state.stores.changelog.form import COMPACTED, Before, Entry, Pair, values_before
-from kstreams.state.stores.changelog.key_values import KeyValueForm
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.changelog_form import (
+    COMPACTED,
+    Before,
+    ChangelogRecord,
+    Pair,
+    PlainForm,
+    values_before,
+)
+from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.versioned.rows import key_of_version, latest_row, read_version
 
 __all__ = ("VersionedForm",)
@@ -16,7 +23,7 @@ _DAY_MS = 24 * 60 * 60 * 1000
 _NONE: Final = object()
 
 
-class VersionedForm(KeyValueForm):
+class VersionedForm(PlainForm):
     """Key and value, with the time from which on the value holds.
 
     The topic is compacted no sooner than the retention and a day, so that the versions
@@ -24,18 +31,19 @@ class VersionedForm(KeyValueForm):
     compaction leaves is what holds.
 
     Args:
-        key: Serde of the keys.
-        value: Serde of the values.
-        retention_ms: The store's.
+        spec: The store.
+        retention_ms: Its retention.
 
     Source: the changelog of `VersionedKeyValueStore` (KIP-889).
     """
 
-    def __init__(self, key: Serde[Any], value: Serde[Any], retention_ms: int) -> None:
-        super().__init__(key, value)
+    def __init__(self, spec: StoreSpec[Any], retention_ms: int) -> None:
+        super().__init__(spec)
         self.config = {**COMPACTED, "min.compaction.lag.ms": str(retention_ms + _DAY_MS)}
 
-    def entries(self, changes: Sequence[Pair], before: Before, time_ms: int) -> Iterator[Entry]:
+    def records(
+        self, changes: Sequence[Pair], before: Before, time_ms: int
+    ) -> Iterator[ChangelogRecord]:
         """Yield the versions that came or changed, by key and then by time."""
         after = dict(changes)
         rows: dict[bytes, list[bytes]] = {}
@@ -49,11 +57,12 @@ class VersionedForm(KeyValueForm):
             if fresh:
                 plain = self._plain(key)
                 for start in sorted({*fresh, max(new)}):
-                    yield Entry(plain, new[start], start)
+                    yield ChangelogRecord(plain, new[start], start)
 
-    def put(self, store: Any, entry: Entry) -> None:  # noqa: ANN401  # a live store
-        """Set the version."""
-        store.rebuild(*self._decoded(entry), entry.timestamp)
+    def restoring(self, overlay: Overlay) -> Callable[[ChangelogRecord], None]:
+        """Set the version of each record."""
+        rebuild, decoded = self._spec.open(overlay).rebuild, self._decoded
+        return lambda record: rebuild(*decoded(record), record.timestamp)
 
 
 def _versions(rows: Mapping[bytes, bytes | None], own: Iterable[bytes]) -> dict[int, bytes | None]:

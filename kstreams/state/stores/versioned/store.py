@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any, Generic
+from typing import Generic
 
 from kstreams._types import K, V
-from kstreams.clock import to_ms
-from kstreams.serde.base import Serde
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.versioned.rows import VersionedRows
@@ -17,10 +14,8 @@ from kstreams.state.stores.versioned.rows import VersionedRows
 __all__ = (
     "LATEST",
     "NOT_PUT",
-    "VersionedFactory",
     "VersionedKeyValueStore",
     "VersionedValue",
-    "versioned_key_value_store",
 )
 
 
@@ -182,37 +177,3 @@ class VersionedKeyValueStore(Generic[K, V]):
         if valid_to > self._horizon():
             self._rows.put_old(key, timestamp, valid_to, value)
         return valid_to
-
-
-@dataclass(frozen=True)
-class VersionedFactory:
-    """Makes versioned stores.
-
-    Args:
-        retention_ms: How far back versions can be asked for.
-    """
-
-    retention_ms: int
-
-    def __call__(self, spec: StoreSpec[Any], overlay: Overlay) -> VersionedKeyValueStore[Any, Any]:
-        """Make the live form."""
-        return VersionedKeyValueStore(spec, overlay, retention_ms=self.retention_ms)
-
-
-def versioned_key_value_store(
-    name: str, *, key: Serde[K], value: Serde[V], retention: timedelta
-) -> StoreSpec[VersionedKeyValueStore[K, V]]:
-    """Define a versioned key-value store.
-
-    Args:
-        name: Unique in the topology; recorded with the state.
-        key: Serde of the keys.
-        value: Serde of the values.
-        retention: How far back versions can be asked for, and records may come late.
-
-    Raises:
-        ValueError: The retention is negative.
-    """
-    if retention < timedelta(0):
-        raise ValueError(f"a retention is not negative: {retention}")
-    return StoreSpec(name, "versioned", key, value, VersionedFactory(to_ms(retention)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Generic
+from typing import Generic
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,7 +17,7 @@ from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.window.columns import WindowColumns
 
-__all__ = ("WindowStore", "window_store")
+__all__ = ("WindowStore",)
 
 
 class WindowKeySerde(CompositeSerde["tuple[int, K]"]):
@@ -213,15 +213,3 @@ class WindowStore(Generic[K, V]):
 
 def _bound(start_ms: int | None) -> bytes | None:
     return None if start_ms is None else sortable_int64(start_ms)
-
-
-def window_store(name: str, *, key: Serde[K], value: Serde[V]) -> StoreSpec[WindowStore[K, V]]:
-    """Define a window store.
-
-    Args:
-        name: Unique in the topology; recorded with the state.
-        key: Serde of the keys.
-        value: Serde of the values; for `windowed_aggregate` the aggregator's `state`.
-    """
-    factory: Any = WindowStore
-    return StoreSpec(name, "window", key, value, factory)

@@ -20,7 +20,7 @@ from kstreams import (
 from kstreams.errors import SerializationError
 from kstreams.serde.base import Serde
 from kstreams.state.cache.row_coding import RowCoding
-from kstreams.state.stores.key_value.store import key_value_store
+from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.testing import TopologyTestDriver
 
 IN = Topic("in", TEXT, INT64)

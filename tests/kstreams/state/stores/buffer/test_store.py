@@ -13,7 +13,8 @@ from kstreams.record import Record
 from kstreams.serde import INT64, TEXT
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.cache.overlay import Overlay
-from kstreams.state.stores.buffer.store import BufferStore, _KeptSerde, buffer_store
+from kstreams.state.stores.buffer.kind import buffer_store
+from kstreams.state.stores.buffer.store import BufferStore, _KeptSerde
 
 SPEC = buffer_store("b", key=TEXT, value=INT64)
 KEYS = st.sampled_from(["", "a", "b", "\x00"])

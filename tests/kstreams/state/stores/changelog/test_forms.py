@@ -29,12 +29,12 @@ from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.backend.working import StoreChanges
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.cache.times import FixedTimes
-from kstreams.state.stores.buffer.store import buffer_store
+from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.state.stores.changelog.form import Entry
 from kstreams.state.stores.changelog.forms import changelog_form
-from kstreams.state.stores.emit_buffer.store import pending_store
-from kstreams.state.stores.rate_limit.store import paced_store
-from kstreams.state.stores.sliding.store import sliding_store
+from kstreams.state.stores.emit_buffer.kind import pending_store
+from kstreams.state.stores.rate_limit.kind import paced_store
+from kstreams.state.stores.sliding.kind import sliding_store
 from kstreams.state.stores.waiting import Waiting
 
 Change = tuple[int, int, int | None]
@@ -190,7 +190,7 @@ class Logged:
 
     def batch(self, step: Step, changes: Iterable[Change]) -> list[Entry]:
         overlay = Overlay(self.base)
-        store = self.spec.factory(self.spec, overlay)
+        store = self.spec.open(overlay)
         for change in changes:
             self.time = max(self.time, change[1])
             overlay.times = FixedTimes(self.time, self.time)
@@ -212,12 +212,12 @@ class Logged:
 
     def live(self, base: MemoryStore | None = None) -> Any:
         times = FixedTimes(self.time, self.time)
-        return self.spec.factory(self.spec, Overlay(base or self.base, times=times))
+        return self.spec.open(Overlay(base or self.base, times=times))
 
     def rebuilt(self, entries: Iterable[Entry]) -> Any:
         base = MemoryStore(["s"])
         overlay = Overlay(base)
-        store = self.spec.factory(self.spec, overlay)
+        store = self.spec.open(overlay)
         for entry in entries:
             self.form.put(store, entry)
         base.write(overlay.changes())

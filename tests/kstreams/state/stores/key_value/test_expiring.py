@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from kstreams.serde import INT64, TEXT
 from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.working import StateBackend
-from kstreams.state.stores.key_value.store import TtlClock, key_value_store
+from kstreams.state.stores.key_value.kind import key_value_store
+from kstreams.state.stores.key_value.store import TtlClock
 from tests.kstreams.state.backends import BACKENDS, held
 
 TTL = 10

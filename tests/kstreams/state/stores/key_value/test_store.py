@@ -12,7 +12,8 @@ from kstreams.errors import SerializationError
 from kstreams.serde import BYTES, INT64, TEXT, Serde
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.cache.overlay import Overlay
-from kstreams.state.stores.key_value.store import KeyValueStore, key_value_store
+from kstreams.state.stores.key_value.kind import key_value_store
+from kstreams.state.stores.key_value.store import KeyValueStore
 
 
 def store_of(
@@ -22,7 +23,7 @@ def store_of(
     spec = key_value_store("s", key=key, value=value)
     base = MemoryStore(["s"])
     overlay = Overlay(base)
-    store = spec.factory(spec, overlay)
+    store = spec.open(overlay)
     for number, (k, v) in enumerate((pairs or {}).items()):
         store.put(k, v)
         if number == len(pairs or {}) // 2:

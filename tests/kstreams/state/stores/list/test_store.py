@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kstreams.serde import BYTES, INT64
 from kstreams.state.backend.working import StateBackend
-from kstreams.state.stores.list.store import list_store
+from kstreams.state.stores.list.kind import list_store
 from tests.kstreams.state.backends import BACKENDS, held
 
 SPEC = list_store("l", key=BYTES, value=INT64)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from kstreams.serde import INT64, TEXT
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.cache.overlay import Overlay
-from kstreams.state.stores.session.store import SessionStore, session_store
+from kstreams.state.stores.session.kind import session_store
+from kstreams.state.stores.session.store import SessionStore
 
 SPEC = session_store("s", key=TEXT, value=INT64)
 KEYS = st.sampled_from(["", "a", "b", "\x00"])

@@ -11,13 +11,14 @@ from kstreams.serde.layout import slice_layout
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.sliding.columns import SliceRows, SlidingColumns
-from kstreams.state.stores.sliding.store import SlidingStore, sliding_store
+from kstreams.state.stores.sliding.kind import sliding_store
+from kstreams.state.stores.sliding.store import SlidingStore
 
 SPEC = sliding_store("s", key=TEXT, value=INT64)
 
 
 def stores() -> tuple[SlidingStore[str, int], SlidingColumns]:
-    store = SPEC.factory(SPEC, Overlay(MemoryStore(["s"])))
+    store = SPEC.open(Overlay(MemoryStore(["s"])))
     return store, store.columns()
 
 
@@ -55,7 +56,7 @@ def test_a_row_whose_wake_time_moves_is_found_at_the_new_one_alone() -> None:
 
 def test_a_number_out_of_range_names_the_store() -> None:
     spec = sliding_store("narrow", key=TEXT, value=INT32)
-    columns = spec.factory(spec, Overlay(MemoryStore(["narrow"]))).columns()
+    columns = spec.open(Overlay(MemoryStore(["narrow"]))).columns()
     slices = SliceRows(np.array([0]), np.array([4]), (np.array([1 << 31]),))
     with pytest.raises(SerializationError) as caught:
         columns.write([b"a"], [None], [12], slices, done_ms=3)
@@ -65,7 +66,7 @@ def test_a_number_out_of_range_names_the_store() -> None:
 def test_values_of_no_fixed_width_have_no_columns() -> None:
     spec = sliding_store("texts", key=TEXT, value=TEXT)
     with pytest.raises(TypeError, match="vary in width"):
-        spec.factory(spec, Overlay(MemoryStore(["texts"]))).columns()
+        spec.open(Overlay(MemoryStore(["texts"]))).columns()
 
 
 def test_lists_that_are_cut_short_are_refused() -> None:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from kstreams.serde import BYTES, INT64, TEXT
 from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.working import StateBackend
-from kstreams.state.stores.key_value.store import key_value_store
-from kstreams.state.stores.versioned.store import VersionedValue, versioned_key_value_store
+from kstreams.state.stores.key_value.kind import key_value_store
+from kstreams.state.stores.versioned.kind import versioned_key_value_store
+from kstreams.state.stores.versioned.store import VersionedValue
 from tests.kstreams.state.backends import BACKENDS, held
 from tests.kstreams.state.models import RETENTION, VersionedPuts
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from kstreams.serde import BYTES, DOUBLE, INT64, TEXT
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.cache.overlay import Overlay
-from kstreams.state.stores.window.store import WindowKeySerde, WindowStore, window_store
+from kstreams.state.stores.window.kind import window_store
+from kstreams.state.stores.window.store import WindowKeySerde, WindowStore
 
 SPEC = window_store("w", key=BYTES, value=INT64)
 KEYS = st.binary(max_size=3) | st.sampled_from([b"", b"\x00", b"\x00\x00", b"\xff", b"\xff\xff"])

@@ -1,0 +1,87 @@
+"""The kind of buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, overload
+
+from kstreams._types import K, V
+from kstreams.record import Record
+from kstreams.serde.base import Serde
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.buffer.store import BufferStore
+from kstreams.state.stores.changelog_form import ChangelogForm, RowForm
+from kstreams.state.stores.kind import StoreKind, Times
+from kstreams.state.stores.spec import StoreSpec
+
+__all__ = ("BUFFER", "BufferKind", "buffer_store")
+
+
+_Live = BufferStore[Any, Any]
+_Row = tuple[int, Record[Any, Any]]
+"""A record's place in the order of release (ms), and the record."""
+
+
+@dataclass(frozen=True)
+class BufferKind(StoreKind[_Live]):
+    """A record for each key, by key."""
+
+    columns: ClassVar[tuple[str, ...]] = ("key", "value", "timestamp_ms", "time_ms")
+
+    def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
+        """Return the live store."""
+        return BufferStore(spec, overlay)
+
+    def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
+        """Return keys, and their rows as they are."""
+        return RowForm(spec)
+
+    def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
+        """Yield all records."""
+        return store.fetch_all(reverse=reverse)
+
+    def order(self, spec: StoreSpec[_Live]) -> Callable[[_Row], bytes]:
+        """Return the key."""
+        data = spec.key.ordered.serialize
+        return lambda row: data(row[1].key)
+
+    def flat(self, row: _Row) -> Iterator[tuple[Any, ...]]:
+        """Yield the row as one."""
+        time_ms, record = row
+        yield record.key, record.value, record.timestamp, time_ms
+
+    def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
+        """Yield value and timestamp of the record."""
+        record = store.get(key)
+        if record is not None:
+            yield record.value, record.timestamp
+
+
+BUFFER = BufferKind("buffer")
+
+
+@overload
+def buffer_store(
+    name: str, *, key: Serde[K], value: Serde[V], nullable: Literal[False] = ...
+) -> StoreSpec[BufferStore[K, V]]: ...
+@overload
+def buffer_store(
+    name: str, *, key: Serde[K], value: Serde[V], nullable: Literal[True]
+) -> StoreSpec[BufferStore[K, V | None]]: ...
+def buffer_store(
+    name: str,
+    *,
+    key: Serde[Any],
+    value: Serde[Any],
+    nullable: bool = False,  # for the type alone: what is kept is the same
+) -> StoreSpec[Any]:
+    """Define the store of `suppress`.
+
+    Args:
+        name: Unique in the topology; recorded with the state.
+        key: Serde of the keys; see `windowed` for windowed ones.
+        value: Serde of the values.
+        nullable: Types the store for values that may be None: tombstones.
+    """
+    return StoreSpec(name, BUFFER, key, value)

@@ -1,0 +1,81 @@
+"""Find the kind of a store by the name that is recorded with its state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from difflib import get_close_matches
+from typing import Any, Final
+
+from kstreams.errors import StoreKindError
+from kstreams.plugins import load_plugin, plugin_names
+from kstreams.state.stores.buffer.kind import BUFFER
+from kstreams.state.stores.emit_buffer.kind import EMIT_BUFFER
+from kstreams.state.stores.key_value.kind import KEY_VALUE, expiring_kind
+from kstreams.state.stores.kind import StoreKind
+from kstreams.state.stores.list.kind import LIST
+from kstreams.state.stores.rate_limit.kind import RATE_LIMIT
+from kstreams.state.stores.session.kind import SESSION
+from kstreams.state.stores.sliding.kind import SLIDING
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.timestamped.kind import TIMESTAMPED
+from kstreams.state.stores.versioned.kind import versioned_kind
+from kstreams.state.stores.window.kind import WINDOW
+
+__all__ = ("BUILT_IN_KINDS", "find_kind")
+
+_GROUP: Final = "kstreams.store_kinds"
+_ANY_SPAN = timedelta(days=1)  # rows know when they expire; nothing is put
+_ALL_TIME = timedelta(days=365_000)  # all versions that are there
+
+BUILT_IN_KINDS: tuple[StoreKind[Any], ...] = (
+    KEY_VALUE,
+    expiring_kind(_ANY_SPAN, "stream"),
+    expiring_kind(_ANY_SPAN, "wall"),
+    TIMESTAMPED,
+    WINDOW,
+    SESSION,
+    versioned_kind(_ALL_TIME),
+    LIST,
+    SLIDING,
+    BUFFER,
+    EMIT_BUFFER,
+    RATE_LIMIT,
+)
+"""The library's own, each with what it takes to read any store of the kind."""
+
+
+def find_kind(name: str, stores: Iterable[StoreSpec[Any]] = ()) -> StoreKind[Any]:
+    """Return the kind of a name: of a topology, the library, or an installed package.
+
+    Args:
+        name: As recorded with the state of a store.
+        stores: Those of a topology, whose kinds come first.
+
+    Raises:
+        StoreKindError: There is none; says what is missing.
+        PluginError: Several packages offer one by this name.
+        ImportError: The package that offers it needs another.
+    """
+    for kind in (*(spec.kind for spec in stores), *BUILT_IN_KINDS):
+        if kind.name == name:
+            return kind
+    offered = plugin_names(_GROUP)
+    if name not in offered:
+        near = get_close_matches(name, offered, n=1)
+        raise StoreKindError(
+            f"there is no kind of store {name!r} here: neither the library nor an installed "
+            "package has it",
+            hint=f"did you mean {near[0]!r}?"
+            if near
+            else f"name the topology that brings it, or install the package that offers it as "
+            f"an entry point of {_GROUP}",
+        )
+    found = load_plugin(_GROUP, name)
+    offer = found() if callable(found) else found
+    if not isinstance(offer, StoreKind) or offer.name != name:
+        raise StoreKindError(
+            f"what is offered as {name!r} in {_GROUP} is {offer!r}",
+            hint="offer a StoreKind of this name, or a function that returns it",
+        )
+    return offer

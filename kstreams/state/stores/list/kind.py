@@ -1,0 +1,66 @@
+"""The kind of list stores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kstreams._types import K, V
+from kstreams.serde.base import Serde
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.changelog_form import ChangelogForm
+from kstreams.state.stores.kind import StoreKind, Times
+from kstreams.state.stores.list.changelog import ListForm
+from kstreams.state.stores.list.store import ListStore
+from kstreams.state.stores.spec import StoreSpec
+
+__all__ = ("LIST", "ListKind", "list_store")
+
+
+_Live = ListStore[Any, Any]
+_Row = tuple[Any, tuple[Any, ...]]
+"""A key, and the elements of its list."""
+
+
+@dataclass(frozen=True)
+class ListKind(StoreKind[_Live]):
+    """Elements for each key, by key."""
+
+    absent: ClassVar[object] = ()
+
+    def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
+        """Return the live store."""
+        return ListStore(spec, overlay)
+
+    def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
+        """Return a record for each element."""
+        return ListForm(spec)
+
+    def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
+        """Yield keys and their elements."""
+        keys = store.keys(start, end, reverse=reverse)
+        return ((key, store.get(key)) for key, _ in keys)
+
+    def flat(self, row: _Row) -> Iterator[tuple[Any, ...]]:
+        """Yield a row for each element."""
+        key, elements = row
+        return ((key, element) for element in elements)
+
+    def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
+        """Yield the elements."""
+        return ((element,) for element in store.get(key))
+
+
+LIST = ListKind("list")
+
+
+def list_store(name: str, *, key: Serde[K], value: Serde[V]) -> StoreSpec[ListStore[K, V]]:
+    """Define a list store.
+
+    Args:
+        name: Unique in the topology; recorded with the state.
+        key: Serde of the keys.
+        value: Serde of the elements.
+    """
+    return StoreSpec(name, LIST, key, value)

@@ -1,0 +1,84 @@
+"""The kind of session stores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kstreams._types import K, V
+from kstreams.serde.base import Serde
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.changelog_form import ChangelogForm
+from kstreams.state.stores.kind import Content, StoreKind, Times
+from kstreams.state.stores.session.changelog import SessionForm
+from kstreams.state.stores.session.store import SessionStore
+from kstreams.state.stores.spec import StoreSpec
+
+__all__ = ("SESSION", "SessionKind", "session_store")
+
+
+_Live = SessionStore[Any, Any]
+_Row = tuple[Any, int, int, Any]
+"""Key, start and end (ms) of a session, and its value."""
+
+
+@dataclass(frozen=True)
+class SessionKind(StoreKind[_Live]):
+    """A value for each key and session, by key, then by start."""
+
+    columns: ClassVar[tuple[str, ...]] = ("key", "start_ms", "end_ms", "value")
+    has_times: ClassVar[bool] = True
+
+    def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
+        """Return the live store."""
+        return SessionStore(spec, overlay)
+
+    def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
+        """Return windowed keys, and values with the ends of their sessions."""
+        return SessionForm(spec)
+
+    def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
+        """Yield all sessions."""
+        return store.fetch_all(reverse=reverse)
+
+    def order(self, spec: StoreSpec[_Live]) -> Callable[[_Row], tuple[bytes, int, int]]:
+        """Return key, start and end."""
+        data = spec.key.ordered.serialize
+        return lambda row: (data(row[0]), row[1], row[2])
+
+    def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
+        """Yield start, end and value of sessions that have any of the times."""
+        low, high = times
+        for start_ms, end_ms, value in store.fetch(key):
+            if (low is None or end_ms >= low) and (high is None or start_ms < high):
+                yield start_ms, end_ms, value
+
+    def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
+        """Yield keys and values, with starts and ends."""
+        for key, start_ms, end_ms, value in self.open(spec, overlay).fetch_all():
+            yield Content(key, value, (start_ms, end_ms))
+
+    def filling(self, spec: StoreSpec[_Live], overlay: Overlay) -> Callable[[Content], object]:
+        """Put a session."""
+        store = self.open(spec, overlay)
+
+        def put(content: Content) -> None:
+            start_ms, end_ms = content.times
+            store.put(content.key, start_ms, end_ms, content.value)
+
+        return put
+
+
+SESSION = SessionKind("session")
+
+
+def session_store(name: str, *, key: Serde[K], value: Serde[V]) -> StoreSpec[SessionStore[K, V]]:
+    """Define a session store.
+
+    Args:
+        name: Unique in the topology; recorded with the state.
+        key: Serde of the keys.
+        value: Serde of the values; for `windowed_aggregate` the aggregator's `state`.
+    """
+    return StoreSpec(name, SESSION, key, value)

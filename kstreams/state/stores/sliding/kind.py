@@ -1,0 +1,65 @@
+"""The kind of stores of slices, which sliding windows are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kstreams._types import K, V
+from kstreams.serde.base import Serde
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.changelog_form import ChangelogForm, RowForm
+from kstreams.state.stores.kind import StoreKind, Times
+from kstreams.state.stores.sliding.store import SlidingStore
+from kstreams.state.stores.spec import StoreSpec
+
+__all__ = ("SLIDING", "SlidingKind", "sliding_store")
+
+
+_Live = SlidingStore[Any, Any]
+_Row = tuple[Any, int, Any]
+"""Key and time (ms) of a slice, and its value."""
+
+
+@dataclass(frozen=True)
+class SlidingKind(StoreKind[_Live]):
+    """A value for each key and time, by key, then by time."""
+
+    columns: ClassVar[tuple[str, ...]] = ("key", "time_ms", "value")
+    has_times: ClassVar[bool] = True
+
+    def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
+        """Return the live store."""
+        return SlidingStore(spec, overlay)
+
+    def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
+        """Return keys, and their rows as they are."""
+        return RowForm(spec)
+
+    def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
+        """Yield all slices."""
+        return store.fetch_all(reverse=reverse)
+
+    def order(self, spec: StoreSpec[_Live]) -> Callable[[_Row], tuple[bytes, int]]:
+        """Return key and time."""
+        data = spec.key.ordered.serialize
+        return lambda row: (data(row[0]), row[1])
+
+    def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
+        """Yield time and value of slices within the times."""
+        return store.fetch(key, *times)
+
+
+SLIDING = SlidingKind("sliding")
+
+
+def sliding_store(name: str, *, key: Serde[K], value: Serde[V]) -> StoreSpec[SlidingStore[K, V]]:
+    """Define the store of a sliding aggregation.
+
+    Args:
+        name: Unique in the topology; recorded with the state.
+        key: Serde of the keys.
+        value: Serde of the values: the aggregator's `state`.
+    """
+    return StoreSpec(name, SLIDING, key, value)

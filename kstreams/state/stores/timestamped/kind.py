@@ -1,0 +1,79 @@
+"""The kind of timestamped stores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kstreams._types import K, V
+from kstreams.serde.base import Serde
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.changelog_form import ChangelogForm
+from kstreams.state.stores.kind import Content, StoreKind, Times
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.timestamped.changelog import TimestampedForm
+from kstreams.state.stores.timestamped.store import TimestampedStore
+
+__all__ = ("TIMESTAMPED", "TimestampedKind", "timestamped_store")
+
+
+_Live = TimestampedStore[Any, Any]
+
+
+@dataclass(frozen=True)
+class TimestampedKind(StoreKind[_Live]):
+    """A value with a time for each key, by key."""
+
+    columns: ClassVar[tuple[str, ...]] = ("key", "value", "timestamp_ms")
+
+    def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
+        """Return the live store."""
+        return TimestampedStore(spec, overlay)
+
+    def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
+        """Return key and value, with the value's own time."""
+        return TimestampedForm(spec)
+
+    def scan(
+        self, store: _Live, start: object, end: object, *, reverse: bool
+    ) -> Iterator[tuple[Any, tuple[Any, int]]]:
+        """Yield keys, with values and timestamps."""
+        return store.range(start, end, reverse=reverse)
+
+    def flat(self, row: tuple[Any, tuple[Any, int]]) -> Iterator[tuple[Any, ...]]:
+        """Yield the row as one."""
+        key, found = row
+        yield key, *found
+
+    def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
+        """Yield value and timestamp."""
+        found = store.get(key)
+        if found is not None:
+            yield found
+
+    def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
+        """Yield keys and values, with their timestamps."""
+        for key, (value, timestamp_ms) in self.open(spec, overlay).range():
+            yield Content(key, value, (timestamp_ms,))
+
+    def filling(self, spec: StoreSpec[_Live], overlay: Overlay) -> Callable[[Content], object]:
+        """Put a key and a value, with its timestamp."""
+        put = self.open(spec, overlay).put
+        return lambda content: put(content.key, content.value, *content.times)
+
+
+TIMESTAMPED = TimestampedKind("timestamped")
+
+
+def timestamped_store(
+    name: str, *, key: Serde[K], value: Serde[V]
+) -> StoreSpec[TimestampedStore[K, V]]:
+    """Define a timestamped store.
+
+    Args:
+        name: Unique in the topology; recorded with the state.
+        key: Serde of the keys.
+        value: Serde of the values; for `aggregate` the aggregator's `state`.
+    """
+    return StoreSpec(name, TIMESTAMPED, key, value)

@@ -1,0 +1,91 @@
+"""The kind of versioned stores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, ClassVar
+
+from kstreams._types import K, V
+from kstreams.clock import to_ms
+from kstreams.serde.base import Serde
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.changelog_form import ChangelogForm
+from kstreams.state.stores.kind import StoreKind, Times
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.versioned.changelog import VersionedForm
+from kstreams.state.stores.versioned.store import VersionedKeyValueStore, VersionedValue
+
+__all__ = ("VersionedKind", "versioned_key_value_store", "versioned_kind")
+
+
+_Live = VersionedKeyValueStore[Any, Any]
+_Row = tuple[Any, VersionedValue[Any]]
+"""A key, and its latest version."""
+
+
+@dataclass(frozen=True)
+class VersionedKind(StoreKind[_Live]):
+    """The values of a span of time for each key, by key.
+
+    Args:
+        name: Says which kind it is.
+        retention_ms: How far back versions can be asked for.
+    """
+
+    columns: ClassVar[tuple[str, ...]] = ("key", "value", "timestamp_ms")
+    has_times: ClassVar[bool] = True
+
+    retention_ms: int
+
+    def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
+        """Return the live store."""
+        return VersionedKeyValueStore(spec, overlay, retention_ms=self.retention_ms)
+
+    def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
+        """Return a record for each version."""
+        return VersionedForm(spec, self.retention_ms)
+
+    def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
+        """Yield keys and their latest versions."""
+        return store.range(start, end, reverse=reverse)
+
+    def flat(self, row: _Row) -> Iterator[tuple[Any, ...]]:
+        """Yield the row as one."""
+        key, version = row
+        yield key, version.value, version.timestamp
+
+    def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
+        """Yield start, end and value of versions that were valid at any of the times."""
+        low, high = times
+        for version in store.history(key, low, None if high is None else high - 1):
+            yield version.timestamp, version.valid_to, version.value
+
+
+def versioned_kind(retention: timedelta) -> VersionedKind:
+    """Return the kind of stores whose versions can be asked for as far back as a retention.
+
+    Raises:
+        ValueError: The retention is negative.
+    """
+    if retention < timedelta(0):
+        raise ValueError(f"a retention is not negative: {retention}")
+    return VersionedKind("versioned", to_ms(retention))
+
+
+def versioned_key_value_store(
+    name: str, *, key: Serde[K], value: Serde[V], retention: timedelta
+) -> StoreSpec[VersionedKeyValueStore[K, V]]:
+    """Define a versioned key-value store.
+
+    Args:
+        name: Unique in the topology; recorded with the state.
+        key: Serde of the keys.
+        value: Serde of the values.
+        retention: How far back versions can be asked for, and records may come late.
+
+    Raises:
+        ValueError: The retention is negative.
+    """
+    return StoreSpec(name, versioned_kind(retention), key, value)

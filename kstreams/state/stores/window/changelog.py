@@ -1,0 +1,47 @@
+"""The changelog of window stores, with Kafka Streams' windowed keys."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Sequence
+
+from kstreams.serde.composite import read_int64
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.changelog_form import (
+    Before,
+    ChangelogRecord,
+    Pair,
+    PlainForm,
+    key_and_numbers,
+    stamped_record,
+)
+
+__all__ = ("WindowForm",)
+
+_START = struct.Struct(">q")
+
+
+class WindowForm(PlainForm):
+    """Key bytes and start; the time is the window's own.
+
+    Source: `org.apache.kafka.streams.kstream.TimeWindowedSerializer`.
+    """
+
+    def records(
+        self, changes: Sequence[Pair], before: Before, time_ms: int
+    ) -> Iterator[ChangelogRecord]:
+        """Yield a record a window."""
+        for key, value in changes:
+            windowed = self._plain(key[8:]) + _START.pack(read_int64(key))
+            yield stamped_record(windowed, value, time_ms)
+
+    def restoring(self, overlay: Overlay) -> Callable[[ChangelogRecord], None]:
+        """Set or delete the window of each record."""
+        store = self._spec.open(overlay)
+
+        def restore(record: ChangelogRecord) -> None:
+            plain, (start,) = key_and_numbers(_START, record.key)
+            key, value = self._decoded(record._replace(key=plain))
+            store.put(key, start, value, timestamp_ms=record.timestamp)
+
+        return restore
