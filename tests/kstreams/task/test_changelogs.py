@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import pytest
 
@@ -27,6 +26,7 @@ from kstreams.durations import milliseconds
 from kstreams.errors import RecordRefusedError
 from kstreams.partitioner import partition_of
 from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.kind import StoreKind
 from kstreams.task.limits import TopicLimits
 from kstreams.testing import TopologyTestDriver
 from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate
@@ -134,8 +134,11 @@ def test_windows_are_read_by_the_windowed_serde() -> None:
         }
 
 
-def _own(spec: StoreSpec[Any], overlay: Overlay) -> object:
-    return overlay.store(spec.name, spec.key, spec.value)
+class CustomKind(StoreKind[object]):
+    """A kind that says nothing but how it is opened."""
+
+    def open(self, spec: StoreSpec[object], overlay: Overlay) -> object:
+        return overlay.store(spec.name, spec.key, spec.value)
 
 
 def test_a_changelog_is_refused_that_is_not_the_stores_own_or_that_it_cannot_have() -> None:
@@ -145,7 +148,7 @@ def test_a_changelog_is_refused_that_is_not_the_stores_own_or_that_it_cannot_hav
         PLAIN.with_changelog("numbers"),
         key_value_store("other", key=TEXT, value=INT64).with_changelog("same"),
         key_value_store("third", key=TEXT, value=INT64).with_changelog("same"),
-        StoreSpec("list", "own", TEXT, INT64, _own).with_changelog("list-log"),
+        StoreSpec("list", CustomKind("own"), TEXT, INT64).with_changelog("list-log"),
     ]
     builder.add_processor("sum", adding(stores[0]), numbers, stores=stores)  # type: ignore[arg-type]  # the point is elsewhere
     with pytest.raises(TopologyError) as caught:

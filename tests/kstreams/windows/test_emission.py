@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kstreams import INT64, Record, Topology, TopologyBuilder, to_function
 from kstreams.aggregators import count, sum_
 from kstreams.errors import TopologyError
+from kstreams.state.stores.rate_limit.kind import RATE_LIMIT
 from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import (
     HoppingWindows,
@@ -124,7 +125,7 @@ def test_a_keys_windows_wait_together() -> None:
 def test_a_rate_limit_forgets_keys_that_are_quiet(recreate: bool) -> None:
     emit = at_most_every(milliseconds(10))
     topology, _ = topology_of(TUMBLING, emit)
-    waiting: Any = next(spec for spec in topology.stores if spec.kind == "paced")
+    waiting: Any = next(spec for spec in topology.stores if spec.kind == RATE_LIMIT)
     with TopologyTestDriver(topology, recreate_processors=recreate) as driver:
         for number in range(2000):
             driver.write(SOURCE, f"key {number}", 1, timestamp=number)

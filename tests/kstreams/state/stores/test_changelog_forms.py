@@ -28,11 +28,12 @@ from kstreams.errors import DeserializationError
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.backend.working import StoreChanges
 from kstreams.state.cache.overlay import Overlay
+from kstreams.state.cache.store_overlay import StoreOverlay
 from kstreams.state.cache.times import FixedTimes
 from kstreams.state.stores.buffer.kind import buffer_store
-from kstreams.state.stores.changelog.form import Entry
-from kstreams.state.stores.changelog.forms import changelog_form
+from kstreams.state.stores.changelog_form import ChangelogRecord
 from kstreams.state.stores.emit_buffer.kind import pending_store
+from kstreams.state.stores.kind import StoreKind
 from kstreams.state.stores.rate_limit.kind import paced_store
 from kstreams.state.stores.sliding.kind import sliding_store
 from kstreams.state.stores.waiting import Waiting
@@ -183,12 +184,12 @@ class Logged:
 
     def __init__(self, spec: StoreSpec[Any]) -> None:
         self.spec = spec
-        self.form = changelog_form(spec)
+        self.form = spec.changelog_form()
         self.base = MemoryStore([spec.name])
-        self.log: list[Entry] = []
+        self.log: list[ChangelogRecord] = []
         self.time = 0
 
-    def batch(self, step: Step, changes: Iterable[Change]) -> list[Entry]:
+    def batch(self, step: Step, changes: Iterable[Change]) -> list[ChangelogRecord]:
         overlay = Overlay(self.base)
         store = self.spec.open(overlay)
         for change in changes:
@@ -200,26 +201,26 @@ class Logged:
         gone: dict[bytes, bytes | None] = dict.fromkeys(overlay.stored_in("s", found.ranges))
         pairs = sorted({**gone, **dict(found.pairs)}.items())
         entries = list(
-            self.form.entries(pairs, lambda keys: self.base.multi_get("s", keys), self.time)
+            self.form.records(pairs, lambda keys: self.base.multi_get("s", keys), self.time)
         )
         self.base.write(changed)
         self.log += entries
         return entries
 
-    def whole(self) -> list[Entry]:
+    def whole(self) -> list[ChangelogRecord]:
         pairs = list(self.base.scan("s", None, None))
-        return list(self.form.entries(pairs, lambda keys: [None] * len(keys), self.time))
+        return list(self.form.records(pairs, lambda keys: [None] * len(keys), self.time))
 
     def live(self, base: MemoryStore | None = None) -> Any:
         times = FixedTimes(self.time, self.time)
         return self.spec.open(Overlay(base or self.base, times=times))
 
-    def rebuilt(self, entries: Iterable[Entry]) -> Any:
+    def rebuilt(self, entries: Iterable[ChangelogRecord]) -> Any:
         base = MemoryStore(["s"])
         overlay = Overlay(base)
-        store = self.spec.open(overlay)
+        restore = self.form.restoring(overlay)
         for entry in entries:
-            self.form.put(store, entry)
+            restore(entry)
         base.write(overlay.changes())
         return self.live(base)
 
@@ -262,24 +263,24 @@ def q(*numbers: int) -> bytes:
 def test_a_batch_adds_the_last_value_of_each_key_in_the_serdes_of_topics() -> None:
     logged = Logged(KINDS["key-value"][0])
     logged.batch(put, [(1, 5, 1), (-1, 6, 2), (1, 7, 3)])
-    assert logged.log == [Entry(q(-1), q(2), 7), Entry(q(1), q(3), 7)]
+    assert logged.log == [ChangelogRecord(q(-1), q(2), 7), ChangelogRecord(q(1), q(3), 7)]
     assert logged.batch(put, [(1, 9, None), (2, 10, None)]) == [
-        Entry(q(1), None, 10),
-        Entry(q(2), None, 10),
+        ChangelogRecord(q(1), None, 10),
+        ChangelogRecord(q(2), None, 10),
     ]
 
 
 def test_windows_have_the_keys_of_kafka_streams() -> None:
     logged = Logged(KINDS["window"][0])
-    assert logged.batch(put_window, [(3, 25, 7)]) == [Entry(q(3, 20), q(7), 25)]
+    assert logged.batch(put_window, [(3, 25, 7)]) == [ChangelogRecord(q(3, 20), q(7), 25)]
 
 
 def test_a_growing_session_takes_the_place_of_the_one_it_swallows() -> None:
     logged = Logged(KINDS["session"][0])
     logged.batch(put_session, [(3, 20, 7), (3, 90, 1)])
     assert logged.batch(put_session, [(3, 24, 8)]) == [
-        Entry(q(3, 20, 20), None, 90),
-        Entry(q(3, 24, 20), q(8), 24),
+        ChangelogRecord(q(3, 20, 20), None, 90),
+        ChangelogRecord(q(3, 24, 20), q(8), 24),
     ]
 
 
@@ -287,7 +288,7 @@ def test_a_late_version_comes_before_the_one_that_holds() -> None:
     logged = Logged(KINDS["versioned"][0])
     logged.batch(put_stamped, [(3, 50, 5)])
     logged.batch(put_stamped, [(3, 40, 4)])
-    assert logged.log == [Entry(q(3), q(n), n * 10) for n in (5, 4, 5)]
+    assert logged.log == [ChangelogRecord(q(3), q(n), n * 10) for n in (5, 4, 5)]
     assert logged.form.config == {
         "cleanup.policy": "compact",
         "min.compaction.lag.ms": str(24 * 60 * 60 * 1000 + 40),
@@ -296,12 +297,14 @@ def test_a_late_version_comes_before_the_one_that_holds() -> None:
 
 def test_elements_of_a_list_are_numbered() -> None:
     logged = Logged(KINDS["list"][0])
-    assert logged.batch(put_list, [(3, 7, 3)]) == [Entry(q(3, n), q(n), 7) for n in range(3)]
+    assert logged.batch(put_list, [(3, 7, 3)]) == [
+        ChangelogRecord(q(3, n), q(n), 7) for n in range(3)
+    ]
     # What was taken comes before what was added, also where a short list becomes a long one.
     changed = [(3, 8, None), (3, 8, 4)]
     assert logged.batch(put_list, changed) == [
-        Entry(q(3, 0), None, 8),
-        *(Entry(q(3, n), q(n - 3), 8) for n in range(3, 7)),
+        ChangelogRecord(q(3, 0), None, 8),
+        *(ChangelogRecord(q(3, n), q(n - 3), 8) for n in range(3, 7)),
     ]
 
 
@@ -311,21 +314,21 @@ def test_a_waiting_result_has_its_times_behind_its_key() -> None:
     assert (entry.key, entry.value) == (q(3, 50, -10, 10), b"\x03" + q(60, 7))
 
 
-class OwnStore:
-    """A user's own kind of store."""
+class CustomKind(StoreKind[StoreOverlay]):
+    """A kind that says nothing but how it is opened."""
 
-    def __init__(self, spec: StoreSpec[Any], overlay: Overlay) -> None:
-        self.rows = overlay.store(spec.name, spec.key, spec.value)
+    def open(self, spec: StoreSpec[StoreOverlay], overlay: Overlay) -> StoreOverlay:
+        return overlay.store(spec.name, spec.key, spec.value)
 
 
-def test_a_users_own_kind_has_none() -> None:
-    spec = StoreSpec("s", "own", TEXT, INT64, OwnStore)
+def test_a_kind_that_does_not_say_how_has_none() -> None:
+    spec = StoreSpec("s", CustomKind("own"), TEXT, INT64)
     with pytest.raises(TopologyError, match="is of kind 'own', which has no changelog"):
-        changelog_form(spec)
+        spec.changelog_form()
 
 
 @pytest.mark.parametrize("kind", ["window", "session", "list", "pending"])
 def test_a_key_that_is_too_short_is_no_window(kind: str) -> None:
     logged = Logged(KINDS[kind][0])
     with pytest.raises(DeserializationError, match="behind a windowed key"):
-        logged.rebuilt([Entry(b"abc", None, 1)])
+        logged.rebuilt([ChangelogRecord(b"abc", None, 1)])
