@@ -36,6 +36,7 @@ from kstreams import (
 )
 from kstreams.processors.filter import filter_
 from kstreams.processors.map_values import map_values
+from kstreams.raw_batch import INPUT_SCHEMA
 from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.task_key import TaskKey, new_attempt
 from kstreams.state.backend.working import StateBackend
@@ -48,7 +49,7 @@ from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.versions.versions import TaskVersions
 from kstreams.task.meta import TaskMeta
 from kstreams.task.outputs import TaskOutput
-from kstreams.task.queues import QUEUE_SCHEMA, Queue
+from kstreams.task.queues import Queue
 from kstreams.task.task import Task
 from kstreams_rocksdb import RocksDB
 
@@ -212,9 +213,9 @@ def queues(keys: Sequence[np.ndarray[Any, Any]], start: int = 0) -> list[Queue]:
             pa.array(places),
             TEXT.serialize_many(names),
             INT64.serialize_many(places.tolist()),
-            pa.nulls(count, QUEUE_SCHEMA.field("headers").type),
+            pa.nulls(count, INPUT_SCHEMA.field("headers").type),
         ]
-        made.append(Queue("in", "in", 0, pa.Table.from_arrays(columns, schema=QUEUE_SCHEMA)))
+        made.append(Queue("in", "in", 0, pa.Table.from_arrays(columns, schema=INPUT_SCHEMA)))
         start += count
     return made
 

@@ -14,7 +14,8 @@ import pyarrow as pa
 from benchmarks.engine_task import Bench
 from benchmarks.window_cases import Case, drawn, topology
 from benchmarks.window_figures import Figures, figures_of, state_bytes
-from kstreams.task.queues import QUEUE_SCHEMA, Queue
+from kstreams.raw_batch import INPUT_SCHEMA
+from kstreams.task.queues import Queue
 from kstreams_rocksdb import RocksDB
 
 __all__ = ("best_in_process",)
@@ -30,10 +31,10 @@ def best_in_process(
 
 
 def _queues(case: Case, table: pa.Table) -> list[Queue]:
-    headers = pa.nulls(case.records, QUEUE_SCHEMA.field("headers").type)
+    headers = pa.nulls(case.records, INPUT_SCHEMA.field("headers").type)
     offsets = pa.array(np.arange(case.records))
     columns = [offsets, *(table.column(name) for name in ("timestamp", "key", "value")), headers]
-    whole = pa.Table.from_arrays(columns, schema=QUEUE_SCHEMA)
+    whole = pa.Table.from_arrays(columns, schema=INPUT_SCHEMA)
     return [
         Queue("in", "in", 0, whole.slice(start, case.batch))
         for start in range(0, case.records, case.batch)

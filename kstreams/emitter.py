@@ -14,6 +14,7 @@ from kstreams._types import K, V
 from kstreams.clock import Clock, SystemClock, to_ms
 from kstreams.connection import Appended, Connection
 from kstreams.errors import SerializationError, Where
+from kstreams.partitioner import target
 from kstreams.quoting import repr_of, text_of
 from kstreams.record import Headers, Record
 from kstreams.serde import Serde
@@ -105,7 +106,7 @@ class Emitter(Generic[K, V]):
         self._topic = topic
         self._clock = clock or SystemClock()
         self._partitions = partition_count(connection, topic.name)
-        self._turn = count()
+        self._turns = count()
         self._writer = connection.writer()
         self._bulk = self._writer if isinstance(self._writer, WritesInBulk) else None
 
@@ -206,7 +207,7 @@ class Emitter(Generic[K, V]):
         key_bytes = self._serialize("key", self._topic.key, key, key)
         value_bytes = self._serialize("value", self._topic.value, value, key)
         if partition is None:
-            partition = self._partition(key_bytes)
+            partition = target(self._topic.partitioner, key_bytes, self._partitions, self._turns)
         return self._topic.name, partition, key_bytes, value_bytes, timestamp, headers
 
     def _serialize(self, part: str, serde: Serde[T], value: T, key: K) -> bytes | None:
@@ -222,11 +223,6 @@ class Emitter(Generic[K, V]):
                 f"the {part} is not what {repr_of(serde)} writes: {text_of(exc)}",
                 where=Where(topic=self._topic.name, key=key),
             ) from exc
-
-    def _partition(self, key: bytes | None) -> int:
-        if key is None:
-            return next(self._turn) % self._partitions
-        return self._topic.partitioner.partition(key, self._partitions)
 
     def _time(self, timestamp: int | datetime | None) -> int:
         if timestamp is None:

@@ -9,7 +9,7 @@ client. The bulk form is in `partitions_of`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -32,6 +32,8 @@ __all__ = (
     "partition_by",
     "partition_of",
     "partitions_of",
+    "target",
+    "targets",
 )
 
 MAX_PARTITIONS = 10_000
@@ -56,8 +58,8 @@ class Partitioner(Protocol):
     It is a pure function of the key's bytes and the partition count, on every
     machine and in every process. Two topics are co-partitioned only if their
     partitioners compare equal, so an implementation needs value equality, and
-    it must pickle. A null key never reaches `partition`: spreading those is the
-    caller's work.
+    it must pickle. A null key never reaches `partition`: those take turns, by
+    `target` and `targets`.
     """
 
     @property
@@ -95,6 +97,44 @@ class Partitioner(Protocol):
 
         """
         ...
+
+
+def target(
+    partitioner: Partitioner, key: bytes | None, partitions: int, turns: Iterator[int]
+) -> int:
+    """
+    Return the partition that a record goes to; those of null key take turns.
+
+    Args:
+        partitioner: Of the topic.
+        key: The key as it is stored in the topic.
+        partitions: The topic's partition count, at least 1.
+        turns: Gives a null key its number; not asked for another.
+    """
+    if key is None:
+        return next(turns) % partitions
+    return partitioner.partition(key, partitions)
+
+
+def targets(
+    partitioner: Partitioner, keys: ArrowKeys, partitions: int, *, first: int = 0
+) -> npt.NDArray[np.int32]:
+    """
+    Return the partition that each record of a column of keys goes to.
+
+    Those of null key take turns, by their number among all of them.
+
+    Args:
+        partitioner: Of the topic or the edge.
+        keys: Binary or string column; nulls allowed.
+        partitions: The topic's partition count, at least 1.
+        first: The number of the first one.
+    """
+    found = partitioner.partition_batch(keys, partitions)
+    if not keys.null_count:
+        return found
+    numbers = np.arange(first, first + len(found), dtype=np.int64) % partitions
+    return np.where(found < 0, numbers.astype(np.int32), found)
 
 
 def murmur2(data: bytes) -> int:

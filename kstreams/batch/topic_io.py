@@ -7,10 +7,10 @@ from typing import Any, Protocol
 
 from kstreams.checkpoint.plans import Slice
 from kstreams.graph.topology import PartitionGroup
-from kstreams.task.limits import TopicLimits
+from kstreams.raw_batch import NO_LIMIT
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.queues import Queue
-from kstreams.task.too_many_bytes import NO_LIMIT
+from kstreams.topic_limits import TopicLimits
 
 __all__ = ("TopicIO",)
 

@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from kstreams.connection import Appended
 from kstreams.embedded.errors import RowsRefusedError
-from kstreams.embedded.rows import HEADERS_TYPE
 from kstreams.embedded.segment import Segment
 from kstreams.errors import KStreamsError
+from kstreams.raw_batch import headers_array
 from kstreams.record import Headers
 
 __all__ = ("Buffer", "Pending")
@@ -33,7 +33,7 @@ class Buffer:
         self._timestamps: list[int] = []
         self._keys: list[bytes | None] = []
         self._values: list[bytes | None] = []
-        self._headers: list[Headers | None] = []
+        self._headers: list[Headers] = []
         self._futures: list[tuple[int, Pending]] = []
         self._any_headers = False
 
@@ -51,7 +51,7 @@ class Buffer:
         self._timestamps.append(timestamp)
         self._keys.append(key)
         self._values.append(value)
-        self._headers.append(headers or None)
+        self._headers.append(headers)
         if headers:
             self._any_headers = True
 
@@ -69,7 +69,7 @@ class Buffer:
                 "value": pa.array(self._values, pa.binary()),
             }
             if self._any_headers:
-                columns["headers"] = pa.array(self._headers, HEADERS_TYPE)
+                columns["headers"] = headers_array(self._headers, check=False)
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as exc:
             raise RowsRefusedError(
                 f"a record is not made of bytes and whole milliseconds: {exc}"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from kstreams.connection import RawRecord
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.embedded.segment import Segment
+from kstreams.raw_batch import headers_of
+from kstreams.serde.objects import objects_of
 
 __all__ = ("EmbeddedReader",)
 
@@ -38,13 +41,12 @@ class EmbeddedReader:
         for segment in segments:
             if segment.first_offset >= end:
                 return
+            topic, partition = segment.topic, segment.partition
             table = self._log.read(segment, start, end)
-            columns = (table.column(name).to_pylist() for name in table.column_names)
-            for offset, timestamp, key, value, headers in zip(*columns, strict=True):
-                pairs = tuple((h["key"], h["value"]) for h in headers) if headers else ()
-                yield RawRecord(
-                    segment.topic, segment.partition, offset, timestamp, key, value, pairs
-                )
+            names = ("offset", "timestamp", "key", "value")
+            columns = [objects_of(table.column(name)) for name in names]
+            headers = headers_of(table.column("headers"))
+            yield from map(partial(RawRecord, topic, partition), *columns, headers)
 
     def close(self) -> None:
         """Do nothing: no connection is held."""

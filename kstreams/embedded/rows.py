@@ -18,11 +18,10 @@ import pyarrow.parquet as pq
 
 from kstreams.embedded.errors import RowsRefusedError
 from kstreams.errors import Where
+from kstreams.raw_batch import INPUT_SCHEMA, STORED_SCHEMA
 
 __all__ = (
     "COLUMNS",
-    "HEADERS_TYPE",
-    "SCHEMA",
     "checked",
     "decode",
     "encode",
@@ -30,24 +29,10 @@ __all__ = (
     "stored_bytes",
 )
 
-COLUMNS = ("offset", "timestamp", "key", "value", "headers")
+COLUMNS = tuple(INPUT_SCHEMA.names)
 """Columns that can be read; `offset` is counted from the segment's first, not stored."""
 
-HEADERS_TYPE = pa.list_(
-    pa.struct([pa.field("key", pa.string(), nullable=False), pa.field("value", pa.binary())])
-)
-"""A record's headers in order; null when it has none."""
-
-SCHEMA = pa.schema(
-    [
-        pa.field("timestamp", pa.int64(), nullable=False),
-        pa.field("key", pa.binary()),
-        pa.field("value", pa.binary()),
-        pa.field("headers", HEADERS_TYPE),
-    ]
-)
-"""What is appended; `timestamp` in milliseconds since the epoch."""
-
+_HEADERS = STORED_SCHEMA.field("headers").type
 _ROW_GROUP_ROWS = 1 << 17
 _ROW_GROUP_BYTES = 64 << 20
 _PAGE_BYTES = 8 << 20
@@ -55,7 +40,7 @@ _PAGE_BYTES = 8 << 20
 
 def checked(table: pa.Table, *, topic: str, partition: int) -> pa.Table:
     """
-    Bring rows to `SCHEMA`, or refuse them.
+    Bring rows to `STORED_SCHEMA`, or refuse them.
 
     Args:
         table: Columns `timestamp` (whole numbers, milliseconds since the epoch, not
@@ -70,7 +55,10 @@ def checked(table: pa.Table, *, topic: str, partition: int) -> pa.Table:
     """
     where = Where(topic=topic, partition=partition)
     names = table.column_names
-    if sorted(names) not in (["key", "timestamp", "value"], ["headers", *sorted(SCHEMA.names)[1:]]):
+    if sorted(names) not in (
+        ["key", "timestamp", "value"],
+        sorted(STORED_SCHEMA.names),
+    ):
         raise RowsRefusedError(
             f"columns are {', '.join(names) or 'none'}, expected key, value, timestamp and, "
             "if any row has them, headers",
@@ -84,10 +72,10 @@ def checked(table: pa.Table, *, topic: str, partition: int) -> pa.Table:
             where=where,
         )
     if "headers" not in names:
-        table = table.append_column("headers", pa.nulls(table.num_rows, HEADERS_TYPE))
+        table = table.append_column("headers", pa.nulls(table.num_rows, _HEADERS))
     _check_timestamps(table.column("timestamp"), where)
     try:
-        return table.select(SCHEMA.names).cast(SCHEMA)
+        return table.select(STORED_SCHEMA.names).cast(STORED_SCHEMA)
     except (pa.ArrowException, ValueError) as exc:
         raise RowsRefusedError(f"rows are not of a topic's types: {exc}", where=where) from exc
 
@@ -204,8 +192,9 @@ def _read_stored(
                 )
     for name in names:
         if name not in present:
-            table = table.append_column(name, pa.nulls(table.num_rows, SCHEMA.field(name).type))
-    return table.select(names).cast(pa.schema([SCHEMA.field(name) for name in names]))
+            missing = pa.nulls(table.num_rows, STORED_SCHEMA.field(name).type)
+            table = table.append_column(name, missing)
+    return table.select(names).cast(pa.schema([STORED_SCHEMA.field(name) for name in names]))
 
 
 def _read_some(
@@ -240,12 +229,12 @@ def _size(metadata: pq.FileMetaData, first: int, last: int) -> int:
 def _columns(schema: pa.Schema) -> list[str]:
     """Return the columns of a file; no page's checksum covers their names."""
     columns: list[str] = schema.names
-    if columns == SCHEMA.names[:-1]:  # no row has headers
+    if columns == STORED_SCHEMA.names[:-1]:  # no row has headers
         return columns
-    pairs = schema.field("headers").type if columns == SCHEMA.names else pa.null()
+    pairs = schema.field("headers").type if columns == STORED_SCHEMA.names else pa.null()
     names = [field.name for field in pairs.value_type] if pa.types.is_list(pairs) else []
-    if names != [field.name for field in HEADERS_TYPE.value_type]:
-        raise ValueError(f"columns are {schema}, expected {SCHEMA}")
+    if names != [field.name for field in _HEADERS.value_type]:
+        raise ValueError(f"columns are {schema}, expected {STORED_SCHEMA}")
     return columns
 
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 from kstreams.errors import Where
 from kstreams.kafka.errors import RecordRefusedError
 from kstreams.kafka.librdkafka import Message
+from kstreams.raw_batch import RawHeaders, header_pairs, headers_array
 from kstreams.record import Headers
-from kstreams.task.queues import HEADERS_TYPE
 
 __all__ = (
     "ID_HEADER",
@@ -35,7 +35,7 @@ _HEADERS = methodcaller("headers")
 show somewhere later in the caller."""
 
 
-def read_headers(messages: Sequence[Message]) -> list[Sequence[tuple[str | None, bytes | None]]]:
+def read_headers(messages: Sequence[Message]) -> list[RawHeaders]:
     """
     Return the headers of each message; none are ().
 
@@ -50,11 +50,8 @@ def read_headers(messages: Sequence[Message]) -> list[Sequence[tuple[str | None,
 
 
 def headers_column(messages: Sequence[Message]) -> pa.Array:
-    """Return what `read_headers` does, as a column of `HEADERS_TYPE`."""
-    headers = _asked(messages)
-    if headers.count(None) == len(headers):
-        return pa.nulls(len(headers), HEADERS_TYPE)
-    return pa.array(headers, HEADERS_TYPE)
+    """Return what `read_headers` does, as a column of `kstreams.raw_batch.HEADERS_TYPE`."""
+    return headers_array(_asked(messages), check=False)
 
 
 def _asked(messages: Sequence[Message]) -> list[Any]:
@@ -108,7 +105,7 @@ def header_lists(column: pa.Array, ids: Sequence[bytes]) -> Iterator[HeaderList]
     An id that came with the record, from the app that wrote it, is left out.
 
     Args:
-        column: Of `kstreams.task.queues.HEADERS_TYPE`; null is no headers.
+        column: Of `kstreams.raw_batch.HEADERS_TYPE`; null is no headers.
         ids: One a row.
 
     """
@@ -116,13 +113,11 @@ def header_lists(column: pa.Array, ids: Sequence[bytes]) -> Iterator[HeaderList]
         for own in ids:
             yield [(ID_HEADER, own)]
         return
-    pairs = column.flatten()
+    owners, pairs = header_pairs(column)
     names = pairs.field("key").to_numpy(zero_copy_only=False)
     values = pairs.field("value").to_numpy(zero_copy_only=False)
     kept = names != ID_HEADER
-    lengths = column.value_lengths().fill_null(0).to_numpy()
-    owners = np.repeat(np.arange(len(column)), lengths)[kept]
-    ends = np.cumsum(np.bincount(owners, minlength=len(column))).tolist()
+    ends = np.cumsum(np.bincount(owners[kept], minlength=len(column))).tolist()
     items: HeaderList = list(zip(names[kept].tolist(), values[kept].tolist(), strict=True))
     start = 0
     for own, end in zip(ids, ends, strict=True):

@@ -24,8 +24,7 @@ from kstreams.kafka.librdkafka import (
     TopicPartition,
 )
 from kstreams.kafka.options import Kafka
-from kstreams.task.queues import QUEUE_SCHEMA
-from kstreams.task.too_many_bytes import NO_LIMIT, TooManyBytesError
+from kstreams.raw_batch import INPUT_SCHEMA, NO_LIMIT, TooManyBytesError
 
 __all__ = ("OffsetRange", "RangeReader")
 
@@ -114,7 +113,7 @@ class _Progress:
 
     def table(self) -> pa.Table:
         """Return what was read of the range, and keep what is behind it."""
-        whole = pa.concat_tables([QUEUE_SCHEMA.empty_table(), *self.pieces])
+        whole = pa.concat_tables([INPUT_SCHEMA.empty_table(), *self.pieces])
         inside = int(np.searchsorted(whole.column("offset").to_numpy(), self.end))
         self.pieces = [whole.slice(inside)] if inside < whole.num_rows else []
         self.held = sum(piece.nbytes for piece in self.pieces)
@@ -154,7 +153,7 @@ def _table(messages: list[Message]) -> pa.Table:
         pa.array(list(map(_VALUE, messages)), pa.binary()),
         headers_column(messages),
     ]
-    return pa.Table.from_arrays(columns, schema=QUEUE_SCHEMA)
+    return pa.Table.from_arrays(columns, schema=INPUT_SCHEMA)
 
 
 class RangeReader:
@@ -192,7 +191,7 @@ class RangeReader:
             max_bytes: How many bytes they may have all together, unless it is one record.
 
         Returns:
-            Tables of `QUEUE_SCHEMA`.
+            Tables of `INPUT_SCHEMA`.
 
         Raises:
             TooManyBytesError: They have more. What was read is kept for the next call, for

@@ -19,7 +19,7 @@ from kstreams.kafka.librdkafka import (
 )
 from kstreams.kafka.options import Kafka
 from kstreams.kafka.partition_counts import PartitionCounts
-from kstreams.task.unreadable import named
+from kstreams.raw_batch import named_headers
 
 __all__ = ("KafkaReader",)
 
@@ -115,7 +115,7 @@ class KafkaReader:
 
 def _raw(message: Message) -> RawRecord:
     (found,) = read_headers([message])
-    headers = named(found)
+    headers = named_headers(found)
     return RawRecord(
         message.topic() or "",
         message.partition() or 0,

@@ -19,9 +19,9 @@ from kstreams.kafka.options import Kafka
 from kstreams.kafka.partition_counts import PartitionCounts
 from kstreams.kafka.producing import BATCH_BYTES, BulkProducer, Row, check_timestamp
 from kstreams.kafka.topic_limits import KafkaLimits
-from kstreams.partitioner import Partitioner
+from kstreams.partitioner import ArrowKeys, Partitioner, targets
 from kstreams.pieces import pieces
-from kstreams.task.limits import TopicLimits
+from kstreams.topic_limits import TopicLimits
 
 __all__ = ("topic_limits", "write_apart", "write_rows")
 
@@ -47,8 +47,8 @@ def write_rows(
     Args:
         connection: The cluster; its `producer` options win over what is set here.
         table: Columns topic, key, value, timestamp (ms), headers, as
-            `kstreams.task.outputs.OUTPUT_SCHEMA` has them; key, value, headers may be null.
-        partitioner: Gives each key its partition; rows of null key go round.
+            `kstreams.raw_batch.OUTPUT_SCHEMA` has them; key, value, headers may be null.
+        partitioner: Gives each key its partition; rows of null key take turns.
         id_prefix: The ids' beginning, unique to task, sink and batch. A row's id is
             `<id_prefix>/<its number in the table>`.
         node: Name of the sink, for errors.
@@ -156,8 +156,8 @@ class _Sink:
         """Yield the arguments of each record's `produce`, in chunks."""
         first, written = 0, dict[str, int]()
         for piece in pieces(table):
-            targets = self._targets(piece, partitioner, written)
-            yield from _rows(piece, targets, id_prefix, first)
+            found = self._targets(piece, partitioner, written)
+            yield from _rows(piece, found, id_prefix, first)
             first += piece.num_rows
 
     def _targets(
@@ -169,15 +169,14 @@ class _Sink:
         counts = [self._counts.of(name) for name in names]
         keys = table.column("key").combine_chunks()
         if len(names) == 1:
-            found = partitioner.partition_batch(keys, counts[0])
-            return _spread(found, counts[0], names[0], written)
-        targets = np.empty(table.num_rows, np.int32)
+            return _targets(keys, partitioner, counts[0], names[0], written)
+        found = np.empty(table.num_rows, np.int32)
         which = topics.indices.to_numpy()
         for number, partitions in enumerate(counts):
             rows = np.flatnonzero(which == number)
-            found = partitioner.partition_batch(keys.take(pa.array(rows)), partitions)
-            targets[rows] = _spread(found, partitions, names[number], written)
-        return targets
+            own = keys.take(pa.array(rows))
+            found[rows] = _targets(own, partitioner, partitions, names[number], written)
+        return found
 
 
 _sinks: dict[tuple[int, Kafka], _Sink] = {}
@@ -192,21 +191,17 @@ def _sink(process: int, connection: Kafka) -> _Sink:
         return found
 
 
-def _spread(
-    targets: npt.NDArray[np.int32], partitions: int, topic: str, written: dict[str, int]
+def _targets(
+    keys: ArrowKeys, partitioner: Partitioner, partitions: int, topic: str, written: dict[str, int]
 ) -> npt.NDArray[np.int32]:
-    """Let rows of null key go round, by their number among the rows of a topic."""
+    """Return the partition of each row of a topic; counts its rows."""
     first = written.get(topic, 0)
-    written[topic] = after = first + len(targets)
-    keyless = targets < 0
-    if not keyless.any():
-        return targets
-    numbers = np.arange(first, after, dtype=np.int64) % partitions
-    return np.where(keyless, numbers.astype(np.int32), targets)
+    written[topic] = first + len(keys)
+    return targets(partitioner, keys, partitions, first=first)
 
 
 def _rows(
-    table: pa.Table, targets: npt.NDArray[np.int32], id_prefix: str, start: int
+    table: pa.Table, partitions: npt.NDArray[np.int32], id_prefix: str, start: int
 ) -> Iterator[Iterator[Row]]:
     """Yield the arguments of each record's `produce`, in chunks; ids count on from a start."""
     prefix = id_prefix.encode()
@@ -219,7 +214,7 @@ def _rows(
         )
         ids = [b"%b/%d" % (prefix, n) for n in range(first, after)]
         headers = header_lists(batch.column("headers"), ids)
-        partition = targets[first - start : after - start].tolist()
+        partition = partitions[first - start : after - start].tolist()
         yield zip(topic, value, key, partition, repeat(None), repeat(None), timestamp, headers)
         first = after
 

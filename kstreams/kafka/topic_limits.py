@@ -10,7 +10,7 @@ from dataclasses import replace
 from kstreams.errors import KStreamsError, UnknownTopicError
 from kstreams.kafka.options import Kafka
 from kstreams.kafka.partition_counts import PartitionCounts
-from kstreams.task.limits import TopicLimits
+from kstreams.topic_limits import TopicLimits
 
 __all__ = ("BARE_LIMITS", "KafkaLimits", "limits_of")
 

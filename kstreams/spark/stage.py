@@ -15,11 +15,11 @@ from kstreams.batch.stage_settings import StageSettings
 from kstreams.batch.task_run import TaskRun, slices_of
 from kstreams.errors import CompileError, KStreamsError, RecordRefusedError, Where
 from kstreams.quoting import text_of
+from kstreams.raw_batch import TooManyBytesError
 from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.worker import add_archives, drop_spark_archives, freeze_heap, load_once
 from kstreams.task.gc_pause import gc_pauses
 from kstreams.task.queues import Queue
-from kstreams.task.too_many_bytes import TooManyBytesError
 
 __all__ = ("Message", "Stage", "StageRun")
 

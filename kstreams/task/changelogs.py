@@ -10,16 +10,15 @@ from typing import Any
 import pyarrow as pa
 
 from kstreams.errors import RecordRefusedError, SerdeError, Where
+from kstreams.raw_batch import HEADERS_TYPE, OUTPUT_SCHEMA
 from kstreams.state.backend.key_ranges import covers
 from kstreams.state.backend.working import Changes, StoreChanges
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.changelog_form import ChangelogRecord, Pair
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.task.columns import rows_of
-from kstreams.task.limits import NO_LIMITS, Limits, TopicLimits, limits_or_none
 from kstreams.task.meta import TaskMeta
-from kstreams.task.outputs import OUTPUT_SCHEMA
-from kstreams.task.queues import HEADERS_TYPE
+from kstreams.topic_limits import NO_LIMITS, Limits, TopicLimits, limits_or_none
 
 __all__ = ("Changelogs",)
 

@@ -16,11 +16,11 @@ from kstreams.graph.nodes import RepartitionNode, SinkNode
 from kstreams.pieces import PIECE_BYTES, pieces
 from kstreams.processors.on_error import DeadLetter, dead_letter_topic
 from kstreams.quoting import kind_of, text_of
+from kstreams.raw_batch import OUTPUT_SCHEMA, check_headers, headers_array
 from kstreams.record import Record
 from kstreams.serde.base import Serde
-from kstreams.task.columns import check_headers, headers_array, whole
+from kstreams.task.columns import whole
 from kstreams.task.outlet import Outlet
-from kstreams.task.outputs import OUTPUT_SCHEMA
 from kstreams.task.spill import OutputRows
 from kstreams.topic import Topic, TopicChoice
 

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from kstreams.record import Headers, Record
+from kstreams.raw_batch import HEADERS_TYPE, headers_array, headers_of
+from kstreams.record import Record
 from kstreams.serde.objects import objects_of
-from kstreams.task.queues import HEADERS_TYPE
 
 __all__ = (
     "COLUMNS",
     "arrow_type_of",
-    "check_headers",
     "concat",
-    "headers_array",
-    "headers_of",
     "rows_of",
     "table_of",
     "whole",
@@ -100,52 +94,3 @@ def rows_of(table: pa.Table) -> Iterator[Record[Any, Any]]:
     """Make records of a table's rows."""
     columns = [objects_of(table.column(name)) for name in ("key", "value", "timestamp")]
     return map(Record, *columns, headers_of(table.column("headers")))
-
-
-def headers_of(column: pa.ChunkedArray | pa.Array) -> list[Headers]:
-    """Turn a headers column into tuples; null is ()."""
-    if isinstance(column, pa.ChunkedArray):
-        return [item for chunk in column.iterchunks() for item in headers_of(chunk)]
-    lists = column
-    if lists.null_count == len(lists):
-        return [()] * len(lists)
-    names, values = map(objects_of, lists.flatten().flatten())
-    pairs = list(zip(names, values, strict=True))
-    lengths = pc.list_value_length(lists).fill_null(0)
-    ends = np.cumsum(lengths.to_numpy(zero_copy_only=False)).tolist()
-    return [tuple(pairs[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
-
-
-def headers_array(headers: Sequence[Headers]) -> pa.Array:
-    """Turn tuples into a headers column; () is null.
-
-    Raises:
-        TypeError: A header is no pair of text and bytes or None.
-        UnicodeEncodeError: A name has a lone surrogate.
-    """
-    if not any(headers):
-        return pa.nulls(len(headers), HEADERS_TYPE)
-    pairs = [pair for item in headers for pair in item]
-    check_headers(pairs)
-    columns = [
-        pa.array([name for name, _ in pairs], pa.string()),
-        pa.array([value for _, value in pairs], pa.binary()),
-    ]
-    ends = list(accumulate(map(len, headers)))
-    starts = [end - len(item) if item else None for end, item in zip(ends, headers, strict=True)]
-    structs = pa.StructArray.from_arrays(columns, ["key", "value"])
-    return pa.ListArray.from_arrays(pa.array([*starts, len(pairs)], pa.int32()), structs)
-
-
-def check_headers(headers: Headers | list[tuple[str, bytes | None]]) -> None:
-    """Refuse what Arrow would take for text or bytes, and names that UTF-8 does not have.
-
-    Raises:
-        TypeError: A header is no pair of text and bytes or None.
-        UnicodeEncodeError: A name has a lone surrogate.
-    """
-    for name, value in headers:
-        if type(name) is not str or (value is not None and type(value) is not bytes):
-            raise TypeError(f"a header is a pair of text and bytes or None, not {(name, value)!r}")
-        if not name.isascii():
-            name.encode()

@@ -17,9 +17,9 @@ from kstreams.errors import EventTimeError
 from kstreams.graph.nodes import SourceNode
 from kstreams.processors.event_time import EventTime, WallClock
 from kstreams.quoting import repr_of
+from kstreams.raw_batch import headers_of
 from kstreams.record import Record
 from kstreams.serde.objects import objects_of
-from kstreams.task.columns import headers_of
 from kstreams.task.cursor import Cursor
 from kstreams.task.decoding import Entry, decoded
 from kstreams.task.meta import NO_TIME, TaskMeta

@@ -7,11 +7,10 @@ from typing import Any
 
 from kstreams.errors import EventTimeError, KStreamsError, RecordRefusedError
 from kstreams.quoting import kind_of, safe_text, text_of
+from kstreams.raw_batch import headers_of, named_headers
 from kstreams.record import Headers, Record
-from kstreams.task.columns import headers_of
-from kstreams.task.limits import TopicLimits
 from kstreams.task.queues import Queue
-from kstreams.task.unreadable import named
+from kstreams.topic_limits import TopicLimits
 
 __all__ = ("fitted", "letter_of_record", "letter_of_result")
 
@@ -43,7 +42,7 @@ def letter_of_record(queue: Queue, row: int, error: KStreamsError, wall_ms: int)
         reasons["timestamp"] = timestamp
         timestamp = min(max(timestamp, 0), wall_ms)
     (own,) = headers_of(table.column("headers"))
-    return Record(key, value, timestamp, (*named(own), *_headers(reasons)))
+    return Record(key, value, timestamp, (*named_headers(own), *_headers(reasons)))
 
 
 def letter_of_result(record: _Bytes, error: KStreamsError, *, node: str, topic: str) -> _Bytes:

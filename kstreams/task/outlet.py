@@ -14,8 +14,8 @@ from kstreams.graph.nodes import SinkNode
 from kstreams.record import Record
 from kstreams.task.columns import rows_of
 from kstreams.task.cursor import Cursor
-from kstreams.task.limits import Limits, TopicLimits, limits_or_none
 from kstreams.topic import TopicChoice
+from kstreams.topic_limits import Limits, TopicLimits, limits_or_none
 
 __all__ = ("Outlet", "Refused")
 

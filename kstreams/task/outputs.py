@@ -6,20 +6,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from kstreams.task.queues import HEADERS_TYPE
-
-__all__ = ("OUTPUT_SCHEMA", "TaskOutput")
-
-OUTPUT_SCHEMA = pa.schema(
-    [
-        ("topic", pa.string()),
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-        ("timestamp", pa.int64()),
-        ("headers", HEADERS_TYPE),
-    ]
-)
-"""Columns of a sink's or an edge's output, in the order of forwarding."""
+__all__ = ("TaskOutput",)
 
 
 @dataclass
@@ -27,7 +14,7 @@ class TaskOutput:
     """What one run of a task gives out.
 
     Attributes:
-        sinks: By sink node, a table of `OUTPUT_SCHEMA`; only those with rows.
+        sinks: By sink node, a table of `kstreams.raw_batch.OUTPUT_SCHEMA`; only those with rows.
         dead_letters: By dead-letter topic, the same.
         edges: By repartition node, the same (topic is the edge's name).
         lines: What `to_stdout` sinks print, and how many lines were left out.

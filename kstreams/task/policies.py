@@ -17,8 +17,8 @@ from kstreams.task.collector import Collector
 from kstreams.task.cursor import Cursor
 from kstreams.task.decoding import Entry
 from kstreams.task.letters import fitted, letter_of_record, letter_of_result
-from kstreams.task.limits import Limits, limits_or_none
 from kstreams.task.queues import Queue
+from kstreams.topic_limits import Limits, limits_or_none
 
 __all__ = ("Policies",)
 

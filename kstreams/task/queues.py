@@ -14,22 +14,7 @@ import pyarrow.compute as pc
 
 from kstreams.ids import TopicPartition
 
-__all__ = ("HEADERS_TYPE", "QUEUE_SCHEMA", "Queue", "empty_queue_table", "merged_order")
-
-HEADERS_TYPE = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
-"""Arrow type of a headers column; null is no headers. A header of no name stands for headers
-that cannot be read: its value is the name that is not UTF-8."""
-
-QUEUE_SCHEMA = pa.schema(
-    [
-        ("offset", pa.int64()),
-        ("timestamp", pa.int64()),
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-        ("headers", HEADERS_TYPE),
-    ]
-)
-"""Columns of a queue: rows in offset order; `key`, `value`, `headers` may be null."""
+__all__ = ("Queue", "merged_order")
 
 
 @dataclass(frozen=True)
@@ -40,7 +25,7 @@ class Queue:
         entry: Name of the source node or repartition node they enter by.
         topic: Name of the topic (or of the edge), for metadata and errors.
         partition: Partition in the topic (or number of the upstream task).
-        table: Columns of `QUEUE_SCHEMA`, rising offsets.
+        table: Columns of `kstreams.raw_batch.INPUT_SCHEMA`, rising offsets.
     """
 
     entry: str
@@ -63,11 +48,6 @@ class Queue:
     def with_table(self, table: pa.Table) -> Queue:
         """Return the queue with other rows."""
         return Queue(self.entry, self.topic, self.partition, table)
-
-
-def empty_queue_table() -> pa.Table:
-    """Return a table of no rows."""
-    return QUEUE_SCHEMA.empty_table()
 
 
 def merged_order(

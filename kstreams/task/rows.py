@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from kstreams.raw_batch import headers_of
 from kstreams.record import Headers, Record, RecordMetadata
 from kstreams.serde.objects import objects_of
-from kstreams.task.columns import headers_of
 from kstreams.task.decoding import Entry, decoded, serdes_of
 from kstreams.task.lazy_record import LazyRecord
 from kstreams.task.queues import Queue, merged_order

@@ -25,7 +25,6 @@ from kstreams.task.event_times import EventTimes
 from kstreams.task.failures import located, of_result
 from kstreams.task.gc_pause import gc_pauses
 from kstreams.task.idleness import Idleness
-from kstreams.task.limits import NO_LIMITS, Limits
 from kstreams.task.meta import TaskMeta
 from kstreams.task.outlet import Outlet
 from kstreams.task.outputs import TaskOutput
@@ -39,6 +38,7 @@ from kstreams.task.undo import Undo
 from kstreams.task.unreadable import readable_rows, unreadable_rows
 from kstreams.task.wiring import Wiring
 from kstreams.times import LATEST_MS
+from kstreams.topic_limits import NO_LIMITS, Limits
 
 __all__ = ("Task",)
 

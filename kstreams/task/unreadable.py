@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kstreams.errors import DeserializationError
-from kstreams.record import Headers
+from kstreams.raw_batch import header_pairs
 
-__all__ = ("named", "readable_rows", "unreadable_rows")
-
-
-def named(headers: Iterable[tuple[str | None, bytes | None]]) -> Headers:
-    """Return the headers that have a name; those without stand for what cannot be read."""
-    return tuple((name, value) for name, value in headers if name is not None)
+__all__ = ("readable_rows", "unreadable_rows")
 
 
 def readable_rows(table: pa.Table) -> pa.Array | None:
@@ -31,10 +25,10 @@ def readable_rows(table: pa.Table) -> pa.Array | None:
 
 def _readable(lists: pa.ListArray) -> npt.NDArray[np.bool_]:
     good = np.ones(len(lists), bool)
-    names = lists.flatten().field("key")
+    rows, pairs = header_pairs(lists)
+    names = pairs.field("key")
     if names.null_count:
-        owners = pc.list_parent_indices(lists).to_numpy()
-        good[owners[names.is_null().to_numpy(zero_copy_only=False)]] = False
+        good[rows[names.is_null().to_numpy(zero_copy_only=False)]] = False
     return good
 
 

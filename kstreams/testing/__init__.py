@@ -9,10 +9,10 @@ no test framework and on no pyspark; the suites are written for pytest.
 from __future__ import annotations
 
 from kstreams.clock import FakeClock
-from kstreams.task.limits import TopicLimits
 from kstreams.testing.driver import TopologyTestDriver
 from kstreams.testing.object_store import ObjectStoreContract
 from kstreams.testing.working_store import WorkingStoreContract
+from kstreams.topic_limits import TopicLimits
 
 __all__ = (
     "FakeClock",

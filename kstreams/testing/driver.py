@@ -21,7 +21,6 @@ from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.backend.working import StateBackend, WorkingStore
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.task.limits import NO_LIMITS, TopicLimits
 from kstreams.task.meta import TaskMeta
 from kstreams.task.own_partition import OwnPartition
 from kstreams.task.queues import Queue
@@ -31,6 +30,7 @@ from kstreams.testing.driver_task import DriverTask
 from kstreams.testing.driver_topics import DriverTopics, Row
 from kstreams.testing.key_check import KeyCheck, with_batch_checks
 from kstreams.topic import Topic, TopicChoice
+from kstreams.topic_limits import NO_LIMITS, TopicLimits
 
 __all__ = ("TopologyTestDriver",)
 

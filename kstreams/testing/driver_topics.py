@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import count
 
 import pyarrow as pa
 
 from kstreams.errors import PartitionCountError, TopologyError
 from kstreams.graph.nodes import SourceNode
 from kstreams.ids import TopicPartition
-from kstreams.partitioner import Partitioner, count_problem
+from kstreams.partitioner import Partitioner, count_problem, target, targets
+from kstreams.raw_batch import INPUT_SCHEMA, by_topic, headers_array, headers_of
 from kstreams.record import Headers
 from kstreams.serde.objects import objects_of
-from kstreams.task.columns import headers_array, headers_of
 from kstreams.task.meta import TaskMeta
-from kstreams.task.queues import QUEUE_SCHEMA, Queue
+from kstreams.task.queues import Queue
 
 __all__ = ("DriverTopics", "Row")
 
@@ -57,26 +58,21 @@ class DriverTopics:
     def append(
         self, topic: str, row: Row, partitioner: Partitioner, partition: int | None = None
     ) -> None:
-        """Add a record; a null key goes round by the topic's length."""
+        """Add a record; those of null key take turns, by the topic's length."""
         logs = self._log(topic)
-        if partition is None and row.key is None:
-            partition = sum(map(len, logs)) % len(logs)
-        elif partition is None and row.key is not None:
-            partition = partitioner.partition(row.key, len(logs))
-        self._place(topic, logs, row, partition or 0)
+        if partition is None:
+            partition = target(partitioner, row.key, len(logs), count(sum(map(len, logs))))
+        self._place(topic, logs, row, partition)
 
     def append_table(self, table: pa.Table, partitioner: Partitioner) -> None:
-        """Add a task's output; in each topic, rows of null key go round."""
-        names = ("topic", "key", "value", "timestamp")
-        columns = [objects_of(table.column(name)) for name in names]
-        headers = headers_of(table.column("headers"))
-        seen: dict[str, int] = {}
-        for topic, key, value, timestamp, own in zip(*columns, headers, strict=True):
+        """Add a task's output; in each topic, rows of null key take turns."""
+        for topic, rows in by_topic(table):
             logs = self._log(topic)
-            count = len(logs)
-            number = seen[topic] = seen.get(topic, -1) + 1
-            partition = number % count if key is None else partitioner.partition(key, count)
-            self._place(topic, logs, Row(key, value, timestamp, own), partition)
+            placed = targets(partitioner, rows.column("key").combine_chunks(), len(logs))
+            columns = [objects_of(rows.column(name)) for name in ("key", "value", "timestamp")]
+            headers = headers_of(rows.column("headers"))
+            for row, partition in zip(map(Row, *columns, headers), placed.tolist(), strict=True):
+                self._place(topic, logs, row, partition)
 
     def _place(self, topic: str, logs: list[list[Row]], row: Row, partition: int) -> None:
         if not 0 <= partition < len(logs):
@@ -104,7 +100,7 @@ class DriverTopics:
             pa.array([row.value for row in rows], pa.binary()),
             headers_array([row.headers for row in rows]),
         ]
-        table = pa.Table.from_arrays(columns, schema=QUEUE_SCHEMA)
+        table = pa.Table.from_arrays(columns, schema=INPUT_SCHEMA)
         return Queue(node.name, topic, partition, table)
 
     def _log(self, topic: str) -> list[list[Row]]:

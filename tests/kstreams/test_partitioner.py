@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ from kstreams.partitioner import (
     partition_by,
     partition_of,
     partitions_of,
+    target,
+    targets,
 )
 
 GOLDEN = [
@@ -201,3 +204,22 @@ def test_count_below_one_is_refused(partitions: int) -> None:
         partition_by(by_length).partition(b"key", partitions)
     with pytest.raises(ValueError, match="expected at least 1"):
         partition_by(by_length).partition_batch(pa.array([b"key"]), partitions)
+
+
+@given(st.lists(st.none() | st.binary(max_size=3), max_size=20), st.integers(1, 5))
+def test_null_keys_take_turns_by_their_row(keys: list[bytes | None], partitions: int) -> None:
+    rule = Murmur2Partitioner()
+    column = pa.array(keys, pa.binary())
+    expected = [
+        (7 + row) % partitions if key is None else rule.partition(key, partitions)
+        for row, key in enumerate(keys)
+    ]
+    assert targets(rule, column, partitions, first=7).tolist() == expected
+    one_by_one = [target(rule, k, partitions, count(7 + n)) for n, k in enumerate(keys)]
+    assert one_by_one == expected
+
+
+def test_a_turn_is_taken_by_null_keys_alone() -> None:
+    turns = iter([4])
+    assert target(Murmur2Partitioner(), b"a", 3, turns) == Murmur2Partitioner().partition(b"a", 3)
+    assert target(Murmur2Partitioner(), None, 3, turns) == 1

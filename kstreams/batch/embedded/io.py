@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kstreams.batch.sinks import by_partition, by_topic, outputs_of
+from kstreams.batch.sinks import outputs_of
 from kstreams.checkpoint.plans import Slice
 from kstreams.embedded.connection import Embedded
 from kstreams.embedded.log import EmbeddedLog
@@ -20,11 +20,11 @@ from kstreams.ids import TopicPartition
 from kstreams.names import TOPIC_RULE, is_topic, shown_name
 from kstreams.partitioner import Partitioner
 from kstreams.pieces import pieces
+from kstreams.raw_batch import INPUT_SCHEMA, NO_LIMIT, TooManyBytesError, by_partition, by_topic
 from kstreams.state.log.commits import Output
-from kstreams.task.limits import LOCAL_LIMITS, TopicLimits
 from kstreams.task.outputs import TaskOutput
-from kstreams.task.queues import QUEUE_SCHEMA, Queue
-from kstreams.task.too_many_bytes import NO_LIMIT, TooManyBytesError
+from kstreams.task.queues import Queue
+from kstreams.topic_limits import LOCAL_LIMITS, TopicLimits
 
 __all__ = ("EmbeddedIO", "publish")
 
@@ -67,10 +67,10 @@ class EmbeddedIO:
             segment,
             each.from_offset,
             each.to_offset,
-            columns=QUEUE_SCHEMA.names,
+            columns=INPUT_SCHEMA.names,
             max_bytes=max(room, 0),
         )
-        return Queue(each.entry, each.topic, each.partition, table.cast(QUEUE_SCHEMA))
+        return Queue(each.entry, each.topic, each.partition, table.cast(INPUT_SCHEMA))
 
     def read_ahead(self) -> None:
         """Do nothing: segments are read from a disk, fast."""

@@ -17,14 +17,14 @@ from kstreams.graph.topology import PartitionGroup
 from kstreams.kafka.options import Kafka
 from kstreams.kafka.range_reader import OffsetRange, RangeReader
 from kstreams.kafka.sink import topic_limits, write_apart, write_rows
+from kstreams.raw_batch import NO_LIMIT
 from kstreams.task.columns import rows_of
 from kstreams.task.cursor import Cursor
-from kstreams.task.limits import TopicLimits
 from kstreams.task.meta import NO_TIME
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.policies import Policies
 from kstreams.task.queues import Queue
-from kstreams.task.too_many_bytes import NO_LIMIT
+from kstreams.topic_limits import TopicLimits
 
 __all__ = ("KafkaIO",)
 

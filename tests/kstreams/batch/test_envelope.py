@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from kstreams.batch.envelope import DRIVER, Envelope
 from kstreams.batch.task_run import _messages
-from kstreams.task.queues import QUEUE_SCHEMA, Queue
+from kstreams.raw_batch import INPUT_SCHEMA
+from kstreams.task.queues import Queue
 
 _HEADERS = st.none() | st.lists(
     st.fixed_dictionaries({"key": st.text(max_size=3), "value": st.none() | st.binary(max_size=3)}),
@@ -28,9 +29,9 @@ _ROWS = st.lists(
 
 
 def _queue(rows: list[tuple[object, ...]]) -> Queue:
-    columns = list(zip(*rows, strict=True)) or [()] * len(QUEUE_SCHEMA)
-    arrays = [pa.array(list(c), t) for c, t in zip(columns, QUEUE_SCHEMA.types, strict=True)]
-    return Queue("edge", "edge", 3, pa.Table.from_arrays(arrays, schema=QUEUE_SCHEMA))
+    columns = list(zip(*rows, strict=True)) or [()] * len(INPUT_SCHEMA)
+    arrays = [pa.array(list(c), t) for c, t in zip(columns, INPUT_SCHEMA.types, strict=True)]
+    return Queue("edge", "edge", 3, pa.Table.from_arrays(arrays, schema=INPUT_SCHEMA))
 
 
 @given(rows=_ROWS, stage=st.integers(0, 9), task=st.integers(0, 999))

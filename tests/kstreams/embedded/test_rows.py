@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstreams.embedded import EmbeddedLog, RowsRefusedError, rows
-from kstreams.embedded.rows import COLUMNS, HEADERS_TYPE, SCHEMA, checked, decode, encode
+from kstreams.embedded.rows import COLUMNS, checked, decode, encode
+from kstreams.raw_batch import HEADERS_TYPE, STORED_SCHEMA
 from tests.kstreams.embedded.samples import rows as sample
 
 record = st.tuples(
@@ -23,7 +24,8 @@ record = st.tuples(
 def table_of(records: list[tuple[object, ...]]) -> pa.Table:
     columns = zip(*records, strict=True)
     return pa.table(
-        [pa.array(c, f.type) for c, f in zip(columns, SCHEMA, strict=True)], schema=SCHEMA
+        [pa.array(c, f.type) for c, f in zip(columns, STORED_SCHEMA, strict=True)],
+        schema=STORED_SCHEMA,
     )
 
 
@@ -35,7 +37,7 @@ def read(path: Path, table: pa.Table, start: int = 0, stop: int | None = None) -
         start=start,
         stop=count if stop is None else stop,
         first_offset=0,
-        columns=SCHEMA.names,
+        columns=STORED_SCHEMA.names,
     )
 
 
@@ -126,7 +128,7 @@ def test_other_binary_types_are_taken(kind: pa.DataType) -> None:
     )
     expected = None if value is None else b"\xc3\xa9"
     found = checked(table, topic="t", partition=0)
-    assert found.schema == SCHEMA
+    assert found.schema == STORED_SCHEMA
     assert found.to_pylist() == [
         {
             "timestamp": 1,

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pytest
 
 from kstreams.embedded import CorruptSegmentError, EmbeddedLog, TopicFormatError
-from kstreams.embedded.rows import HEADERS_TYPE
 from kstreams.embedded.segment import producer_hash
 from kstreams.errors import DataLossError, ExecutionError, UnknownTopicError
+from kstreams.raw_batch import STORED_SCHEMA
 from tests.kstreams.embedded.samples import rows, values
 from tests.kstreams.embedded.test_concurrent import started
 
@@ -30,7 +30,7 @@ def log(tmp_path: Path) -> EmbeddedLog:
 
 def with_headers(count: int) -> pa.Table:
     table = rows(*range(count))
-    headers = pa.array([[("name", b"value")]] * count, HEADERS_TYPE)
+    headers = pa.array([[("name", b"value")]] * count, STORED_SCHEMA.field("headers").type)
     return table.append_column("headers", headers)
 
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from kstreams.connection import RawRecord
 from kstreams.kafka.options import Kafka
+from kstreams.raw_batch import OUTPUT_SCHEMA
 from kstreams.record import Headers
-from kstreams.task.outputs import OUTPUT_SCHEMA
 from tests.servers.kafka import KafkaBroker
 
 

@@ -17,8 +17,7 @@ from kstreams.kafka import range_reader
 from kstreams.kafka.errors import BrokerUnavailableError, KafkaOptionsError
 from kstreams.kafka.options import Kafka
 from kstreams.kafka.range_reader import OffsetRange, RangeReader
-from kstreams.task.queues import QUEUE_SCHEMA
-from kstreams.task.too_many_bytes import TooManyBytesError
+from kstreams.raw_batch import INPUT_SCHEMA, TooManyBytesError
 from tests.kstreams.kafka.samples import fill, sasl
 from tests.servers.kafka import KafkaBroker
 
@@ -42,7 +41,7 @@ def test_records_come_with_all_that_they_have(
     broker.create_topic(topic_name)
     fill(Kafka(broker.bootstrap), topic_name, 0, 36)
     (table,) = reader.read([OffsetRange(topic_name, 0, 0, 36)])
-    assert table.schema == QUEUE_SCHEMA
+    assert table.schema == INPUT_SCHEMA
     assert table.to_pydict() == {
         "offset": list(range(36)),
         "timestamp": [1_000 + n for n in range(36)],

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kstreams import FakeClock
 from kstreams.embedded.log import EmbeddedLog
-from kstreams.task.queues import HEADERS_TYPE
+from kstreams.raw_batch import HEADERS_TYPE
 from tests.differential.case import Batch, Case, RawRecord, Result
 from tests.differential.plan import NodePlan
 from tests.differential.run_on_driver import output_topics

@@ -10,15 +10,16 @@ import pyarrow as pa
 
 from kstreams import Headers, Processor, Record, Topic, Topology, TopologyBuilder
 from kstreams.processors.interceptor import Interceptor
+from kstreams.raw_batch import INPUT_SCHEMA, headers_array
 from kstreams.serde import INT64, TEXT
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.cache.overlay import Overlay
-from kstreams.task.columns import headers_array, rows_of
-from kstreams.task.limits import NO_LIMITS, Limits
+from kstreams.task.columns import rows_of
 from kstreams.task.meta import TaskMeta
 from kstreams.task.outputs import TaskOutput
-from kstreams.task.queues import QUEUE_SCHEMA, Queue
+from kstreams.task.queues import Queue
 from kstreams.task.task import Task
+from kstreams.topic_limits import NO_LIMITS, Limits
 
 IN = Topic("in", TEXT, INT64)
 OUT = Topic("out", TEXT, INT64)
@@ -43,7 +44,7 @@ def queue_of(
         pa.array([_bytes(value) for _, value, _ in rows], pa.binary()),
         headers_array(headers or [()] * len(rows)),
     ]
-    return Queue(entry, entry, partition, pa.Table.from_arrays(columns, schema=QUEUE_SCHEMA))
+    return Queue(entry, entry, partition, pa.Table.from_arrays(columns, schema=INPUT_SCHEMA))
 
 
 def _bytes(item: Any) -> bytes | None:

@@ -27,8 +27,8 @@ from kstreams.errors import RecordRefusedError
 from kstreams.partitioner import partition_of
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.kind import StoreKind
-from kstreams.task.limits import TopicLimits
 from kstreams.testing import TopologyTestDriver
+from kstreams.topic_limits import TopicLimits
 from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate
 
 NUMBERS = Topic("numbers", TEXT, INT64)

@@ -10,28 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstreams import Record
-from kstreams.task.columns import (
-    arrow_type_of,
-    concat,
-    headers_array,
-    headers_of,
-    rows_of,
-    table_of,
-    whole,
-)
-from kstreams.task.queues import HEADERS_TYPE
+from kstreams.task.columns import arrow_type_of, concat, rows_of, table_of, whole
 
 _HEADERS = st.lists(
     st.tuples(st.text(max_size=2), st.none() | st.binary(max_size=2)), max_size=3
 ).map(tuple)
-
-
-@given(st.lists(_HEADERS), st.integers(0, 4))
-def test_headers_come_back_as_they_went(headers: list[Any], start: int) -> None:
-    column = headers_array(headers)
-    assert column.type == HEADERS_TYPE
-    assert headers_of(column) == headers
-    assert headers_of(pa.chunked_array([column, column])[start:]) == (headers * 2)[start:]
 
 
 @given(

@@ -10,7 +10,7 @@ from kstreams import DeadLetter, Headers, Record
 from kstreams.errors import ProcessingError
 from kstreams.task.columns import rows_of
 from kstreams.task.letters import fitted, letter_of_record, letter_of_result
-from kstreams.task.limits import NO_LIMITS, TopicLimits
+from kstreams.topic_limits import NO_LIMITS, TopicLimits
 from tests.kstreams.task.harness import Calls, OneTask, one_node, queue_of
 
 WALL_MS = 50_000

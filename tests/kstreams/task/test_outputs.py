@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from kstreams import INT64, TEXT, Record, Topic, TopologyBuilder, to_function, to_stdout, topic_by
 from kstreams.ids import TaskId, TopicPartition
+from kstreams.raw_batch import OUTPUT_SCHEMA
 from kstreams.task.collector import Collector
 from kstreams.task.meta import TaskMeta
-from kstreams.task.outputs import OUTPUT_SCHEMA
 from tests.kstreams.task.harness import IN, OUT, OneTask, calls, one_node, queue_of, records, values
 
 _RECORDS = st.builds(

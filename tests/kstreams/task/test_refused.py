@@ -25,9 +25,9 @@ from kstreams import (
 from kstreams.errors import KStreamsError, RecordRefusedError, UnknownTopicError
 from kstreams.processors.peek import peek
 from kstreams.task.columns import rows_of
-from kstreams.task.limits import NO_LIMITS, TopicLimits
 from kstreams.task.outputs import TaskOutput
 from kstreams.testing import TopologyTestDriver
+from kstreams.topic_limits import NO_LIMITS, TopicLimits
 from tests.kstreams.task.harness import IN, OUT, OneTask, calls, queue_of, values
 
 COUNTS = key_value_store("counts", key=TEXT, value=INT64)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams.task.outputs import OUTPUT_SCHEMA
+from kstreams.raw_batch import OUTPUT_SCHEMA
 from kstreams.task.spill import OutputRows
 
 

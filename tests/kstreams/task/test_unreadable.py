@@ -9,8 +9,9 @@ import pytest
 
 from kstreams import DeadLetter, Headers
 from kstreams.errors import DeserializationError
-from kstreams.task.columns import headers_array, rows_of
-from kstreams.task.queues import HEADERS_TYPE, Queue
+from kstreams.raw_batch import HEADERS_TYPE, headers_array
+from kstreams.task.columns import rows_of
+from kstreams.task.queues import Queue
 from tests.kstreams.task.harness import Calls, OneTask, one_node, queue_of, values
 
 NAME = b"\xff\xfe"

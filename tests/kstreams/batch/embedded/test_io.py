@@ -15,9 +15,9 @@ from kstreams.embedded import rows
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TopicPartition
+from kstreams.raw_batch import TooManyBytesError
 from kstreams.state.log.commits import Output
 from kstreams.task.outputs import TaskOutput
-from kstreams.task.too_many_bytes import TooManyBytesError
 from tests.kstreams.kafka.samples import output_table
 
 SIZE = 10_000

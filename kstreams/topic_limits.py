@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kstreams.errors import RecordRefusedError, UnknownTopicError
+from kstreams.raw_batch import header_pairs
 from kstreams.record import Record
 
 __all__ = ("LOCAL_LIMITS", "NO_LIMITS", "Limits", "TopicLimits", "limits_or_none")
@@ -96,7 +97,7 @@ class TopicLimits:
             found |= table.column("key").is_null().to_numpy()
         headers = table.column("headers")
         if self.plain_names and headers.null_count < len(headers):
-            owners, pairs = _flat(headers)
+            owners, pairs = header_pairs(headers)
             nul = pc.match_substring(pairs.field("key"), "\0").to_numpy(zero_copy_only=False)
             found[owners[nul]] = True
         return found if found.any() else None
@@ -156,7 +157,7 @@ def _sizes(table: pa.Table) -> npt.NDArray[np.int64]:
         found += _lengths(table.column(name))
     headers = table.column("headers")
     if headers.null_count < len(headers):
-        owners, pairs = _flat(headers)
+        owners, pairs = header_pairs(headers)
         lengths = _lengths(pairs.field("key")) + _lengths(pairs.field("value")) + _PAIR_BYTES
         found += np.bincount(owners, lengths, table.num_rows).astype(np.int64)
     return found
@@ -170,9 +171,3 @@ def _lengths(column: pa.ChunkedArray | pa.Array) -> npt.NDArray[np.int64]:
 
 def _copied(column: pa.ChunkedArray | pa.Array) -> dict[str, bool]:
     return {} if isinstance(column, pa.ChunkedArray) else {"zero_copy_only": False}
-
-
-def _flat(headers: pa.ChunkedArray) -> tuple[npt.NDArray[np.int64], pa.StructArray]:
-    """Return the row of each header, and the headers."""
-    lists = headers.combine_chunks()
-    return pc.list_parent_indices(lists).to_numpy(), lists.flatten()

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstreams.errors import RecordRefusedError
+from kstreams.raw_batch import OUTPUT_SCHEMA, headers_array
 from kstreams.record import Headers, Record
-from kstreams.task.columns import headers_array
-from kstreams.task.limits import NO_LIMITS, TopicLimits
-from kstreams.task.outputs import OUTPUT_SCHEMA
+from kstreams.topic_limits import NO_LIMITS, TopicLimits
 
 Raw = Record["bytes | None", "bytes | None"]
 WALL_MS = 10_000
