@@ -81,7 +81,7 @@ test-slow: setup ## tests that need no Spark, and take seconds
 .PHONY: test-engine
 test-engine: setup ## tests on Spark and on a Kafka broker (ARGS='-m kafka' chooses)
 	$(call stage,tests: Spark and Kafka)
-	@$(RUN_PYTHON) -m tests.servers.fetch
+	@$(RUN_PYTHON) -m devtools.servers.fetch
 	@$(PYTEST) -n $(JOBS) -v --dist worksteal -m 'spark or kafka' $(ARGS)
 
 .PHONY: explore

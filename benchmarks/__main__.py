@@ -15,9 +15,9 @@ from benchmarks.scale import command as scale
 from benchmarks.suite.cluster import CacheInUse, Cluster
 from benchmarks.suite.compare import compared
 from benchmarks.suite.console import Console
+from benchmarks.suite.not_yet import PLANNED, note_planned
 from benchmarks.suite.outcome import Outcome
 from benchmarks.suite.plan import Plan
-from benchmarks.suite.planned import PLANNED, note_planned
 from benchmarks.suite.plots import plot
 from benchmarks.suite.registry import UnknownName, all_peers, all_workloads, peer_by, workload_by
 from benchmarks.suite.report import markdown

@@ -7,7 +7,7 @@ import os
 import pytest
 from hypothesis import settings
 
-from tests.cluster.spark_home import QUICK_JAVA
+from devtools.spark_home import QUICK_JAVA
 
 pytest_plugins = ["tests.servers.fixtures"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from benchmarks.state_task import StoredTask
+from benchmarks.state.one_task import StoredTask
 from kstreams import Memory
 from kstreams.ids import TaskId
 from kstreams.state.log.commits import Commit, CommitLog

@@ -28,13 +28,13 @@ from benchmarks.suite.check import check
 from benchmarks.suite.cluster import Output
 from benchmarks.suite.dataset import START_MS
 from benchmarks.suite.formats import decoder
-from benchmarks.suite.processes import Sampler, cpu_between
+from benchmarks.suite.process_tree import Sampler, cpu_between
 from benchmarks.suite.registry import workload_by
 from benchmarks.suite.workload import Expected
+from devtools.servers.silent_logger import SILENT
 from kstreams import App, BatchReport, Kafka
 from kstreams.state.log.traffic import Traffic
 from kstreams_rocksdb import RocksDB
-from tests.servers.silent import SILENT
 
 LOADING = 250_000
 _CHUNK = 50_000

@@ -15,9 +15,9 @@ from confluent_kafka.admin import AdminClient
 from benchmarks.suite.dataset import PARTITIONS, Dataset
 from benchmarks.suite.formats import Decoder
 from benchmarks.suite.workload import Results
+from devtools.servers.kafka import KafkaBroker, create_topic
+from devtools.servers.silent_logger import SILENT
 from kstreams.kafka.options import Kafka
-from tests.servers.kafka import KafkaBroker, create_topic
-from tests.servers.silent import SILENT
 
 __all__ = ("CacheInUse", "Cluster", "Output")
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.suite.peer import Unavailable
-from tests.servers.heard import heard
+from devtools.servers.run_program import run_program
 
 __all__ = ("installed", "packages_of", "python_of", "step")
 
@@ -56,7 +56,9 @@ def step(
         Unavailable: It fails, or the program is not on this machine.
     """
     try:
-        status, said = heard(command, timeout_s=_TIMEOUT_S, folder=folder, environment=environment)
+        status, said = run_program(
+            command, timeout_s=_TIMEOUT_S, folder=folder, environment=environment
+        )
     except (OSError, subprocess.TimeoutExpired) as exc:
         raise Unavailable(str(exc)) from exc
     if status:

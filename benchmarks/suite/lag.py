@@ -22,7 +22,7 @@ from benchmarks.suite.outcome import Lag
 from benchmarks.suite.peer import Job, Peer
 from benchmarks.suite.process import PeerProcess
 from benchmarks.suite.zipf import zipf
-from tests.servers.silent import SILENT
+from devtools.servers.silent_logger import SILENT
 
 __all__ = ("RATE", "keeps_up", "measure_lag")
 

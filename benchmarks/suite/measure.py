@@ -14,7 +14,7 @@ from benchmarks.suite.figures import Figures, span_of
 from benchmarks.suite.formats import decoder
 from benchmarks.suite.peer import Job, Peer
 from benchmarks.suite.process import PeerProcess
-from benchmarks.suite.processes import Sampler, cpu_between
+from benchmarks.suite.process_tree import Sampler, cpu_between
 from benchmarks.suite.workload import Expected
 
 __all__ = ("RunFailed", "measure")

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from benchmarks.suite.peer import Command, Job
-from benchmarks.suite.processes import Sampler, members
+from benchmarks.suite.process_tree import Sampler, members
 
 __all__ = ("PeerProcess",)
 

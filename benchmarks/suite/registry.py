@@ -9,8 +9,8 @@ from pathlib import Path
 
 import benchmarks.peers
 import benchmarks.workloads
+from benchmarks.suite.not_yet import PLANNED
 from benchmarks.suite.peer import Peer
-from benchmarks.suite.planned import PLANNED
 from benchmarks.suite.workload import Workload
 
 __all__ = ("UnknownName", "all_peers", "all_workloads", "peer_by", "workload_by")

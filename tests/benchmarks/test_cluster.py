@@ -14,10 +14,10 @@ from benchmarks.suite.cluster import CacheInUse, Cluster, Output
 from benchmarks.suite.dataset import DATA, Dataset
 from benchmarks.suite.formats import decoder
 from benchmarks.suite.registry import workload_by
+from devtools.servers.silent_logger import SILENT
 from kstreams import Kafka
 from kstreams.connection import RawRecord
 from tests.kstreams.kafka.samples import read_all
-from tests.servers.silent import SILENT
 
 pytestmark = pytest.mark.kafka
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.suite.figures import span_of
-from benchmarks.suite.processes import Sample, cpu_between
+from benchmarks.suite.process_tree import Sample, cpu_between
 
 
 def test_clock_starts_behind_the_warm_up_and_ends_with_the_last_result() -> None:

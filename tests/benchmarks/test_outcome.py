@@ -6,8 +6,8 @@ import pytest
 
 from benchmarks.__main__ import main
 from benchmarks.suite.compare import compared
+from benchmarks.suite.not_yet import note_planned
 from benchmarks.suite.outcome import Cell, Outcome
-from benchmarks.suite.planned import note_planned
 from benchmarks.suite.plots import plot
 from benchmarks.suite.report import markdown
 from tests.benchmarks.samples import figures, outcome

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.suite.peer import Command, Job
 from benchmarks.suite.process import PeerProcess
-from benchmarks.suite.processes import members
+from benchmarks.suite.process_tree import members
 from benchmarks.suite.registry import workload_by
 
 PARENT = """

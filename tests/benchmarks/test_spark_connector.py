@@ -6,8 +6,8 @@ import pyspark
 import pytest
 
 from benchmarks.peers.spark.connector import _resolve_nearest, kafka_connector_jars
-from tests.servers.ivy import Artifact, JarResolutionError
-from tests.servers.local_repository import LocalRepository
+from devtools.servers.ivy import Artifact, JarResolutionError
+from devtools.servers.local_repository import LocalRepository
 
 CONNECTOR = "spark-sql-kafka-0-10_2.13"
 TOKENS = "spark-token-provider-kafka-0-10_2.13"

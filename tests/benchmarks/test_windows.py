@@ -49,7 +49,7 @@ def test_it_shows_and_draws_them(results: Path) -> None:
 
 
 def test_the_matrix_has_all_combinations_of_counts_and_sums() -> None:
-    from benchmarks.window_cases import AGGREGATORS, matrix
+    from benchmarks.windows.cases import AGGREGATORS, matrix
 
     cases = list(matrix())
     assert len({case.name for case in cases}) == len(cases)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from devtools.spark_home import LOCAL_CLUSTER
 from tests.cluster.project import expected_counts, make_project, run_project
-from tests.cluster.spark_home import LOCAL_CLUSTER
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

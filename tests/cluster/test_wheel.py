@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from devtools.spark_home import LOCAL_CLUSTER
 from kstreams.spark.java import java_home
 from tests.cluster.project import expected_counts, make_project, run_project
-from tests.cluster.spark_home import LOCAL_CLUSTER
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 

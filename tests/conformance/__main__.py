@@ -17,7 +17,7 @@ from kstreams.state.backend.working import StateBackend
 from tests.conformance.case import Case, read_cases
 from tests.conformance.durable_state import DurableState
 from tests.conformance.engine import Answer, run_on_driver
-from tests.conformance.judge import problem
+from tests.conformance.oracle import problem
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -102,8 +102,8 @@ def _state(options: argparse.Namespace, stack: ExitStack) -> StateBackend | None
         return None
     if options.store == "rocksdb":
         return backend("rocksdb")
+    from devtools.servers.s3 import Bucket, S3Server
     from kstreams_rocksdb import RocksDB
-    from tests.servers.s3 import Bucket, S3Server
 
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kstreams-s3-")))
     server = stack.enter_context(S3Server(folder))

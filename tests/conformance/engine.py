@@ -8,7 +8,7 @@ from kstreams.processors.columnar import Path
 from kstreams.state.backend.working import StateBackend
 from kstreams.testing.driver import TopologyTestDriver
 from tests.conformance.case import Case, Output
-from tests.conformance.letters import Letters
+from tests.conformance.numbered_values import NumberedValues
 from tests.conformance.topologies import build, drops_nulls
 
 
@@ -30,7 +30,7 @@ def run_on_driver(
 ) -> Answer:
     """Run a case; processors are made anew for each batch, as Spark may."""
     built = build(case, path)
-    letters = Letters(case, path, drops_nulls=drops_nulls(case))
+    letters = NumberedValues(case, path, drops_nulls=drops_nulls(case))
     batches: list[tuple[Output, ...]] = []
     driver = TopologyTestDriver(
         built.topology,

@@ -28,7 +28,7 @@ from kstreams.state.backend.working import StateBackend
 from kstreams.windows import Windowed, split_late
 from tests.conformance.case import Case, Output
 from tests.conformance.engine import Answer
-from tests.conformance.letters import Letters
+from tests.conformance.numbered_values import NumberedValues
 from tests.conformance.topologies import aggregation, drops_nulls, source_topic, suppressed
 
 AT_ONCE = 32
@@ -75,7 +75,7 @@ class _AppRun:
         self._lanes: dict[str, list[Run]] = defaultdict(list)
         self._order = [(run.lane, self._joins(run)) for run in runs]
         self._letters = {
-            place: Letters(run.case, run.path, drops_nulls=drops_nulls(run.case))
+            place: NumberedValues(run.case, run.path, drops_nulls=drops_nulls(run.case))
             for place, run in zip(self._order, runs, strict=True)
         }
         self._batches: dict[tuple[str, int], list[list[Output]]] = defaultdict(list)

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from devtools.servers.s3 import Bucket
 from kstreams.processors.columnar import Path as NodePath
 from tests.conformance.__main__ import backend, by_input, main
 from tests.conformance.case import Case, Input, parse, read_cases
 from tests.conformance.durable_state import DurableState
 from tests.conformance.engine import Answer, run_on_driver
-from tests.conformance.judge import problem
-from tests.servers.s3 import Bucket
+from tests.conformance.oracle import problem
 
 DATA = Path(__file__).parent / "data"
 FILES = sorted(DATA.glob("*.jsonl"))

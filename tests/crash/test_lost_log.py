@@ -14,25 +14,25 @@ from kstreams import Memory
 from kstreams.checkpoint.resume import resume
 from kstreams.errors import KStreamsError, LogMismatchError, StateCorruptError
 from kstreams.state.log.directory import Directory
-from tests.crash.points import Point
-from tests.crash.scene import Scene
+from tests.crash.failpoints import Point
+from tests.crash.harness import Harness
 from tests.crash.workload import batch_of, emit, expected, told
 
 NEVER = Point("nothing-dies", "never")
 BATCHES = 5
 
-Damage = Callable[[Scene], None]
+Damage = Callable[[Harness], None]
 
 
-def scene_in(home: Path, patch: pytest.MonkeyPatch) -> Scene:
+def scene_in(home: Path, patch: pytest.MonkeyPatch) -> Harness:
     log = Directory(str(home / "log"))
-    scene = Scene(home, Memory(directory=str(home / "local")), log, NEVER, "restart", patch)
-    scene.start_driver()
-    return scene
+    harness = Harness(home, Memory(directory=str(home / "local")), log, NEVER, "restart", patch)
+    harness.start_driver()
+    return harness
 
 
 @pytest.fixture
-def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
+def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Harness:
     """An app that has stopped after some batches; copies of it when it was younger."""
     made = scene_in(tmp_path / "app", monkeypatch)
     for number in range(BATCHES):
@@ -43,25 +43,25 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
     return made
 
 
-def log_of(scene: Scene) -> Path:
-    return scene.home / "log"
+def log_of(harness: Harness) -> Path:
+    return harness.home / "log"
 
 
-def query_of(scene: Scene) -> Path:
-    (query,) = (scene.home / "checkpoint" / "queries").iterdir()
+def query_of(harness: Harness) -> Path:
+    (query,) = (harness.home / "checkpoint" / "queries").iterdir()
     return query
 
 
-def copy_of(scene: Scene, part: Path, batch: int) -> Path:
-    return scene.home / "copies" / f"{part.name}-after-{batch}"
+def copy_of(harness: Harness, part: Path, batch: int) -> Path:
+    return harness.home / "copies" / f"{part.name}-after-{batch}"
 
 
-def commits_of(scene: Scene) -> list[Path]:
-    return sorted((log_of(scene) / "commits").glob("*/0*.json"))
+def commits_of(harness: Harness) -> list[Path]:
+    return sorted((log_of(harness) / "commits").glob("*/0*.json"))
 
 
-def plans_of(scene: Scene) -> list[Path]:
-    return sorted((query_of(scene) / "plans").glob("0*.json"))
+def plans_of(harness: Harness) -> list[Path]:
+    return sorted((query_of(harness) / "plans").glob("0*.json"))
 
 
 def restored(part: Path, copy: Path) -> None:
@@ -69,44 +69,44 @@ def restored(part: Path, copy: Path) -> None:
     shutil.copytree(copy, part)
 
 
-def gone(scene: Scene) -> None:
-    shutil.rmtree(log_of(scene))
+def gone(harness: Harness) -> None:
+    shutil.rmtree(log_of(harness))
 
 
-def without_commits(scene: Scene) -> None:
-    shutil.rmtree(log_of(scene) / "commits")
+def without_commits(harness: Harness) -> None:
+    shutil.rmtree(log_of(harness) / "commits")
 
 
-def last_commit_gone(scene: Scene) -> None:
-    commits_of(scene)[-1].unlink()
+def last_commit_gone(harness: Harness) -> None:
+    commits_of(harness)[-1].unlink()
 
 
-def last_commits_gone(scene: Scene) -> None:
-    for commit in commits_of(scene)[-3:]:
+def last_commits_gone(harness: Harness) -> None:
+    for commit in commits_of(harness)[-3:]:
         commit.unlink()
 
 
-def all_commits_gone(scene: Scene) -> None:
-    for commit in commits_of(scene):
+def all_commits_gone(harness: Harness) -> None:
+    for commit in commits_of(harness):
         commit.unlink()
 
 
-def older(scene: Scene) -> None:
-    restored(log_of(scene), copy_of(scene, log_of(scene), 1))
+def older(harness: Harness) -> None:
+    restored(log_of(harness), copy_of(harness, log_of(harness), 1))
 
 
-def older_and_spark_gone(scene: Scene) -> None:
-    older(scene)
-    shutil.rmtree(query_of(scene) / "spark")
+def older_and_spark_gone(harness: Harness) -> None:
+    older(harness)
+    shutil.rmtree(query_of(harness) / "spark")
 
 
-def all_commits_and_plans_gone(scene: Scene) -> None:
-    gone(scene)
-    shutil.rmtree(query_of(scene))
+def all_commits_and_plans_gone(harness: Harness) -> None:
+    gone(harness)
+    shutil.rmtree(query_of(harness))
 
 
-def another_beginning(scene: Scene) -> None:
-    (begin,) = (log_of(scene) / "commits").glob("*/begin.json")
+def another_beginning(harness: Harness) -> None:
+    (begin,) = (log_of(harness) / "commits").glob("*/begin.json")
     content = json.loads(begin.read_text())
     begin.write_text(json.dumps({**content, "incarnation": "0123456789ab"}))
 
@@ -126,77 +126,77 @@ def another_beginning(scene: Scene) -> None:
     ids=lambda given: getattr(given, "__name__", None),
 )
 def test_a_log_that_lacks_what_was_committed_is_refused(
-    scene: Scene, damage: Damage, problem: str
+    harness: Harness, damage: Damage, problem: str
 ) -> None:
-    damage(scene)
+    damage(harness)
     with pytest.raises(LogMismatchError, match=problem) as caught:
-        scene.recover(driver=True)
+        harness.recover(driver=True)
     assert "kstreams reset" in caught.value.hint
     assert "bring the log back" in caught.value.hint
 
 
 def test_the_log_of_another_life_is_refused(
-    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = scene_in(tmp_path / "other", monkeypatch)
     other.batch()
     other.end_process()
-    restored(log_of(scene), log_of(other))
+    restored(log_of(harness), log_of(other))
     with pytest.raises(LogMismatchError, match="it holds other objects"):
-        scene.recover(driver=True)
+        harness.recover(driver=True)
 
 
 def test_the_commits_of_another_life_under_our_names_are_refused(
-    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = scene_in(tmp_path / "other", monkeypatch)
     for _ in range(BATCHES):
         other.batch()
     other.end_process()
-    for ours, theirs in zip(commits_of(scene), commits_of(other), strict=True):
+    for ours, theirs in zip(commits_of(harness), commits_of(other), strict=True):
         shutil.copy(theirs, ours)
     with pytest.raises(StateCorruptError, match="copied here from elsewhere"):
-        scene.recover(driver=True)
+        harness.recover(driver=True)
 
 
-def test_a_beginning_that_was_changed_is_refused(scene: Scene) -> None:
-    another_beginning(scene)
+def test_a_beginning_that_was_changed_is_refused(harness: Harness) -> None:
+    another_beginning(harness)
     with pytest.raises(StateCorruptError, match=r"the beginning of the log.*does not match"):
-        scene.recover(driver=True)
+        harness.recover(driver=True)
 
 
-def plans_older(scene: Scene) -> None:
-    restored(query_of(scene), copy_of(scene, query_of(scene), 1))
+def plans_older(harness: Harness) -> None:
+    restored(query_of(harness), copy_of(harness, query_of(harness), 1))
 
 
-def plans_alone_older(scene: Scene) -> None:
-    plans = query_of(scene) / "plans"
-    restored(plans, copy_of(scene, query_of(scene), 1) / "plans")
+def plans_alone_older(harness: Harness) -> None:
+    plans = query_of(harness) / "plans"
+    restored(plans, copy_of(harness, query_of(harness), 1) / "plans")
 
 
-def plans_gone(scene: Scene) -> None:
-    shutil.rmtree(query_of(scene) / "plans")
+def plans_gone(harness: Harness) -> None:
+    shutil.rmtree(query_of(harness) / "plans")
 
 
-def spark_gone(scene: Scene) -> None:
-    shutil.rmtree(query_of(scene) / "spark")
+def spark_gone(harness: Harness) -> None:
+    shutil.rmtree(query_of(harness) / "spark")
 
 
-def query_gone(scene: Scene) -> None:
-    shutil.rmtree(query_of(scene))
+def query_gone(harness: Harness) -> None:
+    shutil.rmtree(query_of(harness))
 
 
-def last_commit_gone_unnoted(scene: Scene) -> None:
+def last_commit_gone_unnoted(harness: Harness) -> None:
     """As if the driver was killed between commit and Spark's note, and the commit lost."""
-    last_commit_gone(scene)
-    (query_of(scene) / "spark" / "commits" / str(BATCHES - 1)).unlink()
+    last_commit_gone(harness)
+    (query_of(harness) / "spark" / "commits" / str(BATCHES - 1)).unlink()
 
 
-def moved_as_a_whole(scene: Scene) -> None:
+def moved_as_a_whole(harness: Harness) -> None:
     """Another disk: nothing in it says where it lay."""
     for part in ("checkpoint", "log"):
-        (scene.home / part).rename(scene.home / f"{part}-2")
-        (scene.home / f"{part}-2").rename(scene.home / part)
+        (harness.home / part).rename(harness.home / f"{part}-2")
+        (harness.home / f"{part}-2").rename(harness.home / part)
 
 
 @pytest.mark.parametrize(
@@ -211,37 +211,39 @@ def moved_as_a_whole(scene: Scene) -> None:
     ],
     ids=lambda given: given.__name__,
 )
-def test_what_the_log_can_make_up_for_is_gone_on_from(scene: Scene, damage: Damage) -> None:
-    damage(scene)
-    scene.recover(driver=True)
+def test_what_the_log_can_make_up_for_is_gone_on_from(harness: Harness, damage: Damage) -> None:
+    damage(harness)
+    harness.recover(driver=True)
     for _ in range(3):
-        scene.batch()
-    scene.check()
+        harness.batch()
+    harness.check()
 
 
 @pytest.mark.parametrize("damage", [plans_older, plans_alone_older, plans_gone])
-def test_older_plans_leave_the_positions_to_the_last_commit(scene: Scene, damage: Damage) -> None:
-    damage(scene)
-    found = resume(scene.checkpoint, scene.pipeline.name, scene.log.open())
+def test_older_plans_leave_the_positions_to_the_last_commit(
+    harness: Harness, damage: Damage
+) -> None:
+    damage(harness)
+    found = resume(harness.checkpoint, harness.pipeline.name, harness.log.open())
     assert found.last is not None
     assert found.last.batch == BATCHES - 1
     assert (found.positions, found.pending) == (found.last.positions, None)
 
 
-def test_no_plan_is_written_once_the_app_stops(scene: Scene) -> None:
-    emit(scene.connection, batch_of(BATCHES), BATCHES)
-    scene.pipeline._query = None
-    scene.pipeline.stop(timedelta(0))
-    scene.pipeline._number = BATCHES
-    scene.pipeline._waits.set()
-    scene.pipeline.tick()
-    assert len(plans_of(scene)) == BATCHES
+def test_no_plan_is_written_once_the_app_stops(harness: Harness) -> None:
+    emit(harness.connection, batch_of(BATCHES), BATCHES)
+    harness.pipeline._query = None
+    harness.pipeline.stop(timedelta(0))
+    harness.pipeline._number = BATCHES
+    harness.pipeline._waits.set()
+    harness.pipeline.tick()
+    assert len(plans_of(harness)) == BATCHES
 
 
 def test_a_plan_that_was_written_runs_although_the_app_stops(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pipeline, wanted = scene.pipeline, scene.pipeline._wanted
+    pipeline, wanted = harness.pipeline, harness.pipeline._wanted
     plan_at_once = wanted.set
 
     def plan_and_stop() -> None:
@@ -251,55 +253,58 @@ def test_a_plan_that_was_written_runs_although_the_app_stops(
     monkeypatch.setattr(wanted, "set", plan_and_stop)
     monkeypatch.setattr(pipeline, "_await_end", lambda: None)
     records = batch_of(BATCHES)
-    emit(scene.connection, records, BATCHES)
-    scene.input += records
-    scene.spark.run_batch()
-    assert len(commits_of(scene)) == BATCHES + 1
-    scene.end_process()
-    scene.batch()
-    check_counts(scene)
+    emit(harness.connection, records, BATCHES)
+    harness.input += records
+    harness.spark.run_batch()
+    assert len(commits_of(harness)) == BATCHES + 1
+    harness.end_process()
+    harness.batch()
+    check_counts(harness)
 
 
-def check_counts(scene: Scene) -> None:
+def check_counts(harness: Harness) -> None:
     """Compare all but the marks: a batch that runs again gives others."""
-    numbers, state = told(scene._published())
-    assert numbers == expected(scene.input)
-    marks = scene.state()
+    numbers, state = told(harness._published())
+    assert numbers == expected(harness.input)
+    marks = harness.state()
     assert {key: len(own) for key, own in marks.items()} == {k: len(v) for k, v in state.items()}
 
 
-def test_a_lost_commit_that_spark_did_not_note_is_made_again_by_its_plan(scene: Scene) -> None:
-    last_commit_gone_unnoted(scene)
-    scene.recover(driver=True)
-    scene.batch()
-    check_counts(scene)
+def test_a_lost_commit_that_spark_did_not_note_is_made_again_by_its_plan(harness: Harness) -> None:
+    last_commit_gone_unnoted(harness)
+    harness.recover(driver=True)
+    harness.batch()
+    check_counts(harness)
 
 
 @pytest.mark.parametrize("lost", [False, True], ids=["spark-kept", "spark-gone"])
 def test_a_plan_behind_a_batch_without_one_runs_in_its_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: bool
 ) -> None:
-    scene = scene_in(tmp_path, monkeypatch)
-    scene.batch()
-    scene.batch()
+    harness = scene_in(tmp_path, monkeypatch)
+    harness.batch()
+    harness.batch()
     for noted in ("offsets", "commits"):  # as a stop leaves a batch that had no plan
-        (query_of(scene) / "spark" / noted / "2").touch()
-    scene.batch()
-    assert [int(plan.stem) for plan in plans_of(scene)] == [0, 1, 3]
-    commits_of(scene)[-1].unlink()
-    (query_of(scene) / "spark" / "commits" / "3").unlink()
+        (query_of(harness) / "spark" / noted / "2").touch()
+    harness.batch()
+    assert [int(plan.stem) for plan in plans_of(harness)] == [0, 1, 3]
+    commits_of(harness)[-1].unlink()
+    (query_of(harness) / "spark" / "commits" / "3").unlink()
     if lost:
-        spark_gone(scene)
-    scene.recover(driver=True)
-    emit(scene.connection, more := batch_of(3), 3)
-    scene.input += more
+        spark_gone(harness)
+    harness.recover(driver=True)
+    emit(harness.connection, more := batch_of(3), 3)
+    harness.input += more
     for _ in range(BATCHES):
-        scene.spark.run_batch()
-        if scene.pipeline._planner.reached(scene.pipeline.end()) and len(commits_of(scene)) > 3:
+        harness.spark.run_batch()
+        if (
+            harness.pipeline._planner.reached(harness.pipeline.end())
+            and len(commits_of(harness)) > 3
+        ):
             break
-    assert [int(plan.stem) for plan in plans_of(scene)] == [0, 1, 3, 4]
-    scene.end_process()
-    check_counts(scene)
+    assert [int(plan.stem) for plan in plans_of(harness)] == [0, 1, 3, 4]
+    harness.end_process()
+    check_counts(harness)
 
 
 def emptied(file: Path) -> None:
@@ -324,49 +329,51 @@ def filled_with_nothing(file: Path) -> None:
     "damage", [emptied, cut, one_digit_changed, filled_with_nothing], ids=lambda d: d.__name__
 )
 @pytest.mark.parametrize("which", ["commit", "plan", "app.json", "begin.json"])
-def test_a_damaged_file_is_named(scene: Scene, which: str, damage: Callable[[Path], None]) -> None:
-    (begin,) = (log_of(scene) / "commits").glob("*/begin.json")
+def test_a_damaged_file_is_named(
+    harness: Harness, which: str, damage: Callable[[Path], None]
+) -> None:
+    (begin,) = (log_of(harness) / "commits").glob("*/begin.json")
     files = {
-        "commit": commits_of(scene)[-1],
-        "plan": plans_of(scene)[-1],
-        "app.json": scene.home / "checkpoint" / "app.json",
+        "commit": commits_of(harness)[-1],
+        "plan": plans_of(harness)[-1],
+        "app.json": harness.home / "checkpoint" / "app.json",
         "begin.json": begin,
     }
     damage(files[which])
     with pytest.raises(KStreamsError, match=r"cannot be read|has format") as caught:
-        scene.recover(driver=True)
+        harness.recover(driver=True)
     assert files[which].name in str(caught.value)
     assert caught.value.hint
 
 
-def test_a_commit_copied_to_a_later_number_is_refused(scene: Scene) -> None:
-    last = commits_of(scene)[-1]
+def test_a_commit_copied_to_a_later_number_is_refused(harness: Harness) -> None:
+    last = commits_of(harness)[-1]
     shutil.copy(last, last.with_name(f"{BATCHES:020d}.json"))
     with pytest.raises(StateCorruptError, match=f"{BATCHES:020d}.json.*copied here"):
-        scene.recover(driver=True)
+        harness.recover(driver=True)
 
 
-def test_a_plan_copied_to_a_later_number_is_refused(scene: Scene) -> None:
-    last = plans_of(scene)[-1]
+def test_a_plan_copied_to_a_later_number_is_refused(harness: Harness) -> None:
+    last = plans_of(harness)[-1]
     shutil.copy(last, last.with_name(f"{BATCHES:012d}.json"))
     with pytest.raises(StateCorruptError, match=f"{BATCHES:012d}.json.*copied here"):
-        scene.recover(driver=True)
+        harness.recover(driver=True)
 
 
-def test_files_that_are_not_ours_stop_nothing(scene: Scene) -> None:
-    for folder in (commits_of(scene)[0].parent, plans_of(scene)[0].parent):
+def test_files_that_are_not_ours_stop_nothing(harness: Harness) -> None:
+    for folder in (commits_of(harness)[0].parent, plans_of(harness)[0].parent):
         (folder / "notes.txt").write_text("not ours")
         (folder / "5.json").write_text("{}")
         (folder / "00000000000000000009.json.bak").write_text("{}")
-    (task,) = {path.parent for path in log_of(scene).glob("crash*/*/*/0/*.delta")}
+    (task,) = {path.parent for path in log_of(harness).glob("crash*/*/*/0/*.delta")}
     (task / "notes.txt").write_text("not ours")
-    scene.recover(driver=True)
+    harness.recover(driver=True)
     for _ in range(2):
-        scene.batch()
-    scene.pipeline._sweep()
+        harness.batch()
+    harness.pipeline._sweep()
     assert (task / "notes.txt").exists()
-    assert len(scene.checkpoint.commits(scene.pipeline.name, scene.log.open()).strays()) == 3
-    assert scene.pipeline._plans.strays() == [
+    assert len(harness.checkpoint.commits(harness.pipeline.name, harness.log.open()).strays()) == 3
+    assert harness.pipeline._plans.strays() == [
         "00000000000000000009.json.bak",
         "5.json",
         "notes.txt",
@@ -374,10 +381,10 @@ def test_files_that_are_not_ours_stop_nothing(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("left", ["queries", "state", "generations", "spark", "plans"])
-def test_what_is_left_of_a_checkpoint_is_no_new_one(scene: Scene, left: str) -> None:
-    checkpoint = scene.home / "checkpoint"
+def test_what_is_left_of_a_checkpoint_is_no_new_one(harness: Harness, left: str) -> None:
+    checkpoint = harness.home / "checkpoint"
     (checkpoint / "app.json").unlink()
     (checkpoint / "queries").rename(checkpoint / left)
     with pytest.raises(StateCorruptError, match=f"it has {left}, but no app.json") as caught:
-        scene.recover(driver=True)
+        harness.recover(driver=True)
     assert "bring app.json back" in caught.value.hint

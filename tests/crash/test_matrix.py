@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from devtools.servers.s3 import Bucket
 from kstreams import Memory
 from kstreams.checkpoint.fork import ForkSource, fork
 from kstreams.checkpoint.savepoints import Savepoints
@@ -21,10 +22,9 @@ from kstreams.state.log.directory import Directory
 from kstreams_rocksdb import RocksDB
 from kstreams_s3 import S3
 from kstreams_s3.store import S3ObjectStore
+from tests.crash.failpoints import POINTS, Point
 from tests.crash.faults import FaultyLog
-from tests.crash.points import POINTS, Point
-from tests.crash.scene import RECOVERIES, Recovery, Scene
-from tests.servers.s3 import Bucket
+from tests.crash.harness import RECOVERIES, Harness, Recovery
 
 Logs = Callable[[str], ObjectStoreSettings]
 BEFORE, AFTER = 2, 2
@@ -110,60 +110,62 @@ def cell(
     kind = Memory if backend == "memory" else RocksDB
     if "delete" in point.event:
         patch.setattr(pipeline, "_SWEEP_EVERY", 1)
-    scene = Scene(home, kind(directory=str(home / "local")), logs("log"), point, recovery, patch)
-    scene.start_driver()
+    harness = Harness(
+        home, kind(directory=str(home / "local")), logs("log"), point, recovery, patch
+    )
+    harness.start_driver()
     for _ in range(BEFORE):
-        scene.batch()
+        harness.batch()
     if point.cold:
-        scene.lose_local_state()
-    PLAYS[point.does](scene, logs)
-    assert scene.faults.struck
+        harness.lose_local_state()
+    PLAYS[point.does](harness, logs)
+    assert harness.faults.struck
     for _ in range(AFTER):
-        scene.batch()
-    scene.check()
+        harness.batch()
+    harness.check()
 
 
-def batch(scene: Scene, _logs: Logs) -> None:
+def batch(harness: Harness, _logs: Logs) -> None:
     """Die in a batch."""
-    scene.arm()
+    harness.arm()
     for _ in range(_MOST_BATCHES):
-        if not scene.faults.struck:
-            scene.batch()
-    if scene.point.dies == "nobody":
-        scene.end_process()
+        if not harness.faults.struck:
+            harness.batch()
+    if harness.point.dies == "nobody":
+        harness.end_process()
 
 
-def savepoint(scene: Scene, _logs: Logs) -> None:
+def savepoint(harness: Harness, _logs: Logs) -> None:
     """Die while a savepoint is made: it is there and whole, or it is not."""
-    state = scene.state()
-    savepoints = Savepoints(scene.checkpoint, scene.faulty_log.open())
-    scene.arm()
-    scene.guarded(partial(savepoints.create, "kept", scene.clock))
-    savepoints = Savepoints(scene.checkpoint, scene.log.open())
+    state = harness.state()
+    savepoints = Savepoints(harness.checkpoint, harness.faulty_log.open())
+    harness.arm()
+    harness.guarded(partial(savepoints.create, "kept", harness.clock))
+    savepoints = Savepoints(harness.checkpoint, harness.log.open())
     if "kept" not in savepoints.names():
-        savepoints.create("kept", scene.clock)
+        savepoints.create("kept", harness.clock)
     for _ in range(2 * BEFORE):
-        scene.batch()
-    source = ForkSource(scene.checkpoint.path, "kept", log=scene.log)
-    log = Directory(str(scene.home / "fork-log"))
-    fork(source, scene.home / "fork", "forked", log=log)
-    assert scene.state(scene.home / "fork", log) == state
+        harness.batch()
+    source = ForkSource(harness.checkpoint.path, "kept", log=harness.log)
+    log = Directory(str(harness.home / "fork-log"))
+    fork(source, harness.home / "fork", "forked", log=log)
+    assert harness.state(harness.home / "fork", log) == state
     savepoints.delete("kept")
 
 
-def fork_it(scene: Scene, logs: Logs) -> None:
+def fork_it(harness: Harness, logs: Logs) -> None:
     """Die while a fork copies: again, and it is whole; the original goes on."""
-    savepoints = Savepoints(scene.checkpoint, scene.log.open())
-    savepoints.create("kept", scene.clock)
-    state = scene.state()
-    source = ForkSource(scene.checkpoint.path, "kept", log=scene.log)
-    target, log = scene.home / "fork", logs("fork-log")
-    scene.arm()
-    faulty = FaultyLog(log, scene.faults)
-    scene.guarded(lambda: fork(source, target, "forked", log=faulty))
+    savepoints = Savepoints(harness.checkpoint, harness.log.open())
+    savepoints.create("kept", harness.clock)
+    state = harness.state()
+    source = ForkSource(harness.checkpoint.path, "kept", log=harness.log)
+    target, log = harness.home / "fork", logs("fork-log")
+    harness.arm()
+    faulty = FaultyLog(log, harness.faults)
+    harness.guarded(lambda: fork(source, target, "forked", log=faulty))
     assert not (target / "app.json").exists()
     fork(source, target, "forked", log=log)
-    assert scene.state(target, log) == state
+    assert harness.state(target, log) == state
     savepoints.delete("kept")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers.kafka import KafkaBroker
+from devtools.servers.kafka import KafkaBroker
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "word_count.py"
 

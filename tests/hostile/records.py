@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from random import Random
 
-from tests.hostile.misdeeds import BAD, DROPPED, FORWARDED, MARKER
+from tests.hostile.failing_orders import BAD, DROPPED, FORWARDED, MARKER
 
 __all__ = ("NOW", "Hostile", "drawn", "ordered", "stream_of")
 

@@ -54,7 +54,7 @@ from kstreams.windows import (
     windowed,
     windowed_aggregate,
 )
-from tests.hostile.misdeeds import ORDERS, Obey, Order
+from tests.hostile.failing_orders import ORDERS, Obey, Order
 
 __all__ = ("EMISSIONS", "IN", "OUT", "RESULTS", "STORES", "WINDOWS", "of_store", "of_windows")
 

@@ -14,7 +14,7 @@ from kstreams.errors import KStreamsError
 from kstreams.processors.columnar import Path
 from kstreams.testing.driver import TopologyTestDriver
 from tests.hostile.accounts import LETTERS, check_windows
-from tests.hostile.misdeeds import BAD
+from tests.hostile.failing_orders import BAD
 from tests.hostile.on_driver import Run, driver_of, write
 from tests.hostile.records import ordered, stream_of
 from tests.hostile.shapes import EMISSIONS, IN, OUT, STORES, WINDOWS, of_store, of_windows

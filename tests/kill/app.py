@@ -12,6 +12,7 @@ import time
 from functools import partial
 from pathlib import Path
 
+from devtools.spark_home import LOCAL_CLUSTER, QUICK_JVMS
 from kstreams import (
     BYTES,
     INT64,
@@ -33,8 +34,7 @@ from kstreams import (
     key_value_store,
 )
 from kstreams_rocksdb import RocksDB
-from tests.cluster.spark_home import LOCAL_CLUSTER, QUICK_JVMS
-from tests.kill.gates import GatedLog, GatedProcess, Gates
+from tests.kill.barriers import Barriers, GatedLog, GatedProcess
 
 COUNTS = key_value_store("counts", key=TEXT, value=INT64)
 MAX_RECORDS = 200
@@ -88,16 +88,16 @@ def connection(folder: Path, bootstrap: str | None) -> Connection:
 
 def main() -> None:
     folder = Path(sys.argv[1])
-    gates = Gates(str(folder / "gates"))
+    barriers = Barriers(str(folder / "barriers"))
     app = App(
         build(folder.name),
         connection(folder, sys.argv[2] if len(sys.argv) > 2 else None),
-        state=RocksDB(log=GatedLog(str(folder / "log"), gates)),
+        state=RocksDB(log=GatedLog(str(folder / "log"), barriers)),
         checkpoint=folder / "checkpoint",
         max_records_per_batch=MAX_RECORDS,
-        interceptors=[GatedProcess(gates, "count")],
+        interceptors=[GatedProcess(barriers, "count")],
         packages=[],  # PYTHONPATH brings this one to the executors
-        on_batch=gates.on_batch,
+        on_batch=barriers.on_batch,
         config={
             "spark.master": LOCAL_CLUSTER,
             **QUICK_JVMS,

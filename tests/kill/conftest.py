@@ -1,4 +1,4 @@
-"""What all tests with a victim share."""
+"""What all tests with a killed_app share."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.kill.victim import Victim
+from tests.kill.killed_app import KilledApp
 
 
 @pytest.fixture
-def victims() -> Iterator[list[Victim]]:
+def victims() -> Iterator[list[KilledApp]]:
     """A list for the apps of a test; what still runs of them is ended after it."""
-    made: list[Victim] = []
+    made: list[KilledApp] = []
     yield made
-    for victim in made:
-        victim.end()
+    for killed_app in made:
+        killed_app.end()

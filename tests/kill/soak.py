@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
+from devtools.servers.s3 import ACCESS_KEY, SECRET_KEY, Bucket, S3Server
 from kstreams import View
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.errors import StoreError
@@ -35,9 +36,8 @@ from kstreams_s3 import S3
 from kstreams_s3.store import S3ObjectStore
 from tests.cluster.processes import command, end_session, kill, session
 from tests.kill.app import COUNTS
+from tests.kill.killed_app import PARTITIONS, KilledApp, by_word
 from tests.kill.soaked_app import RECENT, RETAINED, durable_log, per_second
-from tests.kill.victim import PARTITIONS, Victim, by_word
-from tests.servers.s3 import ACCESS_KEY, SECRET_KEY, Bucket, S3Server
 
 _BETWEEN_SWEEPS = 50 + RETAINED
 _TARGETS = ("driver", "jvm", "executor", "executor", "worker", "worker", "machine")
@@ -92,7 +92,7 @@ BOUND = Left(
 )
 
 
-class SoakedVictim(Victim):
+class SoakedVictim(KilledApp):
     """The app of the soak."""
 
     module = "tests.kill.soaked_app"
@@ -176,7 +176,7 @@ def _size(folder: Path) -> int:
 class Soak:
     """One run: kills until the time is over, then the verdict."""
 
-    victim: SoakedVictim
+    killed_app: SoakedVictim
     random: Random
     kills: Counter[str] = field(default_factory=Counter)
     most: Left = Left(0, 0, 0)
@@ -184,49 +184,51 @@ class Soak:
 
     def run(self, seconds: float) -> bool:
         """Run it; tell whether all is well."""
-        self.victim.start()
-        self.victim.advance()
+        self.killed_app.start()
+        self.killed_app.advance()
         while time.monotonic() - self.began < seconds:
             self._kill()
-        self.victim.emit()
-        self.victim.finish()
+        self.killed_app.emit()
+        self.killed_app.finish()
         return self._verdict()
 
     def _kill(self) -> None:
-        victim, target = self.victim, self.random.choice(_TARGETS)
-        victim.emit(self.random.uniform(0.3, 2))  # about what is committed until the next kill
+        killed_app, target = self.killed_app, self.random.choice(_TARGETS)
+        killed_app.emit(self.random.uniform(0.3, 2))  # about what is committed until the next kill
         time.sleep(self.random.uniform(0, 3))  # the moment of the kill is the test
-        before = victim.committed()
-        victim.lose(target, self.random)
+        before = killed_app.committed()
+        killed_app.lose(target, self.random)
         self.kills[target] += 1
-        victim.emit(0.5)
-        victim.wait(lambda: victim.committed() > before, "the next commit")
+        killed_app.emit(0.5)
+        killed_app.wait(lambda: killed_app.committed() > before, "the next commit")
         self._look(f"{target} killed")
 
     def _look(self, what: str) -> None:
-        left = self.victim.left()
+        left = self.killed_app.left()
         self.most = self.most.largest(left)
         minutes = (time.monotonic() - self.began) / 60
         say(
-            f"{minutes:5.1f} min, {self.kills.total():3} kills, batch {self.victim.committed():4}: "
+            f"{minutes:5.1f} min, {self.kills.total():3} kills, "
+            f"batch {self.killed_app.committed():4}: "
             f"{what}; {left}"
         )
 
     def _verdict(self) -> bool:
-        victim = self.victim
+        killed_app = self.killed_app
         self._look("ended")
-        expected = victim.expected()
-        windows = victim.expected_windows()
-        place, log = victim.folder / "checkpoint", durable_log(victim.folder)
+        expected = killed_app.expected()
+        windows = killed_app.expected_windows()
+        place, log = killed_app.folder / "checkpoint", durable_log(killed_app.folder)
         with View(place, COUNTS, log=log) as view, View(place, RECENT, log=log) as recent:
             state, kept = dict(view.items()), dict(recent.fetch_all())
         totals = {word: len(counts) for word, counts in expected.items()}
         checks = {
-            "the topic lacks or repeats results": by_word(victim.results()) == expected,
+            "the topic lacks or repeats results": by_word(killed_app.results()) == expected,
             "the store is not what the records make": state == totals,
-            "the last results of windows are not what they hold": victim.last_windows() == windows,
+            "the last results of windows are not what they hold": killed_app.last_windows()
+            == windows,
             "the window store is not what is still open": self._still_open(windows, kept),
-            "objects of retained versions are damaged": not victim.damaged(),
+            "objects of retained versions are damaged": not killed_app.damaged(),
             "more is left than the bounds": self.most.largest(BOUND) == BOUND,
         }
         wrong = "; ".join(what for what, well in checks.items() if not well)
@@ -272,11 +274,11 @@ def main() -> None:
             "access_key": ACCESS_KEY,
             "secret_key": SECRET_KEY,
         }
-        victim = SoakedVictim(folder, log)
+        killed_app = SoakedVictim(folder, log)
         try:
-            well = Soak(victim, Random(options.seed)).run(60 * options.minutes)
+            well = Soak(killed_app, Random(options.seed)).run(60 * options.minutes)
         finally:
-            victim.end()
+            killed_app.end()
     if not well:
         raise SystemExit(f"what it came to is in {home}")
     shutil.rmtree(home)

@@ -13,6 +13,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from devtools.spark_home import LOCAL_CLUSTER, QUICK_JVMS
 from kstreams import (
     INT64,
     TEXT,
@@ -29,7 +30,6 @@ from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.windows import TumblingWindows, Windowed, seconds, windowed, windowed_aggregate
 from kstreams_rocksdb import RocksDB
 from kstreams_s3 import S3
-from tests.cluster.spark_home import LOCAL_CLUSTER, QUICK_JVMS
 from tests.kill.app import MAX_RECORDS, connection, counting
 
 FASTER = 60

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from tests.cluster.spark_home import QUICK_JVMS
+from devtools.spark_home import QUICK_JVMS
 from tests.kill.app import main
 
 QUICK_JVMS.update(

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from devtools.servers.kafka import KafkaBroker
 from kstreams import Memory, View
 from kstreams.checkpoint.changelog_restore import ChangelogRestore
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.state.log.directory import Directory
 from tests.kill.app import COUNTS, build
-from tests.kill.gates import BEFORE_COMMIT
-from tests.kill.victim import Kill, Victim, by_word
-from tests.servers.kafka import KafkaBroker
+from tests.kill.barriers import BEFORE_COMMIT
+from tests.kill.killed_app import Kill, KilledApp, by_word
 
 pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.slow, pytest.mark.timeout(1_800)]
 
@@ -53,60 +53,62 @@ def test_the_plan_is_five_kills_of_each_kind_and_most_of_them_inside_a_batch() -
     assert sum(phase in BEFORE_COMMIT for _, phase in kills) >= 15
 
 
-def run_series(victim: Victim, plan: tuple[tuple[str, str], ...]) -> None:
+def run_series(killed_app: KilledApp, plan: tuple[tuple[str, str], ...]) -> None:
     """Kill by plan in one run of an app, then let it finish, and check where kills hit."""
-    victim.start()
-    victim.advance()
+    killed_app.start()
+    killed_app.advance()
     kills: list[Kill] = []
     for target, phase in plan:
-        kills.append(victim.strike(target, phase))
+        kills.append(killed_app.strike(target, phase))
         print(kills[-1], flush=True)  # noqa: T201  # the table of kills
-    victim.emit(3)
-    victim.finish()
+    killed_app.emit(3)
+    killed_app.finish()
 
     inside = [kill.before_commit for kill in kills]
     assert inside == [phase in BEFORE_COMMIT for _, phase in plan]
     assert [k for k in kills if k.spark_began <= k.spark_ended] == []
 
 
-def rebuilt(victim: Victim) -> dict[str, int]:
+def rebuilt(killed_app: KilledApp) -> dict[str, int]:
     """Lose the store's objects, rebuild it from its changelog, and return what it holds."""
-    place, log = victim.folder / "checkpoint", Directory(str(victim.folder / "log"))
+    place, log = killed_app.folder / "checkpoint", Directory(str(killed_app.folder / "log"))
     checkpoint, objects = Checkpoint.load(place), log.open()
     for query in checkpoint.queries:
         last = checkpoint.commits(query, objects).last()
         assert last is not None
         objects.delete(ref.name for p in last.pointers().values() for ref in p.objects())
-    topology = build(victim.folder.name)
-    job = ChangelogRestore(checkpoint, topology, victim.connection, Memory(), objects, "rebuild")
+    topology = build(killed_app.folder.name)
+    job = ChangelogRestore(
+        checkpoint, topology, killed_app.connection, Memory(), objects, "rebuild"
+    )
     job.run_all(job.stores(), lambda _: None)
     with View(place, COUNTS, log=log) as view:
         return dict(view.items())
 
 
-def totals(victim: Victim) -> dict[str, int]:
+def totals(killed_app: KilledApp) -> dict[str, int]:
     """Return what the store must hold."""
-    return {word: counts[-1] for word, counts in victim.expected().items()}
+    return {word: counts[-1] for word, counts in killed_app.expected().items()}
 
 
-def test_embedded_topics_hold_each_result_once(tmp_path: Path, victims: list[Victim]) -> None:
-    victims.append(victim := Victim(tmp_path))
+def test_embedded_topics_hold_each_result_once(tmp_path: Path, victims: list[KilledApp]) -> None:
+    victims.append(killed_app := KilledApp(tmp_path))
 
-    run_series(victim, ON_EMBEDDED)
+    run_series(killed_app, ON_EMBEDDED)
 
-    assert by_word(victim.results()) == victim.expected()
-    assert rebuilt(victim) == totals(victim)
+    assert by_word(killed_app.results()) == killed_app.expected()
+    assert rebuilt(killed_app) == totals(killed_app)
 
 
 @pytest.mark.kafka
 def test_on_kafka_nothing_is_missing_and_copies_are_identical(
-    tmp_path: Path, victims: list[Victim], broker: KafkaBroker
+    tmp_path: Path, victims: list[KilledApp], broker: KafkaBroker
 ) -> None:
-    victims.append(victim := Victim(tmp_path, broker.bootstrap))
+    victims.append(killed_app := KilledApp(tmp_path, broker.bootstrap))
 
-    run_series(victim, ON_KAFKA)
+    run_series(killed_app, ON_KAFKA)
 
-    records = victim.results()
+    records = killed_app.results()
     first: dict[bytes | None, tuple[object, ...]] = {}
     originals, copies = [], 0
     for record in records:
@@ -117,5 +119,5 @@ def test_on_kafka_nothing_is_missing_and_copies_are_identical(
         copies += id_ in first
         assert first.setdefault(id_, content) == content
     print(f"{len(records)} records, {copies} of them copies")  # noqa: T201
-    assert by_word(originals) == victim.expected()
-    assert rebuilt(victim) == totals(victim)
+    assert by_word(originals) == killed_app.expected()
+    assert rebuilt(killed_app) == totals(killed_app)

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.spark_home import QUICK_JAVA
-from tests.kill.victim import ROOT, Victim, by_word
-from tests.servers.ports import free_ports
+from devtools.servers.ports import free_ports
+from devtools.spark_home import QUICK_JAVA
+from tests.kill.killed_app import ROOT, KilledApp, by_word
 
 pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.slow, pytest.mark.timeout(400)]
 
@@ -21,18 +21,18 @@ HOSTS = ("127.0.0.1", "127.0.0.2")
 """A second attempt never goes to the first one's host, so one host alone has none."""
 
 
-class Speculating(Victim):
+class Speculating(KilledApp):
     module = "tests.kill.speculating_app"
 
 
 @contextmanager
-def cluster(victim: Victim, port: int) -> Iterator[str]:
+def cluster(killed_app: KilledApp, port: int) -> Iterator[str]:
     """Run a master and two workers with a core each; yield the master's address."""
     master, daemons = f"spark://{HOSTS[0]}:{port}", "org.apache.spark.deploy"
     paths = (ROOT, ROOT / "stores", ROOT / "serdes")
     env = {
         **os.environ,
-        "SPARK_HOME": str(victim.folder / "spark"),
+        "SPARK_HOME": str(killed_app.folder / "spark"),
         "PYTHONPATH": os.pathsep.join(map(str, paths)),
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_DAEMON_JAVA_OPTS": QUICK_JAVA,
@@ -43,7 +43,7 @@ def cluster(victim: Victim, port: int) -> Iterator[str]:
         [f"{daemons}.worker.Worker", "--host", host, "-c", "1", "-m", "1024M", master]
         for host in HOSTS
     ]
-    with ExitStack() as stack, (victim.folder / "daemons").open("w") as output:
+    with ExitStack() as stack, (killed_app.folder / "daemons").open("w") as output:
         for arguments in begun:
             process = subprocess.Popen(
                 [f"{env['SPARK_HOME']}/bin/spark-class", *arguments, "--webui-port", "0"],
@@ -57,23 +57,23 @@ def cluster(victim: Victim, port: int) -> Iterator[str]:
 
 
 def test_a_slow_task_with_a_second_attempt_counts_once(
-    tmp_path: Path, victims: list[Victim], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, victims: list[KilledApp], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    victims.append(victim := Speculating(tmp_path))
-    with cluster(victim, *free_ports(1)) as master:
+    victims.append(killed_app := Speculating(tmp_path))
+    with cluster(killed_app, *free_ports(1)) as master:
         monkeypatch.setenv("SPECULATING_MASTER", master)
-        victim.start()
-        victim.advance()
-        victim.gates.close("running")
-        victim.emit()
-        victim.wait(lambda: len(victim.gates.held("running")) >= 2, "both tasks")
-        slow = victim.gates.held("running")[0]
-        batch = victim.committed() + 1
-        victim.gates.hold_only("running", slow)
-        victim.wait(lambda: victim.committed() >= batch, "the second attempt's commit")
-        victim.gates.open("running")
-        victim.emit()
-        victim.finish()
-        victim.end()
+        killed_app.start()
+        killed_app.advance()
+        killed_app.barriers.close("running")
+        killed_app.emit()
+        killed_app.wait(lambda: len(killed_app.barriers.held("running")) >= 2, "both tasks")
+        slow = killed_app.barriers.held("running")[0]
+        batch = killed_app.committed() + 1
+        killed_app.barriers.hold_only("running", slow)
+        killed_app.wait(lambda: killed_app.committed() >= batch, "the second attempt's commit")
+        killed_app.barriers.open("running")
+        killed_app.emit()
+        killed_app.finish()
+        killed_app.end()
 
-    assert by_word(victim.results()) == victim.expected()
+    assert by_word(killed_app.results()) == killed_app.expected()

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.processes import alive, ancestor, kill
-from tests.kill.victim import Victim, by_word
+from tests.kill.killed_app import KilledApp, by_word
 
 pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.slow, pytest.mark.timeout(900)]
 
 EXECUTOR = "CoarseGrainedExecutorBackend"
 
 
-def test_a_loser_that_writes_last_changes_nothing(tmp_path: Path, victims: list[Victim]) -> None:
+def test_a_loser_that_writes_last_changes_nothing(tmp_path: Path, victims: list[KilledApp]) -> None:
     """
     Spark begins a stage anew when it loses shuffle files, and leaves tasks that still run.
 
@@ -23,41 +23,41 @@ def test_a_loser_that_writes_last_changes_nothing(tmp_path: Path, victims: list[
     committed without the attempt that hangs in the other executor. That one is let go on
     only then, and once it has written all that a task writes, the driver is killed.
     """
-    victims.append(victim := Victim(tmp_path))
-    victim.start()
+    victims.append(killed_app := KilledApp(tmp_path))
+    killed_app.start()
     for _ in range(2):
-        victim.advance()
+        killed_app.advance()
 
-    victim.gates.close("running")
-    victim.emit()
-    victim.wait(lambda: len(victim.gates.held("running")) >= 2, "both tasks")
-    loser, other = victim.gates.held("running")[:2]
+    killed_app.barriers.close("running")
+    killed_app.emit()
+    killed_app.wait(lambda: len(killed_app.barriers.held("running")) >= 2, "both tasks")
+    loser, other = killed_app.barriers.held("running")[:2]
     assert ancestor(loser, EXECUTOR) != ancestor(other, EXECUTOR)
-    batch = victim.committed() + 1
-    victim.gates.hold_only("running", loser)
+    batch = killed_app.committed() + 1
+    killed_app.barriers.hold_only("running", loser)
     kill(ancestor(other, EXECUTOR))
     kill(other)
-    victim.wait(lambda: victim.committed() >= batch, "the winners' commit")
-    winners = deltas(victim)
+    killed_app.wait(lambda: killed_app.committed() >= batch, "the winners' commit")
+    winners = deltas(killed_app)
     assert alive(loser)
 
-    victim.gates.open("running")
-    victim.wait(lambda: len(deltas(victim)) > len(winners), "the loser's state")
-    (late,) = deltas(victim) - winners
+    killed_app.barriers.open("running")
+    killed_app.wait(lambda: len(deltas(killed_app)) > len(winners), "the loser's state")
+    (late,) = deltas(killed_app) - winners
     assert [d for d in winners if d.parent == late.parent and version(d) > version(late)] == []
     assert len([d for d in winners if d.parent == late.parent and version(d) == version(late)]) == 1
-    kill(victim.driver)
-    victim.await_driver()
-    victim.start()
-    victim.emit()
-    victim.finish()
+    kill(killed_app.driver)
+    killed_app.await_driver()
+    killed_app.start()
+    killed_app.emit()
+    killed_app.finish()
 
-    assert by_word(victim.results()) == victim.expected()
+    assert by_word(killed_app.results()) == killed_app.expected()
 
 
-def deltas(victim: Victim) -> set[Path]:
+def deltas(killed_app: KilledApp) -> set[Path]:
     """Return what attempts have written of their tasks' states."""
-    return {*(victim.folder / "log").rglob("*.delta")}
+    return {*(killed_app.folder / "log").rglob("*.delta")}
 
 
 def version(delta: Path) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kill.victim import Victim, by_word
+from tests.kill.killed_app import KilledApp, by_word
 
 pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -20,24 +20,24 @@ COMMITTED = "FencedError: batch"
     ids=["while it commits", "while it waits"],
 )
 def test_the_older_driver_is_fenced(
-    tmp_path: Path, victims: list[Victim], phase: str, told: str
+    tmp_path: Path, victims: list[KilledApp], phase: str, told: str
 ) -> None:
-    victims.append(victim := Victim(tmp_path))
-    victim.start()
-    victim.advance()
+    victims.append(killed_app := KilledApp(tmp_path))
+    killed_app.start()
+    killed_app.advance()
     if phase != "idle":
-        victim.gates.hold_only(phase, victim.driver)
-        victim.emit()
-        victim.wait(lambda: bool(victim.gates.held(phase)), f"phase {phase}")
+        killed_app.barriers.hold_only(phase, killed_app.driver)
+        killed_app.emit()
+        killed_app.wait(lambda: bool(killed_app.barriers.held(phase)), f"phase {phase}")
 
-    older = victim.start_beside()
-    victim.advance()
+    older = killed_app.start_beside()
+    killed_app.advance()
     if phase != "idle":
-        victim.gates.open(phase)
-    victim.emit()
-    victim.wait(lambda: older.poll() is not None, "the end of the older")
+        killed_app.barriers.open(phase)
+    killed_app.emit()
+    killed_app.wait(lambda: older.poll() is not None, "the end of the older")
 
     assert older.returncode != 0
-    assert told in (victim.folder / "output").read_text()
-    victim.finish()
-    assert by_word(victim.results()) == victim.expected()
+    assert told in (killed_app.folder / "output").read_text()
+    killed_app.finish()
+    assert by_word(killed_app.results()) == killed_app.expected()

@@ -10,8 +10,8 @@ from typing import Protocol
 
 import pytest
 
-from tests.servers.kafka import KafkaBroker
-from tests.servers.s3 import Bucket, S3Server
+from devtools.servers.kafka import KafkaBroker
+from devtools.servers.s3 import Bucket, S3Server
 
 
 class Broker(Protocol):
@@ -43,7 +43,7 @@ def any_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
         if request.param == "process":
             yield request.getfixturevalue("broker")
         else:
-            container = pytest.importorskip("tests.servers.container", exc_type=ImportError)
+            container = pytest.importorskip("devtools.servers.container", exc_type=ImportError)
             yield stack.enter_context(container.container_broker())
 
 
@@ -67,7 +67,7 @@ def any_bucket(request: pytest.FixtureRequest) -> Iterator[Bucket]:
         if request.param == "process":
             yield request.getfixturevalue("bucket")
         else:
-            container = pytest.importorskip("tests.servers.container", exc_type=ImportError)
+            container = pytest.importorskip("devtools.servers.container", exc_type=ImportError)
             yield stack.enter_context(container.container_bucket())
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kstreams.files import cache_folder
-from tests.servers.ivy import Artifact, JarResolutionError, _proxy_properties, resolve
-from tests.servers.local_repository import LocalRepository
+from devtools.servers.ivy import Artifact, JarResolutionError, _proxy_properties, resolve
+from devtools.servers.local_repository import LocalRepository
 
 LEAF = Artifact("org.leaf", "leaf", "1.0")
 TREE = Artifact("org.tree", "tree_2.13", "2.0")

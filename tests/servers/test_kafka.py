@@ -7,9 +7,9 @@ import pytest
 from confluent_kafka import Consumer, Message, Producer
 from confluent_kafka.admin import AdminClient
 
+from devtools.servers.kafka import KafkaBroker
+from devtools.servers.silent_logger import SILENT
 from tests.servers.fixtures import Broker
-from tests.servers.kafka import KafkaBroker
-from tests.servers.silent import SILENT
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 

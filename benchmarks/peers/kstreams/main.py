@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.suite.registry import workload_by
+from devtools.spark_home import spark_home
 from kstreams import App, BatchReport, Kafka
 from kstreams_rocksdb import RocksDB
-from tests.cluster.spark_home import spark_home
 
 
 def main() -> None:

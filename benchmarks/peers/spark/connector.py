@@ -10,7 +10,7 @@ from pathlib import Path
 import pyspark
 
 from kstreams.files import cache_folder
-from tests.servers.ivy import Artifact, JarResolutionError, resolve
+from devtools.servers.ivy import Artifact, JarResolutionError, resolve
 
 __all__ = ("kafka_connector_jars",)
 

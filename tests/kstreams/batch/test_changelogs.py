@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from devtools.servers.kafka import KafkaBroker
 from kstreams import (
     INT64,
     TEXT,
@@ -25,7 +26,6 @@ from kstreams.errors import PartitionCountError
 from kstreams.kafka.options import Kafka
 from kstreams.task.outputs import TaskOutput
 from tests.kstreams.kafka.samples import output_table, read_all
-from tests.servers.kafka import KafkaBroker
 
 
 def topology(changelog: str) -> Topology:

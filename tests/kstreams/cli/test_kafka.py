@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from devtools.servers.kafka import KafkaBroker
+from devtools.servers.raw_produce import RawBytes, produce_raw
 from tests.kstreams.cli.terminal import kstreams, say
-from tests.servers.kafka import KafkaBroker
-from tests.servers.raw_produce import RawBytes, produce_raw
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 

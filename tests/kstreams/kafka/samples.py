@@ -7,11 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from devtools.servers.kafka import KafkaBroker
 from kstreams.connection import RawRecord
 from kstreams.kafka.options import Kafka
 from kstreams.raw_batch import OUTPUT_SCHEMA
 from kstreams.record import Headers
-from tests.servers.kafka import KafkaBroker
+
 
 
 def output_table(

@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 from confluent_kafka import Producer
 
+from devtools.servers.kafka import KafkaBroker
 from kstreams.errors import TopicExistsError, UnknownTopicError
 from kstreams.kafka.admin import KafkaAdmin
 from kstreams.kafka.errors import (
@@ -18,7 +19,6 @@ from kstreams.kafka.errors import (
 )
 from kstreams.kafka.options import Kafka
 from tests.servers.fixtures import Broker
-from tests.servers.kafka import KafkaBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 

@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 
 import pytest
 
+from devtools.servers.kafka import KafkaBroker
 from kstreams import INT64, TEXT, Emitter, Record, Topic
 from kstreams.clock import FakeClock
 from kstreams.connection import Connection, TopicAdmin
@@ -14,7 +15,6 @@ from kstreams.errors import TopicExistsError, UnknownTopicError
 from kstreams.kafka.options import Kafka
 from kstreams.partitioner import partition_of
 from tests.kstreams.kafka.samples import read_all, sasl
-from tests.servers.kafka import KafkaBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
+from devtools.servers.kafka import KafkaBroker
 from kstreams.batch.planner import BatchPlanner
 from kstreams.checkpoint.plans import Plan
 from kstreams.ids import TopicPartition
@@ -17,7 +18,6 @@ from kstreams.kafka.options import Kafka
 from kstreams.kafka.range_reader import OffsetRange, RangeReader
 from tests.kstreams.batch.kafka.test_io import planner
 from tests.kstreams.kafka.samples import fill
-from tests.servers.kafka import KafkaBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 

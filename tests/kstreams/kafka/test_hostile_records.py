@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import Producer
 
+from devtools.servers.kafka import KafkaBroker
+from devtools.servers.raw_produce import RawBytes, produce_raw
 from kstreams.connection import RawRecord
 from kstreams.kafka.errors import RecordRefusedError
 from kstreams.kafka.options import Kafka
 from kstreams.kafka.range_reader import OffsetRange, RangeReader
 from kstreams.record import Headers
 from tests.kstreams.kafka.samples import read_all
-from tests.servers.kafka import KafkaBroker
-from tests.servers.raw_produce import RawBytes, produce_raw
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 

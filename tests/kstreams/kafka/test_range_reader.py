@@ -12,6 +12,7 @@ import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from devtools.servers.kafka import KafkaBroker
 from kstreams.errors import DataLossError, UnknownTopicError
 from kstreams.kafka import range_reader
 from kstreams.kafka.errors import BrokerUnavailableError, KafkaOptionsError
@@ -19,7 +20,6 @@ from kstreams.kafka.options import Kafka
 from kstreams.kafka.range_reader import OffsetRange, RangeReader
 from kstreams.raw_batch import INPUT_SCHEMA, TooManyBytesError
 from tests.kstreams.kafka.samples import fill, sasl
-from tests.servers.kafka import KafkaBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 

@@ -6,13 +6,13 @@ import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from devtools.servers.kafka import KafkaBroker
 from kstreams.connection import RawRecord, TopicReader
 from kstreams.errors import UnknownTopicError
 from kstreams.kafka.errors import BrokerUnavailableError, KafkaOptionsError
 from kstreams.kafka.options import Kafka
 from kstreams.kafka.reader import KafkaReader
 from tests.kstreams.kafka.samples import sasl
-from tests.servers.kafka import KafkaBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 

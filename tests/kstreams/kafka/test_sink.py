@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from devtools.servers.kafka import KafkaBroker
 from kstreams.connection import RawRecord
 from kstreams.errors import KStreamsError, UnknownTopicError
 from kstreams.kafka.errors import (
@@ -20,7 +21,6 @@ from kstreams.kafka.options import Kafka
 from kstreams.kafka.sink import write_rows
 from kstreams.partitioner import Murmur2Partitioner, partition_by, partition_of
 from tests.kstreams.kafka.samples import output_table, read_all, sasl
-from tests.servers.kafka import KafkaBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 

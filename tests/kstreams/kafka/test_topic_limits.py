@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
+from devtools.servers.kafka import KafkaBroker
 from kstreams import BYTES, DeadLetter, Topic, TopologyBuilder
 from kstreams.batch.kafka.io import KafkaIO
 from kstreams.clock import SystemClock
@@ -23,7 +24,6 @@ from kstreams.partitioner import Murmur2Partitioner
 from kstreams.task.outputs import TaskOutput
 from kstreams.topic_limits import TopicLimits
 from tests.kstreams.kafka.samples import output_table, read_all
-from tests.servers.kafka import KafkaBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from devtools.servers.kafka import KafkaBroker
 from kstreams.connection import Appended, TopicWriter
 from kstreams.errors import ExecutionError, UnknownTopicError
 from kstreams.kafka.errors import DeliveryError, KafkaOptionsError, RecordRefusedError
 from kstreams.kafka.options import Kafka
 from tests.kstreams.kafka.samples import read_all, sasl
-from tests.servers.kafka import KafkaBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 

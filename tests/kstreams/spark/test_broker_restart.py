@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from devtools.servers.kafka import KafkaBroker
 from kstreams import App, BatchReport, Kafka
 from kstreams.batch.report import AppState
 from kstreams.connection import RawRecord
 from tests.kstreams.kafka.samples import read_all
 from tests.kstreams.spark.apps import TOTALS, WORDS, counting
-from tests.servers.kafka import KafkaBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(300)]
 

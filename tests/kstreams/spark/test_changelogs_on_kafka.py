@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from devtools.servers.kafka import KafkaBroker
 from kstreams import (
     INT64,
     TEXT,
@@ -36,7 +37,6 @@ from kstreams.windows import TumblingWindows, seconds, windowed, windowed_aggreg
 from kstreams_rocksdb import RocksDB
 from tests.kstreams.cli.terminal import say
 from tests.kstreams.kafka.samples import output_table, read_all
-from tests.servers.kafka import KafkaBroker
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.timeout(300)]
 

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 import tests.conformance
 from kstreams.processors.columnar import Path as NodePath
 from tests.conformance.case import Case, read_cases
-from tests.conformance.judge import problem
+from tests.conformance.oracle import problem
 from tests.conformance.spark_engine import Run, run_on_spark
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]

@@ -26,8 +26,8 @@ from kstreams.spark import pipeline
 from kstreams.state.log.directory import Directory
 from kstreams.state.log.upkeep import Upkeep
 from kstreams_rocksdb import RocksDB
+from tests.crash.failpoints import POINTS, Point
 from tests.crash.faults import Faults, FaultyBackend, FaultyLog, FaultyProcess, Killed
-from tests.crash.points import POINTS, Point
 from tests.crash.workload import (
     KEYS,
     MARKS,

@@ -16,6 +16,8 @@ import pytest
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
+from devtools.servers.kafka import KafkaBroker
+from devtools.servers.raw_produce import RawBytes, produce_raw
 from kstreams import (
     BYTES,
     INT64,
@@ -40,8 +42,6 @@ from kstreams.errors import RecordRefusedError
 from kstreams.windows import SessionWindows, minutes, windowed, windowed_aggregate
 from tests.kstreams.kafka.samples import read_all
 from tests.kstreams.spark.apps import Bench
-from tests.servers.kafka import KafkaBroker
-from tests.servers.raw_produce import RawBytes, produce_raw
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from devtools.servers.kafka import KafkaBroker
 from kstreams import App, BatchReport, Connection, DeadLetter, Embedded, Kafka, OnError, Topology
 from kstreams.connection import RawRecord
 from kstreams.partitioner import partition_of
 from tests.hostile.accounts import LETTERS, Account, Written, identified
 from tests.hostile.records import Hostile, drawn
 from tests.hostile.shapes import IN, OUT, RESULTS, of_windows
-from tests.servers.kafka import KafkaBroker
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

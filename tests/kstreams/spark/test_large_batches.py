@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from devtools.servers.kafka import KafkaBroker
 from kstreams import (
     INT64,
     TEXT,
@@ -29,7 +30,6 @@ from kstreams.ids import TopicPartition
 from kstreams.kafka.options import Kafka
 from tests.kstreams.kafka.samples import read_all
 from tests.kstreams.spark.apps import TOTALS, WORDS, Bench, Count, counting, expected_totals
-from tests.servers.kafka import KafkaBroker
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from devtools.servers.kafka import KafkaBroker
+from devtools.servers.s3 import Bucket
 from kstreams import TEXT, Emitter, Kafka, Topic
-from tests.servers.kafka import KafkaBroker
-from tests.servers.s3 import Bucket
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.timeout(300)]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import pytest
 
 from kstreams_rocksdb import RocksDB
-from tests.kill.gates import GatedLog, Gates
+from tests.kill.barriers import Barriers, GatedLog
 from tests.kstreams.spark.apps import TOTALS, WORDS, Bench, counting, expected_totals
 
 pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.timeout(300)]
@@ -23,13 +23,13 @@ from datetime import timedelta
 from pathlib import Path
 from kstreams import App, Embedded
 from kstreams_rocksdb import RocksDB
-from tests.kill.gates import GatedLog, Gates
+from tests.kill.barriers import GatedLog, Barriers
 from tests.kstreams.spark.apps import counting
 
 home = Path(sys.argv[1])
 app = App(
     counting(), Embedded(home / "topics"), checkpoint=home / "checkpoint", parallelism=2,
-    state=RocksDB(log=GatedLog(str(home / "log"), Gates(str(home / "gates")))),
+    state=RocksDB(log=GatedLog(str(home / "log"), Barriers(str(home / "gates")))),
     max_records_per_batch=10, trigger=timedelta(0),
 )
 app.on_state_change(lambda old, new: print(new.value, flush=True))
@@ -51,7 +51,7 @@ def test_sigterm_between_commit_and_publication_ends_behind_the_batch_and_loses_
     bench.create(WORDS, TOTALS)
     bench.emit(WORDS, words)
     (bench.home / "gates").mkdir()
-    gates = Gates(str(bench.home / "gates"))
+    gates = Barriers(str(bench.home / "gates"))
     command = [sys.executable, "-c", _RUN, str(bench.home)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         wait_for(lambda: bool(bench.raw(TOTALS)), 180)

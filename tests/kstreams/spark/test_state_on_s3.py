@@ -10,6 +10,8 @@ from datetime import timedelta
 
 import pytest
 
+from devtools.servers.fault_proxy import FaultProxy, Refuse
+from devtools.servers.s3 import SECRET_KEY, Bucket, S3Server
 from kstreams import (
     INT64,
     TEXT,
@@ -41,8 +43,6 @@ from tests.kstreams.spark.apps import (
     expected_totals,
     last_values,
 )
-from tests.servers.fault_proxy import FaultProxy, Refuse
-from tests.servers.s3 import SECRET_KEY, Bucket, S3Server
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

@@ -20,6 +20,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from devtools.servers.s3 import Bucket
 from kstreams.clock import FakeClock
 from kstreams.state.backend import memory
 from kstreams.state.backend.memory import Memory
@@ -39,7 +40,6 @@ from kstreams.views.replica import Replica
 from kstreams_rocksdb import RocksDB
 from tests.kstreams.state.models import KEYS, Model, copied, models
 from tests.kstreams.state.object_dict import ObjectDict
-from tests.servers.s3 import Bucket
 
 _TASK = TaskKey("app", "group", 0)
 _UPKEEP = Upkeep(merge_count=3, max_deltas=5, floor_bytes=2000, small_bytes=4000, chunk_bytes=300)

@@ -22,6 +22,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from devtools.servers.s3 import Bucket
 from kstreams.clock import FakeClock
 from kstreams.state.backend import memory
 from kstreams.state.backend.memory import Memory
@@ -37,7 +38,6 @@ from kstreams.state.versions.checkout import Checkout
 from kstreams.state.versions.versions import TaskVersions
 from kstreams_rocksdb import RocksDB
 from tests.kstreams.state.object_dict import ObjectDict
-from tests.servers.s3 import Bucket
 
 Model = dict[str, dict[bytes, bytes]]
 _STORES = ("a", "b")

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from devtools.servers.fault_proxy import FaultProxy
+from devtools.servers.s3 import Bucket, S3Server
 from kstreams_s3 import S3, store
 from kstreams_s3.client import make_client
-from tests.servers.fault_proxy import FaultProxy
-from tests.servers.s3 import Bucket, S3Server
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client

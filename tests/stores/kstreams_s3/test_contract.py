@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from devtools.servers.s3 import Bucket
 from kstreams.testing.object_store import ObjectStoreContract
 from kstreams_s3.store import S3ObjectStore
-from tests.servers.s3 import Bucket
 
 
 @pytest.mark.slow

@@ -6,10 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from kstreams.errors import StateCorruptError
-from kstreams_s3 import StorageUnavailableError
-from kstreams_s3.store import S3ObjectStore
-from tests.servers.fault_proxy import (
+from devtools.servers.fault_proxy import (
     CutAnswer,
     CutUpload,
     Delay,
@@ -20,6 +17,9 @@ from tests.servers.fault_proxy import (
     Refuse,
     Truncate,
 )
+from kstreams.errors import StateCorruptError
+from kstreams_s3 import StorageUnavailableError
+from kstreams_s3.store import S3ObjectStore
 from tests.stores.kstreams_s3.conftest import ThroughProxy
 
 pytestmark = pytest.mark.slow

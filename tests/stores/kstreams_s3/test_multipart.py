@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 
+from devtools.servers.fault_proxy import CutUpload, DropReply, Fault, FaultProxy, Flip, Refuse
+from devtools.servers.s3 import Bucket
 from kstreams.errors import StateCorruptError
 from kstreams_s3 import StorageUnavailableError
 from kstreams_s3.multipart import abort_stale_uploads
 from kstreams_s3.store import S3ObjectStore
-from tests.servers.fault_proxy import CutUpload, DropReply, Fault, FaultProxy, Flip, Refuse
-from tests.servers.s3 import Bucket
 from tests.stores.kstreams_s3.conftest import ThroughProxy
 
 pytestmark = pytest.mark.slow

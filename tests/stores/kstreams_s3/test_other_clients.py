@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 from minio import Minio
 
-from tests.servers.s3 import Bucket
+from devtools.servers.s3 import Bucket
 
 pytestmark = pytest.mark.slow
 

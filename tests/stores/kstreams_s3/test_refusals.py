@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from devtools.servers.fault_proxy import Before, FaultProxy, Refuse
+from devtools.servers.ports import free_ports
+from devtools.servers.s3 import READER_KEY, Bucket
 from kstreams.errors import ObjectMissingError, StoreOpenError
 from kstreams_s3 import (
     AccessDeniedError,
@@ -20,9 +23,6 @@ from kstreams_s3 import (
     StorageUnavailableError,
 )
 from kstreams_s3.store import S3ObjectStore
-from tests.servers.fault_proxy import Before, FaultProxy, Refuse
-from tests.servers.ports import free_ports
-from tests.servers.s3 import READER_KEY, Bucket
 from tests.stores.kstreams_s3.conftest import ThroughProxy
 
 pytestmark = pytest.mark.slow

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from devtools.servers.fault_proxy import FaultProxy
+from devtools.servers.s3 import Bucket, S3Server
 from kstreams_s3 import S3, CertificateError
 from kstreams_s3.client import make_client
-from tests.servers.fault_proxy import FaultProxy
-from tests.servers.s3 import Bucket, S3Server
 
 OPENSSL = shutil.which("openssl")
 

@@ -9,6 +9,8 @@ from typing import TypeAlias
 
 import pytest
 
+from devtools.servers.fault_proxy import CutUpload, DropReply, Fault, FaultProxy, Refuse, Truncate
+from devtools.servers.s3 import Bucket
 from kstreams.errors import StateCorruptError
 from kstreams.state.backend.task_key import TaskKey, new_attempt
 from kstreams.state.backend.working import StoreChanges
@@ -19,8 +21,6 @@ from kstreams.state.log.upkeep import Upkeep
 from kstreams.state.versions.versions import TaskVersions
 from kstreams_rocksdb import RocksDB
 from kstreams_s3 import S3, StorageUnavailableError
-from tests.servers.fault_proxy import CutUpload, DropReply, Fault, FaultProxy, Refuse, Truncate
-from tests.servers.s3 import Bucket
 from tests.stores.kstreams_s3.conftest import ThroughProxy
 
 pytestmark = pytest.mark.slow

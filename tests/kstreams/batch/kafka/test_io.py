@@ -9,6 +9,7 @@ import confluent_kafka
 import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
 
+from devtools.servers.kafka import KafkaBroker
 from kstreams import BYTES, Topic, TopologyBuilder
 from kstreams.batch.kafka.feed import KafkaFeed
 from kstreams.batch.kafka.io import KafkaIO
@@ -27,7 +28,6 @@ from kstreams.kafka.options import Kafka
 from kstreams.partitioner import partition_by
 from kstreams.task.outputs import TaskOutput
 from tests.kstreams.kafka.samples import fill, output_table, read_all
-from tests.servers.kafka import KafkaBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 

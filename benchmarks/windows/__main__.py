@@ -35,10 +35,10 @@ from rich.console import Console
 from rich.progress import Progress
 
 from benchmarks.machine import machine
-from benchmarks.window_cases import PAST, STANDARD, Case, matrix
-from benchmarks.window_figures import Figures
-from benchmarks.window_process import best_in_process
-from benchmarks.window_report import bars, growth, head, row
+from benchmarks.windows.cases import PAST, STANDARD, Case, matrix
+from benchmarks.windows.figures import Figures
+from benchmarks.windows.one_process import best_in_process
+from benchmarks.windows.report import bars, growth, head, row
 
 Runner = Callable[[Case], Figures]
 
@@ -102,7 +102,7 @@ def _runner(options: argparse.Namespace, home: Path, stack: ExitStack) -> Runner
     sessions: list[Runner] = []
 
     def spark() -> Runner:
-        from benchmarks.window_spark import on_spark  # noqa: PLC0415  # Spark, if it is asked for
+        from benchmarks.windows.on_spark import on_spark  # noqa: PLC0415  # Spark, if it is asked for
         from kstreams.spark.session import app_session  # noqa: PLC0415  # as above
 
         session = app_session("benchmark", config={"spark.master": "local[2]"})
@@ -131,7 +131,7 @@ def _write(
     about: dict[str, object],
 ) -> None:
     """Write the table, all figures, and a picture of them."""
-    from benchmarks.window_plot import plot  # noqa: PLC0415  # matplotlib, if it is asked for
+    from benchmarks.windows.plot import plot  # noqa: PLC0415  # matplotlib, if it is asked for
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "windows.txt").write_text("\n".join([*lines, ""]))

@@ -30,9 +30,9 @@ from kstreams.state.cache.row_cache import RowCache
 from kstreams.state.log.durable import DurableLog
 from kstreams.state.versions.background import BackgroundUpkeep
 from kstreams.state.versions.local import LocalVersions
+from tests.crash.failpoints import Point
+from tests.crash.fake_spark import FakeSpark, PlanAtOnce
 from tests.crash.faults import Faults, FaultyBackend, FaultyLog, FaultyProcess
-from tests.crash.played_spark import PlanAtOnce, PlayedSpark
-from tests.crash.points import Point
 from tests.crash.workload import (
     COUNTS,
     LAST,
@@ -47,7 +47,7 @@ from tests.crash.workload import (
     told,
 )
 
-__all__ = ("RECOVERIES", "Recovery", "Scene")
+__all__ = ("RECOVERIES", "Harness", "Recovery")
 
 Recovery = Literal["retry", "restart", "empty machine"]
 """What comes after a death: the same process tries again; another one finds the same disk;
@@ -57,7 +57,7 @@ RECOVERIES: tuple[Recovery, ...] = ("retry", "restart", "empty machine")
 _MOST_STEPS = 10
 
 
-class Scene:
+class Harness:
     """One app with a point at which it dies, on a machine that can be lost.
 
     Args:
@@ -88,7 +88,7 @@ class Scene:
         self.clock = FakeClock(1_000)
         self.connection = Embedded(home / "topics", default_partitions=PARTITIONS, durable=False)
         self.input: list[tuple[str, str]] = []
-        self.spark = PlayedSpark(self)
+        self.spark = FakeSpark(self)
         self._recovered = False
         self._patch = patch
         self._patch_once()

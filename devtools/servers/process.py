@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tests.servers.ports import free_ports
+from devtools.servers.ports import free_ports
 
 __all__ = ("launch", "launch_on_free_ports", "tail")
 

@@ -18,7 +18,7 @@ from kstreams import BatchReport, Record
 from kstreams.ids import TaskId
 from kstreams.state.log.directory import DirectoryObjectStore
 
-__all__ = ("BEFORE_COMMIT", "PHASES", "GatedLog", "GatedProcess", "Gates")
+__all__ = ("BEFORE_COMMIT", "PHASES", "Barriers", "GatedLog", "GatedProcess")
 
 BEFORE_COMMIT = ("running", "written", "task-done", "all-done")
 """Phases of a batch that has begun and is not committed: a task processes records; it has
@@ -29,8 +29,8 @@ PHASES = (*BEFORE_COMMIT, "committed", "published")
 
 
 @dataclass(frozen=True)
-class Gates:
-    """The gates of one app, in a folder that all its processes share."""
+class Barriers:
+    """The barriers of one app, in a folder that all its processes share."""
 
     folder: str
 
@@ -77,7 +77,7 @@ class Gates:
 class GatedProcess:
     """An interceptor: the first record of each batch in a node passes a gate."""
 
-    gates: Gates
+    barriers: Barriers
     node: str
 
     def bind(
@@ -92,7 +92,7 @@ class GatedProcess:
                 fresh.clear()
                 # As a process of a lost executor that does not hear of it.
                 signal.signal(signal.SIGHUP, signal.SIG_IGN)
-                self.gates.reach("running")
+                self.barriers.reach("running")
             process(record)
 
         return gated
@@ -100,21 +100,21 @@ class GatedProcess:
 
 @dataclass(frozen=True)
 class GatedLog:
-    """A durable log in a directory, with gates around what a batch writes to it."""
+    """A durable log in a directory, with barriers around what a batch writes to it."""
 
     root: str
-    gates: Gates
+    barriers: Barriers
 
     def open(self) -> GatedStore:
-        return GatedStore(DirectoryObjectStore(self.root), self.gates)
+        return GatedStore(DirectoryObjectStore(self.root), self.barriers)
 
 
 class GatedStore:
-    """An object store that passes gates before and after deltas and commits."""
+    """An object store that passes barriers before and after deltas and commits."""
 
-    def __init__(self, inner: DirectoryObjectStore, gates: Gates) -> None:
+    def __init__(self, inner: DirectoryObjectStore, barriers: Barriers) -> None:
         self._inner = inner
-        self._gates = gates
+        self._gates = barriers
 
     def put_if_absent(self, name: str, data: bytes) -> bool:
         before = after = None

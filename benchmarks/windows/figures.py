@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.window_cases import Case
+from benchmarks.windows.cases import Case
 
 __all__ = ("Figures", "figures_of", "state_bytes")
 

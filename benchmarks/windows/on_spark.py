@@ -11,8 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from benchmarks.window_cases import Case, drawn, topology
-from benchmarks.window_figures import Figures, figures_of, state_bytes
+from benchmarks.windows.cases import Case, drawn, topology
+from benchmarks.windows.figures import Figures, figures_of, state_bytes
 from kstreams import App, BatchReport, Embedded
 from kstreams.partitioner import partitions_of
 from kstreams_rocksdb import RocksDB

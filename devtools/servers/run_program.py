@@ -6,10 +6,10 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-__all__ = ("heard",)
+__all__ = ("run_program",)
 
 
-def heard(
+def run_program(
     command: Sequence[str],
     *,
     timeout_s: float,

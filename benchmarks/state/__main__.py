@@ -29,24 +29,24 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import state_stores, state_task
 from benchmarks.machine import machine
+from benchmarks.state import one_task, typed_stores
 
 Case = Callable[[Path, bool], dict[str, Any]]
 
 
 def spark(home: Path, smoke: bool) -> dict[str, Any]:
-    from benchmarks import state_spark  # noqa: PLC0415  # only here Spark is wanted
+    from benchmarks.state import on_spark  # noqa: PLC0415  # only here Spark is wanted
 
-    return state_spark.side_by_side(home, smoke)
+    return on_spark.side_by_side(home, smoke)
 
 
 CASES: dict[str, Case] = {
-    "access": state_stores.access,
-    "kinds": state_stores.kinds,
-    "commit": state_task.commits,
-    "restore": state_task.restores,
-    "endurance": state_task.endurance,
+    "access": typed_stores.access,
+    "kinds": typed_stores.kinds,
+    "commit": one_task.commits,
+    "restore": one_task.restores,
+    "endurance": one_task.endurance,
     "spark": spark,
 }
 

@@ -10,8 +10,8 @@ import pytest
 from testcontainers.kafka import KafkaContainer
 from testcontainers.minio import MinioContainer
 
-from tests.servers.kafka import create_topic
-from tests.servers.s3 import ACCESS_KEY, SECRET_KEY, Bucket
+from devtools.servers.kafka import create_topic
+from devtools.servers.s3 import ACCESS_KEY, SECRET_KEY, Bucket
 
 
 class ContainerBroker:

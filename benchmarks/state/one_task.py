@@ -14,6 +14,7 @@ from random import Random
 from typing import Any
 
 from benchmarks.measured import Times
+from devtools.servers.s3 import Bucket, S3Server
 from kstreams import FakeClock, Memory
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.backend.task_key import TaskKey, new_attempt
@@ -28,7 +29,6 @@ from kstreams.state.versions.checkout import Checkout
 from kstreams.state.versions.versions import TaskVersions
 from kstreams_rocksdb import RocksDB
 from kstreams_rocksdb.compaction import run_count
-from tests.servers.s3 import Bucket, S3Server
 
 __all__ = ("commits", "endurance", "restores")
 

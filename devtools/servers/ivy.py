@@ -24,10 +24,10 @@ from xml.sax.saxutils import quoteattr
 
 import pyspark
 
+from devtools.servers.run_program import run_program
 from kstreams.errors import ExecutionError
 from kstreams.files import cache_folder
 from kstreams.spark.java import java_home
-from tests.servers.heard import heard
 
 __all__ = ("Artifact", "JarResolutionError", "cache_folder", "resolve")
 
@@ -133,7 +133,7 @@ def _run_ivy(artifacts: tuple[Artifact, ...], wanted: Path, jars: Path) -> None:
         *("-ivy", str(wanted), "-confs", "default", "-retrieve", f"{jars}/{_PATTERN}"),
     ]
     try:
-        status, said = heard(command, timeout_s=_TIMEOUT_S)
+        status, said = run_program(command, timeout_s=_TIMEOUT_S)
     except subprocess.TimeoutExpired as exc:
         raise _failure(artifacts, (), "", f"Ivy took longer than {_TIMEOUT_S} s") from exc
     except OSError as exc:

@@ -18,14 +18,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks import engine_spark, engine_task
+from benchmarks.engine import on_spark, one_task
 from benchmarks.machine import machine
 
 BACKLOG = 20_000_000
 
 
 def main() -> None:
-    known = [*engine_task.CASES, "spark", "backlog"]
+    known = [*one_task.CASES, "spark", "backlog"]
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--smoke", action="store_true", help="a few records, one round")
     parser.add_argument("--json", type=Path, help="where to put the figures")
     parser.add_argument("--home", type=Path, help="where state and log go; a temporary directory")
-    parser.add_argument("--rounds", type=int, default=engine_task.Sizes.rounds)
+    parser.add_argument("--rounds", type=int, default=one_task.Sizes.rounds)
     parser.add_argument("--records", type=int, default=2_000_000, help="of a stage on Spark")
     parser.add_argument("--profile", action="store_true", help="print where the time goes")
     options = parser.parse_args()
@@ -41,21 +41,21 @@ def main() -> None:
         parser.error(f"no such case: {' '.join(unknown)}; there are: {' '.join(known)}")
     smoke: bool = options.smoke
     chosen = options.cases or known[:-1]
-    sizes = engine_task.Sizes(rounds=options.rounds)
+    sizes = one_task.Sizes(rounds=options.rounds)
     if smoke:
-        sizes = engine_task.Sizes(batch=1_000, batches=2, rounds=1)
+        sizes = one_task.Sizes(batch=1_000, batches=2, rounds=1)
     about = machine()
     print(f"{about['cpu']}, {about['cores']} cores, Python {about['python']}, load {about['load']}")
     figures: dict[str, Any] = {"machine": about}
     with tempfile.TemporaryDirectory(prefix="kstreams-bench-", dir=options.home) as directory:
         home = Path(directory)
-        if in_process := [case for case in chosen if case in engine_task.CASES]:
-            figures["task"] = engine_task.run(in_process, sizes, home, profile=options.profile)
+        if in_process := [case for case in chosen if case in one_task.CASES]:
+            figures["task"] = one_task.run(in_process, sizes, home, profile=options.profile)
         if "spark" in chosen:
             records, seconds = (20_000, 8) if smoke else (options.records, 25)
-            figures["spark"] = engine_spark.stages(home, records, seconds)
+            figures["spark"] = on_spark.stages(home, records, seconds)
         if "backlog" in chosen:
-            figures["backlog"] = engine_spark.backlog(home, 100_000 if smoke else BACKLOG)
+            figures["backlog"] = on_spark.backlog(home, 100_000 if smoke else BACKLOG)
     if options.json is not None:
         options.json.write_text(json.dumps(figures, indent=1))
 

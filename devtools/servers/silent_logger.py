@@ -4,6 +4,6 @@ from __future__ import annotations
 
 import logging
 
-SILENT = logging.getLogger("tests.servers.silent")
+SILENT = logging.getLogger("devtools.servers.silent_logger")
 SILENT.addHandler(logging.NullHandler())
 SILENT.propagate = False

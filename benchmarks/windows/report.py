@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchmarks.window_figures import Figures
+from benchmarks.windows.figures import Figures
 
 __all__ = ("bars", "cost_us", "growth", "head", "row")
 

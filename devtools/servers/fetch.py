@@ -4,14 +4,14 @@ Bring onto this machine what tests would download: the broker's jars.
 A download takes as long as the network does, which no test's time limit should hold.
 Done before, it costs 0.1 s::
 
-    python -m tests.servers.fetch
+    python -m devtools.servers.fetch
 """
 
 from __future__ import annotations
 
 import sys
 
-from tests.servers.kafka import broker_jars
+from devtools.servers.kafka import broker_jars
 
 
 def main() -> None:

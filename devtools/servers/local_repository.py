@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.servers.ivy import Artifact
+from devtools.servers.ivy import Artifact
 
 _SETTINGS = """\
 <ivysettings><settings defaultResolver="here"/><resolvers>

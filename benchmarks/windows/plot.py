@@ -10,8 +10,8 @@ import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from benchmarks.window_figures import Figures
-from benchmarks.window_report import cost_us
+from benchmarks.windows.figures import Figures
+from benchmarks.windows.report import cost_us
 
 __all__ = ("plot",)
 

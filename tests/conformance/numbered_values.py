@@ -12,7 +12,7 @@ from tests.conformance.case import Case, Input
 _MOST = 62
 
 
-class Letters:
+class NumberedValues:
     """Values by key: each record of a key has a power of two of its own.
 
     Args:

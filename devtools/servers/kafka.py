@@ -5,7 +5,7 @@ KRaft mode, one node that is broker and controller. Its jars come by Ivy into
 the library's cache at the first use on a machine (43 MB). By hand, from the
 root of the repository::
 
-    python -m tests.servers.kafka FOLDER
+    python -m devtools.servers.kafka FOLDER
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from kstreams.files import cache_folder
+from devtools.servers.ivy import Artifact, resolve
+from devtools.servers.kafka_config import PASSWORD, USER, broker_properties, make_stores
+from devtools.servers.process import launch, launch_on_free_ports, tail
+from devtools.servers.silent_logger import SILENT
 from kstreams.kafka.librdkafka import LATEST
 from kstreams.spark.java import java_home
-from tests.servers.ivy import Artifact, resolve
-from tests.servers.kafka_config import PASSWORD, USER, broker_properties, make_stores
-from tests.servers.process import launch, launch_on_free_ports, tail
-from tests.servers.silent import SILENT
 
 VERSION = "4.1.1"
 _START_S = 120.0
