@@ -24,11 +24,11 @@ from typing import Any
 from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from kstreams.files import cache_folder
 from devtools.servers.ivy import Artifact, resolve
 from devtools.servers.kafka_config import PASSWORD, USER, broker_properties, make_stores
 from devtools.servers.process import launch, launch_on_free_ports, tail
 from devtools.servers.silent_logger import SILENT
+from kstreams.files import cache_folder
 from kstreams.kafka.librdkafka import LATEST
 from kstreams.spark.java import java_home
 

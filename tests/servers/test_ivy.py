@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kstreams.files import cache_folder
 from devtools.servers.ivy import Artifact, JarResolutionError, _proxy_properties, resolve
 from devtools.servers.local_repository import LocalRepository
+from kstreams.files import cache_folder
 
 LEAF = Artifact("org.leaf", "leaf", "1.0")
 TREE = Artifact("org.tree", "tree_2.13", "2.0")

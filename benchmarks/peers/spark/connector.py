@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pyspark
 
-from kstreams.files import cache_folder
 from devtools.servers.ivy import Artifact, JarResolutionError, resolve
+from kstreams.files import cache_folder
 
 __all__ = ("kafka_connector_jars",)
 

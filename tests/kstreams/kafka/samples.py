@@ -14,7 +14,6 @@ from kstreams.raw_batch import OUTPUT_SCHEMA
 from kstreams.record import Headers
 
 
-
 def output_table(
     topic: str | Sequence[str],
     keys: Sequence[bytes | None],
