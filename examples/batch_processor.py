@@ -8,7 +8,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kstreams import DOUBLE, TEXT, FixedKeyBatchProcessor, Record, Topic, TopologyBuilder
+from kstreams import DOUBLE, TEXT, Record, Topic, TopologyBuilder
+from kstreams.processors import FixedKeyBatchProcessor
 from kstreams.testing import TopologyTestDriver
 
 DOLLARS = Topic("dollars", key=TEXT, value=DOUBLE)

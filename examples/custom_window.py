@@ -8,9 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
-from kstreams import INT64, TEXT, Topic, TopologyBuilder, to_function, window_store
+from kstreams import INT64, TEXT, Topic, TopologyBuilder
 from kstreams.aggregators import count
+from kstreams.stores import window_store
 from kstreams.testing import TopologyTestDriver
+from kstreams.topology import to_function
 from kstreams.windows import windowed_aggregate
 
 HOUR_MS = 3_600_000

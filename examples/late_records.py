@@ -5,19 +5,13 @@ python examples/late_records.py
 
 from __future__ import annotations
 
-from kstreams import INT64, TEXT, Topic, TopologyBuilder, map_values, window_store
+from kstreams import INT64, TEXT, Topic, TopologyBuilder, map_values
 from kstreams.aggregators import count
+from kstreams.durations import minutes, seconds
+from kstreams.emit import on_close
+from kstreams.stores import window_store
 from kstreams.testing import TopologyTestDriver
-from kstreams.windows import (
-    Late,
-    TumblingWindows,
-    minutes,
-    on_close,
-    seconds,
-    split_late,
-    windowed,
-    windowed_aggregate,
-)
+from kstreams.windows import Late, TumblingWindows, split_late, windowed, windowed_aggregate
 
 MINUTES = TumblingWindows(minutes(1), grace=seconds(10))
 ORDERS = Topic("orders", key=TEXT, value=TEXT)

@@ -16,9 +16,11 @@ import pyarrow as pa
 
 from benchmarks.suite.clicks import CLICKS
 from benchmarks.suite.workload import Expected, Path, Workload
-from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, window_store
+from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder
 from kstreams.aggregators import field, max_, over
-from kstreams.windows import TumblingWindows, minutes, windowed, windowed_aggregate
+from kstreams.durations import minutes
+from kstreams.stores import window_store
+from kstreams.windows import TumblingWindows, windowed, windowed_aggregate
 from kstreams_json import json_serde
 
 if TYPE_CHECKING:

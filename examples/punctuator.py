@@ -12,12 +12,12 @@ from kstreams import (
     TEXT,
     FixedKeyProcessor,
     ProcessorContext,
-    PunctuationType,
     Record,
     Topic,
     TopologyBuilder,
     key_value_store,
 )
+from kstreams.processors import PunctuationType
 from kstreams.testing import TopologyTestDriver
 
 ORDERS = Topic("orders", key=TEXT, value=TEXT)  # "placed" or "paid", by the order's number

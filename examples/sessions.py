@@ -5,10 +5,13 @@ python examples/sessions.py
 
 from __future__ import annotations
 
-from kstreams import INT64, TEXT, Topic, TopologyBuilder, session_store
+from kstreams import INT64, TEXT, Topic, TopologyBuilder
 from kstreams.aggregators import count
+from kstreams.durations import minutes
+from kstreams.emit import on_close
+from kstreams.stores import session_store
 from kstreams.testing import TopologyTestDriver
-from kstreams.windows import SessionWindows, minutes, on_close, windowed, windowed_aggregate
+from kstreams.windows import SessionWindows, windowed, windowed_aggregate
 
 SESSIONS = SessionWindows(minutes(30))
 CLICKS = Topic("clicks", key=TEXT, value=TEXT)

@@ -30,8 +30,6 @@ from kstreams import (
     NONE,
     TEXT,
     App,
-    BatchReport,
-    Connection,
     Embedded,
     Emitter,
     FixedKeyProcessor,
@@ -43,6 +41,8 @@ from kstreams import (
     flat_map,
     key_value_store,
 )
+from kstreams.app import BatchReport
+from kstreams.io import Connection
 from kstreams_rocksdb import RocksDB
 
 WORD = re.compile(r"[a-z][a-z']*")

@@ -17,7 +17,7 @@ from kstreams.errors import SerializationError, Where
 from kstreams.partitioner import target
 from kstreams.quoting import repr_of, text_of
 from kstreams.record import Headers, Record
-from kstreams.serde import Serde
+from kstreams.serde.base import Serde
 from kstreams.topic import Topic
 
 __all__ = ("CreatesTopics", "Emitter", "WritesInBulk", "partition_count")
@@ -92,8 +92,7 @@ class Emitter(Generic[K, V]):
 
     Example:
         >>> from tempfile import TemporaryDirectory
-        >>> from kstreams.embedded import Embedded
-        >>> from kstreams.serde import INT64, TEXT
+        >>> from kstreams import INT64, TEXT, Embedded
         >>> orders = Topic("orders", key=TEXT, value=INT64)
         >>> with TemporaryDirectory() as root, Emitter(orders, Embedded(root)) as emitter:
         ...     emitter.emit("ann", 3, timestamp=1_000).result()

@@ -7,7 +7,7 @@ from typing import Final
 
 from kstreams.errors import EventTimeError
 
-__all__ = ("EARLIEST_MS", "LATEST_MS", "LONGEST_SPAN", "checked_time")
+__all__ = ("EARLIEST_MS", "LATEST_MS", "LONGEST_SPAN", "checked_time", "positive_ms", "span_ms")
 
 EARLIEST_MS: Final = -62_135_596_800_000
 """The first event time: year 1, ms since the epoch."""
@@ -20,6 +20,8 @@ So a time and any spans added to it are far from the limits of int64, and each i
 
 LONGEST_SPAN: Final = timedelta(days=3_652_500)
 """The longest size, gap, grace or interval: 10,000 years, longer than all the times."""
+
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 def checked_time(timestamp_ms: int) -> int:
@@ -35,3 +37,23 @@ def checked_time(timestamp_ms: int) -> int:
             hint="forward records with times in ms, not in µs or ns",
         )
     return timestamp_ms
+
+
+def span_ms(name: str, span: timedelta) -> int:
+    """Return a span in ms.
+
+    Raises:
+        ValueError: It is negative, no whole number of milliseconds, or above `LONGEST_SPAN`.
+    """
+    if span < timedelta(0) or span % _MILLISECOND:
+        raise ValueError(f"{name} is {span}, expected whole milliseconds, 0 or more")
+    if span > LONGEST_SPAN:
+        raise ValueError(f"{name} is {span}, expected {LONGEST_SPAN.days} days or less")
+    return span // _MILLISECOND
+
+
+def positive_ms(name: str, span: timedelta) -> int:
+    """Return a span in ms, at least 1; else a `ValueError` as from `span_ms`."""
+    if span <= timedelta(0):
+        raise ValueError(f"{name} is {span}, expected 1 ms or more")
+    return span_ms(name, span)

@@ -20,20 +20,19 @@ from kstreams import (
     INT64,
     TEXT,
     App,
-    BatchProcessor,
-    BatchReport,
     Embedded,
     FixedKeyProcessor,
     ProcessorContext,
-    PunctuationType,
     Record,
     Topic,
     Topology,
     TopologyBuilder,
     key_value_store,
 )
+from kstreams.app import BatchReport
 from kstreams.partitioner import partitions_of
-from kstreams.state.backend.working import StateBackend
+from kstreams.processors import BatchProcessor, PunctuationType
+from kstreams.state import StateBackend
 from kstreams_rocksdb import RocksDB
 
 PARTITIONS = 4

@@ -25,7 +25,6 @@ import pyarrow as pa
 from kstreams import (
     INT64,
     TEXT,
-    FixedKeyBatchProcessor,
     FixedKeyProcessor,
     Processor,
     ProcessorContext,
@@ -33,19 +32,19 @@ from kstreams import (
     Topic,
     Topology,
     TopologyBuilder,
+    filter_,
+    key_value_store,
+    map_values,
 )
-from kstreams.processors.filter import filter_
-from kstreams.processors.map_values import map_values
+from kstreams.processors import FixedKeyBatchProcessor
 from kstreams.raw_batch import INPUT_SCHEMA
-from kstreams.state.backend.memory import Memory
+from kstreams.state import Memory, StateBackend
 from kstreams.state.backend.task_key import TaskKey, new_attempt
-from kstreams.state.backend.working import StateBackend
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.cache.row_cache import RowCache
 from kstreams.state.log.directory import DirectoryObjectStore
 from kstreams.state.log.durable import Attempt
 from kstreams.state.log.pointer import Pointer
-from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.versions.versions import TaskVersions
 from kstreams.task.meta import TaskMeta
 from kstreams.task.outputs import TaskOutput

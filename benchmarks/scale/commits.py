@@ -8,8 +8,8 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.state.one_task import StoredTask
-from kstreams import Memory
-from kstreams.ids import TaskId
+from kstreams.processors import TaskId
+from kstreams.state import Memory
 from kstreams.state.log.commits import Commit, CommitLog
 from kstreams.state.log.directory import Directory
 from kstreams.state.log.traffic import CountedObjects

@@ -32,8 +32,8 @@ from benchmarks.suite.process_tree import Sampler, cpu_between
 from benchmarks.suite.registry import workload_by
 from benchmarks.suite.workload import Expected
 from devtools.servers.silent_logger import SILENT
-from kstreams import App, BatchReport, Kafka
-from kstreams.state.log.traffic import Traffic
+from kstreams import App, Kafka
+from kstreams.app import BatchReport, Traffic
 from kstreams_rocksdb import RocksDB
 
 LOADING = 250_000

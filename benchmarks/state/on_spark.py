@@ -18,17 +18,9 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's own custom
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from kstreams import (
-    INT64,
-    TEXT,
-    App,
-    BatchProcessor,
-    Embedded,
-    Topic,
-    TopologyBuilder,
-    key_value_store,
-)
+from kstreams import INT64, TEXT, App, Embedded, Topic, TopologyBuilder, key_value_store
 from kstreams.partitioner import partition_of
+from kstreams.processors import BatchProcessor
 from kstreams.spark.session import app_session
 from kstreams_rocksdb import RocksDB
 

@@ -15,10 +15,8 @@ from typing import Any
 
 from benchmarks.measured import Times
 from devtools.servers.s3 import Bucket, S3Server
-from kstreams import FakeClock, Memory
-from kstreams.state.backend.objects import ObjectStoreSettings
+from kstreams.state import Memory, ObjectStoreSettings, StateBackend, StoreChanges
 from kstreams.state.backend.task_key import TaskKey, new_attempt
-from kstreams.state.backend.working import StateBackend, StoreChanges
 from kstreams.state.log.directory import Directory
 from kstreams.state.log.durable import Attempt
 from kstreams.state.log.garbage import collect_garbage
@@ -27,6 +25,7 @@ from kstreams.state.log.traffic import CountedObjects
 from kstreams.state.versions.background import BackgroundUpkeep
 from kstreams.state.versions.checkout import Checkout
 from kstreams.state.versions.versions import TaskVersions
+from kstreams.testing import FakeClock
 from kstreams_rocksdb import RocksDB
 from kstreams_rocksdb.compaction import run_count
 

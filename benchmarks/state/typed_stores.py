@@ -12,26 +12,22 @@ from random import Random
 from typing import Any
 
 from benchmarks.measured import Times
-from kstreams import (
-    INT64,
-    TEXT,
-    Memory,
-    StoreSpec,
-    key_value_store,
-    list_store,
-    session_store,
-    timestamped_store,
-    versioned_key_value_store,
-    window_store,
-)
+from kstreams import INT64, TEXT, key_value_store, timestamped_store
+from kstreams.state import Memory, StateBackend
 from kstreams.state.backend.task_key import TaskKey, new_attempt
-from kstreams.state.backend.working import StateBackend
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.cache.times import FixedTimes
 from kstreams.state.log.directory import DirectoryObjectStore
 from kstreams.state.log.durable import Attempt
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.versions.versions import TaskVersions
+from kstreams.stores import (
+    StoreSpec,
+    list_store,
+    session_store,
+    versioned_key_value_store,
+    window_store,
+)
 from kstreams_rocksdb import RocksDB
 
 __all__ = ("access", "kinds")

@@ -17,7 +17,7 @@ from benchmarks.suite.formats import Decoder
 from benchmarks.suite.workload import Results
 from devtools.servers.kafka import KafkaBroker, create_topic
 from devtools.servers.silent_logger import SILENT
-from kstreams.kafka.options import Kafka
+from kstreams import Kafka
 
 __all__ = ("CacheInUse", "Cluster", "Output")
 

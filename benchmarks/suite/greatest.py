@@ -6,16 +6,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from benchmarks.suite.workload import Results
-from kstreams import (
-    INT64,
-    Node,
-    Serde,
-    Topic,
-    TopologyBuilder,
-    map_,
-    reduce,
-    timestamped_store,
-)
+from kstreams import INT64, Node, Serde, Topic, TopologyBuilder, map_, timestamped_store
+from kstreams.operators import reduce
 from kstreams.windows import Windowed
 
 __all__ = ("add_greatest", "without_closers")

@@ -13,24 +13,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchmarks.suite.zipf import zipf
-from kstreams import DOUBLE, INT64, TEXT, Topic, Topology, TopologyBuilder
+from kstreams import (
+    DOUBLE,
+    INT64,
+    TEXT,
+    Topic,
+    Topology,
+    TopologyBuilder,
+    aggregate,
+    timestamped_store,
+)
 from kstreams.aggregators import combine, count, first, last, max_, mean, min_, sum_, variance
-from kstreams.processors.aggregate import aggregate
+from kstreams.durations import seconds
+from kstreams.emit import each_update, on_close, once_per_batch
 from kstreams.serde.composite import TupleSerde
-from kstreams.state.stores.session.kind import session_store
-from kstreams.state.stores.sliding.kind import sliding_store
-from kstreams.state.stores.timestamped.kind import timestamped_store
-from kstreams.state.stores.window.kind import window_store
+from kstreams.stores import session_store, sliding_store, window_store
 from kstreams.windows import (
     CalendarWindows,
     HoppingWindows,
     SessionWindows,
     SlidingWindows,
     TumblingWindows,
-    each_update,
-    on_close,
-    once_per_batch,
-    seconds,
     windowed,
     windowed_aggregate,
 )

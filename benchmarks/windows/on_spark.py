@@ -13,7 +13,8 @@ from pyspark.sql import SparkSession
 
 from benchmarks.windows.cases import Case, drawn, topology
 from benchmarks.windows.figures import Figures, figures_of, state_bytes
-from kstreams import App, BatchReport, Embedded
+from kstreams import App, Embedded
+from kstreams.app import BatchReport
 from kstreams.partitioner import partitions_of
 from kstreams_rocksdb import RocksDB
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.suite.bids import BID, BIDS
 from benchmarks.suite.plain import sessions
 from benchmarks.suite.workload import Path, Workload
-from kstreams import INT64, NONE, TEXT, Topic, Topology, TopologyBuilder, map_, session_store
+from kstreams import INT64, NONE, TEXT, Topic, Topology, TopologyBuilder, map_
 from kstreams.aggregators import count
-from kstreams.windows import SessionWindows, seconds, windowed, windowed_aggregate
+from kstreams.durations import seconds
+from kstreams.stores import session_store
+from kstreams.windows import SessionWindows, windowed, windowed_aggregate
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

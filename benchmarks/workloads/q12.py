@@ -22,10 +22,11 @@ from kstreams import (
     Topology,
     TopologyBuilder,
     map_,
-    window_store,
 )
 from kstreams.aggregators import count
-from kstreams.windows import TumblingWindows, seconds, windowed, windowed_aggregate
+from kstreams.durations import seconds
+from kstreams.stores import window_store
+from kstreams.windows import TumblingWindows, windowed, windowed_aggregate
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

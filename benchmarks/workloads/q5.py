@@ -13,9 +13,11 @@ from benchmarks.suite.bids import BIDS
 from benchmarks.suite.greatest import add_greatest, without_closers
 from benchmarks.suite.plain import windows
 from benchmarks.suite.workload import Expected, Path, Workload
-from kstreams import BYTES, INT64, TEXT, Topic, Topology, TopologyBuilder, window_store
+from kstreams import BYTES, INT64, TEXT, Topic, Topology, TopologyBuilder
 from kstreams.aggregators import count
-from kstreams.windows import HoppingWindows, Windowed, seconds, windowed_aggregate
+from kstreams.durations import seconds
+from kstreams.stores import window_store
+from kstreams.windows import HoppingWindows, Windowed, windowed_aggregate
 from kstreams_json import json_serde
 
 if TYPE_CHECKING:

@@ -12,9 +12,11 @@ import pyarrow as pa
 from benchmarks.suite.bids import BID, BIDS, Bid
 from benchmarks.suite.greatest import add_greatest, without_closers
 from benchmarks.suite.workload import Expected, Path, Workload
-from kstreams import TEXT, Topic, Topology, TopologyBuilder, window_store
+from kstreams import TEXT, Topic, Topology, TopologyBuilder
 from kstreams.aggregators import over, reducing
-from kstreams.windows import TumblingWindows, Windowed, seconds, windowed_aggregate
+from kstreams.durations import seconds
+from kstreams.stores import window_store
+from kstreams.windows import TumblingWindows, Windowed, windowed_aggregate
 from kstreams_json import json_serde
 
 if TYPE_CHECKING:

@@ -10,9 +10,11 @@ import msgspec
 from benchmarks.suite.clicks import CLICKS
 from benchmarks.suite.plain import windows
 from benchmarks.suite.workload import Path, Workload
-from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, window_store
+from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder
 from kstreams.aggregators import field, over, sum_
-from kstreams.windows import HoppingWindows, seconds, windowed, windowed_aggregate
+from kstreams.durations import seconds
+from kstreams.stores import window_store
+from kstreams.windows import HoppingWindows, windowed, windowed_aggregate
 from kstreams_json import json_serde
 
 if TYPE_CHECKING:

@@ -1,13 +1,25 @@
-"""Aggregators: what `windowed_aggregate` and `aggregate` make of records.
+"""Aggregators: what `aggregate` and `windowed_aggregate` make of the records of a key.
 
-Read `Aggregator` first. Depends on records and serdes; not on windows, stores or the
-graph. Names that Python has taken end in `_`. What needs an extra is loaded when it is
-first named.
+- `count`, `sum_`, `mean`, `variance`, `min_`, `max_`: numbers, on whole columns where possible.
+- `first`, `last`, `collect`, `top_n`: values. `count_distinct`, `approx_count_distinct`: how many
+  different ones (the second in little memory; needs the extra `sketches`).
+- `over(part, aggregator)`: of a part of each value; `over(field("price", DOUBLE), ...)` reads no
+  more of a JSON value than that field.
+- `combine(...)`: several at once. `reducing(function, serde)`, `fold(...)`: out of functions.
+- `Aggregator`: the protocol of a custom one.
+
+The store's `value=` is the aggregator's `state`. Names that Python has taken end in `_`.
+
+Example:
+    >>> from kstreams import DOUBLE, TEXT, aggregate, timestamped_store
+    >>> from kstreams.aggregators import count, max_, combine
+    >>> both = combine(count(), max_(DOUBLE))  # results are pairs: how many, and the largest
+    >>> store = timestamped_store("largest", key=TEXT, value=both.state)
+    >>> largest = aggregate(both, store=store)
 """
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kstreams.aggregators.aggregator import Aggregator
@@ -15,7 +27,7 @@ from kstreams.aggregators.collect import collect
 from kstreams.aggregators.combine import combine
 from kstreams.aggregators.count import count
 from kstreams.aggregators.count_distinct import count_distinct
-from kstreams.aggregators.field import field
+from kstreams.aggregators.field import Field, field
 from kstreams.aggregators.first import first
 from kstreams.aggregators.fold import fold
 from kstreams.aggregators.last import last
@@ -25,14 +37,24 @@ from kstreams.aggregators.min import min_
 from kstreams.aggregators.over import over
 from kstreams.aggregators.reduce import reducing
 from kstreams.aggregators.sum import sum_
-from kstreams.aggregators.top_n import top_n
+from kstreams.aggregators.top_n import Comparable, top_n
 from kstreams.aggregators.variance import variance
+from kstreams.lazy import lazy_names
 
 if TYPE_CHECKING:
     from kstreams.aggregators.hyperloglog import approx_count_distinct
+else:  # a checker would take any name then
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "approx_count_distinct": "kstreams.aggregators.hyperloglog",
+        },
+    )
 
 __all__ = (
     "Aggregator",
+    "Comparable",
+    "Field",
     "approx_count_distinct",
     "collect",
     "combine",
@@ -51,12 +73,3 @@ __all__ = (
     "top_n",
     "variance",
 )
-
-
-def __getattr__(name: str) -> object:
-    """Load what needs datasketches when it is first named."""
-    if name != "approx_count_distinct":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: object = import_module("kstreams.aggregators.hyperloglog").approx_count_distinct
-    globals()[name] = found
-    return found

@@ -9,8 +9,8 @@ from kstreams.aggregators.aggregator import Aggregator
 from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.aggregators.columns.sums import CountForm
 from kstreams.record import Record
-from kstreams.serde import INT64
 from kstreams.serde.base import Serde
+from kstreams.serde.numbers import INT64
 
 __all__ = ("count",)
 

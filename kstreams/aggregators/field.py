@@ -36,8 +36,8 @@ def field(name: str, number: Serde[N]) -> Field[N]:
         number: `INT64`, `INT32` or `DOUBLE`: what the field is.
 
     Example:
+        >>> from kstreams import DOUBLE
         >>> from kstreams.aggregators import field, over, sum_
-        >>> from kstreams.serde import DOUBLE
         >>> revenue = over(field("price", DOUBLE), sum_(DOUBLE))
     """
     return Field(name, number)

@@ -31,8 +31,8 @@ def over(part: Callable[[V], W], aggregator: Aggregator[K, W, S, A]) -> Aggregat
         aggregator: What is done with it.
 
     Example:
+        >>> from kstreams import INT64
         >>> from kstreams.aggregators import over, sum_
-        >>> from kstreams.serde import INT64
         >>> letters = over(len, sum_(INT64))
     """
     return _Over(part, aggregator)

@@ -10,8 +10,8 @@ from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.aggregators.columns.sums import SumForm
 from kstreams.aggregators.columns.values import is_number
 from kstreams.record import Record
-from kstreams.serde import DOUBLE
 from kstreams.serde.base import Serde
+from kstreams.serde.numbers import DOUBLE
 
 __all__ = ("sum_",)
 

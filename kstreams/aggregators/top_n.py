@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import Any, Generic, Protocol, TypeVar
 
 from kstreams._types import V
 from kstreams.aggregators.aggregator import Aggregator
@@ -12,11 +12,22 @@ from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.serde.sequences import SequenceSerde
 
-__all__ = ("top_n",)
+__all__ = ("Comparable", "top_n")
+
+C = TypeVar("C", bound="Comparable")
+"""Type of what is compared."""
+
+
+class Comparable(Protocol):
+    """What can be sorted: numbers, text, dates, tuples of them."""
+
+    def __lt__(self: C, other: C, /) -> bool:
+        """Return whether it comes before another of its type."""
+        ...
 
 
 def top_n(
-    n: int, value: Serde[V], *, by: Callable[[V], Any] | None = None
+    n: int, value: Serde[V], *, by: Callable[[V], C] | None = None
 ) -> Aggregator[object, V, tuple[V, ...], tuple[V, ...]]:
     """Keep the n greatest values, the greatest first; of equal ones the first to arrive.
 

@@ -10,9 +10,9 @@ from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.aggregators.columns.moments import VarianceForm
 from kstreams.aggregators.columns.values import is_number
 from kstreams.record import Record
-from kstreams.serde import DOUBLE, INT64
 from kstreams.serde.base import Serde
 from kstreams.serde.composite import TupleSerde
+from kstreams.serde.numbers import DOUBLE, INT64
 
 __all__ = ("variance",)
 

@@ -13,7 +13,10 @@ from kstreams.cli.usage import WrongUsageError
 from kstreams.errors import DeserializationError, SerdeError, SerializationError
 from kstreams.plugins import load_plugin, plugin_names
 from kstreams.quoting import repr_of, text_of
-from kstreams.serde import BOOL, BYTES, DOUBLE, INT32, INT64, NONE, TEXT, Serde
+from kstreams.serde.base import Serde
+from kstreams.serde.none import NONE
+from kstreams.serde.numbers import BOOL, DOUBLE, INT32, INT64
+from kstreams.serde.text import BYTES, TEXT
 
 __all__ = ("FORMAT_NAMES", "Format", "find_format", "json_line", "known_format", "printable")
 

@@ -27,7 +27,7 @@ from kstreams.cli.stores import (
     ValueOption,
 )
 from kstreams.cli.usage import WrongUsageError, for_option
-from kstreams.serde import Serde
+from kstreams.serde.base import Serde
 from kstreams.state.log.commits import SEED
 
 __all__ = ("get", "list_stores", "scan")

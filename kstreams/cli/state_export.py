@@ -28,7 +28,7 @@ from kstreams.cli.stores import (
     ValueOption,
 )
 from kstreams.cli.usage import WrongUsageError
-from kstreams.serde import Serde
+from kstreams.serde.base import Serde
 from kstreams.views.view import View
 
 __all__ = ("export",)

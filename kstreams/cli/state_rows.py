@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kstreams.cli.usage import WrongUsageError
-from kstreams.serde import Serde
+from kstreams.serde.base import Serde
 from kstreams.state.stores.waiting import WaitingResult
 from kstreams.views.view import View
 from kstreams.windowed import Windowed

@@ -16,7 +16,8 @@ from kstreams.cli.formats import find_format, known_format
 from kstreams.cli.loading import load_object, load_topology
 from kstreams.cli.usage import WrongUsageError, for_option
 from kstreams.errors import CheckpointMismatchError
-from kstreams.serde import BYTES, Serde
+from kstreams.serde.base import Serde
+from kstreams.serde.text import BYTES
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.state.stores.emit_buffer.kind import pending_store

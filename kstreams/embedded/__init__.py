@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from kstreams.embedded.catalog import TopicInfo
 from kstreams.embedded.connection import Embedded
-from kstreams.embedded.errors import (
+from kstreams.embedded.log import EmbeddedLog
+from kstreams.embedded.reading import read_segment
+from kstreams.embedded.segment import Segment
+from kstreams.embedded.writer import Batching
+from kstreams.errors import (
     CorruptSegmentError,
     InvalidTopicError,
     RowsRefusedError,
     TopicFormatError,
     UnknownPartitionError,
 )
-from kstreams.embedded.log import EmbeddedLog
-from kstreams.embedded.reading import read_segment
-from kstreams.embedded.segment import Segment
-from kstreams.embedded.writer import Batching
 
 __all__ = (
     "Batching",

@@ -7,9 +7,8 @@ from concurrent.futures import Future
 import pyarrow as pa
 
 from kstreams.connection import Appended
-from kstreams.embedded.errors import RowsRefusedError
 from kstreams.embedded.segment import Segment
-from kstreams.errors import KStreamsError
+from kstreams.errors import KStreamsError, RowsRefusedError
 from kstreams.raw_batch import headers_array
 from kstreams.record import Headers
 

@@ -11,9 +11,14 @@ from difflib import get_close_matches
 from pathlib import Path
 from uuid import uuid4
 
-from kstreams.embedded.errors import InvalidTopicError, TopicFormatError
 from kstreams.embedded.files import explained
-from kstreams.errors import TopicExistsError, UnknownTopicError, Where
+from kstreams.errors import (
+    InvalidTopicError,
+    TopicExistsError,
+    TopicFormatError,
+    UnknownTopicError,
+    Where,
+)
 from kstreams.files import sync_directory, write_new
 from kstreams.names import TOPIC_RULE, is_topic, shown_name
 from kstreams.partitioner import count_problem

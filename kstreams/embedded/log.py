@@ -11,13 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from kstreams.embedded.catalog import STAGING, TopicCatalog, TopicInfo
-from kstreams.embedded.errors import RowsRefusedError, UnknownPartitionError
 from kstreams.embedded.files import explained
 from kstreams.embedded.partition import PartitionLog
 from kstreams.embedded.reading import read_segment, segment_bytes
 from kstreams.embedded.rows import COLUMNS, checked, encode, max_timestamp
 from kstreams.embedded.segment import Segment, Staged, producer_hash
-from kstreams.errors import Where
+from kstreams.errors import RowsRefusedError, UnknownPartitionError, Where
 from kstreams.files import sync_directory, write_new
 
 __all__ = ("EmbeddedLog",)

@@ -18,10 +18,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
 
-from kstreams.embedded.errors import CorruptSegmentError
 from kstreams.embedded.listing import Listing
 from kstreams.embedded.segment import Segment, Staged
-from kstreams.errors import DataLossError, ExecutionError, Where
+from kstreams.errors import CorruptSegmentError, DataLossError, ExecutionError, Where
 from kstreams.files import sync_directory
 
 __all__ = ("PartitionLog",)

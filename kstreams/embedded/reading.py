@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from kstreams.embedded.errors import CorruptSegmentError
 from kstreams.embedded.rows import COLUMNS, decode, stored_bytes
 from kstreams.embedded.segment import Segment
-from kstreams.errors import DataLossError, ExecutionError, Where
+from kstreams.errors import CorruptSegmentError, DataLossError, ExecutionError, Where
 
 __all__ = ("read_segment", "segment_bytes")
 

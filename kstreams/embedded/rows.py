@@ -16,8 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kstreams.embedded.errors import RowsRefusedError
-from kstreams.errors import Where
+from kstreams.errors import RowsRefusedError, Where
 from kstreams.raw_batch import INPUT_SCHEMA, STORED_SCHEMA
 
 __all__ = (

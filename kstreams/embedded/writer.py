@@ -13,9 +13,15 @@ from uuid import uuid4
 
 from kstreams.connection import Appended
 from kstreams.embedded.buffer import Buffer, Pending
-from kstreams.embedded.errors import RowsRefusedError, UnknownPartitionError
 from kstreams.embedded.log import EmbeddedLog
-from kstreams.errors import ExecutionError, KStreamsError, UnknownTopicError, Where
+from kstreams.errors import (
+    ExecutionError,
+    KStreamsError,
+    RowsRefusedError,
+    UnknownPartitionError,
+    UnknownTopicError,
+    Where,
+)
 from kstreams.record import Headers
 
 __all__ = ("Batching", "EmbeddedWriter")

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, TypeVar, cast, get_args, overload
 
-from kstreams.durations import positive_ms, span_ms
 from kstreams.errors import TopologyError
 from kstreams.graph.nodes import (
     AnyNode,
@@ -41,6 +40,7 @@ from kstreams.processors.store_supplier import stores_of
 from kstreams.processors.validate import Invalid, Validate
 from kstreams.serde.base import Serde
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.times import positive_ms, span_ms
 from kstreams.topic import Topic, TopicChoice, default_partitioner
 
 __all__ = ("TopologyBuilder",)

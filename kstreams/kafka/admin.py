@@ -8,10 +8,9 @@ from datetime import timedelta
 from typing import Any
 
 from kstreams.connection import TopicEnds
-from kstreams.errors import UnknownTopicError, Where
+from kstreams.errors import KafkaRequestError, UnknownTopicError, Where
 from kstreams.kafka.client_options import ClientOptions
 from kstreams.kafka.connection import AdminConnection
-from kstreams.kafka.errors import KafkaRequestError
 from kstreams.kafka.librdkafka import (
     EARLIEST,
     LATEST,

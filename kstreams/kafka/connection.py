@@ -11,14 +11,16 @@ from datetime import timedelta
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
-from kstreams.errors import TopicExistsError, UnknownTopicError, Where
-from kstreams.kafka.client_log import ClientLog
-from kstreams.kafka.client_options import ClientOptions
-from kstreams.kafka.errors import (
+from kstreams.errors import (
     BrokerUnavailableError,
     KafkaOptionsError,
     KafkaRequestError,
+    TopicExistsError,
+    UnknownTopicError,
+    Where,
 )
+from kstreams.kafka.client_log import ClientLog
+from kstreams.kafka.client_options import ClientOptions
 from kstreams.kafka.librdkafka import AdminClient, KafkaError, KafkaException
 
 __all__ = ("AdminConnection",)

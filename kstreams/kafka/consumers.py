@@ -6,9 +6,15 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from kstreams.errors import DataLossError, UnknownTopicError, Where
+from kstreams.errors import (
+    BrokerUnavailableError,
+    DataLossError,
+    KafkaOptionsError,
+    KafkaRequestError,
+    UnknownTopicError,
+    Where,
+)
 from kstreams.kafka.client_log import ClientLog
-from kstreams.kafka.errors import BrokerUnavailableError, KafkaOptionsError, KafkaRequestError
 from kstreams.kafka.librdkafka import Consumer, KafkaError, KafkaException
 from kstreams.kafka.options import Kafka
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kstreams.errors import Where
-from kstreams.kafka.errors import RecordRefusedError
+from kstreams.errors import RecordRefusedError, Where
 from kstreams.kafka.librdkafka import Message
 from kstreams.raw_batch import RawHeaders, header_pairs, headers_array
 from kstreams.record import Headers

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from kstreams.errors import KafkaOptionsError
 from kstreams.kafka.client_options import ClientOptions, OptionValue
-from kstreams.kafka.errors import KafkaOptionsError
 from kstreams.kafka.java_only import is_java_only
 
 if TYPE_CHECKING:

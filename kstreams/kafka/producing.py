@@ -8,9 +8,15 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from kstreams.errors import KStreamsError, UnknownTopicError, Where
+from kstreams.errors import (
+    DeliveryError,
+    KafkaOptionsError,
+    KStreamsError,
+    RecordRefusedError,
+    UnknownTopicError,
+    Where,
+)
 from kstreams.kafka.client_log import ClientLog
-from kstreams.kafka.errors import DeliveryError, KafkaOptionsError, RecordRefusedError
 from kstreams.kafka.headers import HeaderList
 from kstreams.kafka.librdkafka import KafkaError, KafkaException, Message, Producer
 from kstreams.kafka.options import Kafka

@@ -1,7 +1,64 @@
-"""Processors: the classes to derive from, their context, and ready building blocks.
+"""Processors: the classes to derive from when no operator fits.
 
-Read `Processor` and `ProcessorContext` first. Depends on records, serdes, topics and
-store definitions; not on the graph, nor on how a task runs.
+- `FixedKeyProcessor`: for each record, when the key stays. Take it first.
+- `Processor`: for each record, when the key may change.
+- `BatchProcessor`, `FixedKeyBatchProcessor`: for a batch of records as one Arrow table, where
+  Arrow or NumPy does in one call what would be a call for each record.
+
+Stores and punctuators (`ProcessorContext.schedule`, by stream time or wall clock) are asked for in
+`init`. What must last belongs into a store: a processor object may live for one batch only.
+
+A `Supplier` makes processors: a class is one, and so is what an operator returns. An `Interceptor`
+wraps the processors of an app, to measure or to trace.
+
+Example:
+    >>> from kstreams import FixedKeyProcessor, Record
+    >>> class Double(FixedKeyProcessor[str, int, int]):
+    ...     def process(self, record: Record[str, int]) -> None:
+    ...         self.context.forward(record.with_value(record.value * 2))
+    >>> from kstreams import INT64, TEXT, Topic, TopologyBuilder
+    >>> from kstreams.testing import TopologyTestDriver
+    >>> numbers, doubles = Topic("numbers", TEXT, INT64), Topic("doubles", TEXT, INT64)
+    >>> builder = TopologyBuilder("double")
+    >>> node = builder.add_source("numbers", numbers)
+    >>> builder.add_sink("out", doubles, builder.add_processor("double", Double, node))
+    >>> with TopologyTestDriver(builder.build()) as driver:
+    ...     driver.pipe(numbers, "a", 21)
+    ...     driver.read_values(doubles)
+    {'a': 42}
 """
 
 from __future__ import annotations
+
+from kstreams.ids import TaskId
+from kstreams.processors.context import BatchContext, Cancellable, ProcessorContext, PunctuationType
+from kstreams.processors.interceptor import Interceptor
+from kstreams.processors.processor import (
+    BaseProcessor,
+    BatchProcessor,
+    FixedKeyBatchProcessor,
+    FixedKeyProcessor,
+    Processor,
+)
+from kstreams.processors.store_supplier import StoreSupplier
+from kstreams.processors.supplier import Supplier
+from kstreams.record import Headers, Record, RecordMetadata
+
+__all__ = (
+    "BaseProcessor",
+    "BatchContext",
+    "BatchProcessor",
+    "Cancellable",
+    "FixedKeyBatchProcessor",
+    "FixedKeyProcessor",
+    "Headers",
+    "Interceptor",
+    "Processor",
+    "ProcessorContext",
+    "PunctuationType",
+    "Record",
+    "RecordMetadata",
+    "StoreSupplier",
+    "Supplier",
+    "TaskId",
+)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from kstreams.durations import positive_ms
+from kstreams.times import positive_ms
 
 __all__ = (
     "AtMostEvery",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kstreams.partitioner import Murmur2Partitioner
-from kstreams.serde import BYTES
+from kstreams.serde.text import BYTES
 from kstreams.topic import Topic
 
 __all__ = ("DeadLetter", "OnError", "dead_letter_topic")

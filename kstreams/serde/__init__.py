@@ -1,7 +1,16 @@
 """Serdes: how keys and values become bytes.
 
-Read `Serde` first, then the constants `BYTES`, `TEXT`, `INT32`, `INT64`, `DOUBLE`,
-`BOOL`, `NONE`. Depends on nothing else of the library but its errors.
+- `TEXT`, `BYTES`, `INT32`, `INT64`, `DOUBLE`, `BOOL`: as Java's serializers write them.
+- `NONE`: for keys or values of no interest.
+- `kstreams_json.json_serde(T)`: dataclasses and the like as JSON (needs the extra `json`).
+- `kstreams.windows.windowed(serde, windows)`: keys of windows, as Kafka Streams writes them.
+- `Serde`: derive from it to write one. `objects_of` turns an Arrow column into Python objects
+  quickly.
+
+Example:
+    >>> from kstreams.serde import INT64
+    >>> INT64.deserialize(INT64.serialize(258))
+    258
 """
 
 from __future__ import annotations
@@ -9,6 +18,17 @@ from __future__ import annotations
 from kstreams.serde.base import Serde
 from kstreams.serde.none import NONE
 from kstreams.serde.numbers import BOOL, DOUBLE, INT32, INT64
+from kstreams.serde.objects import objects_of
 from kstreams.serde.text import BYTES, TEXT
 
-__all__ = ("BOOL", "BYTES", "DOUBLE", "INT32", "INT64", "NONE", "TEXT", "Serde")
+__all__ = (
+    "BOOL",
+    "BYTES",
+    "DOUBLE",
+    "INT32",
+    "INT64",
+    "NONE",
+    "TEXT",
+    "Serde",
+    "objects_of",
+)

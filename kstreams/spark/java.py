@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kstreams.errors import ExecutionError
+from kstreams.errors import JavaNotFoundError
 from kstreams.files import cache_folder
 from kstreams.spark.java_wrapper import ForeignWrapperError, wrapped
 
-__all__ = ("NEWEST_JAVA", "OLDEST_JAVA", "JavaNotFoundError", "java_home")
+__all__ = ("NEWEST_JAVA", "OLDEST_JAVA", "java_home")
 
 OLDEST_JAVA = 17
 """What Spark 4 asks for at least."""
@@ -28,18 +28,6 @@ _SPARK_MODULE = "--add-modules=jdk.incubator.vector"
 """Spark's launcher passes this to every JVM; one that lacks the module ends at once."""
 
 _PROBE_TIMEOUT_S = 60
-
-
-class JavaNotFoundError(ExecutionError):
-    """There is no Java that Spark runs on. Install one, or point JAVA_HOME to one.
-
-    Attributes:
-        looked_at: What was looked at, and why it was not taken, in that order.
-    """
-
-    def __init__(self, message: str, *, looked_at: tuple[str, ...] = (), hint: str = "") -> None:
-        super().__init__(message, hint=hint)
-        self.looked_at = looked_at
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,28 @@
-"""State: what writers of backends and of durable storage need is named here.
+"""State: the contracts of a state backend and of durable storage, for those who write one.
 
-Read `StateBackend` and `WorkingStore` first, then `ObjectStore`. The rooms below: `backend` has
-these contracts and the backend in memory, `log` the durable log, `versions` what a worker keeps
-of it, `cache` what an attempt reads and writes, `stores` the typed stores by kind. Knows no
-engine, and no topology.
+`App(state=...)` takes a `StateBackend`: `Memory()`, the default, or that of a plugin, such as
+`kstreams_rocksdb.RocksDB`. A backend opens a `WorkingStore`, which keeps bytes by key in a
+directory; it needs no locks and no fsync, because the durable log has the truth.
+`kstreams.testing.WorkingStoreContract` tests one.
+
+`ObjectStoreSettings` of a backend's `log` open an `ObjectStore`: immutable objects by name, of
+which each is created once. `kstreams.testing.ObjectStoreContract` tests one. Stores with types are
+in `kstreams.stores`.
+
+Example:
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from kstreams.state import Memory, StoreChanges
+    >>> with TemporaryDirectory() as place:
+    ...     working = Memory().open(Path(place), ["counts"])
+    ...     working.write({"counts": StoreChanges(pairs=[(b"ann", b"2")])})
+    ...     working.get("counts", b"ann")
+    b'2'
 """
 
 from __future__ import annotations
 
+from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings, object_name_parts
 from kstreams.state.backend.working import (
     Changes,
@@ -23,6 +38,7 @@ __all__ = (
     "Changes",
     "CopiesVersions",
     "KeyRange",
+    "Memory",
     "ObjectStore",
     "ObjectStoreSettings",
     "Pair",

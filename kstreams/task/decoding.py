@@ -14,8 +14,8 @@ from kstreams.errors import DeserializationError
 from kstreams.graph.nodes import RepartitionNode, SourceNode
 from kstreams.quoting import kind_of, text_of
 from kstreams.raw_batch import HEADERS_TYPE
-from kstreams.serde import NONE
 from kstreams.serde.base import Serde
+from kstreams.serde.none import NONE
 from kstreams.serde.objects import objects_of
 from kstreams.task.queues import Queue
 

@@ -1,9 +1,24 @@
-"""What a user's own tests need: a driver for topologies, a clock, suites for plugins.
+"""Testing: a driver for topologies, a clock, and suites for plugins. Needs no Spark.
 
-Read `TopologyTestDriver` first; it runs a topology in this process, record by record.
-`WorkingStoreContract` and `ObjectStoreContract` prove a state backend and a durable
-storage of one's own: derive a test class from them and say how to make one. Depends on
-no test framework and on no pyspark; the suites are written for pytest.
+- `TopologyTestDriver` runs a topology in this process, with the code that runs on Spark. Take it
+  first.
+- `TopicLimits` says what a topic of the driver refuses. `FakeClock` is a clock to move by hand.
+- `WorkingStoreContract`, `ObjectStoreContract`: derive a pytest class from them to test a state
+  backend or a durable storage.
+
+Example:
+    >>> from kstreams import INT64, TEXT, Topic, TopologyBuilder, aggregate, timestamped_store
+    >>> from kstreams.aggregators import count
+    >>> from kstreams.testing import TopologyTestDriver
+    >>> clicks = Topic("clicks", key=TEXT, value=TEXT)
+    >>> counts = timestamped_store("counts", key=TEXT, value=INT64)
+    >>> builder = TopologyBuilder("clicks")
+    >>> node = builder.add_source("clicks", clicks)
+    >>> node = builder.add_processor("count", aggregate(count(), store=counts), node)
+    >>> with TopologyTestDriver(builder.build(), partitions=3) as driver:
+    ...     driver.pipe(clicks, "ann", "/home", timestamp=1_000)
+    ...     driver.store_contents(counts)
+    {'ann': (1, 1000)}
 """
 
 from __future__ import annotations

@@ -1,25 +1,31 @@
-"""Windows: their kinds, aggregation by key and window, suppression, windowed keys.
+"""Windows: aggregate records by key and time.
 
-Read `TumblingWindows` and `windowed_aggregate` first. Works on records, stores and
-processors; imports no engine, and the graph only for `split_late`.
+- `TumblingWindows(size)`: one after the other. `HoppingWindows(size, advance)`: overlapping.
+- `SlidingWindows(difference)`: windows that end at a record, as in Kafka Streams.
+- `SessionWindows(gap)`: from a key's first record until it has been quiet for the gap.
+- `CalendarWindows(unit)`: days, weeks, months, quarters, years of a time zone.
+- `UnlimitedWindows()`: one window without an end. `TimeWindows`: the protocol of a custom kind.
+
+`windowed_aggregate(windows, aggregator, store=...)` is the operator; `emit=` (`kstreams.emit`)
+says when it forwards results. Their key is a `Windowed`, which the serde `windowed(key, windows)`
+writes as Kafka Streams does. `split_late` gives late records an output of their own. `suppress` is
+in `kstreams.emit`, `minutes(1)` in `kstreams.durations`.
+
+Example:
+    >>> from kstreams import INT64, TEXT
+    >>> from kstreams.aggregators import count
+    >>> from kstreams.durations import minutes, seconds
+    >>> from kstreams.stores import window_store
+    >>> from kstreams.windows import TumblingWindows, windowed_aggregate
+    >>> per_minute = windowed_aggregate(
+    ...     TumblingWindows(minutes(1), grace=seconds(10)),
+    ...     count(),
+    ...     store=window_store("per-minute", key=TEXT, value=INT64),
+    ... )
 """
 
 from __future__ import annotations
 
-from kstreams.durations import days, hours, milliseconds, minutes, seconds
-from kstreams.processors.emission import (
-    AtMostEvery,
-    EachUpdate,
-    Emission,
-    Every,
-    OncePerBatch,
-    OnClose,
-    at_most_every,
-    each_update,
-    every,
-    on_close,
-    once_per_batch,
-)
 from kstreams.windowed import Windowed
 from kstreams.windows.aggregate import windowed_aggregate
 from kstreams.windows.kinds.calendar import CalendarUnit, CalendarWindows, Weekday
@@ -33,50 +39,22 @@ from kstreams.windows.kinds.unlimited import UnlimitedWindows
 from kstreams.windows.late import Late
 from kstreams.windows.split_late import split_late
 from kstreams.windows.supplier import WindowedSupplier
-from kstreams.windows.suppress import suppress
-from kstreams.windows.suppression import (
-    UntilTimeLimit,
-    UntilWindowCloses,
-    until_time_limit,
-    until_window_closes,
-)
 
 __all__ = (
-    "AtMostEvery",
     "CalendarUnit",
     "CalendarWindows",
     "Closing",
-    "EachUpdate",
-    "Emission",
-    "Every",
     "HoppingWindows",
     "Late",
-    "OnClose",
-    "OncePerBatch",
     "SessionWindows",
     "SlidingWindows",
     "TimeWindows",
     "TumblingWindows",
     "UnlimitedWindows",
-    "UntilTimeLimit",
-    "UntilWindowCloses",
     "Weekday",
     "Windowed",
     "WindowedSupplier",
-    "at_most_every",
-    "days",
-    "each_update",
-    "every",
-    "hours",
-    "milliseconds",
-    "minutes",
-    "on_close",
-    "once_per_batch",
-    "seconds",
     "split_late",
-    "suppress",
-    "until_time_limit",
-    "until_window_closes",
     "windowed",
     "windowed_aggregate",
 )

@@ -121,10 +121,11 @@ def windowed_aggregate(
             serde is not the aggregator's.
 
     Example:
+        >>> from kstreams import INT64, TEXT
         >>> from kstreams.aggregators import count
-        >>> from kstreams.serde import INT64, TEXT
-        >>> from kstreams.state.stores.window.kind import window_store
-        >>> from kstreams.windows import TumblingWindows, minutes, seconds
+        >>> from kstreams.durations import minutes, seconds
+        >>> from kstreams.stores import window_store
+        >>> from kstreams.windows import TumblingWindows
         >>> per_minute = windowed_aggregate(
         ...     TumblingWindows(minutes(1), grace=seconds(10)),
         ...     count(),

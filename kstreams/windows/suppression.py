@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 
-from kstreams.durations import span_ms
+from kstreams.times import span_ms
 from kstreams.windows.kinds.contract import Closing
 
 __all__ = (

@@ -13,9 +13,9 @@ try:
 except ImportError as exc:
     raise ImportError("JSON needs msgspec: pip install 'kstreams-spark[json]'") from exc
 
+from kstreams import Serde
 from kstreams.errors import DeserializationError, SerializationError
-from kstreams.serde import Serde
-from kstreams.serde.objects import objects_of
+from kstreams.serde import objects_of
 from kstreams_json.one_field import OneField
 from kstreams_json.shape import classes_of, contains, has_value_bytes, is_immutable, type_name
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kstreams.errors import StoreError, StoreOpenError
-from kstreams.state.backend.objects import ObjectStoreSettings
+from kstreams.state import ObjectStoreSettings
 from kstreams_rocksdb.hardlinks import branch, mark_open
 from kstreams_rocksdb.native import rocksdict
 from kstreams_rocksdb.options import Compression, block_cache, family_options

@@ -10,7 +10,7 @@ from pathlib import Path
 from weakref import WeakSet
 
 from kstreams.errors import StoreError, Where
-from kstreams.state.backend.working import Changes, Pair
+from kstreams.state import Changes, Pair
 from kstreams_rocksdb.compaction import wait_until_merged
 from kstreams_rocksdb.hardlinks import mark_closed
 from kstreams_rocksdb.native import rocksdict

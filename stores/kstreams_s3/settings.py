@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Literal
 from urllib.parse import SplitResult, urlsplit
 
-from kstreams.state.backend.objects import object_name_parts
+from kstreams.state import object_name_parts
 from kstreams_s3.store import S3ObjectStore
 
 __all__ = ("S3",)

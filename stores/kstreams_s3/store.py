@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from kstreams.errors import ObjectMissingError, StateCorruptError, StoreOpenError
-from kstreams.state.backend.objects import object_name_parts
+from kstreams.state import object_name_parts
 from kstreams_s3.client import make_client, origin_of, secrets_of
 from kstreams_s3.create import Creation
 from kstreams_s3.failures import answer, as_error

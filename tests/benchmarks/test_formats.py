@@ -7,8 +7,9 @@ import pytest
 
 from benchmarks.suite.formats import decoder
 from benchmarks.suite.registry import workload_by
-from kstreams.serde import INT64, TEXT
-from kstreams.windows import SessionWindows, TumblingWindows, Windowed, seconds, windowed
+from kstreams import INT64, TEXT
+from kstreams.durations import seconds
+from kstreams.windows import SessionWindows, TumblingWindows, Windowed, windowed
 
 WINDOW = windowed(TEXT, TumblingWindows(seconds(10))).serialize(Windowed("a", 20_000, 30_000))
 SESSION = windowed(TEXT, SessionWindows(seconds(30))).serialize(Windowed("a", 5, 9))

@@ -8,6 +8,8 @@ from typing import Any
 
 from kstreams import INT64, TEXT, Record, Topic, Topology, TopologyBuilder
 from kstreams.aggregators import Aggregator, fold, sum_
+from kstreams.durations import milliseconds
+from kstreams.emit import each_update, on_close, suppress, until_window_closes
 from kstreams.processors.columnar import Path
 from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.state.stores.session.kind import session_store
@@ -20,11 +22,6 @@ from kstreams.windows import (
     TumblingWindows,
     Windowed,
     WindowedSupplier,
-    each_update,
-    milliseconds,
-    on_close,
-    suppress,
-    until_window_closes,
     windowed,
     windowed_aggregate,
 )

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import pytest
 
-from kstreams import Embedded, FakeClock
+from kstreams import Embedded
 from kstreams.batch import task_run
 from kstreams.batch.batch_size import RecordSizes
 from kstreams.batch.embedded import feed as embedded_feed
@@ -30,6 +30,7 @@ from kstreams.state.cache.row_cache import RowCache
 from kstreams.state.log.durable import DurableLog
 from kstreams.state.versions.background import BackgroundUpkeep
 from kstreams.state.versions.local import LocalVersions
+from kstreams.testing import FakeClock
 from tests.crash.failpoints import Point
 from tests.crash.fake_spark import FakeSpark, PlanAtOnce
 from tests.crash.faults import Faults, FaultyBackend, FaultyLog, FaultyProcess

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from kstreams import Memory
 from kstreams.checkpoint.resume import resume
 from kstreams.errors import KStreamsError, LogMismatchError, StateCorruptError
+from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
 from tests.crash.failpoints import Point
 from tests.crash.harness import Harness

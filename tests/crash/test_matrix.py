@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from devtools.servers.s3 import Bucket
-from kstreams import Memory
 from kstreams.checkpoint.fork import ForkSource, fork
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.spark import pipeline
+from kstreams.state import Memory
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.log.directory import Directory
 from kstreams_rocksdb import RocksDB

@@ -18,10 +18,10 @@ from kstreams import (
     Topology,
     TopologyBuilder,
     key_value_store,
-    list_store,
 )
 from kstreams.connection import RawRecord
 from kstreams.partitioner import partition_of
+from kstreams.stores import list_store
 
 __all__ = ("DROP", "LAST", "MARKS", "PARTITIONS", "State", "batch_of", "emit", "expected", "told")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from kstreams import Headers
+from kstreams.processors import Headers
 from tests.differential.plan import Plan
 
 __all__ = ("Batch", "Case", "RawRecord", "Result", "Row", "recut")

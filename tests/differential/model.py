@@ -10,8 +10,8 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
-from kstreams import Headers
 from kstreams.partitioner import partition_of
+from kstreams.processors import Headers
 from tests.differential.case import Case, RawRecord, Result
 from tests.differential.plan import DEAD_LETTERS, EdgePlan, NodePlan, SinkPlan
 

@@ -13,16 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kstreams import (
-    INT64,
-    TEXT,
-    FixedKeyBatchProcessor,
-    FixedKeyProcessor,
-    Processor,
-    ProcessorContext,
-    PunctuationType,
-    Record,
-)
+from kstreams import INT64, TEXT, FixedKeyProcessor, Processor, ProcessorContext, Record
+from kstreams.processors import FixedKeyBatchProcessor, PunctuationType
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.stores.key_value.store import KeyValueStore
 from kstreams.state.stores.spec import StoreSpec

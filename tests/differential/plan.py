@@ -7,17 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from kstreams import (
-    INT64,
-    TEXT,
-    DeadLetter,
-    Node,
-    Record,
-    Topic,
-    Topology,
-    TopologyBuilder,
-    topic_by,
-)
+from kstreams import INT64, TEXT, DeadLetter, Node, Record, Topic, Topology, TopologyBuilder
+from kstreams.io import topic_by
 from tests.differential.nodes import KINDS, store_of
 
 __all__ = (

@@ -9,9 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from kstreams import FixedKeyProcessor, ProcessorContext, Record
+from kstreams import FixedKeyProcessor, ProcessorContext, Record, Serde
 from kstreams.errors import KStreamsError, ProcessingError
-from kstreams.serde import Serde
 from kstreams_json import json_serde
 
 __all__ = ("BAD", "DROPPED", "FORWARDED", "MARKER", "ORDERS", "Obey", "Order")

@@ -17,32 +17,16 @@ from kstreams import (
     TEXT,
     FixedKeyProcessor,
     Node,
-    OnError,
     ProcessorContext,
     Record,
     Topic,
     Topology,
     TopologyBuilder,
-    buffer_store,
-    by_key,
-    deduplicate,
     key_value_store,
-    list_store,
-    session_store,
-    sliding_store,
     timestamped_store,
-    versioned_key_value_store,
-    window_store,
 )
 from kstreams.aggregators import count
-from kstreams.processors.columnar import Path
-from kstreams.windows import (
-    CalendarWindows,
-    HoppingWindows,
-    SessionWindows,
-    SlidingWindows,
-    TumblingWindows,
-    UnlimitedWindows,
+from kstreams.emit import (
     at_most_every,
     each_update,
     every,
@@ -51,6 +35,25 @@ from kstreams.windows import (
     suppress,
     until_time_limit,
     until_window_closes,
+)
+from kstreams.operators import by_key, deduplicate
+from kstreams.processors.columnar import Path
+from kstreams.stores import (
+    buffer_store,
+    list_store,
+    session_store,
+    sliding_store,
+    versioned_key_value_store,
+    window_store,
+)
+from kstreams.topology import OnError
+from kstreams.windows import (
+    CalendarWindows,
+    HoppingWindows,
+    SessionWindows,
+    SlidingWindows,
+    TumblingWindows,
+    UnlimitedWindows,
     windowed,
     windowed_aggregate,
 )

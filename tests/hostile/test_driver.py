@@ -9,10 +9,11 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from kstreams import DeadLetter, OnError
+from kstreams import DeadLetter
 from kstreams.errors import KStreamsError
 from kstreams.processors.columnar import Path
 from kstreams.testing.driver import TopologyTestDriver
+from kstreams.topology import OnError
 from tests.hostile.accounts import LETTERS, check_windows
 from tests.hostile.failing_orders import BAD
 from tests.hostile.on_driver import Run, driver_of, write

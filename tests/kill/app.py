@@ -19,20 +19,19 @@ from kstreams import (
     NONE,
     TEXT,
     App,
-    Connection,
     Embedded,
     FixedKeyProcessor,
-    KeyValueStore,
     Node,
     ProcessorContext,
     Record,
-    StoreSpec,
     Topic,
     Topology,
     TopologyBuilder,
     flat_map,
     key_value_store,
 )
+from kstreams.io import Connection
+from kstreams.stores import KeyValueStore, StoreSpec
 from kstreams_rocksdb import RocksDB
 from tests.kill.barriers import Barriers, GatedLog, GatedProcess
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kstreams import BatchReport, Record
+from kstreams import Record
+from kstreams.app import BatchReport
 from kstreams.ids import TaskId
 from kstreams.state.log.directory import DirectoryObjectStore
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from devtools.spark_home import spark_home
-from kstreams import INT64, TEXT, Connection, Emitter
+from kstreams import INT64, TEXT, Emitter
 from kstreams.connection import RawRecord
+from kstreams.io import Connection
 from tests.cluster.processes import alive, ancestor, command, end_session, kill, session
 from tests.kill.app import MAX_RECORDS, connection, topics
 from tests.kill.barriers import Barriers

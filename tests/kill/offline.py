@@ -23,10 +23,6 @@ from kstreams import (
     INT64,
     TEXT,
     Embedded,
-    FakeClock,
-    ForkSource,
-    Memory,
-    Migration,
     Topic,
     Topology,
     TopologyBuilder,
@@ -34,6 +30,7 @@ from kstreams import (
     filter_,
     key_value_store,
 )
+from kstreams.app import ForkSource, Migration
 from kstreams.batch.embedded.io import publish
 from kstreams.checkpoint.changes import UpgradeOptions
 from kstreams.checkpoint.checkpoint import Checkpoint
@@ -45,6 +42,7 @@ from kstreams.cli.verification import Verification
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.partitioner import partition_of
 from kstreams.spark import assemble
+from kstreams.state import Memory
 from kstreams.state.backend.task_key import new_attempt
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.log.commits import Commit, Output
@@ -57,6 +55,7 @@ from kstreams.state.versions.local import open_local_home
 from kstreams.state.versions.versions import TaskVersions
 from kstreams.task.changelogs import Changelogs
 from kstreams.task.meta import TaskMeta
+from kstreams.testing import FakeClock
 
 __all__ = (
     "KEPT",

@@ -14,20 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from devtools.spark_home import LOCAL_CLUSTER, QUICK_JVMS
-from kstreams import (
-    INT64,
-    TEXT,
-    App,
-    Embedded,
-    SystemClock,
-    Topic,
-    Topology,
-    Upkeep,
-    window_store,
-)
+from kstreams import INT64, TEXT, App, Embedded, Topic, Topology
 from kstreams.aggregators import count
+from kstreams.app import SystemClock, Upkeep
+from kstreams.durations import seconds
 from kstreams.state.backend.objects import ObjectStoreSettings
-from kstreams.windows import TumblingWindows, Windowed, seconds, windowed, windowed_aggregate
+from kstreams.stores import window_store
+from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate
 from kstreams_rocksdb import RocksDB
 from kstreams_s3 import S3
 from tests.kill.app import MAX_RECORDS, connection, counting

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from devtools.servers.kafka import KafkaBroker
-from kstreams import Memory, View
+from kstreams import View
 from kstreams.checkpoint.changelog_restore import ChangelogRestore
 from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
 from tests.kill.app import COUNTS, build
 from tests.kill.barriers import BEFORE_COMMIT

@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kstreams import INT64, NONE, TEXT, Embedded
 from kstreams.clock import FakeClock
 from kstreams.connection import Appended, RawRecord, TopicAdmin, TopicReader
-from kstreams.embedded import Embedded
 from kstreams.emitter import Emitter, partition_count
 from kstreams.errors import SerializationError, UnknownTopicError
 from kstreams.partitioner import partition_by, partition_of
 from kstreams.record import Headers, Record
-from kstreams.serde import INT64, NONE, TEXT
 from kstreams.topic import Topic
 
 ORDERS = Topic("orders", key=TEXT, value=TEXT)

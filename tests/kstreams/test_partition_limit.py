@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from kstreams import TEXT, Topic, TopologyBuilder, to_stdout
-from kstreams.embedded import Embedded, InvalidTopicError, TopicFormatError
-from kstreams.errors import KStreamsError, PartitionCountError, TopologyError
-from kstreams.kafka.errors import KafkaRequestError
+from kstreams import TEXT, Embedded, Topic, TopologyBuilder
+from kstreams.errors import KafkaRequestError, KStreamsError, PartitionCountError, TopologyError
+from kstreams.errors.topics import InvalidTopicError, TopicFormatError
 from kstreams.kafka.options import Kafka
 from kstreams.partitioner import MAX_PARTITIONS
 from kstreams.testing import TopologyTestDriver
+from kstreams.topology import to_stdout
 
 LINES = Topic("lines", TEXT, TEXT)
 MANY = 10**9

@@ -54,7 +54,7 @@ def test_listing_imports_no_plugin_of_ours() -> None:
 
 
 def test_loading_imports_the_one_that_is_named(offer: Offer) -> None:
-    from kstreams.serde import TEXT
+    from kstreams import TEXT
 
     offer(("broken", "no_such_module:THING"), ("text", "kstreams.serde:TEXT"))
     assert load_plugin("kstreams.serdes", "text") is TEXT

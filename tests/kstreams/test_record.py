@@ -4,7 +4,8 @@ import pickle
 
 import pytest
 
-from kstreams import Record, RecordMetadata
+from kstreams import Record
+from kstreams.processors import RecordMetadata
 
 RECORD = Record("k", 1, 5, (("h", b"1"),))
 

@@ -4,7 +4,8 @@ import pickle
 
 import pytest
 
-from kstreams import BYTES, INT64, TEXT, Record, Topic, topic_by
+from kstreams import BYTES, INT64, TEXT, Record, Topic
+from kstreams.io import topic_by
 from kstreams.partitioner import FunctionPartitioner, Murmur2Partitioner
 
 TOPIC = Topic("t", key=TEXT, value=INT64)

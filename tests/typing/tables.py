@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from kstreams import BatchProcessor, FixedKeyBatchProcessor
+from kstreams.processors import BatchProcessor, FixedKeyBatchProcessor
 
 
 class Lengths(FixedKeyBatchProcessor[bytes, str, int]):

@@ -12,23 +12,25 @@ from kstreams import (
     TEXT,
     Node,
     Record,
-    Supplier,
     TopologyBuilder,
+    filter_,
+    flat_map,
+    map_,
+    map_values,
+    rekey,
+)
+from kstreams.operators import (
     by_header,
     by_key,
     call_external,
     deduplicate,
-    filter_,
     filter_not,
-    flat_map,
     flat_map_values,
-    map_,
-    map_values,
     peek,
-    rekey,
     transform,
     transform_values,
 )
+from kstreams.processors import Supplier
 from tests.typing.words import DELETABLE, LINES, split
 
 builder = TopologyBuilder("blocks")

@@ -11,20 +11,17 @@ from kstreams import (
     INT64,
     NONE,
     TEXT,
-    Invalid,
     Node,
-    PartitionGroup,
     Record,
     Topic,
     Topology,
     TopologyBuilder,
     flat_map,
-    to_function,
-    to_stdout,
-    topic_by,
 )
+from kstreams.io import topic_by
 from kstreams.state.stores.key_value.store import KeyValueStore
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.topology import Invalid, PartitionGroup, to_function, to_stdout
 from tests.typing.tables import Lengths, Parse
 from tests.typing.words import (
     COUNTS,

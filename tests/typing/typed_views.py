@@ -7,20 +7,8 @@ from typing import Any
 
 from typing_extensions import assert_type
 
-from kstreams import (
-    INT64,
-    TEXT,
-    KeyValueStore,
-    ListStore,
-    Migration,
-    Record,
-    VersionedKeyValueStore,
-    VersionedValue,
-    View,
-    key_value_store,
-    list_store,
-    versioned_key_value_store,
-)
+from kstreams import INT64, TEXT, Record, View, key_value_store
+from kstreams.app import Migration
 from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.state.stores.emit_buffer.kind import pending_store
 from kstreams.state.stores.rate_limit.kind import paced_store
@@ -29,6 +17,14 @@ from kstreams.state.stores.sliding.kind import sliding_store
 from kstreams.state.stores.timestamped.kind import timestamped_store
 from kstreams.state.stores.waiting import WaitingResult
 from kstreams.state.stores.window.kind import window_store
+from kstreams.stores import (
+    KeyValueStore,
+    ListStore,
+    VersionedKeyValueStore,
+    VersionedValue,
+    list_store,
+    versioned_key_value_store,
+)
 
 COUNTS = key_value_store("counts", key=TEXT, value=INT64, ttl=timedelta(days=1))
 PRICES = versioned_key_value_store("prices", key=TEXT, value=INT64, retention=timedelta(days=1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing_extensions import assert_type
 
-from kstreams import INT64, TEXT, Node, Record, Topic, TopologyBuilder, wall_clock
+from kstreams import INT64, TEXT, Node, Record, Topic, TopologyBuilder
 from kstreams.aggregators import (
     collect,
     combine,
@@ -19,12 +19,22 @@ from kstreams.aggregators import (
     sum_,
     top_n,
 )
+from kstreams.durations import minutes, seconds
+from kstreams.emit import (
+    at_most_every,
+    every,
+    on_close,
+    suppress,
+    until_time_limit,
+    until_window_closes,
+)
 from kstreams.processors.aggregate import aggregate, reduce
 from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.state.stores.session.kind import session_store
 from kstreams.state.stores.sliding.kind import sliding_store
 from kstreams.state.stores.timestamped.kind import timestamped_store
 from kstreams.state.stores.window.kind import window_store
+from kstreams.topology import wall_clock
 from kstreams.windows import (
     CalendarWindows,
     HoppingWindows,
@@ -34,15 +44,7 @@ from kstreams.windows import (
     TumblingWindows,
     UnlimitedWindows,
     Windowed,
-    at_most_every,
-    every,
-    minutes,
-    on_close,
-    seconds,
     split_late,
-    suppress,
-    until_time_limit,
-    until_window_closes,
     windowed,
     windowed_aggregate,
 )

@@ -13,10 +13,10 @@ from kstreams import (
     FixedKeyProcessor,
     Processor,
     ProcessorContext,
-    PunctuationType,
     Record,
     Topic,
 )
+from kstreams.processors import PunctuationType
 from kstreams.state.stores.key_value.kind import key_value_store
 
 LINES = Topic("lines", key=BYTES, value=TEXT)

@@ -5,26 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
-from kstreams import (
-    TEXT,
-    Record,
-    Supplier,
-    TopologyBuilder,
+from kstreams import TEXT, Record, TopologyBuilder, filter_, flat_map, map_, map_values, rekey
+from kstreams.operators import (
     by_header,
     by_key,
     call_external,
     deduplicate,
-    filter_,
     filter_not,
-    flat_map,
     flat_map_values,
-    map_,
-    map_values,
     peek,
-    rekey,
     transform,
     transform_values,
 )
+from kstreams.processors import Supplier
 from tests.typing.words import DELETABLE, LINES, TOTALS, split
 
 b = TopologyBuilder("wrong")

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from kstreams import (
-    INT64,
-    TEXT,
-    BatchProcessor,
-    FixedKeyProcessor,
-    Processor,
-    ProcessorContext,
-    Record,
-    Serde,
-)
+from kstreams import INT64, TEXT, FixedKeyProcessor, Processor, ProcessorContext, Record, Serde
 from kstreams.connection import Connection
 from kstreams.emitter import Emitter
+from kstreams.processors import BatchProcessor
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.stores.key_value.store import KeyValueStore
 from tests.typing.words import COUNTS, DELETABLE, NAMES, TOTALS

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from kstreams import BYTES, INT64, TEXT, Topic, TopologyBuilder, wall_clock
+from kstreams import BYTES, INT64, TEXT, Topic, TopologyBuilder
 from kstreams.aggregators import collect, count, mean, over, sum_
+from kstreams.durations import minutes
+from kstreams.emit import suppress, until_time_limit, until_window_closes
 from kstreams.processors.aggregate import aggregate, reduce
 from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.state.stores.session.kind import session_store
 from kstreams.state.stores.sliding.kind import sliding_store
 from kstreams.state.stores.timestamped.kind import timestamped_store
 from kstreams.state.stores.window.kind import window_store
+from kstreams.topology import wall_clock
 from kstreams.windows import (
     SessionWindows,
     SlidingWindows,
     TumblingWindows,
-    minutes,
-    suppress,
-    until_time_limit,
-    until_window_closes,
     windowed,
     windowed_aggregate,
 )

@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from kstreams import (
-    BYTES,
-    INT64,
-    NONE,
-    TEXT,
-    Node,
-    Record,
-    Topic,
-    TopologyBuilder,
-    to_function,
-    topic_by,
-)
+from kstreams import BYTES, INT64, NONE, TEXT, Node, Record, Topic, TopologyBuilder
+from kstreams.io import topic_by
+from kstreams.topology import to_function
 from tests.typing.tables import Lengths
 from tests.typing.words import (
     COUNTS,

@@ -9,7 +9,7 @@ from benchmarks.suite.environment import installed, python_of
 from benchmarks.suite.peer import Command, Format, Job, Timestamps, Unavailable
 from benchmarks.suite.workload import Workload
 from devtools.servers.ivy import Artifact, resolve
-from kstreams.errors import KStreamsError
+from kstreams import KStreamsError
 from kstreams.spark.java import java_home
 
 __all__ = ("PEERS",)

@@ -9,7 +9,8 @@ from typing import Any
 
 from benchmarks.suite.registry import workload_by
 from devtools.spark_home import spark_home
-from kstreams import App, BatchReport, Kafka
+from kstreams import App, Kafka
+from kstreams.app import BatchReport
 from kstreams_rocksdb import RocksDB
 
 

@@ -9,8 +9,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kstreams.serde import BOOL, BYTES, INT32, INT64, TEXT
 from kstreams.serde.base import Serde
+from kstreams.serde.numbers import BOOL, INT32, INT64
+from kstreams.serde.text import BYTES, TEXT
 
 __all__ = ("KeyCodes", "has_key_codes")
 

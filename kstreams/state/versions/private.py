@@ -16,30 +16,14 @@ from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
-from kstreams.errors import StoreOpenError
+from kstreams.errors import ForeignDirectoryError
 
-__all__ = ("ForeignDirectoryError", "make_private", "private_directory")
+__all__ = ("make_private", "private_directory")
 
 _LOG = logging.getLogger(__name__)
 _MODE = 0o700
 _WRITE_OF_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
-class ForeignDirectoryError(StoreOpenError):
-    """A directory for working copies is another user's, or a link; nothing in it was used.
-
-    Attributes:
-        path: The directory.
-    """
-
-    def __init__(self, path: Path, problem: str) -> None:
-        super().__init__(
-            f"{path} is not to be trusted with local state: {problem}",
-            hint="see who made it, and remove it; or keep working copies elsewhere: "
-            "RocksDB(directory=...), Memory(directory=...), or TMPDIR of driver and executors.",
-        )
-        self.path = path
 
 
 def make_private(path: Path) -> None:

@@ -8,7 +8,7 @@ from math import gcd
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from kstreams.durations import span_ms
+from kstreams.times import span_ms
 
 __all__ = ("CalendarUnit", "CalendarWindows", "Weekday")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from math import gcd
 
-from kstreams.durations import positive_ms, span_ms
+from kstreams.times import positive_ms, span_ms
 from kstreams.windows.kinds.contract import MAX_WINDOWS
 
 __all__ = ("HoppingWindows",)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from kstreams.durations import span_ms
+from kstreams.times import span_ms
 
 __all__ = ("SlidingWindows",)
 

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kstreams import INT64, TEXT
 from kstreams.aggregators import (
     collect,
     combine,
@@ -32,7 +33,6 @@ from kstreams.aggregators import (
     variance,
 )
 from kstreams.record import Record
-from kstreams.serde import INT64, TEXT
 
 Rows = list[tuple[int, int]]
 """Values and timestamps."""

@@ -8,17 +8,13 @@ from typing import Any
 
 import pytest
 
+from kstreams import INT64, TEXT
 from kstreams.aggregators import approx_count_distinct, count_distinct
+from kstreams.durations import milliseconds
+from kstreams.emit import on_close
 from kstreams.errors import DeserializationError
 from kstreams.record import Record
-from kstreams.serde import INT64, TEXT
-from kstreams.windows import (
-    SessionWindows,
-    SlidingWindows,
-    TumblingWindows,
-    milliseconds,
-    on_close,
-)
+from kstreams.windows import SessionWindows, SlidingWindows, TumblingWindows
 from tests.kstreams.windows.running import Row, run
 
 ABOUT: Any = approx_count_distinct(INT64)

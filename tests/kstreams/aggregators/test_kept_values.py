@@ -9,17 +9,13 @@ import pytest
 from kstreams import INT64, TEXT, Record, Topic, TopologyBuilder
 from kstreams.aggregators import collect, count_distinct
 from kstreams.aggregators.kept_values import MAX_VALUES
+from kstreams.durations import milliseconds
+from kstreams.emit import each_update
 from kstreams.errors import ProcessingError
 from kstreams.state.stores.session.kind import session_store
 from kstreams.state.stores.window.kind import window_store
 from kstreams.testing import TopologyTestDriver
-from kstreams.windows import (
-    SessionWindows,
-    TumblingWindows,
-    each_update,
-    milliseconds,
-    windowed_aggregate,
-)
+from kstreams.windows import SessionWindows, TumblingWindows, windowed_aggregate
 
 IN = Topic("in", TEXT, INT64)
 MAKERS: tuple[Any, ...] = (collect, count_distinct)

@@ -12,7 +12,6 @@ from devtools.servers.kafka import KafkaBroker
 from kstreams import (
     INT64,
     TEXT,
-    Connection,
     Embedded,
     Topic,
     Topology,
@@ -23,6 +22,7 @@ from kstreams import (
 from kstreams.batch.changelogs import open_changelogs
 from kstreams.batch.kafka.io import KafkaIO
 from kstreams.errors import PartitionCountError
+from kstreams.io import Connection
 from kstreams.kafka.options import Kafka
 from kstreams.task.outputs import TaskOutput
 from tests.kstreams.kafka.samples import output_table, read_all

@@ -6,13 +6,14 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
-from kstreams import FakeClock, Topic
+from kstreams import Topic
 from kstreams.checkpoint.app_objects import epoch_objects, named_elsewhere, remove_leftovers
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.ids import TaskId
 from kstreams.state.log.commits import Commit
 from kstreams.state.log.garbage import collect_garbage
 from kstreams.state.log.pointer import Pointer
+from kstreams.testing import FakeClock
 from tests.kstreams.checkpoint.test_upgrade import B, Life, filled, kv, topology
 
 A: Topic[str, int] = Topic("a", B.key, B.value)

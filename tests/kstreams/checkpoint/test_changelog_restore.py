@@ -9,19 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kstreams import (
-    INT64,
-    TEXT,
-    Embedded,
-    FakeClock,
-    ForkSource,
-    Memory,
-    Topic,
-    Topology,
-    TopologyBuilder,
-    View,
-    filter_,
-)
+from kstreams import INT64, TEXT, Embedded, Topic, Topology, TopologyBuilder, View, filter_
+from kstreams.app import ForkSource
 from kstreams.checkpoint.changelog_restore import ChangelogRestore, Rebuilt
 from kstreams.checkpoint.changes import UpgradeOptions
 from kstreams.checkpoint.checkpoint import Checkpoint
@@ -37,6 +26,7 @@ from kstreams.errors import (
 )
 from kstreams.ids import TaskId, TopicPartition, text_keys
 from kstreams.partitioner import partition_of
+from kstreams.state import Memory
 from kstreams.state.backend.task_key import new_attempt
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.log.commits import SEED, Commit
@@ -47,6 +37,7 @@ from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.versions.versions import TaskVersions
 from kstreams.task.changelogs import Changelogs
 from kstreams.task.meta import TaskMeta
+from kstreams.testing import FakeClock
 
 PARTITIONS = 2
 PLAIN = key_value_store("s", key=TEXT, value=INT64)

@@ -8,14 +8,23 @@ from typing import Any
 
 import pytest
 
-from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, filter_, key_value_store
+from kstreams import (
+    DOUBLE,
+    INT64,
+    TEXT,
+    Serde,
+    Topic,
+    Topology,
+    TopologyBuilder,
+    filter_,
+    key_value_store,
+)
 from kstreams.checkpoint.changes import UpgradeOptions
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.migration import Migration
 from kstreams.checkpoint.upgrade import Upgrade, upgrade
 from kstreams.errors import CheckpointMismatchError, KStreamsError, ProcessingError
 from kstreams.ids import TaskId, text_keys
-from kstreams.serde import DOUBLE, Serde
 from kstreams.state.backend.memory import Memory, MemoryStore
 from kstreams.state.backend.task_key import new_attempt
 from kstreams.state.cache.overlay import Overlay

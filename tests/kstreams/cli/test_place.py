@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from kstreams import Embedded
 from kstreams.cli.pairs import pairs_of, read_pairs
 from kstreams.cli.place import Place, find_place
 from kstreams.cli.usage import WrongUsageError
-from kstreams.embedded import Embedded
 from tests.kstreams.cli.terminal import kstreams
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from kstreams import Embedded
 from kstreams.connection import RawRecord
-from kstreams.embedded import Embedded
 from tests.kstreams.cli.terminal import kstreams, say
 
 

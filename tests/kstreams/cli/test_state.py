@@ -10,25 +10,16 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from kstreams import (
-    INT64,
-    TEXT,
-    Record,
-    View,
-    key_value_store,
-    list_store,
-    session_store,
-    versioned_key_value_store,
-)
+from kstreams import DOUBLE, INT64, TEXT, Record, Serde, View, key_value_store
 from kstreams.cli.state_rows import columns_of, key_serde, rows_of
 from kstreams.durations import milliseconds
-from kstreams.serde import DOUBLE, Serde
 from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.state.stores.emit_buffer.kind import pending_store
 from kstreams.state.stores.rate_limit.kind import paced_store
 from kstreams.state.stores.sliding.kind import sliding_store
 from kstreams.state.stores.waiting import Waiting
 from kstreams.state.stores.window.kind import window_store
+from kstreams.stores import list_store, session_store, versioned_key_value_store
 from kstreams.windows import TumblingWindows, Windowed, windowed
 from tests.kstreams.cli.terminal import kstreams, say
 from tests.kstreams.views.committing import Committing

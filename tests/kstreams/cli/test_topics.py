@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kstreams.embedded import Embedded
+from kstreams import Embedded
 from tests.kstreams.cli.terminal import kstreams, say
 
 

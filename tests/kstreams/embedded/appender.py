@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from kstreams.embedded import EmbeddedLog
+from kstreams.embedded.log import EmbeddedLog
 from tests.kstreams.embedded.samples import rows
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from kstreams.embedded import EmbeddedLog
+from kstreams.embedded.log import EmbeddedLog
 
 
 def rows(*values: int, timestamp: int = 1_000) -> pa.Table:

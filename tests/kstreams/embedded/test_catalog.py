@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kstreams.embedded import EmbeddedLog, InvalidTopicError, TopicFormatError
+from kstreams.embedded.log import EmbeddedLog
 from kstreams.errors import ExecutionError, TopicExistsError, UnknownTopicError
+from kstreams.errors.topics import InvalidTopicError, TopicFormatError
 from tests.kstreams.embedded.samples import rows, values
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kstreams.embedded import EmbeddedLog, Segment
+from kstreams.embedded.log import EmbeddedLog
+from kstreams.embedded.segment import Segment
 from tests.kstreams.embedded.samples import rows, values
 
 REPOSITORY = Path(__file__).parents[3]

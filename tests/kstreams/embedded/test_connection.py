@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from kstreams import Embedded
 from kstreams.connection import Connection, RawRecord
-from kstreams.embedded import Embedded, EmbeddedLog
+from kstreams.embedded.log import EmbeddedLog
 from kstreams.errors import TopicExistsError, UnknownTopicError
 from tests.kstreams.embedded.samples import rows
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kstreams import Embedded, Emitter
-from kstreams.embedded import EmbeddedLog
+from kstreams.embedded.log import EmbeddedLog
 from tests.kstreams.embedded.emitting import TOPIC
 from tests.kstreams.embedded.samples import rows, values
 from tests.kstreams.embedded.test_concurrent import start, started

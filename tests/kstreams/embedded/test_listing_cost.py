@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kstreams.embedded import EmbeddedLog, Segment
+from kstreams.embedded.log import EmbeddedLog
+from kstreams.embedded.segment import Segment
 from tests.kstreams.embedded.samples import rows
 
 MANY = 10_000

@@ -6,15 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kstreams.embedded import (
-    CorruptSegmentError,
-    EmbeddedLog,
-    RowsRefusedError,
-    UnknownPartitionError,
-    read_segment,
-)
 from kstreams.embedded.catalog import STAGING
+from kstreams.embedded.log import EmbeddedLog
+from kstreams.embedded.reading import read_segment
 from kstreams.errors import DataLossError, ExecutionError
+from kstreams.errors.topics import CorruptSegmentError, RowsRefusedError, UnknownPartitionError
 from tests.kstreams.embedded.samples import rows, values
 
 ALWAYS = 2**53

@@ -10,7 +10,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
-from kstreams.embedded import EmbeddedLog, Segment
+from kstreams.embedded.log import EmbeddedLog
+from kstreams.embedded.segment import Segment
 from tests.kstreams.embedded.samples import rows, values
 
 PARTITIONS = 2

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kstreams.embedded import EmbeddedLog
+from kstreams.embedded.log import EmbeddedLog
 from tests.kstreams.embedded.samples import rows, values
 
 

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams.embedded import EmbeddedLog, RowsRefusedError, rows
+from kstreams.embedded import rows
+from kstreams.embedded.log import EmbeddedLog
 from kstreams.embedded.rows import COLUMNS, checked, decode, encode
+from kstreams.errors.topics import RowsRefusedError
 from kstreams.raw_batch import HEADERS_TYPE, STORED_SCHEMA
 from tests.kstreams.embedded.samples import rows as sample
 

@@ -13,9 +13,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kstreams.embedded import CorruptSegmentError, EmbeddedLog, TopicFormatError
+from kstreams.embedded.log import EmbeddedLog
 from kstreams.embedded.segment import producer_hash
 from kstreams.errors import DataLossError, ExecutionError, UnknownTopicError
+from kstreams.errors.topics import CorruptSegmentError, TopicFormatError
 from kstreams.raw_batch import STORED_SCHEMA
 from tests.kstreams.embedded.samples import rows, values
 from tests.kstreams.embedded.test_concurrent import started

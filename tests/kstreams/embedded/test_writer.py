@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 from kstreams.connection import Appended, RawRecord
-from kstreams.embedded import Batching, EmbeddedLog, RowsRefusedError, UnknownPartitionError
+from kstreams.embedded.log import EmbeddedLog
 from kstreams.embedded.reader import EmbeddedReader
 from kstreams.embedded.writer import EmbeddedWriter
 from kstreams.errors import ExecutionError, UnknownTopicError
+from kstreams.errors.topics import RowsRefusedError, UnknownPartitionError
+from kstreams.io import Batching
 
 NEVER = timedelta(hours=1)
 

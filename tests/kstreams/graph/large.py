@@ -10,13 +10,13 @@ from kstreams import (
     FixedKeyProcessor,
     ProcessorContext,
     Record,
-    StoreSpec,
     Topic,
     Topology,
     TopologyBuilder,
     key_value_store,
     map_values,
 )
+from kstreams.stores import StoreSpec
 
 __all__ = ("BELOW", "DEEP", "EDGES", "IN", "STORES", "WIDE", "large", "out")
 

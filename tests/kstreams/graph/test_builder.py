@@ -16,13 +16,12 @@ from kstreams import (
     Node,
     Topic,
     TopologyBuilder,
-    TopologyError,
     map_values,
-    to_function,
-    to_stdout,
 )
+from kstreams.errors.building import TopologyError
 from kstreams.graph.nodes import FunctionSink, ProcessorNode, RepartitionNode, SinkNode, SourceNode
 from kstreams.processors.branch import Branch
+from kstreams.topology import to_function, to_stdout
 from tests.kstreams.graph.wiring import COUNTS, LINES, TOTALS, Count, Keeps, source, word_count
 
 

@@ -2,19 +2,11 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
-from kstreams import (
-    BYTES,
-    INT64,
-    TEXT,
-    Topic,
-    TopologyBuilder,
-    map_values,
-    to_function,
-    to_stdout,
-    topic_by,
-)
+from kstreams import BYTES, INT64, TEXT, Topic, TopologyBuilder, map_values
+from kstreams.io import topic_by
 from kstreams.partitioner import partition_by
 from kstreams.state.stores.key_value.kind import key_value_store
+from kstreams.topology import to_function, to_stdout
 from tests.kstreams.graph.wiring import COUNTS, LINES, Keeps, Tables, source, word_count
 
 WORD_COUNT = """\

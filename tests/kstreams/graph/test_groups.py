@@ -8,20 +8,13 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kstreams import (
-    INT64,
-    TEXT,
-    Node,
-    Topic,
-    Topology,
-    TopologyBuilder,
-    TopologyError,
-    to_stdout,
-)
+from kstreams import INT64, TEXT, Node, Topic, Topology, TopologyBuilder
+from kstreams.errors.building import TopologyError
 from kstreams.graph.groups import partition_groups, topological_order
 from kstreams.graph.nodes import AnyNode, ProcessorNode, RepartitionNode
 from kstreams.graph.topology import PartitionGroup
 from kstreams.state.stores.key_value.kind import key_value_store
+from kstreams.topology import to_stdout
 from tests.kstreams.graph.wiring import Keeps
 
 STORES = [key_value_store(f"store-{number}", key=TEXT, value=INT64) for number in range(3)]

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, to_stdout, topic_by
+from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder
 from kstreams.graph.drawing import printable
+from kstreams.io import topic_by
 from kstreams.state.stores.key_value.kind import key_value_store
+from kstreams.topology import to_stdout
 from tests.kstreams.graph.wiring import Keeps, word_count
 
 MERMAID = """\

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
-from kstreams import INT32, INT64, TEXT, Topic, TopologyBuilder, to_stdout
+from kstreams import INT64, TEXT, Topic, TopologyBuilder
 from kstreams.graph.topology import PartitionGroup, Topology
+from kstreams.serde import INT32
 from kstreams.state.stores.key_value.kind import key_value_store
+from kstreams.topology import to_stdout
 from tests.kstreams.graph.wiring import Keeps, source, word_count
 
 

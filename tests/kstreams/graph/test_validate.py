@@ -9,7 +9,6 @@ import pytest
 from kstreams import (
     BYTES,
     DOUBLE,
-    INT32,
     INT64,
     NONE,
     TEXT,
@@ -18,14 +17,15 @@ from kstreams import (
     Record,
     Topic,
     TopologyBuilder,
-    TopologyError,
     map_values,
     rekey,
-    to_stdout,
-    topic_by,
 )
+from kstreams.errors.building import TopologyError
 from kstreams.graph.nodes import SourceNode
+from kstreams.io import topic_by
+from kstreams.serde import INT32
 from kstreams.state.stores.key_value.kind import key_value_store
+from kstreams.topology import to_stdout
 from tests.kstreams.graph.wiring import COUNTS, LINES, TOTALS, Changes, Count, Keeps, source
 
 

@@ -11,7 +11,6 @@ from kstreams import (
     INT64,
     NONE,
     TEXT,
-    BatchProcessor,
     FixedKeyProcessor,
     Node,
     Processor,
@@ -20,9 +19,10 @@ from kstreams import (
     Topology,
     TopologyBuilder,
     flat_map,
-    to_stdout,
 )
+from kstreams.processors import BatchProcessor
 from kstreams.state.stores.key_value.kind import key_value_store
+from kstreams.topology import to_stdout
 
 LINES = Topic("lines", key=BYTES, value=TEXT)
 TOTALS = Topic("totals", key=TEXT, value=INT64)

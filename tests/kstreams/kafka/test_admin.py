@@ -10,13 +10,14 @@ import pytest
 from confluent_kafka import Producer
 
 from devtools.servers.kafka import KafkaBroker
-from kstreams.errors import TopicExistsError, UnknownTopicError
-from kstreams.kafka.admin import KafkaAdmin
-from kstreams.kafka.errors import (
+from kstreams.errors import (
     BrokerUnavailableError,
     KafkaOptionsError,
     KafkaRequestError,
+    TopicExistsError,
+    UnknownTopicError,
 )
+from kstreams.kafka.admin import KafkaAdmin
 from kstreams.kafka.options import Kafka
 from tests.servers.fixtures import Broker
 

@@ -4,11 +4,12 @@ import pickle
 
 import pytest
 
-from kstreams.errors import KStreamsError, Where
-from kstreams.kafka.errors import (
+from kstreams.errors import (
     BrokerUnavailableError,
     KafkaOptionsError,
     KafkaRequestError,
+    KStreamsError,
+    Where,
 )
 
 

@@ -8,7 +8,7 @@ from confluent_kafka import Producer
 from devtools.servers.kafka import KafkaBroker
 from devtools.servers.raw_produce import RawBytes, produce_raw
 from kstreams.connection import RawRecord
-from kstreams.kafka.errors import RecordRefusedError
+from kstreams.errors import RecordRefusedError
 from kstreams.kafka.options import Kafka
 from kstreams.kafka.range_reader import OffsetRange, RangeReader
 from kstreams.record import Headers

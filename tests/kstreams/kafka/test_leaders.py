@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
+from kstreams.errors import KafkaRequestError
 from kstreams.kafka.client_options import ClientOptions
 from kstreams.kafka.connection import AdminConnection
-from kstreams.kafka.errors import KafkaRequestError
 from kstreams.kafka.librdkafka import KafkaError, KafkaException
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kstreams.kafka.errors import KafkaOptionsError
+from kstreams.errors import KafkaOptionsError
 from kstreams.kafka.options import Kafka
 
 KAFKA = Kafka(

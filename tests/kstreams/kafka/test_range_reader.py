@@ -13,9 +13,13 @@ from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from devtools.servers.kafka import KafkaBroker
-from kstreams.errors import DataLossError, UnknownTopicError
+from kstreams.errors import (
+    BrokerUnavailableError,
+    DataLossError,
+    KafkaOptionsError,
+    UnknownTopicError,
+)
 from kstreams.kafka import range_reader
-from kstreams.kafka.errors import BrokerUnavailableError, KafkaOptionsError
 from kstreams.kafka.options import Kafka
 from kstreams.kafka.range_reader import OffsetRange, RangeReader
 from kstreams.raw_batch import INPUT_SCHEMA, TooManyBytesError

@@ -8,8 +8,7 @@ from confluent_kafka.admin import AdminClient
 
 from devtools.servers.kafka import KafkaBroker
 from kstreams.connection import RawRecord, TopicReader
-from kstreams.errors import UnknownTopicError
-from kstreams.kafka.errors import BrokerUnavailableError, KafkaOptionsError
+from kstreams.errors import BrokerUnavailableError, KafkaOptionsError, UnknownTopicError
 from kstreams.kafka.options import Kafka
 from kstreams.kafka.reader import KafkaReader
 from tests.kstreams.kafka.samples import sasl

@@ -10,11 +10,12 @@ import pytest
 
 from devtools.servers.kafka import KafkaBroker
 from kstreams.connection import RawRecord
-from kstreams.errors import KStreamsError, UnknownTopicError
-from kstreams.kafka.errors import (
+from kstreams.errors import (
     DeliveryError,
     KafkaOptionsError,
+    KStreamsError,
     RecordRefusedError,
+    UnknownTopicError,
 )
 from kstreams.kafka.headers import ID_HEADER
 from kstreams.kafka.options import Kafka

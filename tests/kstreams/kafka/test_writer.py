@@ -9,8 +9,13 @@ import pytest
 
 from devtools.servers.kafka import KafkaBroker
 from kstreams.connection import Appended, TopicWriter
-from kstreams.errors import ExecutionError, UnknownTopicError
-from kstreams.kafka.errors import DeliveryError, KafkaOptionsError, RecordRefusedError
+from kstreams.errors import (
+    DeliveryError,
+    ExecutionError,
+    KafkaOptionsError,
+    RecordRefusedError,
+    UnknownTopicError,
+)
 from kstreams.kafka.options import Kafka
 from tests.kstreams.kafka.samples import read_all, sasl
 

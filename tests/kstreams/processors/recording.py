@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from typing import Any
 
-from kstreams import Cancellable, Processor, PunctuationType, Record, RecordMetadata, Supplier
+from kstreams import Processor, Record
 from kstreams.ids import TaskId
+from kstreams.processors import Cancellable, PunctuationType, RecordMetadata, Supplier
 from kstreams.state.stores.spec import S, StoreSpec
 
 

@@ -7,22 +7,16 @@ from typing import Any
 import pytest
 from pyspark import cloudpickle
 
-from kstreams import (
-    Processor,
-    Record,
-    Supplier,
+from kstreams import Processor, Record, filter_, flat_map, map_, map_values, rekey
+from kstreams.operators import (
     call_external,
-    filter_,
     filter_not,
-    flat_map,
     flat_map_values,
-    map_,
-    map_values,
     peek,
-    rekey,
     transform,
     transform_values,
 )
+from kstreams.processors import Supplier
 from tests.kstreams.processors.recording import opened, run
 
 HEADERS = (("a", b"1"), ("a", None))

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from kstreams import KStreamsError, Record, call_external
+from kstreams import KStreamsError, Record
 from kstreams.clock import FakeClock
 from kstreams.errors import ProcessingError
+from kstreams.operators import call_external
 from tests.kstreams.processors.recording import opened, run
 
 RECORD = Record("k", "v", 1)

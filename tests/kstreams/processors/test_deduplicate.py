@@ -10,18 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams import (
-    BYTES,
-    TEXT,
-    Record,
-    Serde,
-    Topic,
-    TopologyBuilder,
-    TopologyError,
-    by_header,
-    by_key,
-    deduplicate,
-)
+from kstreams import BYTES, TEXT, Record, Serde, Topic, TopologyBuilder
+from kstreams.errors.building import TopologyError
+from kstreams.operators import by_header, by_key, deduplicate
 from kstreams.processors.deduplicate import LatePolicy
 from kstreams.testing import TopologyTestDriver
 

@@ -4,8 +4,9 @@ import pickle
 
 import pytest
 
-from kstreams import Invalid, Record
+from kstreams import Record
 from kstreams.processors.validate import Validate
+from kstreams.topology import Invalid
 from tests.kstreams.processors.recording import opened
 
 

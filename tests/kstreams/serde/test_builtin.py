@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark import cloudpickle
 
-from kstreams import BOOL, BYTES, DOUBLE, INT32, INT64, NONE, TEXT, Serde
+from kstreams import BYTES, DOUBLE, INT64, NONE, TEXT, Serde
 from kstreams.errors import DeserializationError, SerializationError
+from kstreams.serde import BOOL, INT32
 
 int32s = st.integers(-(2**31), 2**31 - 1)
 int64s = st.integers(-(2**63), 2**63 - 1)

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kstreams import INT64, TEXT
+from kstreams.durations import milliseconds
 from kstreams.errors import SerializationError
-from kstreams.serde import INT64, TEXT
 from kstreams.serde.base import Serde
 from kstreams.serde.stamped import StampedSerde
 from kstreams.state.stores.window.store import WindowKeySerde
-from kstreams.windows import SessionWindows, TumblingWindows, Windowed, milliseconds, windowed
+from kstreams.windows import SessionWindows, TumblingWindows, Windowed, windowed
 
 TUMBLING: Serde[Any] = windowed(TEXT, TumblingWindows(milliseconds(10)))
 SESSION: Serde[Any] = windowed(TEXT, SessionWindows(milliseconds(10)))

@@ -15,7 +15,6 @@ from kstreams import (
     INT64,
     TEXT,
     App,
-    BatchReport,
     Embedded,
     Emitter,
     FixedKeyProcessor,
@@ -26,6 +25,7 @@ from kstreams import (
     TopologyBuilder,
     key_value_store,
 )
+from kstreams.app import BatchReport
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
 from kstreams.connection import RawRecord
 from kstreams.errors import KStreamsError

@@ -9,9 +9,9 @@ from operator import attrgetter
 
 import pyarrow as pa
 
-from kstreams import FakeClock
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.raw_batch import HEADERS_TYPE
+from kstreams.testing import FakeClock
 from tests.differential.case import Batch, Case, RawRecord, Result
 from tests.differential.plan import NodePlan
 from tests.differential.run_on_driver import output_topics

@@ -11,8 +11,9 @@ from collections.abc import Callable
 
 import pytest
 
-from kstreams import AppState, Memory
+from kstreams.app import AppState
 from kstreams.errors import ExecutionError, ProcessingError
+from kstreams.state import Memory
 from kstreams_rocksdb import RocksDB
 from tests.kstreams.spark.apps import COUNTS, TOTALS, WORDS, Bench, counting, expected_totals
 from tests.kstreams.spark.trapped import FailingCount, Trap

@@ -17,7 +17,6 @@ from kstreams import (
     INT64,
     TEXT,
     FixedKeyProcessor,
-    Memory,
     Record,
     Topic,
     TopologyBuilder,
@@ -40,6 +39,7 @@ from kstreams.errors import (
     UnknownTopicError,
 )
 from kstreams.partitioner import partition_of
+from kstreams.state import Memory
 from kstreams_rocksdb import RocksDB
 from tests.kstreams.spark.apps import (
     COUNTS,

@@ -6,11 +6,12 @@ from collections import Counter
 
 import pytest
 
-from kstreams import Record, TopologyBuilder, to_stdout
+from kstreams import INT64, TEXT, Record, TopologyBuilder
+from kstreams.durations import hours
+from kstreams.emit import suppress, until_time_limit
 from kstreams.errors import LimitError
-from kstreams.serde import INT64, TEXT
 from kstreams.state.stores.buffer.kind import buffer_store
-from kstreams.windows import hours, suppress, until_time_limit
+from kstreams.topology import to_stdout
 from tests.kstreams.graph.large import DEEP, EDGES, IN, WIDE, large, out
 from tests.kstreams.spark.apps import Bench
 

@@ -11,7 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from devtools.servers.kafka import KafkaBroker
-from kstreams import App, BatchReport, Kafka
+from kstreams import App, Kafka
+from kstreams.app import BatchReport
 from kstreams.batch.report import AppState
 from kstreams.connection import RawRecord
 from tests.kstreams.kafka.samples import read_all

@@ -26,14 +26,15 @@ from kstreams import (
     TopologyBuilder,
     View,
     key_value_store,
-    window_store,
 )
 from kstreams.aggregators import count
 from kstreams.batch.kafka.io import KafkaIO
 from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.durations import seconds
 from kstreams.errors import StateCorruptError
+from kstreams.stores import window_store
 from kstreams.task.outputs import TaskOutput
-from kstreams.windows import TumblingWindows, seconds, windowed, windowed_aggregate
+from kstreams.windows import TumblingWindows, windowed, windowed_aggregate
 from kstreams_rocksdb import RocksDB
 from tests.kstreams.cli.terminal import say
 from tests.kstreams.kafka.samples import output_table, read_all

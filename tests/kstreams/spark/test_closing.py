@@ -7,18 +7,14 @@ from typing import Any
 
 import pytest
 
-from kstreams import INT64, TEXT, FakeClock, Record, Topic, Topology, TopologyBuilder, rekey
+from kstreams import INT64, TEXT, Record, Topic, Topology, TopologyBuilder, rekey
 from kstreams.aggregators import count, sum_
+from kstreams.durations import seconds
+from kstreams.emit import on_close
 from kstreams.errors import CompileError
 from kstreams.state.stores.window.kind import window_store
-from kstreams.windows import (
-    TumblingWindows,
-    Windowed,
-    on_close,
-    seconds,
-    windowed,
-    windowed_aggregate,
-)
+from kstreams.testing import FakeClock
+from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate
 from tests.kstreams.spark.apps import Bench
 
 pytestmark = pytest.mark.spark

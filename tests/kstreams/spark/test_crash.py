@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from kstreams import App, Embedded, SystemClock, View
+from kstreams import App, Embedded, View
+from kstreams.app import SystemClock
 from kstreams.batch.batch_size import RecordSizes
 from kstreams.batch.embedded import feed as embedded_feed
 from kstreams.batch.embedded.io import publish

@@ -25,6 +25,7 @@ from kstreams.errors import (
 )
 from kstreams.quoting import repr_of
 from kstreams.spark.failure import ErrorChannel, typed
+from tests.kstreams.test_errors import made
 
 WHERE = Where(
     app="app",
@@ -59,7 +60,7 @@ def _through_spark(error: BaseException) -> KStreamsError | None:
 
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
 def test_every_error_class_survives(kind: type[KStreamsError]) -> None:
-    error = kind("what", hint="do").at(**{name: getattr(WHERE, name) for name in WHERE.__dict__})
+    error = made(kind).at(**{name: getattr(WHERE, name) for name in WHERE.__dict__})
     if isinstance(error, TopologyError):
         error.problems = ("one", "two")
     if isinstance(error, AppLockedError):

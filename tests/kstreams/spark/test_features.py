@@ -17,12 +17,9 @@ from kstreams import (
     NONE,
     TEXT,
     DeadLetter,
-    FakeClock,
-    FixedKeyBatchProcessor,
     FixedKeyProcessor,
     Node,
     ProcessorContext,
-    PunctuationType,
     Record,
     Topic,
     Topology,
@@ -32,12 +29,13 @@ from kstreams import (
     key_value_store,
     map_values,
     rekey,
-    to_function,
-    to_stdout,
-    topic_by,
 )
 from kstreams.ids import TaskId
+from kstreams.io import topic_by
+from kstreams.processors import FixedKeyBatchProcessor, PunctuationType
+from kstreams.testing import FakeClock
 from kstreams.testing.driver import TopologyTestDriver
+from kstreams.topology import to_function, to_stdout
 from tests.kstreams.spark.apps import COUNTS, TOTALS, WORDS, Bench, Count, counting, sums
 
 pytestmark = pytest.mark.spark

@@ -22,24 +22,23 @@ from kstreams import (
     BYTES,
     INT64,
     App,
-    BatchReport,
     DeadLetter,
     Kafka,
-    KeyValueStore,
     Processor,
     ProcessorContext,
     Record,
-    StoreSpec,
     Topic,
     Topology,
     TopologyBuilder,
     key_value_store,
-    session_store,
 )
 from kstreams.aggregators import count
+from kstreams.app import BatchReport
 from kstreams.clock import SystemClock
+from kstreams.durations import minutes
 from kstreams.errors import RecordRefusedError
-from kstreams.windows import SessionWindows, minutes, windowed, windowed_aggregate
+from kstreams.stores import KeyValueStore, StoreSpec, session_store
+from kstreams.windows import SessionWindows, windowed, windowed_aggregate
 from tests.kstreams.kafka.samples import read_all
 from tests.kstreams.spark.apps import Bench
 

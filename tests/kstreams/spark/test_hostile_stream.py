@@ -14,9 +14,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from devtools.servers.kafka import KafkaBroker
-from kstreams import App, BatchReport, Connection, DeadLetter, Embedded, Kafka, OnError, Topology
+from kstreams import App, DeadLetter, Embedded, Kafka, Topology
+from kstreams.app import BatchReport
 from kstreams.connection import RawRecord
+from kstreams.io import Connection
 from kstreams.partitioner import partition_of
+from kstreams.topology import OnError
 from tests.hostile.accounts import LETTERS, Account, Written, identified
 from tests.hostile.records import Hostile, drawn
 from tests.hostile.shapes import IN, OUT, RESULTS, of_windows

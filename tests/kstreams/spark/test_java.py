@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from kstreams.errors import ExecutionError
+from kstreams.errors import ExecutionError, JavaNotFoundError
 from kstreams.spark import java
-from kstreams.spark.java import JavaNotFoundError, java_home
+from kstreams.spark.java import java_home
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fake Javas are shell scripts")
 

@@ -10,18 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from devtools.servers.kafka import KafkaBroker
-from kstreams import (
-    INT64,
-    TEXT,
-    App,
-    BatchReport,
-    Emitter,
-    Record,
-    Topic,
-    Topology,
-    TopologyBuilder,
-    flat_map,
-)
+from kstreams import INT64, TEXT, App, Emitter, Record, Topic, Topology, TopologyBuilder, flat_map
+from kstreams.app import BatchReport
 from kstreams.batch.embedded.feed import EmbeddedFeed
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
 from kstreams.checkpoint.plans import Plan, PlanDirectory, Slice

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from kstreams import Memory, View
+from kstreams import View
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.fork import ForkSource, fork
 from kstreams.checkpoint.resume import resume
 from kstreams.errors import LogMismatchError, StateCorruptError
+from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
 from tests.kstreams.spark.apps import (
     COUNTS,

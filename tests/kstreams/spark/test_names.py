@@ -12,8 +12,7 @@ import pytest
 from kstreams import App, Embedded, TopologyBuilder
 from kstreams.batch.embedded.io import EmbeddedIO
 from kstreams.checkpoint.plans import Slice
-from kstreams.errors import InvalidNameError, StateCorruptError
-from kstreams.state.versions.private import ForeignDirectoryError
+from kstreams.errors import ForeignDirectoryError, InvalidNameError, StateCorruptError
 from kstreams_rocksdb import RocksDB
 from tests.kstreams.spark.apps import (
     COUNTS,

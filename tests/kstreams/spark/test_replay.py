@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from kstreams import Memory
 from kstreams.batch.embedded import feed as embedded_feed
 from kstreams.batch.embedded import io as embedded_io
 from kstreams.checkpoint.checkpoint import query_name
 from kstreams.errors import ExecutionError, KStreamsError
+from kstreams.state import Memory
 from tests.kstreams.spark.apps import (
     COUNTS,
     TOTALS,

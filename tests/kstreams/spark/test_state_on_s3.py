@@ -12,21 +12,15 @@ import pytest
 
 from devtools.servers.fault_proxy import FaultProxy, Refuse
 from devtools.servers.s3 import SECRET_KEY, Bucket, S3Server
-from kstreams import (
-    INT64,
-    TEXT,
-    ForkSource,
-    Memory,
-    Migration,
-    Topic,
-    View,
-)
+from kstreams import INT64, TEXT, Topic, View
+from kstreams.app import ForkSource, Migration
 from kstreams.checkpoint.changelog_restore import ChangelogRestore
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.reset import reset
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.clock import SystemClock
 from kstreams.errors import KStreamsError
+from kstreams.state import Memory
 from kstreams.state.log.traffic import Traffic
 from kstreams_rocksdb import RocksDB
 from kstreams_s3 import BucketMissingError, CredentialsExpiredError

@@ -12,18 +12,20 @@ from kstreams import (
     INT64,
     TEXT,
     DeadLetter,
-    FakeClock,
     FixedKeyProcessor,
     ProcessorContext,
-    PunctuationType,
     Record,
     Topic,
     Topology,
     TopologyBuilder,
-    session_store,
 )
 from kstreams.aggregators import count
-from kstreams.windows import SessionWindows, on_close, seconds, windowed, windowed_aggregate
+from kstreams.durations import seconds
+from kstreams.emit import on_close
+from kstreams.processors import PunctuationType
+from kstreams.stores import session_store
+from kstreams.testing import FakeClock
+from kstreams.windows import SessionWindows, windowed, windowed_aggregate
 from tests.kstreams.spark.apps import COUNTS, TOTALS, WORDS, Bench, sums
 
 pytestmark = pytest.mark.spark

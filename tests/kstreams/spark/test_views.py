@@ -11,9 +11,6 @@ from kstreams import (
     INT64,
     TEXT,
     Embedded,
-    ForkSource,
-    Memory,
-    Migration,
     Record,
     Topic,
     Topology,
@@ -22,10 +19,12 @@ from kstreams import (
     filter_,
     key_value_store,
 )
+from kstreams.app import ForkSource, Migration
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.clock import SystemClock
 from kstreams.errors import CheckpointMismatchError, TopicRecreatedError
+from kstreams.state import Memory
 from kstreams_rocksdb import RocksDB
 from tests.kstreams.spark.apps import (
     COUNTS,

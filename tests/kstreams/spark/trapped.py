@@ -10,7 +10,6 @@ from uuid import uuid4
 from kstreams import (
     TEXT,
     FixedKeyProcessor,
-    Memory,
     ProcessorContext,
     Record,
     Topic,
@@ -19,6 +18,7 @@ from kstreams import (
     key_value_store,
     rekey,
 )
+from kstreams.state import Memory
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.backend.working import Changes
 from tests.kstreams.spark.apps import COUNTS, WORDS, Count

@@ -10,8 +10,8 @@ from copy import deepcopy
 from datetime import timedelta
 from typing import Any, Protocol
 
+from kstreams import BYTES, INT64, TEXT
 from kstreams.record import Record
-from kstreams.serde import BYTES, INT64, TEXT
 from kstreams.state.cache.times import Times
 from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.state.stores.emit_buffer.kind import pending_store

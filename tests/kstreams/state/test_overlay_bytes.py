@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kstreams.serde import BYTES, INT64, TEXT
+from kstreams import BYTES, INT64, TEXT
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.backend.working import StoreChanges
 from kstreams.state.cache.overlay import Overlay

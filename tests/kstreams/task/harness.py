@@ -8,10 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from kstreams import Headers, Processor, Record, Topic, Topology, TopologyBuilder
+from kstreams import INT64, TEXT, Processor, Record, Topic, Topology, TopologyBuilder
+from kstreams.processors import Headers
 from kstreams.processors.interceptor import Interceptor
 from kstreams.raw_batch import INPUT_SCHEMA, headers_array
-from kstreams.serde import INT64, TEXT
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.cache.overlay import Overlay
 from kstreams.task.columns import rows_of

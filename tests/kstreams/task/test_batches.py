@@ -13,21 +13,19 @@ from kstreams import (
     BYTES,
     INT64,
     TEXT,
-    BatchContext,
-    BatchProcessor,
     DeadLetter,
     Processor,
-    PunctuationType,
     Record,
     Topic,
     Topology,
     TopologyBuilder,
-    to_stdout,
-    topic_by,
 )
 from kstreams.errors import KStreamsError, ProcessingError, SerializationError, UnknownNodeError
+from kstreams.io import topic_by
+from kstreams.processors import BatchContext, BatchProcessor, PunctuationType
 from kstreams.serde import INT32
 from kstreams.task.columns import COLUMNS
+from kstreams.topology import to_stdout
 from tests.kstreams.state.cache.test_overlay import Json
 from tests.kstreams.task.harness import IN, OUT, OneTask, calls, one_node, queue_of, records, values
 

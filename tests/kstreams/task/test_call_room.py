@@ -19,10 +19,10 @@ from kstreams import (
     Record,
     Topic,
     TopologyBuilder,
-    TopologyError,
     map_values,
 )
 from kstreams.errors import LimitError, ProcessingError
+from kstreams.errors.building import TopologyError
 from kstreams.graph.depth import MAX_DEPTH
 from kstreams.processors.on_error import OnError
 from kstreams.testing import TopologyTestDriver

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from kstreams import INT64, TEXT, key_value_store, window_store
+from kstreams import INT64, TEXT, key_value_store
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.cache.overlay import Overlay
+from kstreams.stores import window_store
 from kstreams.task.changelogs import Changelogs
 from kstreams.task.meta import TaskMeta
 

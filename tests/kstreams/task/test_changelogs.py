@@ -10,23 +10,21 @@ from kstreams import (
     INT64,
     TEXT,
     FixedKeyProcessor,
-    KeyValueStore,
     ProcessorContext,
     Record,
-    StoreSpec,
     Topic,
     Topology,
     TopologyBuilder,
-    TopologyError,
     key_value_store,
-    window_store,
 )
 from kstreams.aggregators import count
 from kstreams.durations import milliseconds
 from kstreams.errors import RecordRefusedError
+from kstreams.errors.building import TopologyError
 from kstreams.partitioner import partition_of
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.kind import StoreKind
+from kstreams.stores import KeyValueStore, StoreSpec, window_store
 from kstreams.testing import TopologyTestDriver
 from kstreams.topic_limits import TopicLimits
 from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate

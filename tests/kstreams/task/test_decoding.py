@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from kstreams import INT64, NONE, TEXT, DeadLetter, Headers, Record, Serde, Topic, TopologyBuilder
+from kstreams import INT64, NONE, TEXT, DeadLetter, Record, Serde, Topic, TopologyBuilder
 from kstreams.errors import DeserializationError
+from kstreams.processors import Headers
 from kstreams.task.columns import rows_of
 from kstreams.task.outputs import TaskOutput
 from tests.kstreams.state.cache.test_overlay import Json

@@ -8,24 +8,18 @@ from typing import Any
 
 import pytest
 
-from kstreams import (
-    BYTES,
-    INT64,
-    TEXT,
-    Record,
-    Topic,
-    TopologyBuilder,
-    TopologyError,
-    wall_clock,
-)
+from kstreams import BYTES, INT64, TEXT, Record, Topic, TopologyBuilder
 from kstreams.aggregators import count
+from kstreams.durations import milliseconds
 from kstreams.errors import EventTimeError, ProcessingError
+from kstreams.errors.building import TopologyError
 from kstreams.ids import TopicPartition
 from kstreams.processors.on_error import DeadLetter
 from kstreams.state.stores.window.kind import window_store
 from kstreams.testing.driver import TopologyTestDriver
 from kstreams.times import EARLIEST_MS, LATEST_MS
-from kstreams.windows import TumblingWindows, milliseconds, windowed, windowed_aggregate
+from kstreams.topology import wall_clock
+from kstreams.windows import TumblingWindows, windowed, windowed_aggregate
 from tests.kstreams.task.harness import IN, OUT, OneTask, queue_of, records
 
 OTHER: Topic[str, int] = Topic("other", TEXT, INT64)

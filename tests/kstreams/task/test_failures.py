@@ -14,20 +14,19 @@ from kstreams import (
     DeadLetter,
     FixedKeyProcessor,
     ProcessorContext,
-    PunctuationType,
     Record,
     Topic,
     Topology,
     TopologyBuilder,
-    to_function,
-    to_stdout,
-    topic_by,
 )
 from kstreams.errors import ProcessingError, SerializationError, TopologyError, UnknownNodeError
+from kstreams.io import topic_by
+from kstreams.processors import PunctuationType
 from kstreams.processors.branch import Branch
 from kstreams.processors.map_values import map_values
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.task.columns import rows_of
+from kstreams.topology import to_function, to_stdout
 from tests.kstreams.state.cache.test_overlay import Json
 from tests.kstreams.task.harness import IN, OUT, Calls, OneTask, calls, one_node, queue_of, values
 

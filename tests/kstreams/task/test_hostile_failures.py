@@ -15,16 +15,16 @@ from kstreams import (
     Processor,
     ProcessorContext,
     Record,
+    Serde,
     Topic,
     Topology,
     TopologyBuilder,
     map_values,
-    to_stdout,
 )
 from kstreams.errors import KStreamsError, ProcessingError, SerializationError
 from kstreams.processors.on_error import dead_letter_topic
-from kstreams.serde import Serde
 from kstreams.testing import TopologyTestDriver
+from kstreams.topology import to_stdout
 from tests.kstreams.task.harness import IN, OUT
 
 LETTERS = DeadLetter("letters")

@@ -7,31 +7,16 @@ from typing import Any
 
 import pytest
 
-from kstreams import (
-    INT64,
-    TEXT,
-    Processor,
-    ProcessorContext,
-    PunctuationType,
-    Record,
-    Topic,
-    TopologyBuilder,
-    wall_clock,
-)
+from kstreams import INT64, TEXT, Processor, ProcessorContext, Record, Topic, TopologyBuilder
 from kstreams.aggregators import count
+from kstreams.durations import milliseconds, seconds
+from kstreams.emit import every, on_close
+from kstreams.processors import PunctuationType
 from kstreams.state.stores.session.kind import session_store
 from kstreams.state.stores.window.kind import window_store
 from kstreams.testing.driver import TopologyTestDriver
-from kstreams.windows import (
-    SessionWindows,
-    TumblingWindows,
-    every,
-    milliseconds,
-    on_close,
-    seconds,
-    windowed,
-    windowed_aggregate,
-)
+from kstreams.topology import wall_clock
+from kstreams.windows import SessionWindows, TumblingWindows, windowed, windowed_aggregate
 from tests.kstreams.task.harness import IN, OUT, OneTask, queue_of, values
 
 

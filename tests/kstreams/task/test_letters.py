@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams import DeadLetter, Headers, Record
+from kstreams import DeadLetter, Record
 from kstreams.errors import ProcessingError
+from kstreams.processors import Headers
 from kstreams.task.columns import rows_of
 from kstreams.task.letters import fitted, letter_of_record, letter_of_result
 from kstreams.topic_limits import NO_LIMITS, TopicLimits

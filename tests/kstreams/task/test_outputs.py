@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams import INT64, TEXT, Record, Topic, TopologyBuilder, to_function, to_stdout, topic_by
+from kstreams import INT64, TEXT, Record, Topic, TopologyBuilder
 from kstreams.ids import TaskId, TopicPartition
+from kstreams.io import topic_by
 from kstreams.raw_batch import OUTPUT_SCHEMA
 from kstreams.task.collector import Collector
 from kstreams.task.meta import TaskMeta
+from kstreams.topology import to_function, to_stdout
 from tests.kstreams.task.harness import IN, OUT, OneTask, calls, one_node, queue_of, records, values
 
 _RECORDS = st.builds(

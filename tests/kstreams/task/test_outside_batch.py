@@ -14,16 +14,14 @@ from kstreams import (
     TEXT,
     Processor,
     ProcessorContext,
-    PunctuationType,
     Record,
     Topology,
     TopologyBuilder,
     key_value_store,
-    list_store,
-    session_store,
-    window_store,
 )
 from kstreams.errors import KStreamsError, OutsideBatchError, TopologyError
+from kstreams.processors import PunctuationType
+from kstreams.stores import list_store, session_store, window_store
 from kstreams.testing import TopologyTestDriver
 from tests.kstreams.task.harness import IN, OUT
 

@@ -10,16 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams import (
-    BYTES,
-    INT64,
-    TEXT,
-    BatchProcessor,
-    Topic,
-    Topology,
-    TopologyBuilder,
-    map_values,
-)
+from kstreams import BYTES, INT64, TEXT, Topic, Topology, TopologyBuilder, map_values
+from kstreams.processors import BatchProcessor
 from kstreams.task import buffer, parts
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.queues import Queue, merged_order

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from kstreams import Processor, ProcessorContext, PunctuationType, Record, Topology, TopologyBuilder
+from kstreams import Processor, ProcessorContext, Record, Topology, TopologyBuilder
 from kstreams.errors import ProcessingError, TopologyError
 from kstreams.ids import TopicPartition
+from kstreams.processors import PunctuationType
 from kstreams.task.meta import TaskMeta
 from kstreams.times import LATEST_MS
 from tests.kstreams.task.harness import IN, OUT, Calls, OneTask, calls, one_node, queue_of, values

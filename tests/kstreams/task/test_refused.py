@@ -11,18 +11,17 @@ import pytest
 from kstreams import (
     INT64,
     TEXT,
-    BatchProcessor,
     DeadLetter,
     FixedKeyProcessor,
     ProcessorContext,
-    PunctuationType,
     Record,
     Topology,
     TopologyBuilder,
     key_value_store,
-    topic_by,
 )
 from kstreams.errors import KStreamsError, RecordRefusedError, UnknownTopicError
+from kstreams.io import topic_by
+from kstreams.processors import BatchProcessor, PunctuationType
 from kstreams.processors.peek import peek
 from kstreams.task.columns import rows_of
 from kstreams.task.outputs import TaskOutput

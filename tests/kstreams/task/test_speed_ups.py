@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from kstreams import FixedKeyProcessor, ProcessorContext, Record
+from kstreams import INT64, TEXT, FixedKeyProcessor, ProcessorContext, Record
 from kstreams.errors import ProcessingError
-from kstreams.serde import INT64, TEXT
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.stores.key_value.kind import key_value_store
 from tests.kstreams.task.harness import Calls, OneTask, calls, one_node, queue_of, values

@@ -7,8 +7,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kstreams import DeadLetter, Headers
+from kstreams import DeadLetter
 from kstreams.errors import DeserializationError
+from kstreams.processors import Headers
 from kstreams.raw_batch import HEADERS_TYPE, headers_array
 from kstreams.task.columns import rows_of
 from kstreams.task.queues import Queue

@@ -16,12 +16,10 @@ from kstreams import (
     DeadLetter,
     FixedKeyProcessor,
     ProcessorContext,
-    PunctuationType,
     Record,
     Topic,
     Topology,
     TopologyBuilder,
-    to_stdout,
 )
 from kstreams.errors import (
     PartitionCountError,
@@ -31,10 +29,12 @@ from kstreams.errors import (
     UnknownTopicError,
 )
 from kstreams.partitioner import partition_by, partition_of
+from kstreams.processors import PunctuationType
 from kstreams.processors.flat_map import flat_map
 from kstreams.state.backend.memory import Memory
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.testing.driver import TopologyTestDriver
+from kstreams.topology import to_stdout
 
 LINES = Topic("lines", NONE, TEXT)
 WORDS = Topic("words", TEXT, INT64)

@@ -7,30 +7,17 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kstreams import (
-    INT64,
-    TEXT,
-    FixedKeyBatchProcessor,
-    FixedKeyProcessor,
-    Record,
-    Topic,
-    Topology,
-    TopologyBuilder,
-)
+from kstreams import INT64, TEXT, FixedKeyProcessor, Record, Topic, Topology, TopologyBuilder
 from kstreams.aggregators import count
+from kstreams.durations import milliseconds
 from kstreams.errors import TopologyError
 from kstreams.partitioner import partition_of
+from kstreams.processors import FixedKeyBatchProcessor
 from kstreams.processors.rekey import rekey
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.stores.window.kind import window_store
 from kstreams.testing.driver import TopologyTestDriver
-from kstreams.windows import (
-    TumblingWindows,
-    Windowed,
-    milliseconds,
-    windowed,
-    windowed_aggregate,
-)
+from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate
 from tests.kstreams.testing.test_driver import COUNTS, WORDS, Count, counting
 
 

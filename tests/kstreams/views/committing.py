@@ -7,12 +7,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, filter_
+from kstreams import INT64, TEXT, Serde, Topic, Topology, TopologyBuilder, filter_
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.clock import Clock, FakeClock
 from kstreams.ids import TaskId
 from kstreams.partitioner import partition_of
-from kstreams.serde import Serde
 from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.backend.task_key import TaskKey, new_attempt

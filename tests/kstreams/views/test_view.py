@@ -13,16 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kstreams import (
-    INT64,
-    TEXT,
-    FakeClock,
-    Memory,
-    Record,
-    Topic,
-    TopologyBuilder,
-    list_store,
-)
+from kstreams import DOUBLE, INT64, TEXT, Record, Topic, TopologyBuilder
 from kstreams.aggregators import count
 from kstreams.checkpoint.beginnings import begin_logs
 from kstreams.checkpoint.checkpoint import Checkpoint
@@ -37,7 +28,7 @@ from kstreams.errors import (
     StateCorruptError,
     StoreError,
 )
-from kstreams.serde import DOUBLE
+from kstreams.state import Memory
 from kstreams.state.backend.working import StateBackend
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.stores.session.kind import session_store
@@ -45,7 +36,8 @@ from kstreams.state.stores.timestamped.kind import timestamped_store
 from kstreams.state.stores.versioned.kind import versioned_key_value_store
 from kstreams.state.stores.versioned.store import VersionedValue
 from kstreams.state.stores.window.kind import window_store
-from kstreams.testing import TopologyTestDriver
+from kstreams.stores import list_store
+from kstreams.testing import FakeClock, TopologyTestDriver
 from kstreams.views.view import View
 from kstreams.windows import HoppingWindows, windowed_aggregate
 from kstreams_rocksdb import RocksDB

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from kstreams import INT64, TEXT, Topic, TopologyBuilder, TopologyError, map_values
+from kstreams import BYTES, INT64, TEXT, Topic, TopologyBuilder, map_values
 from kstreams.aggregators import count, mean
+from kstreams.durations import milliseconds
+from kstreams.emit import each_update, on_close
 from kstreams.errors import SerializationError
+from kstreams.errors.building import TopologyError
 from kstreams.processors.aggregate import aggregate, reduce
-from kstreams.serde import BYTES
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.stores.session.kind import session_store
 from kstreams.state.stores.sliding.kind import sliding_store
@@ -27,9 +29,6 @@ from kstreams.windows import (
     TumblingWindows,
     UnlimitedWindows,
     Windowed,
-    each_update,
-    milliseconds,
-    on_close,
     split_late,
     windowed_aggregate,
 )
@@ -170,7 +169,7 @@ def test_late_records_have_the_keys_that_came_in_for_the_check_of_edges() -> Non
 
 
 def _function(target: list[Any]) -> Any:
-    from kstreams import to_function
+    from kstreams.topology import to_function
 
     return to_function(target.append)
 

@@ -8,26 +8,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kstreams import INT64, TEXT, Record, Topic, TopologyBuilder, to_function
+from kstreams import INT64, TEXT, Record, Topic, TopologyBuilder
 from kstreams.aggregators import count, sum_
+from kstreams.durations import milliseconds, minutes
+from kstreams.emit import (
+    at_most_every,
+    each_update,
+    every,
+    on_close,
+    once_per_batch,
+    suppress,
+    until_time_limit,
+    until_window_closes,
+)
 from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.state.stores.window.kind import window_store
 from kstreams.testing.driver import TopologyTestDriver
+from kstreams.topology import to_function
 from kstreams.windows import (
     SessionWindows,
     TumblingWindows,
     UnlimitedWindows,
-    at_most_every,
-    each_update,
-    every,
-    milliseconds,
-    minutes,
-    on_close,
-    once_per_batch,
     split_late,
-    suppress,
-    until_time_limit,
-    until_window_closes,
     windowed,
     windowed_aggregate,
 )

@@ -17,12 +17,9 @@ from kstreams import (
     TEXT,
     Processor,
     ProcessorContext,
-    PunctuationType,
     Record,
     Topic,
     TopologyBuilder,
-    TopologyError,
-    to_function,
 )
 from kstreams.aggregators import (
     collect,
@@ -38,10 +35,22 @@ from kstreams.aggregators import (
     sum_,
     variance,
 )
+from kstreams.durations import milliseconds
+from kstreams.emit import (
+    each_update,
+    every,
+    on_close,
+    once_per_batch,
+    suppress,
+    until_window_closes,
+)
 from kstreams.errors import EventTimeError, SerializationError
+from kstreams.errors.building import TopologyError
+from kstreams.processors import PunctuationType
 from kstreams.serde.composite import TupleSerde
 from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.testing.driver import TopologyTestDriver
+from kstreams.topology import to_function
 from kstreams.windows import (
     CalendarWindows,
     HoppingWindows,
@@ -49,14 +58,7 @@ from kstreams.windows import (
     SlidingWindows,
     TumblingWindows,
     UnlimitedWindows,
-    each_update,
-    every,
-    milliseconds,
-    on_close,
-    once_per_batch,
     split_late,
-    suppress,
-    until_window_closes,
     windowed,
     windowed_aggregate,
 )

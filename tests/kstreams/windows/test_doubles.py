@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from kstreams import DOUBLE, INT64, TEXT, Record, Topic, TopologyBuilder, timestamped_store
 from kstreams.aggregators import combine, count, last, mean, sum_, variance
+from kstreams.durations import milliseconds
+from kstreams.emit import each_update, every, on_close, once_per_batch
 from kstreams.processors.aggregate import aggregate
 from kstreams.serde.composite import TupleSerde
 from kstreams.testing import TopologyTestDriver
@@ -24,11 +26,6 @@ from kstreams.windows import (
     SlidingWindows,
     TumblingWindows,
     UnlimitedWindows,
-    each_update,
-    every,
-    milliseconds,
-    on_close,
-    once_per_batch,
     windowed,
     windowed_aggregate,
 )

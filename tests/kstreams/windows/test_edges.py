@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from kstreams import INT64, TEXT, DeadLetter, FixedKeyProcessor, Record, Topic, TopologyBuilder
 from kstreams.aggregators import count, sum_
+from kstreams.durations import milliseconds
+from kstreams.emit import each_update, every, on_close, once_per_batch, suppress, until_time_limit
 from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.testing import TopologyTestDriver
 from kstreams.times import EARLIEST_MS, LATEST_MS, LONGEST_SPAN
@@ -21,13 +23,6 @@ from kstreams.windows import (
     SlidingWindows,
     TumblingWindows,
     UnlimitedWindows,
-    each_update,
-    every,
-    milliseconds,
-    on_close,
-    once_per_batch,
-    suppress,
-    until_time_limit,
     windowed,
     windowed_aggregate,
 )

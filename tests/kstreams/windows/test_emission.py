@@ -9,23 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kstreams import INT64, Record, Topology, TopologyBuilder, to_function
+from kstreams import INT64, Record, Topology, TopologyBuilder
 from kstreams.aggregators import count, sum_
+from kstreams.durations import milliseconds, minutes
+from kstreams.emit import at_most_every, each_update, every, once_per_batch
 from kstreams.errors import TopologyError
 from kstreams.state.stores.rate_limit.kind import RATE_LIMIT
 from kstreams.testing.driver import TopologyTestDriver
-from kstreams.windows import (
-    HoppingWindows,
-    SessionWindows,
-    TumblingWindows,
-    at_most_every,
-    each_update,
-    every,
-    milliseconds,
-    minutes,
-    once_per_batch,
-    windowed_aggregate,
-)
+from kstreams.topology import to_function
+from kstreams.windows import HoppingWindows, SessionWindows, TumblingWindows, windowed_aggregate
 from kstreams_rocksdb import RocksDB
 from tests.kstreams.task.harness import OneTask, queue_of, records
 from tests.kstreams.windows.running import (

@@ -10,9 +10,19 @@ from typing import Any
 
 import pytest
 
-from kstreams import FixedKeyProcessor, ProcessorContext, PunctuationType, Record, TopologyBuilder
+from kstreams import INT64, TEXT, FixedKeyProcessor, ProcessorContext, Record, TopologyBuilder
 from kstreams.aggregators import count
-from kstreams.serde import INT64, TEXT
+from kstreams.durations import days, milliseconds
+from kstreams.emit import (
+    at_most_every,
+    each_update,
+    every,
+    on_close,
+    once_per_batch,
+    suppress,
+    until_time_limit,
+)
+from kstreams.processors import PunctuationType
 from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.state.stores.window.kind import window_store
 from kstreams.testing.driver import TopologyTestDriver
@@ -23,15 +33,6 @@ from kstreams.windows import (
     SessionWindows,
     SlidingWindows,
     TumblingWindows,
-    at_most_every,
-    days,
-    each_update,
-    every,
-    milliseconds,
-    on_close,
-    once_per_batch,
-    suppress,
-    until_time_limit,
     windowed_aggregate,
 )
 from tests.kstreams.windows.running import SOURCE, run

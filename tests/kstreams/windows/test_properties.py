@@ -9,15 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kstreams.durations import milliseconds
+from kstreams.emit import each_update, on_close
 from kstreams.windows import (
     CalendarWindows,
     HoppingWindows,
     SessionWindows,
     SlidingWindows,
     TumblingWindows,
-    each_update,
-    milliseconds,
-    on_close,
 )
 from tests.kstreams.windows.models import session_finals, sliding_finals, time_finals
 from tests.kstreams.windows.running import Result, Row, run

@@ -8,23 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams import INT64, TEXT, Record, Topic, TopologyBuilder, TopologyError
+from kstreams import INT64, TEXT, Record, Topic, TopologyBuilder
 from kstreams.aggregators import count
+from kstreams.durations import milliseconds
+from kstreams.emit import each_update, suppress, until_time_limit, until_window_closes
 from kstreams.errors import LimitError, ProcessingError
+from kstreams.errors.building import TopologyError
 from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.stores.window.kind import window_store
 from kstreams.testing.driver import TopologyTestDriver
-from kstreams.windows import (
-    TumblingWindows,
-    each_update,
-    milliseconds,
-    suppress,
-    until_time_limit,
-    until_window_closes,
-    windowed,
-    windowed_aggregate,
-)
+from kstreams.windows import TumblingWindows, windowed, windowed_aggregate
 
 SOURCE: Topic[str, Any] = Topic("in", TEXT, INT64, nulls="pass")
 SINK: Topic[str, Any] = Topic("out", TEXT, INT64, nulls="pass")

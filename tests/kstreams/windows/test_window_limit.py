@@ -6,23 +6,14 @@ from typing import Any
 
 import pytest
 
-from kstreams import TopologyBuilder, TopologyError
+from kstreams import TopologyBuilder
 from kstreams.aggregators import count
 from kstreams.aggregators.columns.grouping import grouped
+from kstreams.durations import days, hours, milliseconds, minutes, seconds
+from kstreams.emit import each_update, on_close, once_per_batch
 from kstreams.errors import ProcessingError
-from kstreams.windows import (
-    HoppingWindows,
-    days,
-    each_update,
-    hours,
-    milliseconds,
-    minutes,
-    on_close,
-    once_per_batch,
-    seconds,
-    split_late,
-    windowed_aggregate,
-)
+from kstreams.errors.building import TopologyError
+from kstreams.windows import HoppingWindows, split_late, windowed_aggregate
 from kstreams.windows.kinds.contract import MAX_WINDOWS
 from tests.kstreams.windows.running import SOURCE, run, store_for, topology_of
 

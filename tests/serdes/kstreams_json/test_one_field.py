@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kstreams import Serde
 from kstreams.errors import DeserializationError
-from kstreams.serde import Serde
 from kstreams_json import json_serde
 
 

@@ -17,8 +17,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from kstreams import BYTES, DOUBLE, INT64, NONE, TEXT, Serde
 from kstreams.errors import DeserializationError, SerializationError
-from kstreams.serde import BYTES, DOUBLE, INT64, NONE, TEXT, Serde
 from kstreams.state.backend.key_ranges import covers
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.backend.task_key import TaskKey

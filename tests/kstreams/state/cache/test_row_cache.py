@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kstreams.serde import INT32, INT64, TEXT
+from kstreams import INT64, TEXT
+from kstreams.serde import INT32
 from kstreams.serde.base import Serde
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.backend.task_key import TaskKey

@@ -11,20 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams import (
-    INT64,
-    TEXT,
-    Record,
-    StoreSpec,
-    TopologyError,
-    key_value_store,
-    list_store,
-    session_store,
-    timestamped_store,
-    versioned_key_value_store,
-    window_store,
-)
+from kstreams import INT64, TEXT, Record, key_value_store, timestamped_store
 from kstreams.errors import DeserializationError
+from kstreams.errors.building import TopologyError
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.backend.working import StoreChanges
 from kstreams.state.cache.overlay import Overlay
@@ -37,6 +26,13 @@ from kstreams.state.stores.kind import StoreKind
 from kstreams.state.stores.rate_limit.kind import paced_store
 from kstreams.state.stores.sliding.kind import sliding_store
 from kstreams.state.stores.waiting import Waiting
+from kstreams.stores import (
+    StoreSpec,
+    list_store,
+    session_store,
+    versioned_key_value_store,
+    window_store,
+)
 
 Change = tuple[int, int, int | None]
 Step = Callable[[Any, Change], object]

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kstreams.errors import StoreOpenError
+from kstreams.errors import ForeignDirectoryError, StoreOpenError
 from kstreams.state.backend.memory import Memory
 from kstreams.state.versions.local import local_home, open_local_home
-from kstreams.state.versions.private import ForeignDirectoryError, make_private, private_directory
+from kstreams.state.versions.private import make_private, private_directory
 
 LIFE = "0123456789ab"
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="gives files to another user")
@@ -54,7 +54,7 @@ def test_a_link_on_the_way_is_not_followed(shared: Path, tmp_path: Path, depth: 
     shared.joinpath(*steps).symlink_to(theirs)
     with pytest.raises(ForeignDirectoryError, match="a link, or no directory") as caught:
         open_local_home(Memory(), "app", LIFE)
-    assert caught.value.path == shared.joinpath(*steps)
+    assert Path(caught.value.path) == shared.joinpath(*steps)
     assert "TMPDIR" in caught.value.hint
     assert list(theirs.iterdir()) == []
 
@@ -75,7 +75,7 @@ def test_another_users_directory_is_not_taken(shared: Path, depth: int) -> None:
     with pytest.raises(ForeignDirectoryError, match="belongs to user 12345") as caught:
         open_local_home(Memory(), "app", LIFE)
     assert isinstance(caught.value, StoreOpenError)
-    assert caught.value.path == place
+    assert Path(caught.value.path) == place
 
 
 def test_what_others_could_write_to_is_set_aside(shared: Path) -> None:

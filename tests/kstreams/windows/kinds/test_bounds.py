@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams.windows import CalendarWindows, HoppingWindows, TumblingWindows, milliseconds
+from kstreams.durations import milliseconds
+from kstreams.windows import CalendarWindows, HoppingWindows, TumblingWindows
 from kstreams.windows.kinds.bounds import bounds_of
 
 KINDS = (

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams.windows import CalendarUnit, CalendarWindows, Weekday, hours
+from kstreams.durations import hours
+from kstreams.windows import CalendarUnit, CalendarWindows, Weekday
 
 ZONES = (
     "Europe/Berlin",

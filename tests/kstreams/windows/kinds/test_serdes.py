@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from kstreams import INT64, TEXT
+from kstreams.durations import milliseconds, seconds
 from kstreams.errors import DeserializationError, SerializationError
-from kstreams.serde import INT64, TEXT
 from kstreams.windows import (
     CalendarWindows,
     HoppingWindows,
@@ -17,8 +18,6 @@ from kstreams.windows import (
     TumblingWindows,
     UnlimitedWindows,
     Windowed,
-    milliseconds,
-    seconds,
     windowed,
 )
 

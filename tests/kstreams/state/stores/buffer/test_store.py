@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kstreams import INT64, TEXT
 from kstreams.errors import DeserializationError
 from kstreams.record import Record
-from kstreams.serde import INT64, TEXT
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.buffer.kind import buffer_store

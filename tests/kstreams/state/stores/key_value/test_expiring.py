@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kstreams.serde import INT64, TEXT
+from kstreams import INT64, TEXT
 from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.working import StateBackend
 from kstreams.state.stores.key_value.kind import key_value_store

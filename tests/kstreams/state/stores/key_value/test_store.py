@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kstreams import BYTES, INT64, TEXT, Serde
 from kstreams.errors import SerializationError
-from kstreams.serde import BYTES, INT64, TEXT, Serde
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.key_value.kind import key_value_store

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kstreams.serde import BYTES, INT64
+from kstreams import BYTES, INT64
 from kstreams.state.backend.working import StateBackend
 from kstreams.state.stores.list.kind import list_store
 from tests.kstreams.state.backends import BACKENDS, held

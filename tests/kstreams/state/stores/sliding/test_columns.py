@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kstreams import INT64, TEXT
 from kstreams.errors import DeserializationError, SerializationError
-from kstreams.serde import INT32, INT64, TEXT
+from kstreams.serde import INT32
 from kstreams.serde.layout import slice_layout
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.cache.overlay import Overlay

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams.serde import BYTES, DOUBLE, INT64, TEXT
+from kstreams import BYTES, DOUBLE, INT64, TEXT
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.window.kind import window_store

@@ -1,0 +1,50 @@
+"""Running a topology on Spark.
+
+`App(topology, connection)` runs it, until the end of its topics or until it is stopped; an app on
+the same checkpoint goes on exactly where the last one stopped.
+
+- `App(on_batch=...)` gets a `BatchReport` of each committed batch; `App.state` is an `AppState`.
+- `App(migrate={store: Migration(...)})` keeps the contents of a store that has changed.
+- `App(fork=ForkSource(...))` starts on a copy of another app's savepoint.
+- `App(upkeep=Upkeep(...))` says how often the durable log gets snapshots.
+- `App(clock=...)` takes a `Clock`; `SystemClock` is the default.
+
+Example:
+    >>> from kstreams.app import ForkSource
+    >>> ForkSource.parse(".kstreams/balances@monday").savepoint
+    'monday'
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kstreams.batch.report import AppState, BatchReport
+from kstreams.checkpoint.fork import ForkSource
+from kstreams.checkpoint.migration import Migration
+from kstreams.clock import Clock, SystemClock
+from kstreams.lazy import lazy_names
+from kstreams.state.log.traffic import Traffic
+from kstreams.state.log.upkeep import Upkeep
+
+if TYPE_CHECKING:
+    from kstreams.spark.app import App
+else:  # a checker would take any name then
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "App": "kstreams.spark.app",
+        },
+    )
+
+__all__ = (
+    "App",
+    "AppState",
+    "BatchReport",
+    "Clock",
+    "ForkSource",
+    "Migration",
+    "SystemClock",
+    "Traffic",
+    "Upkeep",
+)

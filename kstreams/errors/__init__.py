@@ -1,0 +1,126 @@
+"""Every error that the library raises, by phase.
+
+All are a `KStreamsError`: a message that says what was found and what was expected, `where` (node,
+store, topic, partition, offset and key, as far as they are known) and a `hint` that says what to
+do. Most are of a builtin kind too, such as `ValueError`.
+
+- `TopologyError`, `CompileError`, `PluginError`: before anything runs. Change what was asked for.
+- `SerializationError`, `DeserializationError`: keys and values against their serdes.
+- `ProcessingError`: user code raised. `LimitError`: a limit is reached that a setting raises.
+- `UnknownTopicError`, `DataLossError`, `RecordRefusedError`, `BrokerUnavailableError`: topics.
+- `StoreError` and what derives from it: state, and the durable log.
+- `CheckpointMismatchError`, `NoCheckpointError`, `SavepointError`, `AppLockedError`: checkpoints.
+
+They survive pickling, for those who use pools of processes. docs/errors.md says what to do about
+each.
+
+Example:
+    >>> from kstreams import TopologyBuilder
+    >>> from kstreams.errors import TopologyError
+    >>> try:
+    ...     TopologyBuilder("orders").build()
+    ... except TopologyError as error:
+    ...     error.problems
+    ('there is no source: add one with add_source',)
+"""
+
+from __future__ import annotations
+
+from kstreams.errors.base import KStreamsError, Where
+from kstreams.errors.building import (
+    CompileError,
+    KafkaOptionsError,
+    PartitionCountError,
+    PluginError,
+    TopologyError,
+    UnknownNodeError,
+)
+from kstreams.errors.execution import (
+    AppLockedError,
+    DeserializationError,
+    EventTimeError,
+    ExecutionError,
+    FencedError,
+    JavaNotFoundError,
+    LimitError,
+    OutsideBatchError,
+    ProcessingError,
+    SerdeError,
+    SerializationError,
+    WorkerDiedError,
+)
+from kstreams.errors.state import (
+    CheckpointMismatchError,
+    ForeignDirectoryError,
+    InvalidNameError,
+    LogMismatchError,
+    NoCheckpointError,
+    ObjectMissingError,
+    SavepointError,
+    StateCorruptError,
+    StoreError,
+    StoreKindError,
+    StoreOpenError,
+)
+from kstreams.errors.topics import (
+    BrokerUnavailableError,
+    CorruptSegmentError,
+    DataLossError,
+    DeliveryError,
+    InvalidTopicError,
+    KafkaRequestError,
+    RecordRefusedError,
+    RowsRefusedError,
+    TopicExistsError,
+    TopicFormatError,
+    TopicRecreatedError,
+    UnknownPartitionError,
+    UnknownTopicError,
+)
+
+__all__ = (
+    "AppLockedError",
+    "BrokerUnavailableError",
+    "CheckpointMismatchError",
+    "CompileError",
+    "CorruptSegmentError",
+    "DataLossError",
+    "DeliveryError",
+    "DeserializationError",
+    "EventTimeError",
+    "ExecutionError",
+    "FencedError",
+    "ForeignDirectoryError",
+    "InvalidNameError",
+    "InvalidTopicError",
+    "JavaNotFoundError",
+    "KStreamsError",
+    "KafkaOptionsError",
+    "KafkaRequestError",
+    "LimitError",
+    "LogMismatchError",
+    "NoCheckpointError",
+    "ObjectMissingError",
+    "OutsideBatchError",
+    "PartitionCountError",
+    "PluginError",
+    "ProcessingError",
+    "RecordRefusedError",
+    "RowsRefusedError",
+    "SavepointError",
+    "SerdeError",
+    "SerializationError",
+    "StateCorruptError",
+    "StoreError",
+    "StoreKindError",
+    "StoreOpenError",
+    "TopicExistsError",
+    "TopicFormatError",
+    "TopicRecreatedError",
+    "TopologyError",
+    "UnknownNodeError",
+    "UnknownPartitionError",
+    "UnknownTopicError",
+    "Where",
+    "WorkerDiedError",
+)

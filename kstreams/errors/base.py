@@ -1,0 +1,113 @@
+"""The root of all errors, and the place that an error names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from kstreams.quoting import repr_of, safe_text, text_of
+
+__all__ = (
+    "KStreamsError",
+    "Where",
+)
+
+
+_PLACES = ("app", "group", "node", "store", "target", "topic", "partition", "offset")
+
+
+_MAX_KEY_CHARS = 80
+
+
+_MAX_NAME_CHARS = 300
+
+
+E = TypeVar("E", bound="KStreamsError")
+"""The error class that `KStreamsError.at` is called on."""
+
+
+@dataclass(frozen=True)
+class Where:
+    """The place an error speaks of; None for what is not known.
+
+    Topic, partition, offset, timestamp and key are those of one record. Of a result that
+    does not go into its topic, `target` is that topic, and they are those of the record
+    that the result comes of; key and timestamp are the result's where that is not known.
+    """
+
+    app: str | None = None
+    group: str | None = None
+    node: str | None = None
+    store: str | None = None
+    topic: str | None = None
+    partition: int | None = None
+    offset: int | None = None
+    timestamp: int | None = None
+    key: object = None
+    target: str | None = None
+
+    def __str__(self) -> str:
+        """Name the known parts, outermost first; empty when nothing is known."""
+        parts = [
+            f"{name} {repr_of(value, _MAX_NAME_CHARS)}"
+            for name in _PLACES
+            if (value := getattr(self, name)) is not None
+        ]
+        if self.timestamp is not None:
+            parts.append(f"timestamp {repr_of(self.timestamp)} ms")
+        if self.key is not None:
+            parts.append(f"key {repr_of(self.key, _MAX_KEY_CHARS)}")
+        return ", ".join(parts)
+
+
+class KStreamsError(Exception):
+    """Root of all errors of the library.
+
+    Its text is safe to log and to print, whatever it quotes; `message` is as it was given.
+
+    Args:
+        message: What went wrong, expected against got.
+        hint: What the reader can do about it; shown on a line of its own.
+        where: The place; parts that become known further out are added with `at`.
+    """
+
+    message: str = ""
+    hint: str = ""
+    where: Where = Where()
+
+    def __init__(self, message: str, *, hint: str = "", where: Where | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.where = where or Where()
+
+    def __str__(self) -> str:
+        """Message, then the place in brackets, then the hint."""
+        place, hint = text_of(self.where), safe_text(text_of(self.hint))
+        message = safe_text(text_of(self.message))
+        text = f"{message} [{place}]" if place else message
+        return f"{text}\nHint: {hint}" if hint else text
+
+    def at(self: E, **known: object) -> E:
+        """Fill in parts of the place that are not known yet, and return this error."""
+        missing: dict[str, Any] = {k: v for k, v in known.items() if getattr(self.where, k) is None}
+        self.where = replace(self.where, **missing)
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by class and fields, so that subclasses may take any arguments.
+
+        A key that cannot be pickled travels as its text.
+        """
+        fields = dict(self.__dict__)
+        key = self.where.key
+        if key is not None and not isinstance(key, (bytes, str, int, float)):
+            fields["where"] = replace(self.where, key=repr_of(key))
+        return _rebuild, (type(self), fields)
+
+
+def _rebuild(kind: type[KStreamsError], fields: dict[str, Any]) -> KStreamsError:
+    error = kind.__new__(kind)
+    Exception.__init__(error, fields["message"])
+    error.__dict__.update(fields)
+    return error

@@ -1,0 +1,130 @@
+"""Errors of a running app: user code, serdes, limits, workers, other drivers."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kstreams.errors.base import KStreamsError, Where
+
+__all__ = (
+    "AppLockedError",
+    "DeserializationError",
+    "EventTimeError",
+    "ExecutionError",
+    "FencedError",
+    "JavaNotFoundError",
+    "LimitError",
+    "OutsideBatchError",
+    "ProcessingError",
+    "SerdeError",
+    "SerializationError",
+    "WorkerDiedError",
+)
+
+
+class SerdeError(KStreamsError, ValueError):
+    """A key or value does not convert to or from bytes."""
+
+
+class SerializationError(SerdeError):
+    """An object is not what its serde writes."""
+
+
+class DeserializationError(SerdeError):
+    """Bytes are not what their serde reads."""
+
+
+class ExecutionError(KStreamsError, RuntimeError):
+    """A running topology failed."""
+
+
+class ProcessingError(ExecutionError):
+    """The user's code raised; `cause_type` and `cause_traceback` tell what and where."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        cause_type: str = "",
+        cause_traceback: str = "",
+        hint: str = "",
+        where: Where | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint, where=where)
+        self.cause_type = cause_type
+        self.cause_traceback = cause_traceback
+
+
+class LimitError(ProcessingError):
+    """A bound of the app is reached: no record's fault, so that no policy skips a record for it.
+
+    The hint says how to raise the bound.
+    """
+
+
+class EventTimeError(ProcessingError):
+    """A record has no time, or one that lies outside of all times or too far ahead."""
+
+
+class OutsideBatchError(ExecutionError):
+    """A processor's context or store was used when no batch of its task was running.
+
+    Nothing was forwarded or changed: it would have belonged to no batch.
+    """
+
+    def __init__(self, message: str, *, hint: str = "", where: Where | None = None) -> None:
+        super().__init__(message, hint=hint or self._HINT, where=where)
+
+    _HINT: ClassVar[str] = (
+        "contexts and stores are of use in init, process and punctuators, and in their threads "
+        "alone: keep none of them, and let work that runs beside end within process"
+    )
+
+
+class WorkerDiedError(ExecutionError):
+    """A batch has ended its worker process, too often to be tried again.
+
+    Args:
+        message: What died, and what was under way.
+        deaths: How often, over Spark's attempts of the task and repeats of the batch.
+        under_way: What was being read: topic, partition, first offset, offset behind the last.
+        hint: What to do.
+        where: Group, and what else is known.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        deaths: int = 0,
+        under_way: tuple[tuple[str, int, int, int], ...] = (),
+        hint: str = "",
+        where: Where | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint, where=where)
+        self.deaths = deaths
+        self.under_way = under_way
+
+
+class AppLockedError(ExecutionError):
+    """Another process runs an app on this checkpoint; `owner` tells which."""
+
+    def __init__(self, message: str, *, owner: str = "", hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.owner = owner
+
+
+class FencedError(ExecutionError):
+    """A newer driver has taken over this app; this one stopped without a trace."""
+
+
+class JavaNotFoundError(ExecutionError):
+    """There is no Java that Spark runs on. Install one, or point JAVA_HOME to one.
+
+    Attributes:
+        looked_at: What was looked at, and why it was not taken, in that order.
+    """
+
+    def __init__(self, message: str, *, looked_at: tuple[str, ...] = (), hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.looked_at = looked_at

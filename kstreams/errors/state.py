@@ -1,0 +1,105 @@
+"""Errors of state: stores, the durable log, checkpoints and savepoints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from kstreams.errors.base import KStreamsError
+from kstreams.errors.execution import ExecutionError
+
+__all__ = (
+    "CheckpointMismatchError",
+    "ForeignDirectoryError",
+    "InvalidNameError",
+    "LogMismatchError",
+    "NoCheckpointError",
+    "ObjectMissingError",
+    "SavepointError",
+    "StateCorruptError",
+    "StoreError",
+    "StoreKindError",
+    "StoreOpenError",
+)
+
+
+class StoreError(KStreamsError):
+    """A state store failed."""
+
+
+class StoreKindError(StoreError, LookupError):
+    """A kind of store is not known here, or does not offer what was asked of it."""
+
+
+class StoreOpenError(StoreError, OSError):
+    """A state backend cannot open its files; nothing was changed. Mend the cause, restart."""
+
+    __str__ = KStreamsError.__str__
+
+
+class ObjectMissingError(StoreError, KeyError):
+    """An object store has no object of this name."""
+
+    __str__ = KStreamsError.__str__
+
+
+class InvalidNameError(KStreamsError, ValueError):
+    """A name cannot be a step of a path or part of an object's name; choose another.
+
+    Attributes:
+        name: The name, as it was given.
+    """
+
+    RULE: ClassVar[str] = (
+        "any characters but '/', control characters and line breaks, no '.' in front, "
+        "255 bytes at most."
+    )
+    """A hint: what may be a name."""
+
+    def __init__(self, message: str, *, name: str = "", hint: str = RULE) -> None:
+        super().__init__(message, hint=hint)
+        self.name = name
+
+
+class StateCorruptError(StoreError):
+    """Durable state is missing or does not match its checksum; nothing was changed."""
+
+
+class LogMismatchError(StateCorruptError):
+    """The durable log is not what the checkpoint stands on: moved, emptied, older, another's."""
+
+    WAY_ON: ClassVar[str] = (
+        "bring the log back, or name the right one; or begin again from a savepoint, or with "
+        "`kstreams reset`. docs/lost-state.md says when to do what."
+    )
+    """A hint: what to do when the log that the app has written is not there."""
+
+
+class CheckpointMismatchError(ExecutionError, ValueError):
+    """The checkpoint belongs to another topology, or to another app."""
+
+
+class NoCheckpointError(KStreamsError, FileNotFoundError):
+    """There is no checkpoint of this app here; name its directory, or run the app first."""
+
+    __str__ = KStreamsError.__str__
+
+
+class SavepointError(ExecutionError, ValueError):
+    """A savepoint cannot be made, found or forked as asked; nothing was changed."""
+
+
+class ForeignDirectoryError(StoreOpenError):
+    """A directory for working copies is another user's, or a link; nothing in it was used.
+
+    Attributes:
+        path: The directory.
+    """
+
+    def __init__(self, path: str | Path, problem: str) -> None:
+        super().__init__(
+            f"{path} is not to be trusted with local state: {problem}",
+            hint="see who made it, and remove it; or keep working copies elsewhere: "
+            "RocksDB(directory=...), Memory(directory=...), or TMPDIR of driver and executors.",
+        )
+        self.path = str(path)

@@ -1,0 +1,72 @@
+"""Topics, and the places where they are.
+
+- `Topic`: a name and the serdes of key and value. `topic_by` chooses one for each record.
+- `Embedded(directory)`: topics on this machine's disk, for development, tests and single-node use.
+- `Kafka(bootstrap)`: those of a cluster (needs the extra `kafka`).
+- `Emitter`: writes typed records to a topic from any Python process.
+- `Partitioner`: which partition a key belongs to; Kafka's murmur2 by default.
+
+Both places are a `Connection`, whose `TopicAdmin`, `TopicReader` and `TopicWriter` work on raw
+records.
+
+Example:
+    >>> from tempfile import TemporaryDirectory
+    >>> from kstreams.io import Embedded, Emitter, Topic
+    >>> from kstreams.serde import INT64, TEXT
+    >>> orders = Topic("orders", key=TEXT, value=INT64)
+    >>> with TemporaryDirectory() as place:
+    ...     topics = Embedded(place)
+    ...     topics.admin().create("orders", partitions=1)
+    ...     with Emitter(orders, topics) as emitter:
+    ...         _ = emitter.emit_many([("ann", 3), ("bob", 5)])
+    ...     topics.admin().end_offsets("orders")
+    {0: 2}
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kstreams.connection import (
+    Appended,
+    Connection,
+    RawRecord,
+    TopicAdmin,
+    TopicEnds,
+    TopicReader,
+    TopicWriter,
+)
+from kstreams.embedded.connection import Embedded
+from kstreams.embedded.writer import Batching
+from kstreams.emitter import Emitter
+from kstreams.lazy import lazy_names
+from kstreams.partitioner import Partitioner
+from kstreams.topic import Topic, TopicChoice, topic_by
+
+if TYPE_CHECKING:
+    from kstreams.kafka.options import Kafka
+else:  # a checker would take any name then
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "Kafka": "kstreams.kafka.options",
+        },
+    )
+
+__all__ = (
+    "Appended",
+    "Batching",
+    "Connection",
+    "Embedded",
+    "Emitter",
+    "Kafka",
+    "Partitioner",
+    "RawRecord",
+    "Topic",
+    "TopicAdmin",
+    "TopicChoice",
+    "TopicEnds",
+    "TopicReader",
+    "TopicWriter",
+    "topic_by",
+)

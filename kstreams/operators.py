@@ -1,0 +1,65 @@
+"""Operators: ready-made processors for `TopologyBuilder.add_processor`. Take the first that fits.
+
+- `map_values`, `flat_map_values`: new values; the key stays.
+- `filter_`, `filter_not`: drop records. `peek`: look at them.
+- `map_`, `flat_map`: new keys and values. `rekey`: new keys.
+- `transform_values`, `transform`: functions of the whole record, with its time and headers.
+- `aggregate`, `reduce`: one result for each key; by key and window: `kstreams.windows`.
+- `deduplicate`: each record once. Its id is the key (`by_key()`), a header (`by_header(name)`) or
+  what a function returns.
+- `call_external`: the answer of another system, with retries.
+
+`map_`, `flat_map`, `rekey` and `transform` may change the key: put `TopologyBuilder.repartition`
+between them and the next node with a store. What no operator does, a class of
+`kstreams.processors` does. Names that Python has taken end in `_`.
+
+Example:
+    >>> from kstreams import INT64, TEXT, Topic, TopologyBuilder
+    >>> from kstreams.operators import filter_not, map_values
+    >>> from kstreams.testing import TopologyTestDriver
+    >>> lines, lengths = Topic("lines", TEXT, TEXT), Topic("lengths", TEXT, INT64)
+    >>> builder = TopologyBuilder("lengths")
+    >>> node = builder.add_source("lines", lines)
+    >>> node = builder.add_processor("some", filter_not(lambda _, line: line == ""), node)
+    >>> builder.add_sink("out", lengths, builder.add_processor("length", map_values(len), node))
+    >>> with TopologyTestDriver(builder.build()) as driver:
+    ...     driver.pipe(lines, "a", "to be")
+    ...     driver.pipe(lines, "b", "")
+    ...     driver.read_values(lengths)
+    {'a': 5}
+"""
+
+from __future__ import annotations
+
+from kstreams.processors.aggregate import aggregate, reduce
+from kstreams.processors.call_external import call_external
+from kstreams.processors.deduplicate import HeaderId, KeyId, by_header, by_key, deduplicate
+from kstreams.processors.filter import filter_, filter_not
+from kstreams.processors.flat_map import flat_map
+from kstreams.processors.flat_map_values import flat_map_values
+from kstreams.processors.map import map_
+from kstreams.processors.map_values import map_values
+from kstreams.processors.peek import peek
+from kstreams.processors.rekey import rekey
+from kstreams.processors.transform import transform, transform_values
+
+__all__ = (
+    "HeaderId",
+    "KeyId",
+    "aggregate",
+    "by_header",
+    "by_key",
+    "call_external",
+    "deduplicate",
+    "filter_",
+    "filter_not",
+    "flat_map",
+    "flat_map_values",
+    "map_",
+    "map_values",
+    "peek",
+    "reduce",
+    "rekey",
+    "transform",
+    "transform_values",
+)

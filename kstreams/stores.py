@@ -1,0 +1,73 @@
+"""Stores: the state of a topology, by key.
+
+A function such as `key_value_store` returns a `StoreSpec`. Give it to the nodes that use the store
+(`add_processor(..., stores=[...])`), and to `ProcessorContext.store`, which returns the store
+itself. Equal definitions are one store.
+
+- `key_value_store`: a value for each key, which may expire (`ttl=`). Take it first.
+- `timestamped_store`: a value and its time for each key; what `aggregate` needs.
+- `list_store`: a list for each key, also a long one.
+- `versioned_key_value_store`: values as of a time. `put` returns until when a value holds: a time,
+  `LATEST` or `NOT_PUT`.
+- `window_store`, `session_store`, `sliding_store`: what `windowed_aggregate` needs, by the kind of
+  windows.
+- `buffer_store`: what `suppress` needs.
+
+`StoreSpec.with_changelog(topic)` publishes the changes of a store.
+
+Example:
+    >>> from kstreams import INT64, TEXT
+    >>> from kstreams.durations import hours
+    >>> from kstreams.stores import key_value_store
+    >>> counts = key_value_store("counts", key=TEXT, value=INT64, ttl=hours(1))
+    >>> counts.with_changelog("counts-changes").changelog
+    'counts-changes'
+"""
+
+from __future__ import annotations
+
+from kstreams.state.stores.buffer.kind import buffer_store
+from kstreams.state.stores.buffer.store import BufferStore
+from kstreams.state.stores.key_value.kind import key_value_store
+from kstreams.state.stores.key_value.store import KeyValueStore
+from kstreams.state.stores.list.kind import list_store
+from kstreams.state.stores.list.store import ListStore
+from kstreams.state.stores.session.kind import session_store
+from kstreams.state.stores.session.store import SessionStore
+from kstreams.state.stores.sliding.kind import sliding_store
+from kstreams.state.stores.sliding.store import SlidingStore
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.timestamped.kind import timestamped_store
+from kstreams.state.stores.timestamped.store import TimestampedStore
+from kstreams.state.stores.versioned.kind import versioned_key_value_store
+from kstreams.state.stores.versioned.store import (
+    LATEST,
+    NOT_PUT,
+    VersionedKeyValueStore,
+    VersionedValue,
+)
+from kstreams.state.stores.window.kind import window_store
+from kstreams.state.stores.window.store import WindowStore
+
+__all__ = (
+    "LATEST",
+    "NOT_PUT",
+    "BufferStore",
+    "KeyValueStore",
+    "ListStore",
+    "SessionStore",
+    "SlidingStore",
+    "StoreSpec",
+    "TimestampedStore",
+    "VersionedKeyValueStore",
+    "VersionedValue",
+    "WindowStore",
+    "buffer_store",
+    "key_value_store",
+    "list_store",
+    "session_store",
+    "sliding_store",
+    "timestamped_store",
+    "versioned_key_value_store",
+    "window_store",
+)

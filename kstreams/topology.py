@@ -1,0 +1,60 @@
+"""Topologies: the graph of sources, processors and sinks that an app runs.
+
+`TopologyBuilder` makes one. Each `add_...` returns a `Node`, a handle that carries the types of
+key and value to the next call. `build` checks everything and returns a `Topology`, which an `App`
+or a `TopologyTestDriver` runs, and which draws itself: `describe()`, `to_mermaid()`, `to_dot()`.
+
+- Sinks write to a `Topic`, to one chosen for each record (`kstreams.io.topic_by`), to standard
+  output (`to_stdout`) or to a function (`to_function`).
+- `on_error=` says what becomes of a record that fails: `"fail"`, `"skip"` or `DeadLetter(topic)`.
+- `event_time=wall_clock()` of a source takes the time of processing for the time of a record.
+- `TopologyBuilder.validate` forwards bad records as `Invalid`.
+- `PartitionGroup` and the classes named `...Node` describe a topology that was built.
+
+Example:
+    >>> from kstreams import INT64, TEXT, Topic
+    >>> from kstreams.topology import DeadLetter, TopologyBuilder, to_stdout
+    >>> builder = TopologyBuilder("orders", on_error=DeadLetter("failed"))
+    >>> orders = builder.add_source("orders", Topic("orders", key=TEXT, value=INT64))
+    >>> builder.add_sink("out", to_stdout(), orders)
+    >>> [group.name for group in builder.build().groups]
+    ['orders']
+"""
+
+from __future__ import annotations
+
+from kstreams.graph.builder import TopologyBuilder
+from kstreams.graph.nodes import (
+    FunctionSink,
+    Node,
+    ProcessorNode,
+    RepartitionNode,
+    SinkNode,
+    SourceNode,
+    StdoutSink,
+)
+from kstreams.graph.sinks import to_function, to_stdout
+from kstreams.graph.topology import PartitionGroup, Topology
+from kstreams.processors.event_time import WallClock, wall_clock
+from kstreams.processors.on_error import DeadLetter, OnError
+from kstreams.processors.validate import Invalid
+
+__all__ = (
+    "DeadLetter",
+    "FunctionSink",
+    "Invalid",
+    "Node",
+    "OnError",
+    "PartitionGroup",
+    "ProcessorNode",
+    "RepartitionNode",
+    "SinkNode",
+    "SourceNode",
+    "StdoutSink",
+    "Topology",
+    "TopologyBuilder",
+    "WallClock",
+    "to_function",
+    "to_stdout",
+    "wall_clock",
+)
