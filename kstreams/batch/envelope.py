@@ -1,6 +1,6 @@
-"""What travels between stages: messages of bytes, Arrow inside.
+"""What travels between driver and tasks: messages of bytes, with an address.
 
-A payload is a JSON header and a body; a whole queue of records is one message, so that
+A message is a JSON head and a body; a whole queue of records is one message, so that
 Spark's shuffle touches a handful of them a batch, whatever the number of records.
 """
 
@@ -8,19 +8,31 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import pyarrow as pa
 
-from kstreams.task.queues import Queue
+from kstreams.batch.edge_records import EdgeRecords
+from kstreams.batch.refusal import Refusal
+from kstreams.batch.task_call import TaskCall
+from kstreams.batch.task_status import TaskStatus
+from kstreams.errors import ExecutionError
+from kstreams.state.log.fields import Fields, checked_integer
 
-__all__ = ("DRIVER", "Envelope")
+__all__ = ("DRIVER", "Content", "Envelope")
 
 DRIVER = -1
 """The stage number of messages to the driver."""
 
+Content = TaskCall | EdgeRecords | TaskStatus | Refusal
+"""What a message says."""
+
+_KINDS: dict[type[Content], str] = {
+    TaskCall: "call",
+    EdgeRecords: "records",
+    TaskStatus: "status",
+    Refusal: "refusal",
+}
 _LENGTH = struct.Struct(">I")
 
 
@@ -29,49 +41,55 @@ class Envelope:
     """A message to one task of a stage, or to the driver.
 
     Attributes:
-        kind: `call` (what to read, if anything), `queue` (records), `state` (the pointer
-            of what was committed), `status` or `refusal` (the batch is too large).
         stage: Number of the stage it is for, `DRIVER` for the driver.
-        task: Partition of the task it is for.
-        header: The rest of the message, as JSON.
-        body: Arrow IPC stream of a queue's table.
+        task: Partition of the task it is for, or of the one that it is of.
+        content: The message.
     """
 
-    kind: str
     stage: int
     task: int
-    header: Mapping[str, Any] = field(default_factory=dict)
-    body: pa.Buffer | bytes = b""
+    content: Content
 
     def pack(self) -> bytes:
-        """Return the payload."""
-        head = json.dumps([self.kind, self.stage, self.task, self.header]).encode()
-        return b"".join((_LENGTH.pack(len(head)), head, memoryview(self.body)))
+        """Return it as bytes."""
+        content = self.content
+        head = [_KINDS[type(content)], self.stage, self.task, content.to_json()]
+        text = json.dumps(head).encode()
+        body = content.body if isinstance(content, EdgeRecords) else b""
+        return b"".join((_LENGTH.pack(len(text)), text, memoryview(body)))
 
     @classmethod
     def unpack(cls, payload: bytes) -> Envelope:
-        """Read what `pack` returned."""
-        (length,) = _LENGTH.unpack_from(payload)
-        kind, stage, task, header = json.loads(payload[4 : 4 + length])
-        return cls(kind, stage, task, header, pa.py_buffer(payload).slice(4 + length))
+        """Read what `pack` returned.
 
-    @classmethod
-    def of_queue(cls, queue: Queue, *, stage: int, task: int, wall_ms: int | None) -> Envelope:
-        """Wrap a queue."""
-        header = {
-            "entry": queue.entry,
-            "topic": queue.topic,
-            "partition": queue.partition,
-            "wall": wall_ms,
-        }
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, queue.table.schema) as writer:
-            writer.write_table(queue.table)
-        return cls("queue", stage, task, header, sink.getvalue())
+        Raises:
+            ExecutionError: It was damaged, or packed by another version of the library.
+        """
+        try:
+            (length,) = _LENGTH.unpack_from(payload)
+            kind, stage, task, fields = json.loads(payload[_LENGTH.size : _LENGTH.size + length])
+            body = pa.py_buffer(payload).slice(_LENGTH.size + length)
+            return cls(
+                checked_integer(stage, "a stage", least=DRIVER),
+                checked_integer(task, "a task"),
+                _content(kind, Fields(fields), body),
+            )
+        except (ValueError, TypeError, IndexError, struct.error) as exc:
+            raise ExecutionError(
+                f"a message between driver and workers cannot be read: {exc}",
+                hint="all machines must run the same version of kstreams",
+            ) from exc
 
-    def queue(self) -> Queue:
-        """Unwrap a queue; its columns are views of the payload."""
-        with pa.ipc.open_stream(self.body) as reader:
-            table = reader.read_all()
-        head = self.header
-        return Queue(head["entry"], head["topic"], head["partition"], table)
+
+def _content(kind: object, fields: Fields, body: pa.Buffer) -> Content:
+    match kind:
+        case "call":
+            return TaskCall.from_json(fields)
+        case "records":
+            return EdgeRecords.from_json(fields, body)
+        case "status":
+            return TaskStatus.from_json(fields)
+        case "refusal":
+            return Refusal.from_json(fields)
+        case _:
+            raise ValueError(f"there is no message of kind {str(kind)[:40]!r}")

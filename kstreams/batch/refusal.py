@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kstreams.ids import TopicPartition, text_keys
+from kstreams.batch.task_status import ReadSizes, sizes_from_json, sizes_to_json
+from kstreams.state.log.fields import Fields, checked_integer
 
 __all__ = ("Refusal",)
 
@@ -17,21 +17,21 @@ class Refusal:
 
     Attributes:
         tasks: Stage number and task of each.
-        sizes: Of each partition, how many offsets were read before, and their bytes.
+        sizes: What was read of each partition before.
     """
 
     tasks: tuple[tuple[int, int], ...]
-    sizes: Mapping[TopicPartition, tuple[int, int]] = field(default_factory=dict)
+    sizes: ReadSizes = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
-        return {"tasks": self.tasks, "sizes": text_keys(self.sizes)}
+        return {"tasks": self.tasks, "sizes": sizes_to_json(self.sizes)}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Refusal:
-        """Read what `to_json` returned."""
-        sizes = {
-            TopicPartition.parse(place): (offsets, size)
-            for place, (offsets, size) in data["sizes"].items()
-        }
-        return cls(tuple((stage, task) for stage, task in data["tasks"]), sizes)
+    def from_json(cls, fields: Fields) -> Refusal:
+        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        tasks = tuple(
+            (checked_integer(stage, "a stage"), checked_integer(task, "a task"))
+            for stage, task in fields.items("tasks")
+        )
+        return cls(tasks, sizes_from_json(fields.mapping("sizes")))

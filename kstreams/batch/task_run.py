@@ -1,187 +1,232 @@
-"""One task in one batch: its state checked out, its records run, its results written."""
+"""The one way a task runs a batch, on Spark's workers and in the test driver."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from functools import cache, lru_cache
-from typing import Any, cast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from kstreams.batch.envelope import DRIVER, Envelope
-from kstreams.batch.stage_settings import StageSettings
+from kstreams.batch.task_call import TaskCall
+from kstreams.batch.task_state import OpenState, TaskState
+from kstreams.batch.task_status import ReadSizes, TaskStatus
+from kstreams.batch.topic_io import TopicIO
 from kstreams.checkpoint.plans import Slice
-from kstreams.ids import TaskId, TopicPartition, text_keys
-from kstreams.state.backend.objects import ObjectStore
-from kstreams.state.backend.task_key import new_attempt
-from kstreams.state.cache.overlay import Overlay
-from kstreams.state.cache.row_cache import RowCache
-from kstreams.state.log.durable import Attempt
-from kstreams.state.log.pointer import Pointer
-from kstreams.state.log.traffic import CountedObjects
-from kstreams.state.versions.background import BackgroundUpkeep
-from kstreams.state.versions.local import open_local_home
-from kstreams.state.versions.versions import TaskVersions
-from kstreams.task.meta import TaskMeta
+from kstreams.errors import KStreamsError
+from kstreams.graph.topology import PartitionGroup
+from kstreams.ids import TaskId, TopicPartition
+from kstreams.processors.interceptor import Interceptor
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.queues import Queue
 from kstreams.task.routing import route
 from kstreams.task.task import Task
 
-__all__ = ("TaskRun", "slices_of")
+__all__ = ("EdgeTarget", "Forwarded", "TaskResult", "TaskRun", "TaskSettings")
 
-_MAX_MESSAGE_BYTES = 16 * 1024 * 1024
-_ROW_CACHE_BYTES = 64 * 1024 * 1024
 
-_BESIDE = BackgroundUpkeep()
-"""Merges deltas and makes snapshots of all tasks of this worker."""
+@dataclass(frozen=True)
+class EdgeTarget:
+    """Where an edge leads.
+
+    Attributes:
+        stage: Number of the stage.
+        tasks: How many tasks that has.
+    """
+
+    stage: int
+    tasks: int
+
+
+@dataclass(frozen=True)
+class TaskSettings:
+    """What one task is made of.
+
+    Attributes:
+        group: Its partition group.
+        partition: Its partition.
+        io: Writes what it gives out, and knows what topics take.
+        producer: Id that no other task writes by, in this epoch of the checkpoint.
+        edges: By each edge that leaves the group, where it leads.
+        interceptors: Around its processors.
+        changelog_ends: By store, where its partition of the store's changelog ended when the
+            app was started.
+        changelog_ids: By store, the id of its changelog then, where topics have ids.
+        keeps_processors: Whether processors stay from batch to batch; else each batch makes
+            new ones.
+    """
+
+    group: PartitionGroup
+    partition: int
+    io: TopicIO
+    producer: str
+    edges: Mapping[str, EdgeTarget] = field(default_factory=dict)
+    interceptors: tuple[Interceptor, ...] = ()
+    changelog_ends: Mapping[str, int] = field(default_factory=dict)
+    changelog_ids: Mapping[str, str] = field(default_factory=dict)
+    keeps_processors: bool = False
+
+
+@dataclass(frozen=True)
+class Forwarded:
+    """Records for a task of a later stage."""
+
+    stage: int
+    task: int
+    queue: Queue
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """What a task has done.
+
+    Attributes:
+        status: For the driver.
+        forwarded: For later stages; made while it is iterated over, once.
+    """
+
+    status: TaskStatus
+    forwarded: Iterator[Forwarded]
 
 
 class TaskRun:
-    """One task in one batch.
+    """Runs one task: opens its state, drives its processors, writes their output, commits.
+
+    After an exception it is of no more use, unless `discard` is called and the state is
+    brought back to what counts.
 
     Args:
-        settings: Its stage's.
-        task: Its partition.
-        batch: Number of the batch.
-        revision: Of the batch's plan, if its input is not what it was in the first one.
+        settings: What the task is made of.
+        state: Its state.
     """
 
-    def __init__(self, settings: StageSettings, task: int, batch: int, revision: int = 0) -> None:
+    def __init__(self, settings: TaskSettings, state: TaskState) -> None:
         self._settings = settings
-        self._partition = task
-        self._batch = batch
-        self._revision = revision
-        self._id = TaskId(settings.group.name, task)
+        self._state = state
+        self._id = TaskId(settings.group.name, settings.partition)
+        self._task: Task | None = None
 
-    def run(self, envelopes: Sequence[Envelope], queues: Sequence[Queue]) -> Iterator[Envelope]:
-        """Run the task, and commit a version of its state; yield edges and status.
+    @property
+    def has_processors(self) -> bool:
+        """Tell whether there are processors, for the next batch or of one that has failed."""
+        return self._task is not None
+
+    def prepare(self, state: OpenState, wall_ms: int) -> None:
+        """Make the processors before the first batch.
 
         Args:
-            envelopes: What is addressed to it.
-            queues: What was read for it.
-        """
-        settings, group = self._settings, self._settings.group
-        wall_ms = max(e.header["wall"] for e in envelopes if "wall" in e.header)
-        inputs = _joined([*queues, *(e.queue() for e in envelopes if e.kind == "queue")])
-        key = settings.task_key(self._id)
-        log = CountedObjects(_opened(cast("Hashable", settings.log)))
-        home = open_local_home(settings.backend, settings.app, settings.incarnation)
-        versions = TaskVersions(
-            settings.backend,
-            home,
-            log,
-            key,
-            [spec.name for spec in group.stores],
-            upkeep=settings.upkeep,
-            background=_BESIDE,
-        )
-        pointer, rows = _pointer(envelopes), _row_cache()
-        with versions.checkout(pointer, Attempt(new_attempt(), self._batch)) as checkout:
-            overlay = Overlay(checkout.store, rows.take(key, pointer.lineage))
-            meta = TaskMeta.from_json(dict(pointer.meta))
-            task = Task(
-                group,
-                self._partition,
-                overlay,
-                meta,
-                wall_ms=wall_ms,
-                interceptors=settings.interceptors,
-                changelog_ends=settings.changelog_ends(self._partition),
-                changelog_ids=settings.changelog_ids(),
-                limits=settings.io.limits,
-                folder=home,
-            )
-            try:
-                output = task.run(
-                    inputs,
-                    wall_ms=wall_ms,
-                    idle_since_ms=max(e.header.get("since", 0) for e in envelopes),
-                    close_windows=any(e.header.get("close") for e in envelopes),
-                )
-            except KeyboardInterrupt as exc:
-                raise task.interrupted(exc) from exc
-            task.close()
-            changes = overlay.changes()
-            output.changelogs = task.changelogs(changes)
-            producer = f"{settings.incarnation}/{self._id}"
-            staged = settings.io.write(
-                output, group, producer=producer, batch=self._batch, revision=self._revision
-            )
-            committed = checkout.commit(changes, meta.to_json())
-        rows.keep(key, committed.lineage, overlay)
-        topics = {node.name for node in group.sources}
-        status = {
-            "task": str(self._id),
-            "pointer": committed.to_json(),
-            "records": output.records_in,
-            "sources": sum(queue.table.num_rows for queue in inputs if queue.entry in topics),
-            "sizes": text_keys(_sizes(slices_of(envelopes), queues)),
-            "dropped": output.dropped,
-            "lines": output.lines,
-            "due": output.next_wall_due,
-            "outputs": staged,
-            "log": log.take().to_json(),
-        }
-        yield from self._edges(output, wall_ms)
-        yield Envelope("status", DRIVER, self._partition, status)
+            state: The state that the first batch will have.
+            wall_ms: Wall time from which wall-clock punctuators count, ms since the epoch.
 
-    def _edges(self, output: TaskOutput, wall_ms: int) -> Iterator[Envelope]:
+        Raises:
+            ProcessingError: A supplier or an `init` raised; names the node.
+        """
+        self._task = self._made(state, wall_ms)
+
+    def run(
+        self,
+        call: TaskCall,
+        read: Sequence[Queue],
+        forwarded: Sequence[Queue] = (),
+        *,
+        batch: int = 0,
+        revision: int = 0,
+    ) -> TaskResult:
+        """Run a batch, and write a version of the state, which the driver may commit.
+
+        Args:
+            call: What the driver says.
+            read: What was read, a queue for each slice of the call.
+            forwarded: What came from tasks of earlier stages, in any order.
+            batch: Number of the batch.
+            revision: Of the batch's plan, if the input is not what it was in the first one.
+
+        Raises:
+            KStreamsError: As `Task.run`, `TopicIO.write` and the state's `open` and `commit`.
+            KeyboardInterrupt: See `interrupted`.
+        """
         settings = self._settings
-        for edge in settings.group.exits:
+        queues = _joined([*read, *forwarded])
+        with self._state.open(call.pointer, batch) as state:
+            task = self._task = self._task or self._made(state, call.wall_ms)
+            output = task.run(
+                queues,
+                wall_ms=call.wall_ms,
+                idle_since_ms=call.since_ms,
+                close_windows=call.close_windows,
+            )
+            if call.close_windows or not settings.keeps_processors:
+                self.discard()
+            changes = state.overlay.changes()
+            output.changelogs = task.changelogs(changes)
+            outputs = settings.io.write(
+                output, settings.group, producer=settings.producer, batch=batch, revision=revision
+            )
+            pointer = state.commit(changes)
+        topics = {node.name for node in settings.group.sources}
+        status = TaskStatus(
+            self._id,
+            pointer.to_json(),
+            records=output.records_in,
+            source_records=sum(q.table.num_rows for q in queues if q.entry in topics),
+            sizes=_sizes(call.slices, read),
+            dropped=output.dropped,
+            lines=tuple(output.lines),
+            wall_due_ms=output.next_wall_due,
+            outputs=tuple(outputs),
+            log=state.traffic(),
+        )
+        return TaskResult(status, self._forwarded(output))
+
+    def interrupted(self, exc: KeyboardInterrupt) -> KStreamsError | None:
+        """Return the error of an interrupt that left `run`, where no operator can have meant it.
+
+        None if none of the processors was running.
+        """
+        return None if self._task is None else self._task.interrupted(exc)
+
+    def discard(self) -> None:
+        """Close the processors, if there are any; the next batch makes new ones.
+
+        Raises:
+            ProcessingError: A `close` raised.
+            OutsideBatchError: One forwards, or writes to a store.
+        """
+        task, self._task = self._task, None
+        if task is not None:
+            task.close()
+
+    def _made(self, state: OpenState, wall_ms: int) -> Task:
+        settings = self._settings
+        return Task(
+            settings.group,
+            settings.partition,
+            state.overlay,
+            state.meta,
+            wall_ms=wall_ms,
+            interceptors=settings.interceptors,
+            changelog_ends=settings.changelog_ends,
+            changelog_ids=settings.changelog_ids,
+            limits=settings.io.limits,
+            folder=state.folder,
+        )
+
+    def _forwarded(self, output: TaskOutput) -> Iterator[Forwarded]:
+        for edge in self._settings.group.exits:
             table = output.edges.get(edge.name)
             if table is None:
                 continue
-            stage = settings.exits[edge.name]
-            count = settings.counts[stage]
-            for task, queue in route(edge, table, upstream=self._partition, partitions=count):
-                for part in _messages(queue):
-                    yield Envelope.of_queue(part, stage=stage, task=task, wall_ms=wall_ms)
+            target, own = self._settings.edges[edge.name], self._settings.partition
+            for task, queue in route(edge, table, upstream=own, partitions=target.tasks):
+                yield Forwarded(target.stage, task, queue)
 
 
-@cache
-def _row_cache() -> RowCache:
-    """Return this worker's."""
-    return RowCache(_ROW_CACHE_BYTES)
-
-
-@lru_cache(maxsize=4)
-def _opened(log: Any) -> ObjectStore:  # noqa: ANN401  # settings, hashable if frozen
-    """Open the durable log of some `ObjectStoreSettings`, once a worker."""
-    opened: ObjectStore = log.open()
-    return opened
-
-
-def slices_of(envelopes: Sequence[Envelope]) -> list[Slice]:
-    """Return what the calls among messages say that the task reads."""
-    return [Slice.from_json(data) for e in envelopes for data in e.header.get("slices", ())]
-
-
-def _sizes(
-    slices: Sequence[Slice], queues: Sequence[Queue]
-) -> dict[TopicPartition, tuple[int, int]]:
-    """Return how many offsets of each partition were read, and the bytes there."""
+def _sizes(slices: Sequence[Slice], queues: Sequence[Queue]) -> ReadSizes:
     sizes: dict[TopicPartition, tuple[int, int]] = {}
     for each, queue in zip(slices, queues, strict=True):
         place = each.topic_partition
         offsets, size = sizes.get(place, (0, 0))
         sizes[place] = offsets + len(each), size + queue.table.nbytes
     return sizes
-
-
-def _pointer(envelopes: Sequence[Envelope]) -> Pointer:
-    """Return what was committed of the task last."""
-    texts = [e.header["pointer"] for e in envelopes if e.kind == "state"]
-    return Pointer.from_json(texts[0]) if texts else Pointer.empty()
-
-
-def _messages(queue: Queue) -> Iterator[Queue]:
-    """Cut a queue so that no message outgrows what a row of Spark's can hold."""
-    table = queue.table
-    count = max(1, -(-table.nbytes // _MAX_MESSAGE_BYTES))
-    rows = -(-table.num_rows // count)
-    for start in range(0, table.num_rows, rows):
-        yield queue.with_table(table.slice(start, rows))
 
 
 def _joined(queues: Sequence[Queue]) -> list[Queue]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from kstreams.checkpoint.plans import Slice
 from kstreams.graph.topology import PartitionGroup
 from kstreams.raw_batch import NO_LIMIT
+from kstreams.state.log.commits import Output
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.queues import Queue
 from kstreams.topic_limits import TopicLimits
@@ -51,7 +52,7 @@ class TopicIO(Protocol):
         producer: str,
         batch: int,
         revision: int = 0,
-    ) -> list[list[Any]]:
+    ) -> Sequence[Output]:
         """Write a batch's output, durably, before the batch is committed.
 
         Args:
@@ -63,7 +64,7 @@ class TopicIO(Protocol):
                 its output may be another one, too.
 
         Returns:
-            What the driver must publish after the commit: topic, partition, staged name,
-            producer. Empty where writing alone makes rows visible.
+            What the driver must publish after the commit; empty where writing alone makes
+            rows visible.
         """
         ...

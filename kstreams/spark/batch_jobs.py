@@ -5,19 +5,22 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kstreams.batch.assignment import TaskAssignment
-from kstreams.batch.envelope import Envelope
+from kstreams.batch.envelope import Content, Envelope
 from kstreams.batch.planner import BatchPlanner
 from kstreams.batch.refusal import Refusal
+from kstreams.batch.stage_run import Message
 from kstreams.batch.stage_settings import StageSettings
+from kstreams.batch.task_call import TaskCall
+from kstreams.batch.task_status import TaskStatus
 from kstreams.checkpoint.plans import Plan, PlanDirectory
 from kstreams.errors import KStreamsError
 from kstreams.ids import TaskId
 from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.pinned_workers import PinnedWorkers
-from kstreams.spark.stage import Message, Stage
+from kstreams.spark.stage import Stage
 from kstreams.spark.worker_deaths import MOST_DEATHS, WorkerDeaths
 
 if TYPE_CHECKING:
@@ -79,7 +82,7 @@ class BatchJobs:
 
     def run(
         self, spark: SparkContext, batch: int, plan: Plan, pointers: Mapping[TaskId, str]
-    ) -> tuple[Plan, list[Mapping[str, Any]]]:
+    ) -> tuple[Plan, list[TaskStatus]]:
         """Run a batch's tasks; plan it smaller until they all take what they are to read.
 
         Args:
@@ -98,9 +101,9 @@ class BatchJobs:
         while True:
             parts = self._parts(plan, pointers)
             said = self._run_alive(spark, batch, plan, parts, deaths)
-            refusals = [Refusal.from_json(e.header) for e in said if e.kind == "refusal"]
+            refusals = [each for each in said if isinstance(each, Refusal)]
             if not refusals:
-                return plan, [envelope.header for envelope in said]
+                return plan, [each for each in said if isinstance(each, TaskStatus)]
             smaller = self._planner.cut(plan, refusals)
             self._fence()
             smaller = self._plans.replace(batch, smaller)
@@ -126,17 +129,20 @@ class BatchJobs:
         return parts
 
     def _messages(self, plan: Plan, pointers: Mapping[TaskId, str]) -> Iterator[Envelope]:
-        """Yield what the driver tells tasks: the state that counts, and what to do."""
+        """Yield the calls of those that may run: edges may lead to any task of a later stage."""
         for stage, group in enumerate(self._groups):
             for task in range(self._settings[stage].counts[stage]):
-                pointer = pointers.get(TaskId(group, task))
-                # Edges may call any task of a later stage.
-                if pointer is not None and (stage or (stage, task) in plan.tasks):
-                    yield Envelope("state", stage, task, {"pointer": pointer})
-        common = {"wall": plan.wall_ms, "since": plan.since_ms, "close": plan.close_windows}
-        for (stage, task), slices in plan.tasks.items():
-            read = [each.to_json() for each in slices]
-            yield Envelope("call", stage, task, {"slices": read, **common})
+                slices = plan.tasks.get((stage, task))
+                if stage or slices is not None:
+                    call = TaskCall(
+                        tuple(slices or ()),
+                        plan.wall_ms,
+                        plan.since_ms,
+                        plan.close_windows,
+                        pointers.get(TaskId(group, task)),
+                        required=slices is not None,
+                    )
+                    yield Envelope(stage, task, call)
 
     def _run_alive(
         self,
@@ -145,7 +151,7 @@ class BatchJobs:
         plan: Plan,
         parts: Mapping[int, list[Message]],
         deaths: WorkerDeaths,
-    ) -> list[Envelope]:
+    ) -> list[Content]:
         """Run a job, again where a worker process dies; return what the tasks say.
 
         Spark itself tries no task twice where the executors are this very process.
@@ -167,7 +173,7 @@ class BatchJobs:
 
     def _run_job(
         self, spark: SparkContext, batch: int, plan: Plan, parts: Mapping[int, list[Message]]
-    ) -> list[Envelope]:
+    ) -> list[Content]:
         first, *others = self._stages
         function = first.in_batch(batch, plan.cuts)
         if self._workers is not None:
@@ -179,4 +185,4 @@ class BatchJobs:
             messages = messages.partitionBy(self._width, int).mapPartitions(
                 stage.in_batch(batch, plan.cuts)
             )
-        return [Envelope.unpack(payload) for _, payload in messages.collect()]
+        return [Envelope.unpack(payload).content for _, payload in messages.collect()]

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
@@ -17,19 +17,20 @@ from pyspark.sql import DataFrame, SparkSession
 from kstreams.batch.feed import Feed
 from kstreams.batch.planner import BatchPlanner
 from kstreams.batch.report import BatchReport
+from kstreams.batch.task_status import TaskStatus
 from kstreams.checkpoint.plans import Plan, PlanDirectory
 from kstreams.checkpoint.resume import Resumption
 from kstreams.clock import Clock, WatchedClock
 from kstreams.errors import ExecutionError, StateCorruptError
-from kstreams.ids import TaskId, TopicPartition, parse_keys
+from kstreams.ids import TaskId, TopicPartition
 from kstreams.spark.batch_jobs import BatchJobs
 from kstreams.spark.failure import jvm_is_gone, typed
 from kstreams.spark.pipeline_settings import PipelineSettings
 from kstreams.state.backend.task_key import TaskKey
-from kstreams.state.log.commits import Commit, CommitLog, Output
+from kstreams.state.log.commits import Commit, CommitLog
 from kstreams.state.log.garbage import collect_garbage
 from kstreams.state.log.pointer import Pointer
-from kstreams.state.log.traffic import CountedObjects, Traffic
+from kstreams.state.log.traffic import CountedObjects
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -281,19 +282,14 @@ class Pipeline:
         """Return the pointer that counts of each task, as text."""
         return {} if self._last is None else self._last.tasks
 
-    def _commit(
-        self, batch: int, plan: Plan, statuses: Sequence[Mapping[str, Any]], began: float
-    ) -> None:
+    def _commit(self, batch: int, plan: Plan, statuses: Sequence[TaskStatus], began: float) -> None:
         """Make a batch count, then visible."""
         commit = Commit(
             batch,
             self._settings.run,
             self._clock.now_ms(),
-            {
-                **self._pointers(),
-                **{TaskId.parse(status["task"]): status["pointer"] for status in statuses},
-            },
-            outputs=tuple(Output(*row) for status in statuses for row in status["outputs"]),
+            {**self._pointers(), **{status.task: status.pointer for status in statuses}},
+            outputs=tuple(output for status in statuses for output in status.outputs),
             positions=plan.positions,
             fingerprint=self._settings.fingerprint,
             after=None if self._last is None else self._last.id,
@@ -306,33 +302,32 @@ class Pipeline:
         self._last = commit
         for status in statuses:
             self._note_due(status)
-            self._planner.saw(parse_keys(TopicPartition, status["sizes"]))
+            self._planner.saw(status.sizes)
         if batch % _SWEEP_EVERY == _SWEEP_EVERY - 1:
             self._sweep()
         dropped: Counter[str] = Counter()
         for status in statuses:
-            dropped.update(status["dropped"])
+            dropped.update(status.dropped)
         report = BatchReport(
             self.name,
             batch,
-            records=sum(status["records"] for status in statuses),
-            source_records=sum(status["sources"] for status in statuses),
+            records=sum(status.records for status in statuses),
+            source_records=sum(status.source_records for status in statuses),
             dropped=dict(dropped),
             published=len(commit.outputs),
             seconds=time.perf_counter() - began,
             backlog=self._planner.backlog(),
-            log=sum((Traffic.from_json(s["log"]) for s in statuses), self._objects.take()),
+            log=sum((status.log for status in statuses), self._objects.take()),
         )
         _LOG.info("query %s, batch %d: durable log: %s", self.name, batch, report.log)
-        self._report(report, [line for status in statuses for line in status["lines"]])
+        self._report(report, [line for status in statuses for line in status.lines])
 
-    def _note_due(self, status: Mapping[str, Any]) -> None:
-        group, partition = TaskId.parse(status["task"])
-        task = (self._groups.index(group), partition)
-        if status["due"] is None:
+    def _note_due(self, status: TaskStatus) -> None:
+        task = (self._groups.index(status.task.group), status.task.partition)
+        if status.wall_due_ms is None:
             self._due.pop(task, None)
         else:
-            self._due[task] = status["due"]
+            self._due[task] = status.wall_due_ms
 
     def _sweep(self) -> None:
         """Remove commits, plans and state objects that nobody can need any more.

@@ -143,7 +143,7 @@ class WorkerDeaths:
 def _called(sent: Sequence[tuple[int, bytes]]) -> list[int]:
     """Return the tasks of the first stage that are called by messages."""
     envelopes = [Envelope.unpack(payload) for _, payload in sent]
-    return sorted({e.task for e in envelopes if e.kind == "call" and e.stage == 0})
+    return sorted({each.task for each in envelopes if each.stage == 0})
 
 
 def _spans(plan: Plan, stage: int | None, tasks: Sequence[int]) -> list[Span]:

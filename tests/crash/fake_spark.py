@@ -7,11 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kstreams.batch import task_run
-from kstreams.spark import stage
+from kstreams.batch.stage_run import Message, StageRun
 from kstreams.spark.pipeline import Pipeline
 from kstreams.spark.pipeline_settings import PipelineSettings
-from kstreams.spark.stage import Message
 
 if TYPE_CHECKING:
     from tests.crash.harness import Harness
@@ -39,7 +37,7 @@ class FakeSpark:
     """
 
     def __init__(self, harness: Harness) -> None:
-        self._scene = harness
+        self._harness = harness
         self.starts = 0
         self.isActive = True
 
@@ -92,13 +90,13 @@ class FakeSpark:
         return [message for part in self._parts for message in self._run_part(part)]
 
     def _run_part(self, part: Iterable[Message]) -> list[Message]:
-        harness, payloads = self._scene, [payload for _, payload in part]
+        harness, payloads = self._harness, [payload for _, payload in part]
         for _ in range(_ATTEMPTS):
             try:
-                run = stage.StageRun(self._settings.stages[0], self._batch)
+                run = StageRun(self._settings.stages[0], harness.worker, self._batch)
                 told = list(run.messages(payloads))
                 if not harness.faults.dead:
-                    task_run._BESIDE.drain()  # what is made beside belongs to this batch
+                    harness.worker.background.drain()  # what is made beside belongs to this batch
                 harness.faults.reach("task told")
             except Exception:
                 if harness.point.dies != "task" or not harness.has_died():

@@ -11,11 +11,11 @@ from typing import Any, Literal
 import pytest
 
 from kstreams import Embedded
-from kstreams.batch import task_run
 from kstreams.batch.batch_size import RecordSizes
 from kstreams.batch.embedded import feed as embedded_feed
 from kstreams.batch.embedded.io import publish
 from kstreams.batch.planner import BatchPlanner
+from kstreams.batch.worker_state import WorkerState
 from kstreams.checkpoint.beginnings import begin_logs
 from kstreams.checkpoint.changes import UpgradeOptions
 from kstreams.checkpoint.checkpoint import Checkpoint
@@ -132,7 +132,7 @@ class Harness:
     def end_process(self) -> None:
         """Lose what has not died by itself: the process, or the machine."""
         if self.recovery != "retry" and not self.faults.dead:
-            task_run._BESIDE.drain()
+            self.worker.background.drain()
             self._die()
         self.recover(driver=True)
 
@@ -280,10 +280,7 @@ class Harness:
             if self._frozen.exists():
                 self._frozen.rename(self.local)
             self.faults.dead = False
-        rows = RowCache(1 << 20)
-        self._patch.setattr(task_run, "_BESIDE", BackgroundUpkeep(clock=self.clock))
-        self._patch.setattr(task_run, "_row_cache", lambda: rows)
-        self._opened: dict[int, Any] = {}
+        self.worker = WorkerState(RowCache(1 << 20), BackgroundUpkeep(clock=self.clock))
 
     def _patch_once(self) -> None:
         reach, real_publish = self.faults.reach, LocalVersions.publish
@@ -315,12 +312,6 @@ class Harness:
             self._patch.setattr(BatchPlanner, "next", too_large)
         self._patch.setattr(LocalVersions, "publish", named)
         self._patch.setattr(embedded_feed, "publish", published)
-        self._patch.setattr(task_run, "_opened", self._open)
-
-    def _open(self, log: Any) -> Any:
-        if id(log) not in self._opened:
-            self._opened[id(log)] = log.open()
-        return self._opened[id(log)]
 
 
 def _copied(source: str, target: str) -> str:

@@ -35,8 +35,8 @@ OTHER_JOINS = {
     "package_files.py": "paths",
     "pipeline.py": "names of Spark's queries",
     "plans.py": "names of documents",
+    "stage_run.py": "ids of producers",
     "task_key.py": "names of objects",
-    "task_run.py": "ids of producers",
     "windowed.py": "windows as people read them",
 }
 """Modules that join values with a slash to something else than an id."""

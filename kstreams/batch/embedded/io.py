@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any
 
 import pyarrow as pa
 
@@ -95,16 +94,16 @@ class EmbeddedIO:
         producer: str,
         batch: int,  # what is staged has names of its own
         revision: int = 0,  # as above
-    ) -> list[list[Any]]:
+    ) -> list[Output]:
         """Stage a batch's output: a file for each piece, sink, topic and partition."""
-        staged: list[list[Any]] = []
+        staged: list[Output] = []
         for sink, partitioner, table in outputs_of(output, group):
             written: dict[str, int] = {}
             for number, piece in enumerate(pieces(table)):
                 # Published once for a producer and batch: each piece has a producer of its own.
                 own = f"{producer}/{sink}#{number}" if number else f"{producer}/{sink}"
                 for topic, partition, name in self._staged(piece, partitioner, written):
-                    staged.append([topic, partition, name, own])
+                    staged.append(Output(topic, partition, name, own))
         return staged
 
     def _staged(

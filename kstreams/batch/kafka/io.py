@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import pyarrow as pa
 
@@ -18,6 +17,7 @@ from kstreams.kafka.options import Kafka
 from kstreams.kafka.range_reader import OffsetRange, RangeReader
 from kstreams.kafka.sink import topic_limits, write_apart, write_rows
 from kstreams.raw_batch import NO_LIMIT
+from kstreams.state.log.commits import Output
 from kstreams.task.columns import rows_of
 from kstreams.task.cursor import Cursor
 from kstreams.task.meta import NO_TIME
@@ -68,7 +68,7 @@ class KafkaIO:
         producer: str,
         batch: int,
         revision: int = 0,
-    ) -> list[list[Any]]:
+    ) -> tuple[Output, ...]:
         """Write a batch's output; it is durable on return, so there is nothing to publish."""
         number = f"{batch}.{revision}" if revision else str(batch)
         spared = {node.name: node for node in group.sinks if node.on_refused != "fail"}
@@ -96,7 +96,7 @@ class KafkaIO:
                     self.connection, table, partitioner=partitioner, id_prefix=prefix
                 )
                 self._spare(spared[sink], table, refused, output)
-        return []
+        return ()
 
     def _spare(
         self,

@@ -67,9 +67,13 @@ class Output:
     staged: str
     producer: str
 
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return dict(vars(self))
+
     @classmethod
     def from_json(cls, data: object) -> Output:
-        """Read its fields; `ValueError` says what is wrong with them."""
+        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
         fields = Fields(data)
         return cls(
             fields.text("topic"),
@@ -126,7 +130,7 @@ class Commit:
             "run": self.run,
             "wall_ms": self.wall_ms,
             "tasks": text_keys(self.tasks),
-            "outputs": [vars(output) for output in self.outputs],
+            "outputs": [output.to_json() for output in self.outputs],
             "positions": text_keys(self.positions),
             "fingerprint": self.fingerprint,
             "topics": dict(self.topics),

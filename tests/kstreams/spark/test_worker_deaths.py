@@ -23,6 +23,7 @@ from kstreams import (
     rekey,
 )
 from kstreams.batch.envelope import Envelope
+from kstreams.batch.task_call import TaskCall
 from kstreams.checkpoint.plans import Plan, Slice
 from kstreams.errors import ProcessingError, WorkerDiedError
 from kstreams.partitioner import partition_of
@@ -69,7 +70,10 @@ class Batch(WorkerDeaths):
         }
     )
     parts = [
-        [(part, Envelope("call", 0, part, {}).pack()), (part, Envelope("state", 0, 2).pack())]
+        [
+            (part, Envelope(0, part, TaskCall((), 0)).pack()),
+            (part, Envelope(1, 2, TaskCall((), 0, required=False)).pack()),
+        ]
         for part in (0, 1)
     ]
 

@@ -16,7 +16,6 @@ from kstreams.embedded.log import EmbeddedLog
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TopicPartition
 from kstreams.raw_batch import TooManyBytesError
-from kstreams.state.log.commits import Output
 from kstreams.task.outputs import TaskOutput
 from tests.kstreams.kafka.samples import output_table
 
@@ -110,8 +109,7 @@ def _group() -> PartitionGroup:
 
 
 def _published(log: EmbeddedLog, io: EmbeddedIO, output: TaskOutput) -> list[list[bytes]]:
-    staged = io.write(output, _group(), producer="life/in/0", batch=3)
-    outputs = [Output(*row) for row in staged]
+    outputs = io.write(output, _group(), producer="life/in/0", batch=3)
     for _ in range(2):  # as a start after a crash does
         publish(log, outputs, 3)
     return [

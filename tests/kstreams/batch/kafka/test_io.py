@@ -201,7 +201,7 @@ def test_sinks_and_dead_letters_are_written_with_ids(broker: KafkaBroker, topic_
         dead_letters={dead: output_table(dead, [b"c"])},
     )
     staged = KafkaIO(kafka).write(output, group, producer="life/in/0", batch=7)
-    assert staged == []
+    assert staged == ()
     assert [(r.partition, r.key, r.headers) for r in read_all(kafka, topic_name)] == [
         (1, b"a", (("kstreams-id", b"life/in/0/totals/7/0"),)),
         (1, b"b", (("kstreams-id", b"life/in/0/totals/7/1"),)),

@@ -1,0 +1,60 @@
+"""Records on their way from one stage to the next: Arrow bytes, many records a message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from kstreams.state.log.fields import Fields
+from kstreams.task.queues import Queue
+
+__all__ = ("EdgeRecords",)
+
+_MAX_BYTES = 16 * 1024 * 1024
+"""Of a message, about: a row of Spark's holds less than 2 GiB."""
+
+
+@dataclass(frozen=True)
+class EdgeRecords:
+    """What a task writes to a task of a later stage.
+
+    Attributes:
+        entry: Name of the repartition node by which the records enter.
+        topic: Name of the edge.
+        partition: Number of the task that writes.
+        body: Arrow IPC stream of a table of `kstreams.raw_batch.INPUT_SCHEMA`.
+    """
+
+    entry: str
+    topic: str
+    partition: int
+    body: pa.Buffer
+
+    @classmethod
+    def of(cls, queue: Queue) -> Iterator[EdgeRecords]:
+        """Cut a queue into messages that are not too large."""
+        table = queue.table
+        count = max(1, -(-table.nbytes // _MAX_BYTES))
+        rows = -(-table.num_rows // count)
+        for start in range(0, table.num_rows, rows):
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, table.schema) as writer:
+                writer.write_table(table.slice(start, rows))
+            yield cls(queue.entry, queue.topic, queue.partition, sink.getvalue())
+
+    def queue(self) -> Queue:
+        """Return the records; their columns are views of the message."""
+        with pa.ipc.open_stream(self.body) as reader:
+            return Queue(self.entry, self.topic, self.partition, reader.read_all())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data: all but the body."""
+        return {"entry": self.entry, "topic": self.topic, "partition": self.partition}
+
+    @classmethod
+    def from_json(cls, fields: Fields, body: pa.Buffer) -> EdgeRecords:
+        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        return cls(fields.text("entry"), fields.text("topic"), fields.integer("partition"), body)

@@ -1,0 +1,190 @@
+"""The tasks of one stage that a worker runs in one batch: messages in, messages out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from kstreams.batch.edge_records import EdgeRecords
+from kstreams.batch.envelope import DRIVER, Content, Envelope
+from kstreams.batch.refusal import Refusal
+from kstreams.batch.stage_settings import StageSettings
+from kstreams.batch.task_call import TaskCall
+from kstreams.batch.task_run import EdgeTarget, TaskRun, TaskSettings
+from kstreams.batch.worker_state import VersionedState, WorkerState
+from kstreams.errors import ExecutionError, KStreamsError, RecordRefusedError
+from kstreams.ids import TaskId
+from kstreams.raw_batch import TooManyBytesError
+from kstreams.task.queues import Queue
+
+__all__ = ("Cuts", "Message", "StageRun")
+
+Message = tuple[int, bytes]
+"""A partition of the stage's workers, and the payload of an envelope for a task in it."""
+
+Cuts = Mapping[tuple[int, int], int]
+"""`Plan.cuts`: by stage number and task, the revision by which it got less to read."""
+
+
+@dataclass
+class _Inbox:
+    """What has come for one task."""
+
+    calls: list[TaskCall] = field(default_factory=list)
+    records: list[EdgeRecords] = field(default_factory=list)
+
+    def add(self, content: Content) -> None:
+        match content:
+            case TaskCall():
+                self.calls.append(content)
+            case EdgeRecords():
+                self.records.append(content)
+            case _:
+                raise ExecutionError(f"a task was sent a {type(content).__name__}")
+
+    @property
+    def is_called(self) -> bool:
+        return bool(self.records) or any(call.required for call in self.calls)
+
+
+class StageRun:
+    """The tasks of one stage on one worker, in one batch.
+
+    Args:
+        settings: The stage's.
+        worker: What the worker keeps.
+        batch: Number of the batch.
+        cuts: Those of its plan.
+    """
+
+    def __init__(
+        self,
+        settings: StageSettings,
+        worker: WorkerState,
+        batch: int,
+        cuts: Cuts = MappingProxyType({}),
+    ) -> None:
+        self._settings = settings
+        self._worker = worker
+        self._batch = batch
+        self._cuts = cuts
+
+    def messages(self, payloads: Iterable[bytes]) -> Iterator[Message]:
+        """Run the tasks that are addressed; yield what goes on to later stages.
+
+        Raises:
+            ExecutionError: A message is damaged.
+            KStreamsError: A task failed; names the place.
+        """
+        inboxes: dict[int, _Inbox] = {}
+        refused = False
+        for payload in payloads:
+            envelope = Envelope.unpack(payload)
+            refused = refused or isinstance(envelope.content, Refusal)
+            if envelope.stage == self._settings.number:
+                inboxes.setdefault(envelope.task, _Inbox()).add(envelope.content)
+            else:
+                yield envelope.task % self._settings.width, payload
+        if refused:
+            return  # what came from the stage before is not all
+        tasks = {task: inboxes[task] for task in sorted(inboxes) if inboxes[task].is_called}
+        calls = {task: self._call(task, inbox) for task, inbox in tasks.items()}
+        try:
+            read = self._settings.io.read(
+                [each for call in calls.values() for each in call.slices],
+                max_bytes=self._settings.max_bytes,
+            )
+        except TooManyBytesError as exc:
+            yield from self._refusals(list(calls), exc)
+            return
+        for task, call in calls.items():
+            queues, read = read[: len(call.slices)], read[len(call.slices) :]
+            for envelope in self._run_task(task, call, queues, tasks.pop(task).records):
+                yield self._addressed(envelope)
+
+    def _call(self, task: int, inbox: _Inbox) -> TaskCall:
+        if len(inbox.calls) != 1:
+            name = TaskId(self._settings.group.name, task)
+            raise ExecutionError(f"task {name} was called {len(inbox.calls)} times in a batch")
+        return inbox.calls[0]
+
+    def _refusals(self, tasks: Sequence[int], exc: TooManyBytesError) -> Iterator[Message]:
+        """Tell the driver which tasks were not run, and each partition of the next stage."""
+        own = self._settings.number
+        refusal = Refusal(tuple((own, task) for task in tasks), exc.sizes)
+        yield self._addressed(Envelope(DRIVER, 0, refusal))
+        if own + 1 < len(self._settings.counts):
+            for partition in range(1, self._settings.width):
+                yield self._addressed(Envelope(DRIVER, partition, Refusal(())))
+
+    def _addressed(self, envelope: Envelope) -> Message:
+        """Address a message to the next stage, whichever it is for."""
+        return envelope.task % self._settings.width, envelope.pack()
+
+    def _run_task(
+        self, task: int, call: TaskCall, queues: list[Queue], records: Sequence[EdgeRecords]
+    ) -> Iterator[Envelope]:
+        settings = self._settings
+        name = TaskId(settings.group.name, task)
+        run = TaskRun(self._task_settings(task), VersionedState(settings, name, self._worker))
+        try:
+            try:
+                result = run.run(
+                    call,
+                    queues,
+                    [each.queue() for each in records],
+                    batch=self._batch,
+                    revision=self._revision(task),
+                )
+            except KeyboardInterrupt as exc:
+                raise run.interrupted(exc) or exc from exc
+            for each in result.forwarded:
+                for part in EdgeRecords.of(each.queue):
+                    yield Envelope(each.stage, each.task, part)
+            yield Envelope(DRIVER, task, result.status)
+        except KStreamsError as exc:
+            if isinstance(exc, RecordRefusedError):
+                exc.message += _origin(queues)
+            exc.hint = exc.hint or "fix the cause and restart: nothing of this batch was kept"
+            exc.at(group=settings.group.name, partition=task)
+            raise
+
+    def _task_settings(self, task: int) -> TaskSettings:
+        settings = self._settings
+        return TaskSettings(
+            settings.group,
+            task,
+            settings.io,
+            producer=f"{settings.incarnation}/{TaskId(settings.group.name, task)}",
+            edges={
+                edge: EdgeTarget(stage, settings.counts[stage])
+                for edge, stage in settings.exits.items()
+            },
+            interceptors=settings.interceptors,
+            changelog_ends=settings.changelog_ends(task),
+            changelog_ids=settings.changelog_ids(),
+        )
+
+    def _revision(self, task: int) -> int:
+        """Return the revision of the plan by which a task's input is not what it was."""
+        own = self._settings.number
+        return max(
+            (
+                r
+                for (stage, cut), r in self._cuts.items()
+                if stage < own or (stage, cut) == (own, task)
+            ),
+            default=0,
+        )
+
+
+def _origin(queues: Sequence[Queue]) -> str:
+    """Say which records a batch's task has read: a result that is refused comes of one of them."""
+    read = (
+        f"{queue.topic_partition} from offset {ends[0].as_py()} to {ends[-1].as_py()}"
+        for queue in queues
+        if len(ends := queue.table.column("offset"))
+    )
+    found = ", ".join(read)
+    return f"; the task had read {found}" if found else ""

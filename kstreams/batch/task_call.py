@@ -1,0 +1,58 @@
+"""What the driver tells a task of a batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kstreams.checkpoint.plans import Slice
+from kstreams.state.log.fields import Fields
+
+__all__ = ("TaskCall",)
+
+
+@dataclass(frozen=True)
+class TaskCall:
+    """One task's part of a batch, from the driver to a worker.
+
+    Attributes:
+        slices: What it reads of topics, in this order; empty where it reads none, and where
+            it is called for its wall-clock work alone.
+        wall_ms: Wall time of the batch, ms since the epoch; the same for all of its tasks.
+        since_ms: No idleness before this wall time counts, ms since the epoch.
+        close_windows: Whether the task closes what is open.
+        pointer: The version of its state that counts, as JSON text; None before its first
+            commit.
+        required: Whether it runs in any case; if not, only where records of other tasks come
+            to it.
+    """
+
+    slices: tuple[Slice, ...]
+    wall_ms: int
+    since_ms: int = 0
+    close_windows: bool = False
+    pointer: str | None = None
+    required: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "slices": [each.to_json() for each in self.slices],
+            "wall": self.wall_ms,
+            "since": self.since_ms,
+            "close": self.close_windows,
+            "pointer": self.pointer,
+            "required": self.required,
+        }
+
+    @classmethod
+    def from_json(cls, fields: Fields) -> TaskCall:
+        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        return cls(
+            tuple(map(Slice.from_json, fields.items("slices"))),
+            fields.integer("wall"),
+            fields.integer("since"),
+            fields.flag("close"),
+            None if fields.anything("pointer") is None else fields.text("pointer"),
+            fields.flag("required"),
+        )

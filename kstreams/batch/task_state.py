@@ -1,0 +1,58 @@
+"""Where a task's state comes from at the beginning of a batch, and goes to at its end."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
+
+from kstreams.state.backend.working import Changes
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.log.pointer import Pointer
+from kstreams.state.log.traffic import Traffic
+from kstreams.task.meta import TaskMeta
+
+__all__ = ("OpenState", "TaskState")
+
+
+class OpenState(Protocol):
+    """A task's state at one version, for one attempt at a batch."""
+
+    @property
+    def overlay(self) -> Overlay:
+        """Return its stores."""
+        ...
+
+    @property
+    def meta(self) -> TaskMeta:
+        """Return what the task remembers besides; changed in place."""
+        ...
+
+    @property
+    def folder(self) -> Path | None:
+        """Return where output waits that is more than memory should hold; None for any place."""
+        ...
+
+    def commit(self, changes: Changes) -> Pointer:
+        """Write a batch's changes and `meta`; return the version they lead to.
+
+        It counts once the driver says so.
+        """
+        ...
+
+    def traffic(self) -> Traffic:
+        """Return what was asked of the durable log since the state was opened."""
+        ...
+
+
+class TaskState(Protocol):
+    """The state of one task."""
+
+    def open(self, pointer: str | None, batch: int) -> AbstractContextManager[OpenState]:
+        """Open a version of it for an attempt, which leaves no trace unless it commits.
+
+        Args:
+            pointer: The version that counts, as JSON text; None before the first.
+            batch: Number of the batch.
+        """
+        ...

@@ -1,0 +1,93 @@
+"""What a task has done in a batch, as it tells the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kstreams.ids import TaskId, TopicPartition, parse_keys, text_keys
+from kstreams.state.log.commits import Output
+from kstreams.state.log.fields import Fields, checked_integer, checked_text
+from kstreams.state.log.traffic import Traffic
+
+__all__ = ("ReadSizes", "TaskStatus", "sizes_from_json", "sizes_to_json")
+
+ReadSizes = Mapping[TopicPartition, tuple[int, int]]
+"""Of each partition, how many offsets were read, and the bytes of their records."""
+
+
+@dataclass(frozen=True)
+class TaskStatus:
+    """One task's answer for a batch, from a worker to the driver.
+
+    It counts only once the driver has committed the batch.
+
+    Attributes:
+        task: Which task.
+        pointer: The version of its state that it has written, as JSON text.
+        records: How many records it processed.
+        source_records: How many of them were read from topics.
+        sizes: What it read of each partition.
+        dropped: How many records were dropped, by reason.
+        lines: What it prints on the driver's standard output.
+        wall_due_ms: Wall time of its next wall-clock work, ms since the epoch; None without any.
+        outputs: What the driver has to publish after the commit; empty where writing alone
+            makes records visible.
+        log: What was asked of the durable log for it.
+    """
+
+    task: TaskId
+    pointer: str
+    records: int = 0
+    source_records: int = 0
+    sizes: ReadSizes = field(default_factory=dict)
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    lines: tuple[str, ...] = ()
+    wall_due_ms: int | None = None
+    outputs: tuple[Output, ...] = ()
+    log: Traffic = field(default_factory=Traffic)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "task": str(self.task),
+            "pointer": self.pointer,
+            "records": self.records,
+            "sources": self.source_records,
+            "sizes": sizes_to_json(self.sizes),
+            "dropped": dict(self.dropped),
+            "lines": list(self.lines),
+            "due": self.wall_due_ms,
+            "outputs": [output.to_json() for output in self.outputs],
+            "log": self.log.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, fields: Fields) -> TaskStatus:
+        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        return cls(
+            TaskId.parse(fields.text("task")),
+            fields.text("pointer"),
+            fields.integer("records"),
+            fields.integer("sources"),
+            sizes_from_json(fields.mapping("sizes")),
+            fields.integers("dropped"),
+            tuple(checked_text(line, "a line") for line in fields.items("lines")),
+            None if fields.anything("due") is None else fields.integer("due"),
+            tuple(map(Output.from_json, fields.items("outputs"))),
+            Traffic.from_json(checked_integer(n, "a count") for n in fields.items("log")),
+        )
+
+
+def sizes_to_json(sizes: ReadSizes) -> dict[str, tuple[int, int]]:
+    """Return plain data."""
+    return text_keys(sizes)
+
+
+def sizes_from_json(data: Mapping[str, Any]) -> ReadSizes:
+    """Read what `sizes_to_json` returned; `ValueError` says what is wrong with it."""
+    found: dict[TopicPartition, tuple[int, int]] = {}
+    for place, (offsets, size) in parse_keys(TopicPartition, data).items():
+        found[place] = checked_integer(offsets, "offsets"), checked_integer(size, "a size")
+    return found
