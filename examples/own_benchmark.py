@@ -15,7 +15,7 @@ import msgspec
 import pyarrow as pa
 
 from benchmarks.suite.clicks import CLICKS
-from benchmarks.suite.workload import Expected, Path, Workload
+from benchmarks.suite.workload import Execution, Expected, Workload
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder
 from kstreams.aggregators import field, max_, over
 from kstreams.durations import minutes
@@ -35,7 +35,7 @@ class Click(msgspec.Struct):
     amount: int
 
 
-def topology(source: str, sink: str, path: Path) -> Topology:
+def topology(source: str, sink: str, execution: Execution) -> Topology:
     builder = TopologyBuilder("own")
     clicks = builder.add_source("clicks", Topic(source, TEXT, json_serde(Click)))
     largest: Any = builder.add_processor(
@@ -44,7 +44,7 @@ def topology(source: str, sink: str, path: Path) -> Topology:
             MINUTE,
             over(field("amount", INT64), max_(INT64)),
             store=window_store("largest", key=TEXT, value=INT64),
-            path=path,
+            execution=execution,
         ),
         clicks,
     )

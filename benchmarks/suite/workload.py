@@ -15,7 +15,7 @@ from kstreams import Topology
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ("Expected", "Path", "ResultKey", "Results", "Shape", "Workload")
+__all__ = ("Execution", "Expected", "ResultKey", "Results", "Shape", "Workload")
 
 ResultKey = tuple[bytes, int, int]
 """What a result is about: key, start and end of its window; 0 where there is none."""
@@ -30,7 +30,7 @@ Shape = Literal["plain", "window", "session", "record"]
 """What belongs to a result's key: nothing, a window's start, a session's start and end; for a
 bid that goes through its `dateTime`, and its price is the value."""
 
-Path = Literal["auto", "record"]
+Execution = Literal["auto", "records"]
 """How the library runs a topology: as it does by itself, or with one call a record."""
 
 
@@ -63,7 +63,7 @@ class Workload:
     dataset: Dataset
     shape: Shape
     expected: Callable[[pa.Table], Expected]
-    topology: Callable[[str, str, Path], Topology] | None = None
+    topology: Callable[[str, str, Execution], Topology] | None = None
     spark: Callable[[DataFrame], tuple[DataFrame, str]] | None = None
     values: Literal["int64", "json"] = "int64"
     by_record: bool = True

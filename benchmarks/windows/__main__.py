@@ -3,7 +3,7 @@
     python -m benchmarks.windows                     # the standard cases, as a table
     python -m benchmarks.windows --smoke             # a few records, to see that it runs
     python -m benchmarks.windows --matrix            # windows x aggregator x keys x disorder
-                                                     #   x path x engine; half an hour
+                                                     #   x execution x engine; half an hour
     python -m benchmarks.windows --matrix --engine process   # without Spark
     python -m benchmarks.windows --out results       # windows.txt, .json and .png too
     python -m benchmarks.windows w1 --profile        # where the time goes
@@ -11,7 +11,7 @@
 In process a batch has its own task, overlay and checkout, as on Spark; everything from
 the encoded input to the encoded output, and to the durable delta on disk, is inside the
 time. Records are 5 ms apart (`dense`: 0.1 ms), keys Zipf 1.3; disorder shifts times back
-by up to so many ms. `vector` aggregates whole columns, `record` makes one call a record.
+by up to so many ms. `columns` aggregates whole columns, `records` makes one call a record.
 Beside the wall clock stands CPU time of the process, which other load on the machine
 disturbs less. On Spark (two tasks, embedded topics) the first batch is left out.
 """

@@ -82,7 +82,7 @@ class Case:
     windows: str = "tumbling"
     aggregator: str = "count"
     emit: str = "batch"
-    path: str = "vector"
+    execution: str = "columns"
     keys: int = 100_000
     disorder_ms: int = 0
     records: int = 1_000_000
@@ -93,22 +93,22 @@ class Case:
 
 STANDARD = (
     Case("w1"),
-    Case("w1-record", path="record", records=500_000),
+    Case("w1-records", execution="records", records=500_000),
     Case("w1-update", emit="update"),
     Case("w1-close", emit="close"),
     Case("dense", keys=4_000, gap_us=100),
     Case("w1-late", disorder_ms=15_000),
     Case("hopping-6", "hopping"),
-    Case("hopping-6-record", "hopping", path="record", records=250_000),
+    Case("hopping-6-records", "hopping", execution="records", records=250_000),
     Case("sliding", "sliding"),
-    Case("sliding-record", "sliding", path="record", records=125_000),
+    Case("sliding-records", "sliding", execution="records", records=125_000),
     Case("session", "session"),
     Case("session-close", "session", emit="close"),
-    Case("session-record", "session", path="record", records=500_000),
+    Case("session-records", "session", execution="records", records=500_000),
     Case("calendar", "calendar"),
     Case("together", aggregator="together"),
     Case("plain", "none"),
-    Case("plain-record", "none", path="record", records=500_000),
+    Case("plain-records", "none", execution="records", records=500_000),
 )
 
 PAST = (
@@ -119,41 +119,43 @@ PAST = (
 
 
 def matrix() -> Iterator[Case]:
-    """Yield kinds of windows, aggregators, numbers of keys, disorder, paths and engines.
+    """Yield kinds of windows, aggregators, numbers of keys, disorder, executions and engines.
 
     All combinations for count and sum, one for each other aggregator.
     """
     kinds = ("tumbling", "hopping", "sliding", "session", "calendar")
     sizes = (100, 100_000, 10_000_000)
-    records = {"vector": 250_000, "record": 40_000}
-    for engine, path, kind, how, keys, disorder in product(
+    records = {"columns": 250_000, "records": 40_000}
+    for engine, execution, kind, how, keys, disorder in product(
         ("process", "spark"), records, kinds, ("count", "sum"), sizes, (0, 5_000)
     ):
-        name = f"{engine}-{path}-{kind}-{how}-{keys}-{disorder}"
-        size = records[path]
-        yield Case(name, kind, how, "batch", path, keys, disorder, size, size // 5, engine=engine)
+        name = f"{engine}-{execution}-{kind}-{how}-{keys}-{disorder}"
+        size = records[execution]
+        yield Case(
+            name, kind, how, "batch", execution, keys, disorder, size, size // 5, engine=engine
+        )
     for how in AGGREGATORS:
         if how not in ("count", "sum"):
-            size = records["vector"]
-            yield Case(f"process-vector-tumbling-{how}-100000-0", "tumbling", how, records=size)
+            size = records["columns"]
+            yield Case(f"process-columns-tumbling-{how}-100000-0", "tumbling", how, records=size)
 
 
 def topology(case: Case) -> Topology:
     """Build in -> aggregation -> out."""
     windows, how = WINDOWS[case.windows], AGGREGATORS[case.aggregator]
-    path: Any = case.path
+    execution: Any = case.execution
     builder = TopologyBuilder("windows")
     records: Any = builder.add_source("in", Topic("in", TEXT, INT64))
     key: Any = TEXT
     supplier: Any
     if windows is None:
         plain = timestamped_store("state", key=TEXT, value=how.state)
-        supplier = aggregate(how, store=plain, emit=EMISSIONS[case.emit], path=path)
+        supplier = aggregate(how, store=plain, emit=EMISSIONS[case.emit], execution=execution)
     else:
         makes: dict[str, Any] = {"session": session_store, "sliding": sliding_store}
         store = makes.get(case.windows, window_store)("state", key=TEXT, value=how.state)
         emit = EMISSIONS[case.emit]
-        supplier = windowed_aggregate(windows, how, store=store, emit=emit, path=path)
+        supplier = windowed_aggregate(windows, how, store=store, emit=emit, execution=execution)
         key = windowed(TEXT, windows)
     value = RESULTS.get(case.aggregator, INT64)
     results: Any = builder.add_processor("aggregate", supplier, records)

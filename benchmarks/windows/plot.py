@@ -19,10 +19,10 @@ mpl.use("Agg")  # there need be no display
 
 
 def plot(figures: Sequence[Figures], past: Sequence[Figures], file: Path) -> None:
-    """Draw speeds as bars, a panel for each engine and path, and costs as lines."""
+    """Draw speeds as bars, a panel for each engine and execution, and costs as lines."""
     panels: dict[tuple[str, str], list[Figures]] = {}
     for found in figures:
-        panels.setdefault((found.case.engine, found.case.path), []).append(found)
+        panels.setdefault((found.case.engine, found.case.execution), []).append(found)
     heights = [max(1.2, 0.22 * len(own)) for own in panels.values()]
     rows = len(panels) + bool(past)
     figure, axes = plt.subplots(
@@ -33,8 +33,8 @@ def plot(figures: Sequence[Figures], past: Sequence[Figures], file: Path) -> Non
         squeeze=False,
         layout="constrained",
     )
-    for axis, ((engine, path), own) in zip(axes[:, 0], panels.items(), strict=False):
-        _bars(axis, f"{engine}, {path}", own)
+    for axis, ((engine, execution), own) in zip(axes[:, 0], panels.items(), strict=False):
+        _bars(axis, f"{engine}, {execution}", own)
     if past:
         _lines(axes[-1, 0], past)
     figure.savefig(file, dpi=110)

@@ -8,7 +8,7 @@ import msgspec
 import pyarrow as pa
 
 from benchmarks.suite.bids import BID, BIDS, Bid
-from benchmarks.suite.workload import Expected, Path, Workload
+from benchmarks.suite.workload import Execution, Expected, Workload
 from kstreams import TEXT, Topic, Topology, TopologyBuilder, map_values
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def in_euros(bid: Bid) -> Bid:
     return msgspec.structs.replace(bid, price=bid.price * EUROS)
 
 
-def topology(source: str, sink: str, path: Path) -> Topology:
+def topology(source: str, sink: str, execution: Execution) -> Topology:
     builder = TopologyBuilder("q1")
     bids = builder.add_source("bids", Topic(source, TEXT, BID))
     converted = builder.add_processor("convert", map_values(in_euros), bids)

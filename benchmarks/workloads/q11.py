@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.suite.bids import BID, BIDS
 from benchmarks.suite.plain import sessions
-from benchmarks.suite.workload import Path, Workload
+from benchmarks.suite.workload import Execution, Workload
 from kstreams import INT64, NONE, TEXT, Topic, Topology, TopologyBuilder, map_
 from kstreams.aggregators import count
 from kstreams.durations import seconds
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 VISITS = SessionWindows(seconds(10), grace=seconds(60))
 
 
-def topology(source: str, sink: str, path: Path) -> Topology:
+def topology(source: str, sink: str, execution: Execution) -> Topology:
     builder = TopologyBuilder("q11")
     bids = builder.add_source("bids", Topic(source, TEXT, BID))
     bidders: Any = builder.add_processor("bidder", map_(lambda _, b: (str(b.bidder), None)), bids)
     bidders = builder.repartition("by-bidder", bidders, key=TEXT, value=NONE)
     store = session_store("visits", key=TEXT, value=INT64)
-    supplier = windowed_aggregate(VISITS, count(), store=store, path=path)
+    supplier = windowed_aggregate(VISITS, count(), store=store, execution=execution)
     visits: Any = builder.add_processor("count", supplier, bidders)
     out = Topic(sink, windowed(TEXT, VISITS), INT64, nulls="pass")
     builder.add_sink("visits-out", out, visits)

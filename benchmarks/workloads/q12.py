@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from benchmarks.suite.bids import BID, BIDS
-from benchmarks.suite.workload import Expected, Path, Results, Workload
+from benchmarks.suite.workload import Execution, Expected, Results, Workload
 from kstreams import (
     INT64,
     NONE,
@@ -41,14 +41,14 @@ class Now(FixedKeyProcessor[str, None, None]):
         self.context.forward(record.with_timestamp(self.context.wall_time))
 
 
-def topology(source: str, sink: str, path: Path) -> Topology:
+def topology(source: str, sink: str, execution: Execution) -> Topology:
     builder = TopologyBuilder("q12")
     bids = builder.add_source("bids", Topic(source, TEXT, BID))
     bidders: Any = builder.add_processor("bidder", map_(lambda _, b: (str(b.bidder), None)), bids)
     bidders = builder.repartition("by-bidder", bidders, key=TEXT, value=NONE)
     bidders = builder.add_processor("now", Now, bidders)
     store = window_store("counts", key=TEXT, value=INT64)
-    supplier = windowed_aggregate(SIZE, count(), store=store, path=path)
+    supplier = windowed_aggregate(SIZE, count(), store=store, execution=execution)
     counts: Any = builder.add_processor("count", supplier, bidders)
     builder.add_sink("counts-out", Topic(sink, windowed(TEXT, SIZE), INT64), counts)
     return builder.build()

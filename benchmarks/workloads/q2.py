@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from benchmarks.suite.bids import BID, BIDS
-from benchmarks.suite.workload import Expected, Path, Workload
+from benchmarks.suite.workload import Execution, Expected, Workload
 from kstreams import TEXT, Topic, Topology, TopologyBuilder, filter_
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 EVERY = 123
 
 
-def topology(source: str, sink: str, path: Path) -> Topology:
+def topology(source: str, sink: str, execution: Execution) -> Topology:
     builder = TopologyBuilder("q2")
     bids = builder.add_source("bids", Topic(source, TEXT, BID))
     chosen = builder.add_processor("choose", filter_(lambda _, bid: bid.auction % EVERY == 0), bids)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from benchmarks.suite.bids import BIDS
 from benchmarks.suite.greatest import add_greatest, without_closers
 from benchmarks.suite.plain import windows
-from benchmarks.suite.workload import Expected, Path, Workload
+from benchmarks.suite.workload import Execution, Expected, Workload
 from kstreams import BYTES, INT64, TEXT, Topic, Topology, TopologyBuilder
 from kstreams.aggregators import count
 from kstreams.durations import seconds
@@ -31,11 +31,11 @@ def place(key: Windowed[str], bids: int) -> tuple[int, int]:
     return bids, int(key.key) if key.key.isdigit() else 0
 
 
-def topology(source: str, sink: str, path: Path) -> Topology:
+def topology(source: str, sink: str, execution: Execution) -> Topology:
     builder = TopologyBuilder("q5")
     bids = builder.add_source("bids", Topic(source, TEXT, BYTES))
     store = window_store("bids", key=TEXT, value=INT64)
-    supplier = windowed_aggregate(LATELY, count(), store=store, path=path)
+    supplier = windowed_aggregate(LATELY, count(), store=store, execution=execution)
     counts: Any = builder.add_processor("count", supplier, bids)
     add_greatest(builder, counts, place, serde=PAIR, sink=sink)
     return builder.build()

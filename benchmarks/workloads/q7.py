@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from benchmarks.suite.bids import BID, BIDS, Bid
 from benchmarks.suite.greatest import add_greatest, without_closers
-from benchmarks.suite.workload import Expected, Path, Workload
+from benchmarks.suite.workload import Execution, Expected, Workload
 from kstreams import TEXT, Topic, Topology, TopologyBuilder
 from kstreams.aggregators import over, reducing
 from kstreams.durations import seconds
@@ -35,12 +35,12 @@ def place(_: Windowed[str], highest: Offer) -> Offer:
     return highest
 
 
-def topology(source: str, sink: str, path: Path) -> Topology:
+def topology(source: str, sink: str, execution: Execution) -> Topology:
     builder = TopologyBuilder("q7")
     bids = builder.add_source("bids", Topic(source, TEXT, BID))
     store: Any = window_store("of-auctions", key=TEXT, value=OFFER)
     highest: Any = over(offer, reducing(max, OFFER))
-    supplier = windowed_aggregate(SIZE, highest, store=store, path=path)
+    supplier = windowed_aggregate(SIZE, highest, store=store, execution=execution)
     of_auctions: Any = builder.add_processor("of-auctions", supplier, bids)
     add_greatest(builder, of_auctions, place, serde=OFFER, sink=sink)
     return builder.build()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.suite.clicks import CLICKS
 from benchmarks.suite.plain import windows
-from benchmarks.suite.workload import Path, Workload
+from benchmarks.suite.workload import Execution, Workload
 from kstreams import BYTES, INT64, TEXT, Topic, Topology, TopologyBuilder
 from kstreams.aggregators import count
 from kstreams.durations import seconds
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 SIZE = TumblingWindows(seconds(10))
 
 
-def topology(source: str, sink: str, path: Path) -> Topology:
+def topology(source: str, sink: str, execution: Execution) -> Topology:
     builder = TopologyBuilder("w1")
     clicks = builder.add_source("clicks", Topic(source, TEXT, BYTES))
     store = window_store("counts", key=TEXT, value=INT64)
-    supplier = windowed_aggregate(SIZE, count(), store=store, path=path)
+    supplier = windowed_aggregate(SIZE, count(), store=store, execution=execution)
     counts: Any = builder.add_processor("count", supplier, clicks)
     builder.add_sink("counts-out", Topic(sink, windowed(TEXT, SIZE), INT64), counts)
     return builder.build()

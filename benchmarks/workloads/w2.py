@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.suite.clicks import CLICKS
 from benchmarks.suite.plain import each_key
-from benchmarks.suite.workload import Path, Workload
+from benchmarks.suite.workload import Execution, Workload
 from kstreams import (
     BYTES,
     INT64,
@@ -41,15 +41,17 @@ class Count(FixedKeyProcessor[str, bytes, int]):
         self.context.forward(record.with_value(total))
 
 
-def topology(source: str, sink: str, path: Path) -> Topology:
+def topology(source: str, sink: str, execution: Execution) -> Topology:
     builder = TopologyBuilder("w2")
     clicks = builder.add_source("clicks", Topic(source, TEXT, BYTES))
     totals: Any
-    if path == "record":
+    if execution == "records":
         totals = builder.add_processor("count", Count, clicks, stores=[TOTALS])
     else:
         store = timestamped_store("totals", key=TEXT, value=INT64)
-        totals = builder.add_processor("count", aggregate(count(), store=store, path=path), clicks)
+        totals = builder.add_processor(
+            "count", aggregate(count(), store=store, execution=execution), clicks
+        )
     builder.add_sink("totals-out", Topic(sink, TEXT, INT64), totals)
     return builder.build()
 

@@ -9,7 +9,7 @@ import msgspec
 
 from benchmarks.suite.clicks import CLICKS
 from benchmarks.suite.plain import windows
-from benchmarks.suite.workload import Path, Workload
+from benchmarks.suite.workload import Execution, Workload
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder
 from kstreams.aggregators import field, over, sum_
 from kstreams.durations import seconds
@@ -29,12 +29,12 @@ class Click(msgspec.Struct):
     amount: int
 
 
-def topology(source: str, sink: str, path: Path) -> Topology:
+def topology(source: str, sink: str, execution: Execution) -> Topology:
     builder = TopologyBuilder("w3")
     clicks = builder.add_source("clicks", Topic(source, TEXT, json_serde(Click)))
     store = window_store("sums", key=TEXT, value=INT64)
     total = over(field("amount", INT64), sum_(INT64))
-    supplier = windowed_aggregate(MINUTES, total, store=store, path=path)
+    supplier = windowed_aggregate(MINUTES, total, store=store, execution=execution)
     sums: Any = builder.add_processor("sum", supplier, clicks)
     builder.add_sink("sums-out", Topic(sink, windowed(TEXT, MINUTES), INT64), sums)
     return builder.build()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.suite.clicks import CLICKS
 from benchmarks.suite.plain import sessions
-from benchmarks.suite.workload import Path, Workload
+from benchmarks.suite.workload import Execution, Workload
 from kstreams import BYTES, INT64, TEXT, Topic, Topology, TopologyBuilder
 from kstreams.aggregators import count
 from kstreams.durations import seconds
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 VISITS = SessionWindows(seconds(30))
 
 
-def topology(source: str, sink: str, path: Path) -> Topology:
+def topology(source: str, sink: str, execution: Execution) -> Topology:
     builder = TopologyBuilder("w4")
     clicks = builder.add_source("clicks", Topic(source, TEXT, BYTES))
     store = session_store("visits", key=TEXT, value=INT64)
-    supplier = windowed_aggregate(VISITS, count(), store=store, path=path)
+    supplier = windowed_aggregate(VISITS, count(), store=store, execution=execution)
     visits: Any = builder.add_processor("count", supplier, clicks)
     out = Topic(sink, windowed(TEXT, VISITS), INT64, nulls="pass")
     builder.add_sink("visits-out", out, visits)

@@ -55,11 +55,11 @@ def combine(
 ) -> Aggregator[K, V, tuple[S1, S2, S3, S4], tuple[A1, A2, A3, A4]]: ...
 def combine(*aggregators: Aggregator[Any, Any, Any, Any]) -> Aggregator[Any, Any, Any, Any]:
     """Run two to four aggregators side by side; the result is a tuple of theirs."""
-    return _Combined(aggregators)
+    return _Combine(aggregators)
 
 
 @dataclass(frozen=True)
-class _Combined:
+class _Combine:
     aggregators: tuple[Aggregator[Any, Any, Any, Any], ...]
 
     @property

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from kstreams.graph.drawing import printable
+from kstreams.graph.execution import ExecutionPlanner
 from kstreams.graph.nodes import (
     AnyNode,
     FunctionSink,
@@ -43,8 +45,10 @@ def describe(topology: Topology) -> str:
     """Return a topology as text: groups, their nodes, what leads to what, and stores.
 
     Each node has its children behind `-->` and its parents behind `<--`. A repartition
-    edge stands in the group it leaves and in the group it enters. The text is the same
-    for equal topologies, and ends in a newline.
+    edge stands in the group it leaves and in the group it enters. A node that can run
+    by records or by columns has its `execution:`, and why: as far as the topology
+    decides, for an interceptor without `bind_columns` makes all nodes run by records.
+    The text is the same for equal topologies, and ends in a newline.
     """
     lines = [f"Topology: {_name(topology.name)}"]
     edges = _Edges(
@@ -62,8 +66,12 @@ def _group(group: PartitionGroup, edges: _Edges) -> Iterator[str]:
     for entry in group.entries:
         yield f"Repartition: {_name(entry.name)} (from group: {_name(edges.above[entry.name])})"
         yield _children(children[entry.name])
+    executions = ExecutionPlanner(group)
     for node in group.nodes:
         yield _title(edges, node)
+        execution = executions.summary(node) if isinstance(node, ProcessorNode) else None
+        if execution is not None:
+            yield f"  execution: {printable(execution)}"
         if not isinstance(node, (SinkNode, RepartitionNode)):
             yield _children(children[node.name])
         if node.parents:

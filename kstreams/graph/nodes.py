@@ -18,6 +18,7 @@ from kstreams.topic import Topic, TopicChoice
 __all__ = (
     "AnyNode",
     "AnyProcessor",
+    "Entry",
     "FunctionSink",
     "Node",
     "ProcessorNode",
@@ -27,6 +28,7 @@ __all__ = (
     "SourceNode",
     "Start",
     "StdoutSink",
+    "serdes_of",
 )
 
 K = TypeVar("K")
@@ -121,3 +123,13 @@ class SinkNode:
 
 AnyNode = SourceNode | ProcessorNode | RepartitionNode | SinkNode
 """Any node of a topology."""
+
+Entry = SourceNode | RepartitionNode
+"""A node by which records come into a group."""
+
+
+def serdes_of(entry: Entry) -> tuple[Serde[Any], Serde[Any]]:
+    """Return the key's and the value's serde of an entry."""
+    if isinstance(entry, SourceNode):
+        return entry.topic.key, entry.topic.value
+    return entry.key, entry.value

@@ -8,6 +8,7 @@ from typing import Any
 
 from kstreams.errors import TopologyError
 from kstreams.graph.depth import MAX_DEPTH, deepest
+from kstreams.graph.execution import execution_problems
 from kstreams.graph.groups import partition_groups, topological_order
 from kstreams.graph.nodes import (
     AnyNode,
@@ -52,6 +53,7 @@ def validated(
     groups = partition_groups(ordered, idle_timeout_ms) if not found else ()
     found.extend(_loops(groups))
     found.extend(_depths(groups))
+    found.extend(execution_problems(groups))
     if found:
         raise _error(name, found)
     return Topology(name, groups)

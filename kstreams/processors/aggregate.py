@@ -8,19 +8,17 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from kstreams._types import K, S, V
 from kstreams.aggregators.aggregator import Aggregator
-from kstreams.aggregators.columns.form import column_form
-from kstreams.aggregators.columns.keys import has_key_codes
+from kstreams.aggregators.columns.available import form_or_reason
 from kstreams.aggregators.columns.stamped import StampedForm
 from kstreams.aggregators.reduce import reducing
 from kstreams.errors import TopologyError
 from kstreams.processors.aggregate_columns import AggregateColumns
 from kstreams.processors.closure import ClosureProcessor
-from kstreams.processors.columnar import ColumnarProcessor, ColumnSource, Path
+from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.emission import EachUpdate, OncePerBatch, once_per_batch
 from kstreams.record import Record
 from kstreams.serde.base import Serde
-from kstreams.serde.layout import fixed_layout
 from kstreams.state.stores.kind import check_kind
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.timestamped.kind import TIMESTAMPED
@@ -45,7 +43,7 @@ class AggregateSupplier(Generic[K, V_contra, A_co]):
     aggregator: Aggregator[Any, Any, Any, Any]
     store: StoreSpec[Any]
     emit: EachUpdate | OncePerBatch
-    path: Path
+    execution: Execution
 
     def __call__(self) -> ClosureProcessor[K, V_contra, K, A_co]:
         """Return a new processor."""
@@ -56,13 +54,13 @@ class AggregateSupplier(Generic[K, V_contra, A_co]):
         """Return the store."""
         return (self.store,)
 
-    def columnar(self, source: ColumnSource) -> ColumnarProcessor | str:
-        """Return a new processor of whole columns, or why there is none."""
-        form = column_form(self.aggregator, source.value)
-        if form is None or fixed_layout(self.aggregator.state) is None:
-            return "the aggregator has no columnar form for such values"
-        if source.key != self.store.key or not has_key_codes(source.key):
-            return f"keys of {source.key.name} are not told apart by their bytes"
+    def column_processor(self, source: ColumnSource) -> ColumnProcessor | str:
+        """Return a new processor that works by columns, or why there is none."""
+        form = form_or_reason(
+            self.aggregator, key=source.key, value=source.value, stored=self.store.key
+        )
+        if isinstance(form, str):
+            return form
         each = isinstance(self.emit, EachUpdate)
         return AggregateColumns(StampedForm(form), self.store, source, each=each)
 
@@ -72,7 +70,7 @@ def aggregate(
     *,
     store: StoreSpec[TimestampedStore[K, S]],
     emit: EachUpdate | OncePerBatch = _ONCE,
-    path: Path = "auto",
+    execution: Execution = "auto",
 ) -> AggregateSupplier[K, V, A]:
     """Aggregate all records of a key, and forward results; brings its store.
 
@@ -85,9 +83,10 @@ def aggregate(
             aggregator's `state`.
         emit: When results are forwarded: `once_per_batch()` (the default), or
             `each_update()`.
-        path: `auto` aggregates whole columns where the results are the same: built-in
-            aggregators of numbers, right below sources. `record` never does; with
-            `vector` it is an error at the start if it cannot.
+        execution: `auto` aggregates by columns where the results are the same: built-in
+            aggregators of numbers, directly below sources. `records` never does, and
+            `columns` is an error at `build()` where it cannot be. `Topology.describe`
+            tells which it will be, and why.
 
     Raises:
         TopologyError: The store is of another kind, or holds something else.
@@ -101,7 +100,7 @@ def aggregate(
             f"state is {aggregator.state.name}",
             hint="give the store value=aggregator.state",
         )
-    return AggregateSupplier(aggregator, store, emit, path)
+    return AggregateSupplier(aggregator, store, emit, execution)
 
 
 def reduce(

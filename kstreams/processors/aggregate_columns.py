@@ -1,4 +1,4 @@
-"""Aggregate whole columns by key, without windows."""
+"""Aggregate by columns, by key, without windows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kstreams.aggregators.columns.grouping import grouped
 from kstreams.aggregators.columns.keys import KeyCodes
 from kstreams.aggregators.columns.stamped import StampedForm
 from kstreams.aggregators.columns.values import ValueColumn
-from kstreams.processors.columnar import STREAM_TIME, ColumnarProcessor, ColumnSource
+from kstreams.processors.columns import STREAM_TIME, ColumnProcessor, ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.serde.layout import Columns
 from kstreams.serde.objects import objects_of
@@ -22,8 +22,8 @@ from kstreams.state.stores.spec import StoreSpec
 __all__ = ("AggregateColumns",)
 
 
-class AggregateColumns(ColumnarProcessor):
-    """The columnar form of `aggregate`.
+class AggregateColumns(ColumnProcessor):
+    """What `aggregate` does, by columns.
 
     Args:
         form: What is made of the records.

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from kstreams.errors import ProcessingError, Where
 from kstreams.graph.nodes import ProcessorNode
-from kstreams.processors.columnar import ColumnarProcessor
+from kstreams.processors.columns import ColumnProcessor
 from kstreams.processors.processor import BatchProcessor
 from kstreams.quoting import text_of
 from kstreams.record import Record
@@ -123,7 +123,7 @@ class BatchBuffer:
 
 
 class ColumnBuffer(BatchBuffer):
-    """The waiting room of a columnar processor, which stands right below entries.
+    """The waiting room of a column processor, which stands directly below entries.
 
     Args:
         node: The node.
@@ -134,7 +134,7 @@ class ColumnBuffer(BatchBuffer):
     def __init__(
         self,
         node: ProcessorNode,
-        processor: ColumnarProcessor,
+        processor: ColumnProcessor,
         process_batch: Callable[[pa.Table], None],
     ) -> None:
         super().__init__(node, processor)

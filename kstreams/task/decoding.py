@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kstreams.errors import DeserializationError
-from kstreams.graph.nodes import RepartitionNode, SourceNode
+from kstreams.graph.nodes import Entry, SourceNode, serdes_of
 from kstreams.quoting import kind_of, text_of
 from kstreams.raw_batch import HEADERS_TYPE
 from kstreams.serde.base import Serde
@@ -22,20 +22,15 @@ from kstreams.task.queues import Queue
 __all__ = (
     "BadRow",
     "Decoded",
-    "Entry",
     "Form",
     "decoded",
     "formed",
-    "serdes_of",
     "typed",
     "without_nulls",
 )
 
-Entry = SourceNode | RepartitionNode
-"""A node by which records come into a group."""
-
 Form = Literal["typed", "values", "keys"]
-"""How a queue becomes a table: as batch processors get it, as columnar processors do, and
+"""How a queue becomes a table: as batch processors get it, as column processors do, and
 for those of them that do not look at values."""
 
 
@@ -64,13 +59,6 @@ class Decoded:
     keys: list[Any]
     values: list[Any]
     bad: tuple[BadRow, ...] = ()
-
-
-def serdes_of(entry: Entry) -> tuple[Serde[Any], Serde[Any]]:
-    """Return the key's and the value's serde of an entry."""
-    if isinstance(entry, SourceNode):
-        return entry.topic.key, entry.topic.value
-    return entry.key, entry.value
 
 
 def without_nulls(entry: Entry, queue: Queue, drop: Callable[[str, int], None]) -> Queue:

@@ -14,14 +14,14 @@ import pyarrow.compute as pc
 
 from kstreams.clock import to_ms
 from kstreams.errors import EventTimeError
-from kstreams.graph.nodes import SourceNode
+from kstreams.graph.nodes import Entry, SourceNode
 from kstreams.processors.event_time import EventTime, WallClock
 from kstreams.quoting import repr_of
 from kstreams.raw_batch import headers_of
 from kstreams.record import Record
 from kstreams.serde.objects import objects_of
 from kstreams.task.cursor import Cursor
-from kstreams.task.decoding import Entry, decoded
+from kstreams.task.decoding import decoded
 from kstreams.task.meta import NO_TIME, TaskMeta
 from kstreams.task.queues import Queue
 from kstreams.times import EARLIEST_MS, LATEST_MS

@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kstreams.processors.columnar import STREAM_TIME
+from kstreams.graph.nodes import Entry
+from kstreams.processors.columns import STREAM_TIME
 from kstreams.record import Record
 from kstreams.task.buffer import BatchBuffer
 from kstreams.task.columns import concat
 from kstreams.task.cursor import Cursor
-from kstreams.task.decoding import BadRow, Entry, Form, decoded, formed
+from kstreams.task.decoding import BadRow, Form, decoded, formed
 from kstreams.task.queues import Queue, merged_order
 from kstreams.task.read_ahead import ReadAhead
 from kstreams.task.rows import MergedRows, RecordCall, Stream

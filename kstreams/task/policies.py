@@ -9,13 +9,12 @@ from typing import Any
 import pyarrow as pa
 
 from kstreams.errors import KStreamsError, LimitError
-from kstreams.graph.nodes import SinkNode
+from kstreams.graph.nodes import Entry, SinkNode
 from kstreams.processors.on_error import DeadLetter
 from kstreams.quoting import kind_of
 from kstreams.record import Record
 from kstreams.task.collector import Collector
 from kstreams.task.cursor import Cursor
-from kstreams.task.decoding import Entry
 from kstreams.task.letters import fitted, letter_of_record, letter_of_result
 from kstreams.task.queues import Queue
 from kstreams.topic_limits import Limits, limits_or_none

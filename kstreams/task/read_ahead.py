@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from typing import TypeVar
 
-from kstreams.graph.nodes import ProcessorNode
+from kstreams.graph.nodes import Entry, ProcessorNode, serdes_of
 from kstreams.graph.topology import PartitionGroup
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.kind import AheadRows
-from kstreams.task.decoding import Entry, serdes_of
 from kstreams.task.rows import Stream
 
 __all__ = ("ReadAhead",)

@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from kstreams.graph.nodes import Entry, serdes_of
 from kstreams.raw_batch import headers_of
 from kstreams.record import Headers, Record, RecordMetadata
 from kstreams.serde.objects import objects_of
-from kstreams.task.decoding import Entry, decoded, serdes_of
+from kstreams.task.decoding import decoded
 from kstreams.task.lazy_record import LazyRecord
 from kstreams.task.queues import Queue, merged_order
 

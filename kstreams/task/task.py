@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from kstreams.errors import KStreamsError, OutsideBatchError
-from kstreams.graph.nodes import SourceNode
+from kstreams.graph.nodes import Entry, SourceNode
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TaskId
 from kstreams.processors.interceptor import Interceptor
@@ -20,7 +20,7 @@ from kstreams.task.call_room import CallRoom
 from kstreams.task.changelogs import Changelogs
 from kstreams.task.contexts import TaskServices
 from kstreams.task.cursor import Cursor
-from kstreams.task.decoding import Entry, without_nulls
+from kstreams.task.decoding import without_nulls
 from kstreams.task.event_times import EventTimes
 from kstreams.task.failures import located, of_result
 from kstreams.task.gc_pause import gc_pauses
@@ -293,9 +293,9 @@ class Task:
         self._call(schedule.node, partial(schedule.fire, now))
 
     def _advance_columns(self) -> None:
-        """Tell columnar processors of a stream time that none of their records had."""
+        """Tell column processors of a stream time that none of their records had."""
         now = self._cursor.stream_time
-        for node, processor in self._wiring.columnar:
+        for node, processor in self._wiring.column_processors:
             self._call(node, partial(processor.advance, now))
 
     def _finish_nodes(self, *, close_windows: bool) -> None:
@@ -353,7 +353,7 @@ class Task:
     def _idle_due(self) -> int:
         """Return when idleness may move stream time, ms of wall time, or `NEVER`."""
         due = self._idleness.next_due()
-        follows = self._services.stream.schedules or self._wiring.columnar
+        follows = self._services.stream.schedules or self._wiring.column_processors
         return NEVER if due is None or not follows else due
 
     def _output(self, records_in: int) -> TaskOutput:

@@ -9,9 +9,11 @@ from typing import Any
 import pyarrow as pa
 
 from kstreams.errors import KStreamsError
+from kstreams.graph.execution import ExecutionPlanner
 from kstreams.graph.nodes import (
     AnyNode,
     AnyProcessor,
+    Entry,
     FunctionSink,
     ProcessorNode,
     RepartitionNode,
@@ -20,17 +22,15 @@ from kstreams.graph.nodes import (
     StdoutSink,
 )
 from kstreams.graph.topology import PartitionGroup
-from kstreams.processors.columnar import STREAM_TIME, ColumnarProcessor
+from kstreams.processors.columns import STREAM_TIME, ColumnInterceptor, ColumnProcessor
 from kstreams.processors.interceptor import Interceptor
 from kstreams.processors.processor import BatchProcessor, Processor
 from kstreams.record import Record
 from kstreams.serde.objects import objects_of
 from kstreams.task.buffer import BatchBuffer, ColumnBuffer
 from kstreams.task.collector import Collector
-from kstreams.task.columnar import Columnar
 from kstreams.task.columns import rows_of, whole
 from kstreams.task.contexts import BatchTaskContext, RecordTaskContext, TaskServices
-from kstreams.task.decoding import Entry
 from kstreams.task.failures import Places, located
 from kstreams.task.outlet import Outlet
 from kstreams.task.rows import RecordCall
@@ -61,7 +61,7 @@ class Wiring:
         inner_buffers: Those of them that other processors forward to.
         collectors: By sink and edge node.
         lines: By `to_stdout` sink node.
-        columnar: Columnar processors with their nodes, in topological order.
+        column_processors: With their nodes, in topological order.
         places: Which node runs what.
 
     Raises:
@@ -88,14 +88,15 @@ class Wiring:
         self._eager = eager
         self._outlet = outlet
         self._folder = folder
-        self._columnar = Columnar(group, interceptors)
+        bare = [each for each in interceptors if not isinstance(each, ColumnInterceptor)]
+        self._executions = ExecutionPlanner(group, intercepted=bool(bare))
         entries: tuple[Entry, ...] = (*group.sources, *group.entries)
         self._entries = {entry.name for entry in entries}
         self._record_calls: dict[str, RecordCall] = {}
         self._table_calls: dict[str, _TableCall] = {}
         self._processors: list[tuple[str, AnyProcessor]] = []
         self._buffers: dict[str, BatchBuffer] = {}
-        self.columnar: list[tuple[str, ColumnarProcessor]] = []
+        self.column_processors: list[tuple[str, ColumnProcessor]] = []
         for node in reversed(group.nodes):
             try:
                 self._wire(node)
@@ -142,7 +143,7 @@ class Wiring:
                 )
             case ProcessorNode():
                 due = bool(self._services.stream.schedules)
-                form = self._columnar.form_of(node, punctuated=due)
+                form = self._executions.column_processor(node, punctuated=due)
                 processor: AnyProcessor = node.supplier() if form is None else form
                 self._processors.append((node.name, processor))
                 self.places.add(node.name, processor)
@@ -216,14 +217,14 @@ class Wiring:
         processor.init(context)
         context.initialised()
 
-    def _columns(self, node: ProcessorNode, processor: ColumnarProcessor) -> None:
+    def _columns(self, node: ProcessorNode, processor: ColumnProcessor) -> None:
         self._start(node, processor)
-        call = processor.process_batch
+        call: _TableCall = processor.process_batch
         for interceptor in reversed(self._interceptors):
-            bind: Any = interceptor
-            call = bind.bind_columns(node.name, self._services.task, call)
+            if isinstance(interceptor, ColumnInterceptor):  # as each is, or none runs by columns
+                call = interceptor.bind_columns(node.name, self._services.task, call)
         self._buffer(node, ColumnBuffer(node, processor, call))
-        self.columnar.insert(0, (node.name, processor))
+        self.column_processors.insert(0, (node.name, processor))
 
     def _buffer(self, node: ProcessorNode, buffer: BatchBuffer) -> None:
         self._buffers[node.name] = buffer

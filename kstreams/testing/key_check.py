@@ -45,7 +45,7 @@ class KeyCheck:
     def bind_columns(
         self, node: str, task: TaskId, process_batch: Callable[[pa.Table], None]
     ) -> Callable[[pa.Table], None]:
-        """Wrap `process_batch` of a stateful columnar node, whose keys are bytes."""
+        """Wrap `process_batch` of a stateful node that runs by columns: its keys are bytes."""
         check = self._checks.get(node)
         if check is None:
             return process_batch

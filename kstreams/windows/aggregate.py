@@ -7,7 +7,7 @@ from typing import Any, TypeVar, overload
 from kstreams._types import K, S, V
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.errors import TopologyError
-from kstreams.processors.columnar import Path
+from kstreams.processors.columns import Execution
 from kstreams.processors.emission import (
     AtMostEvery,
     EachUpdate,
@@ -25,7 +25,7 @@ from kstreams.state.stores.sliding.store import SlidingStore
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.window.kind import WINDOW
 from kstreams.state.stores.window.store import WindowStore
-from kstreams.windows.columnar import columnar
+from kstreams.windows.columns.choice import column_processor
 from kstreams.windows.kinds.contract import TimeWindows
 from kstreams.windows.kinds.session import SessionWindows
 from kstreams.windows.kinds.sliding import SlidingWindows
@@ -50,7 +50,7 @@ def windowed_aggregate(
     *,
     store: StoreSpec[WindowStore[K, S]],
     emit: Emission = ...,
-    path: Path = ...,
+    execution: Execution = ...,
 ) -> WindowedSupplier[K, V, A]: ...
 @overload
 def windowed_aggregate(
@@ -59,7 +59,7 @@ def windowed_aggregate(
     *,
     store: StoreSpec[SlidingStore[K, S]],
     emit: Emission = ...,
-    path: Path = ...,
+    execution: Execution = ...,
 ) -> WindowedSupplier[K, V, A]: ...
 @overload
 def windowed_aggregate(
@@ -68,7 +68,7 @@ def windowed_aggregate(
     *,
     store: StoreSpec[SessionStore[K, S]],
     emit: OnClose,
-    path: Path = ...,
+    execution: Execution = ...,
 ) -> WindowedSupplier[K, V, A]: ...
 @overload
 def windowed_aggregate(
@@ -77,7 +77,7 @@ def windowed_aggregate(
     *,
     store: StoreSpec[SessionStore[K, S]],
     emit: EachUpdate | OncePerBatch | Every | AtMostEvery = ...,
-    path: Path = ...,
+    execution: Execution = ...,
 ) -> WindowedSupplier[K, V, A | None]: ...
 def windowed_aggregate(
     windows: TimeWindows | SlidingWindows | SessionWindows,
@@ -85,7 +85,7 @@ def windowed_aggregate(
     *,
     store: StoreSpec[Any],
     emit: Emission = _ONCE,
-    path: Path = "auto",
+    execution: Execution = "auto",
 ) -> WindowedSupplier[Any, Any, Any]:
     """Aggregate records by key and window, in event time; brings its store.
 
@@ -110,11 +110,12 @@ def windowed_aggregate(
         emit: When results are forwarded: `once_per_batch()` (the default), `each_update()`,
             `on_close()`, `every(interval)` or `at_most_every(interval)`. The last two keep
             what waits in a store of their own, `<store>-waiting`.
-        path: `auto` aggregates whole columns where the results are the same: built-in
-            aggregators of numbers, right below sources, by tumbling, hopping, sliding,
+        execution: `auto` aggregates by columns where the results are the same: built-in
+            aggregators of numbers, directly below sources, by tumbling, hopping, sliding,
             calendar, unlimited and session windows, but not with `at_most_every`, nor
-            sessions and sliding windows with `every`. `record` never does; with `vector`
-            it is an error at the start if it cannot, which says why.
+            sessions and sliding windows with `every`. `records` never does, and `columns`
+            is an error at `build()` where it cannot be. `Topology.describe` tells which
+            it will be, and why.
 
     Raises:
         TopologyError: The store is of another kind than the windows need, or its value
@@ -144,7 +145,9 @@ def windowed_aggregate(
             f"state is {aggregator.state.name}",
             hint="give the store value=aggregator.state",
         )
-    return WindowedSupplier(AggregationPlan(windows, aggregator, store, emit, path), kind, columnar)
+    return WindowedSupplier(
+        AggregationPlan(windows, aggregator, store, emit, execution), kind, column_processor
+    )
 
 
 def _kind(windows: object) -> tuple[Any, StoreKind[Any]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kstreams.aggregators.aggregator import Aggregator
-from kstreams.processors.columnar import Path
+from kstreams.processors.columns import Execution
 from kstreams.processors.emission import AtMostEvery, EachUpdate, Emission, Every, OnClose
 from kstreams.state.stores.emit_buffer.kind import pending_store
 from kstreams.state.stores.rate_limit.kind import paced_store
@@ -32,7 +32,7 @@ class AggregationPlan:
         aggregator: What becomes of the records of a window.
         store: Keeps the states of windows.
         emit: When results are forwarded.
-        path: How the node is to run.
+        execution: How the node is to run.
         routes: Children by what they take; None: all take results.
     """
 
@@ -40,7 +40,7 @@ class AggregationPlan:
     aggregator: Aggregator[Any, Any, Any, Any]
     store: StoreSpec[Any]
     emit: Emission
-    path: Path = "auto"
+    execution: Execution = "auto"
     routes: Routes | None = None
 
     @property

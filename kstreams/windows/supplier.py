@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from kstreams._types import K
 from kstreams.durations import milliseconds
 from kstreams.processors.closure import ClosureProcessor
-from kstreams.processors.columnar import ColumnarProcessor, ColumnSource, Path
+from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
 from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.processors.emission import (
     AtMostEvery,
@@ -51,7 +51,7 @@ class WindowedSupplier(Generic[K, V, A]):
 
     plan: AggregationPlan
     kind: Callable[[AggregationPlan], ClosureProcessor[K, V, Windowed[K], A]]
-    on_columns: Callable[[AggregationPlan, ColumnSource], ColumnarProcessor | str]
+    by_columns: Callable[[AggregationPlan, ColumnSource], ColumnProcessor | str]
 
     def __call__(self) -> ClosureProcessor[K, V, Windowed[K], A]:
         """Return a new processor."""
@@ -64,13 +64,13 @@ class WindowedSupplier(Generic[K, V, A]):
         return (self.plan.store,) if waiting is None else (self.plan.store, waiting)
 
     @property
-    def path(self) -> Path:
+    def execution(self) -> Execution:
         """Return how the node is to run."""
-        return self.plan.path
+        return self.plan.execution
 
-    def columnar(self, source: ColumnSource) -> ColumnarProcessor | str:
-        """Return a new processor of whole columns, or why there is none."""
-        return self.on_columns(self.plan, source)
+    def column_processor(self, source: ColumnSource) -> ColumnProcessor | str:
+        """Return a new processor that works by columns, or why there is none."""
+        return self.by_columns(self.plan, source)
 
     def problems(self) -> tuple[str, ...]:
         """Return what is wrong with the definition."""

@@ -31,13 +31,13 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_each_case_has_figures(results: Path) -> None:
     data = json.loads((results / "windows.json").read_text())
     figures = {line["name"]: line for line in data["figures"]}
-    assert {"w1", "w1-record", "sliding", "session", "calendar"} <= set(figures)
+    assert {"w1", "w1-records", "sliding", "session", "calendar"} <= set(figures)
     for line in figures.values():
         assert line["results"] > 0
         assert line["records_per_s"] > 0
         assert len(line["batch_ms"]) == 4
-    assert figures["w1"]["results"] == figures["w1-record"]["results"]
-    assert figures["session"]["results"] == figures["session-record"]["results"]
+    assert figures["w1"]["results"] == figures["w1-records"]["results"]
+    assert figures["session"]["results"] == figures["session-records"]["results"]
 
 
 def test_it_shows_and_draws_them(results: Path) -> None:

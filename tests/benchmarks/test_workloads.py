@@ -9,14 +9,14 @@ from benchmarks.suite.dataset import DAY_MS, PARTITIONS, START_MS
 from benchmarks.suite.formats import decoder
 from benchmarks.suite.registry import all_workloads, workload_by
 from benchmarks.suite.repository import ROOT
-from benchmarks.suite.workload import Path, Results, Workload
+from benchmarks.suite.workload import Execution, Results, Workload
 from kstreams.graph.topology import Topology
 from kstreams.testing import TopologyTestDriver
 
 CASES = [
-    pytest.param(workload, path, id=f"{workload.name}-{path}")
+    pytest.param(workload, execution, id=f"{workload.name}-{execution}")
     for workload in (*all_workloads(), workload_by(str(ROOT / "examples" / "own_benchmark.py")))
-    for path in (("auto", "record") if workload.by_record else ("auto",))
+    for execution in (("auto", "records") if workload.by_record else ("auto",))
 ]
 
 
@@ -37,9 +37,9 @@ def results(topology: Topology, workload: Workload, records: int) -> Results:
     return (workload.settle or dict)(found)
 
 
-@pytest.mark.parametrize(("workload", "path"), CASES)
-def test_topology_computes_what_is_expected(workload: Workload, path: Path) -> None:
+@pytest.mark.parametrize(("workload", "execution"), CASES)
+def test_topology_computes_what_is_expected(workload: Workload, execution: Execution) -> None:
     assert workload.topology is not None
     expected = workload.expected(workload.dataset.records(600))
-    found = results(workload.topology("in", "out", path), workload, 600)
+    found = results(workload.topology("in", "out", execution), workload, 600)
     assert check(expected, found, timestamps=True).problems == ()

@@ -68,7 +68,10 @@ def _answers(
         return
     for case in cases:
         try:
-            yield case, run_on_driver(case, cut=options.cut, state=state, path=options.path)
+            yield (
+                case,
+                run_on_driver(case, cut=options.cut, state=state, execution=options.execution),
+            )
         except Exception as exc:
             yield case, f"{type(exc).__name__}: {exc}"
 
@@ -86,7 +89,7 @@ def _on_spark(
     stack.callback(session.stop)
     for begin in range(0, len(cases), AT_ONCE):
         some = cases[begin : begin + AT_ONCE]
-        runs = [Run(case, options.path) for case in some]
+        runs = [Run(case, options.execution) for case in some]
         try:
             answers = run_on_spark(runs, session, cut=options.cut, state=state)
         except Exception as exc:
@@ -136,10 +139,10 @@ def _parser() -> argparse.ArgumentParser:
         help="s3: a server of its own; each batch begins by restoring what the log holds",
     )
     parser.add_argument(
-        "--path",
-        choices=("record", "vector"),
-        default="record",
-        help="vector: on whole columns; a case that cannot run so fails",
+        "--execution",
+        choices=("records", "columns"),
+        default="records",
+        help="columns: a case that cannot run by columns fails",
     )
     parser.add_argument("--cut", choices=("1", "3", "all"), default="1")
     parser.add_argument("--out", type=Path, help="write {name, out, dropped} a line")

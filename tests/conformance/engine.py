@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kstreams.processors.columnar import Path
+from kstreams.processors.columns import Execution
 from kstreams.state.backend.working import StateBackend
 from kstreams.testing.driver import TopologyTestDriver
 from tests.conformance.case import Case, Output
@@ -26,11 +26,11 @@ def run_on_driver(
     cut: str,
     state: StateBackend | None = None,
     recreate: bool = True,
-    path: Path = "record",
+    execution: Execution = "records",
 ) -> Answer:
     """Run a case; processors are made anew for each batch, as Spark may."""
-    built = build(case, path)
-    letters = NumberedValues(case, path, drops_nulls=drops_nulls(case))
+    built = build(case, execution)
+    letters = NumberedValues(case, execution, drops_nulls=drops_nulls(case))
     batches: list[tuple[Output, ...]] = []
     driver = TopologyTestDriver(
         built.topology,

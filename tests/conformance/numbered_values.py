@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import Any
 
 from kstreams import INT64
-from kstreams.processors.columnar import Path
+from kstreams.processors.columns import Execution
 from tests.conformance.case import Case, Input
 
 _MOST = 62
@@ -17,15 +17,15 @@ class NumberedValues:
 
     Args:
         case: The case.
-        path: Texts stay what they are record by record.
+        execution: Texts stay what they are record by record.
         drops_nulls: Whether null values are no values, rather than shown.
 
     Raises:
         ValueError: A key has more records than int64 has digits.
     """
 
-    def __init__(self, case: Case, path: Path, *, drops_nulls: bool) -> None:
-        self._texts = path != "vector"
+    def __init__(self, case: Case, execution: Execution, *, drops_nulls: bool) -> None:
+        self._texts = execution != "columns"
         self._drops = drops_nulls
         self._values: dict[str | None, list[str]] = defaultdict(list)
         self._data: list[bytes | None] = [self._encoded(row) for row in case.inputs]

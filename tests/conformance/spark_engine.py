@@ -1,7 +1,7 @@
 """Run cases on Spark: many in one app, each in a partition, that is a task, of its own.
 
 Every task has the nodes of all cases of its lane, and only those of its own case go on to
-the sinks. A lane is a query: cases of one path whose source leaves out null values, or passes
+the sinks. A lane is a query: cases of one execution whose source leaves out null values, or passes
 them, and on columns whose results are suppressed, or not.
 """
 
@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 
 from kstreams import NONE, TEXT, App, Embedded, Processor, ProcessorContext, Record, Topic
 from kstreams import TopologyBuilder as Builder
-from kstreams.processors.columnar import Path as NodePath
+from kstreams.processors.columns import Execution
 from kstreams.state.backend.working import StateBackend
 from kstreams.windows import Windowed, split_late
 from tests.conformance.case import Case, Output
@@ -39,17 +39,17 @@ _TIMEOUT = timedelta(minutes=5)
 
 @dataclass(frozen=True)
 class Run:
-    """A case on one path."""
+    """A case on one execution."""
 
     case: Case
-    path: NodePath = "record"
+    execution: Execution = "records"
 
     @property
     def lane(self) -> str:
         nulls = "dropping" if drops_nulls(self.case) else "passing"
         # A punctuator, which suppression has, keeps final results of its task off columns.
-        apart = self.path == "vector" and self.case.emit == "suppress"
-        return f"{self.path}-{nulls}{'-suppressed' * apart}"
+        apart = self.execution == "columns" and self.case.emit == "suppress"
+        return f"{self.execution}-{nulls}{'-suppressed' * apart}"
 
 
 def run_on_spark(
@@ -75,7 +75,7 @@ class _AppRun:
         self._lanes: dict[str, list[Run]] = defaultdict(list)
         self._order = [(run.lane, self._joins(run)) for run in runs]
         self._letters = {
-            place: NumberedValues(run.case, run.path, drops_nulls=drops_nulls(run.case))
+            place: NumberedValues(run.case, run.execution, drops_nulls=drops_nulls(run.case))
             for place, run in zip(self._order, runs, strict=True)
         }
         self._batches: dict[tuple[str, int], list[list[Output]]] = defaultdict(list)
@@ -125,13 +125,13 @@ class _AppRun:
         builder = Builder("conformance")
         for lane, runs in self._lanes.items():
             first = runs[0]
-            topic = source_topic(f"in-{lane}", drops_nulls(first.case), first.path)
+            topic = source_topic(f"in-{lane}", drops_nulls(first.case), first.execution)
             records: Any = builder.add_source(f"in-{lane}", topic)
             for number, run in enumerate(runs):
                 name = f"{lane}-{number}"
-                supplier = aggregation(run.case, run.path, f"state-{name}")
+                supplier = aggregation(run.case, run.execution, f"state-{name}")
                 results, late = split_late(builder, name, supplier, records)
-                results = suppressed(builder, run.case, run.path, results, f"-{name}")
+                results = suppressed(builder, run.case, run.execution, results, f"-{name}")
                 for kind, node in (("own", results), ("late", late)):
                     end: Any = builder.add_processor(f"{kind}-{name}", partial(_Own, number), node)
                     builder.add_sink(f"{kind}-out-{name}", Topic(f"out-{lane}", NONE, TEXT), end)

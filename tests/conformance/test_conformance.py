@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from devtools.servers.s3 import Bucket
-from kstreams.processors.columnar import Path as NodePath
+from kstreams.processors.columns import Execution
 from tests.conformance.__main__ import backend, by_input, main
 from tests.conformance.case import Case, Input, parse, read_cases
 from tests.conformance.durable_state import DurableState
@@ -23,7 +23,7 @@ FILES = sorted(DATA.glob("*.jsonl"))
 CASES = [case for case in read_cases(FILES) if not case.is_join]
 KINDS = sorted({(case.op, case.emit) for case in CASES})
 CUTS = ("1", "3", "all")
-PATHS: tuple[NodePath, ...] = ("record", "vector")
+EXECUTIONS: tuple[Execution, ...] = ("records", "columns")
 
 
 def of_kind(op: str, emit: str) -> list[Case]:
@@ -53,7 +53,7 @@ def test_cases_pass_on_whole_columns(op: str, emit: str, cut: str) -> None:
     wrong = {
         case.name: found
         for case in of_kind(op, emit)
-        if (found := problem(case, run_on_driver(case, cut=cut, path="vector"), cut=cut))
+        if (found := problem(case, run_on_driver(case, cut=cut, execution="columns"), cut=cut))
     }
     assert wrong == {}
 
@@ -67,14 +67,16 @@ def test_a_sample_passes_on_rocksdb(op: str, emit: str, cut: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", PATHS)
-def test_a_sample_passes_when_each_batch_restores_from_s3(bucket: Bucket, path: NodePath) -> None:
-    state = DurableState(bucket.settings(f"conformance-{path}"))
+@pytest.mark.parametrize("execution", EXECUTIONS)
+def test_a_sample_passes_when_each_batch_restores_from_s3(
+    bucket: Bucket, execution: Execution
+) -> None:
+    state = DurableState(bucket.settings(f"conformance-{execution}"))
     for kind in KINDS:
         for case in of_kind(*kind)[7::24]:
-            found = run_on_driver(case, cut="3", state=state, path=path)
+            found = run_on_driver(case, cut="3", state=state, execution=execution)
             assert problem(case, found, cut="3") is None
-    assert bucket.keys(f"conformance-{path}/")
+    assert bucket.keys(f"conformance-{execution}/")
 
 
 @pytest.mark.slow
@@ -117,7 +119,7 @@ def test_null_keys_are_dropped_and_change_nothing(op: str, emit: str) -> None:
         assert nulls.dropped == plain.dropped + len(case.inputs)
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("execution", EXECUTIONS)
 @pytest.mark.parametrize(
     ("op", "options", "expected"),
     [
@@ -128,11 +130,11 @@ def test_null_keys_are_dropped_and_change_nothing(op: str, emit: str) -> None:
     ],
 )
 def test_null_values_reach_the_aggregator_but_for_sliding_windows(
-    op: str, options: dict[str, int], expected: list[Any], path: NodePath
+    op: str, options: dict[str, int], expected: list[Any], execution: Execution
 ) -> None:
     inputs = [["in", "k", "a", 0], ["in", "k", None, 1]]
     case = parse({"name": "n", "op": op, "emit": "update", "in": inputs, **options})
-    answer = run_on_driver(case, cut="all", path=path)
+    answer = run_on_driver(case, cut="all", execution=execution)
     assert list(answer.batches[0]) == expected
     assert answer.dropped == (1 if op == "sliding" else 0)
 
@@ -173,7 +175,7 @@ def test_results_of_a_batch_stand_at_its_last_input() -> None:
 
 
 def test_the_command_runs_on_columns_and_s3(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(FILES[0]), "--path", "vector", "--store", "s3", "--cut", "all"]) == 0
+    assert main([str(FILES[0]), "--execution", "columns", "--store", "s3", "--cut", "all"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "22 passed, 0 failed, 1 skipped"
 
 
@@ -181,13 +183,13 @@ def test_a_case_that_cannot_run_so_fails(capsys: pytest.CaptureFixture[str]) -> 
     """Not silently record by record: a key has more records than a sum has digits."""
     inputs = [["in", "k", "a", 0]] * 63
     case = {"name": "long", "op": "tumbling", "emit": "update", "size": 10, "in": inputs}
-    assert run_one(case, "vector") == 1
+    assert run_one(case, "columns") == 1
     assert "FAILED long: ValueError: case long: a key has more than 62" in capsys.readouterr().out
-    assert run_one(case, "record") == 0
+    assert run_one(case, "records") == 0
 
 
-def run_one(case: dict[str, Any], path: str) -> int:
+def run_one(case: dict[str, Any], execution: str) -> int:
     with NamedTemporaryFile("w", suffix=".jsonl") as file:
         file.write(json.dumps(case))
         file.flush()
-        return main([file.name, "--path", path])
+        return main([file.name, "--execution", execution])

@@ -10,7 +10,7 @@ from kstreams import INT64, TEXT, Record, Topic, Topology, TopologyBuilder
 from kstreams.aggregators import Aggregator, fold, sum_
 from kstreams.durations import milliseconds
 from kstreams.emit import each_update, on_close, suppress, until_window_closes
-from kstreams.processors.columnar import Path
+from kstreams.processors.columns import Execution
 from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.state.stores.session.kind import session_store
 from kstreams.state.stores.sliding.kind import sliding_store
@@ -43,25 +43,25 @@ def concatenated(text: str, record: Record[str, str | None]) -> str:
 CONCATENATION: Aggregator[str, str | None, str, str] = fold(TEXT, str, concatenated, merge=add)
 
 
-def build(case: Case, path: Path = "record") -> Built:
+def build(case: Case, execution: Execution = "records") -> Built:
     """Build a case's topology."""
-    windows, value = windows_of(case), value_serde(path)
-    source = source_topic("in", drops_nulls(case), path)
+    windows, value = windows_of(case), value_serde(execution)
+    source = source_topic("in", drops_nulls(case), execution)
     sink: Topic[Windowed[str], Any] = Topic("out", windowed(TEXT, windows), value, nulls="pass")
     builder = TopologyBuilder("conformance")
     records: Any = builder.add_source("in", source)
-    results: Any = builder.add_processor("windows", aggregation(case, path, "state"), records)
-    builder.add_sink("out", sink, suppressed(builder, case, path, results, ""))
+    results: Any = builder.add_processor("windows", aggregation(case, execution, "state"), records)
+    builder.add_sink("out", sink, suppressed(builder, case, execution, results, ""))
     return Built(builder.build(), source, sink)
 
 
-def value_serde(path: Path) -> Any:
+def value_serde(execution: Execution) -> Any:
     """Return the serde of values and results.
 
     Columns have no texts to concatenate: on them a record's value is a power of two of its
     own, and a sum says which records are in it once each.
     """
-    return INT64 if path == "vector" else TEXT
+    return INT64 if execution == "columns" else TEXT
 
 
 def drops_nulls(case: Case) -> bool:
@@ -72,29 +72,33 @@ def drops_nulls(case: Case) -> bool:
     return case.op == "sliding"
 
 
-def source_topic(name: str, drops: bool, path: Path) -> Topic[str, Any]:
+def source_topic(name: str, drops: bool, execution: Execution) -> Topic[str, Any]:
     nulls: Any = "drop" if drops else "pass"
-    return Topic(name, TEXT, value_serde(path), nulls=nulls)
+    return Topic(name, TEXT, value_serde(execution), nulls=nulls)
 
 
-def aggregation(case: Case, path: Path, store: str) -> WindowedSupplier[str, Any, Any]:
+def aggregation(case: Case, execution: Execution, store: str) -> WindowedSupplier[str, Any, Any]:
     """Return the supplier of a case's windows."""
-    aggregator: Any = sum_(INT64) if path == "vector" else CONCATENATION
+    aggregator: Any = sum_(INT64) if execution == "columns" else CONCATENATION
     emit: Any = on_close() if case.emit == "close" else each_update()
-    own = _store(case, store, value_serde(path))
+    own = _store(case, store, value_serde(execution))
     supplier: Any = windowed_aggregate(
-        windows_of(case), aggregator, store=own, emit=emit, path=path
+        windows_of(case), aggregator, store=own, emit=emit, execution=execution
     )
     found: WindowedSupplier[str, Any, Any] = supplier
     return found
 
 
-def suppressed(builder: TopologyBuilder, case: Case, path: Path, results: Any, suffix: str) -> Any:
+def suppressed(
+    builder: TopologyBuilder, case: Case, execution: Execution, results: Any, suffix: str
+) -> Any:
     """Return results, suppressed until their windows close if the case says so."""
     if case.emit != "suppress":
         return results
     windows = windows_of(case)
-    buffer = buffer_store(f"held{suffix}", key=windowed(TEXT, windows), value=value_serde(path))
+    buffer = buffer_store(
+        f"held{suffix}", key=windowed(TEXT, windows), value=value_serde(execution)
+    )
     finals: Any = suppress(until_window_closes(windows), store=buffer)
     return builder.add_processor(f"finals{suffix}", finals, results)
 

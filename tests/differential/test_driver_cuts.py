@@ -92,7 +92,7 @@ def counting(kind: str, records: list[tuple[str, int]], partitions: int) -> Case
     _CUTS,
 )
 @settings(max_examples=100, **_OPTIONS)
-def test_a_vectorised_count_equals_the_one_by_record(
+def test_a_count_by_batch_processor_equals_the_one_by_record(
     records: list[tuple[str, int]], partitions: int, cuts: list[int]
 ) -> None:
     by_record, by_table = (counting(kind, records, partitions) for kind in ("count", "batch-count"))

@@ -37,7 +37,7 @@ from kstreams.emit import (
     until_window_closes,
 )
 from kstreams.operators import by_key, deduplicate
-from kstreams.processors.columnar import Path
+from kstreams.processors.columns import Execution
 from kstreams.stores import (
     buffer_store,
     list_store,
@@ -86,7 +86,12 @@ EMISSIONS: dict[str, Any] = {
 
 
 def of_windows(
-    kind: str, emission: str, policy: OnError, *, obeyed: bool = True, path: Path = "record"
+    kind: str,
+    emission: str,
+    policy: OnError,
+    *,
+    obeyed: bool = True,
+    execution: Execution = "records",
 ) -> Topology:
     """Count the records of each key and window, and obey their orders beside it.
 
@@ -95,13 +100,13 @@ def of_windows(
         emission: Of `EMISSIONS`.
         policy: The source's.
         obeyed: Whether something obeys the orders.
-        path: Record by record, or on columns.
+        execution: Record by record, or on columns.
     """
     windows = WINDOWS[kind]
     builder, records = _begun(policy)
     store = _store_of("state", windows)
     supplier: Any = windowed_aggregate(
-        windows, count(), store=store, emit=EMISSIONS[emission], path=path
+        windows, count(), store=store, emit=EMISSIONS[emission], execution=execution
     )
     counts = builder.add_processor("windows", supplier, records)
     results: Any = Topic(RESULTS, windowed(TEXT, windows), INT64, nulls="pass")

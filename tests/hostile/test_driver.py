@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kstreams import DeadLetter
 from kstreams.errors import KStreamsError
-from kstreams.processors.columnar import Path
+from kstreams.processors.columns import Execution
 from kstreams.testing.driver import TopologyTestDriver
 from kstreams.topology import OnError
 from tests.hostile.accounts import LETTERS, check_windows
@@ -98,10 +98,10 @@ def test_columns_and_records_make_the_same_of_a_stream_or_refuse_it_both(
 ) -> None:
     batches = stream_of(seed, odd_times=odd_times)
     stream = [[record for record in batch if record.fate != "bad"] for batch in batches]
-    paths: tuple[Path, ...] = ("vector", "record")
+    executions: tuple[Execution, ...] = ("columns", "records")
     made: list[object] = []
-    for path in paths:
-        topology = of_windows(kind, emission, "fail", obeyed=False, path=path)
+    for execution in executions:
+        topology = of_windows(kind, emission, "fail", obeyed=False, execution=execution)
         try:
             run = Run(topology, stream)
         except KStreamsError as exc:

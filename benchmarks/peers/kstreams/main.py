@@ -19,7 +19,7 @@ def main() -> None:
     workload = workload_by(given["BENCH_FILE"] or given["BENCH_WORKLOAD"])
     if workload.topology is None:
         raise SystemExit(f"{workload.name} has no topology")
-    path: Any = given["BENCH_PATH"]
+    execution: Any = given["BENCH_EXECUTION"]
     home = Path(given["BENCH_HOME"])
     if given["BENCH_MASTER"].startswith("local-cluster"):
         os.environ["SPARK_HOME"] = str(spark_home(home))
@@ -32,7 +32,7 @@ def main() -> None:
             print(f"progress {done}", flush=True)
 
     app = App(
-        workload.topology(given["BENCH_INPUT"], given["BENCH_OUTPUT"], path),
+        workload.topology(given["BENCH_INPUT"], given["BENCH_OUTPUT"], execution),
         Kafka(given["BENCH_BOOTSTRAP"]),
         state=RocksDB(),
         checkpoint=home / "checkpoint",

@@ -9,7 +9,7 @@ from importlib.metadata import version
 
 from benchmarks.suite.peer import Command, Format, Job, Timestamps
 from benchmarks.suite.repository import ON_PATH
-from benchmarks.suite.workload import Path, Workload
+from benchmarks.suite.workload import Execution, Workload
 
 __all__ = ("PEERS", "KStreams")
 
@@ -20,12 +20,12 @@ class KStreams:
 
     Args:
         name: What the command line calls it.
-        path: How it runs topologies.
+        execution: How it runs topologies.
         master: Where Spark runs; by default in one process, on all cores.
     """
 
     name: str
-    path: Path
+    execution: Execution
     master: str = "local[*]"
     format: Format = "windowed"
     timestamps: Timestamps = "event"
@@ -35,14 +35,14 @@ class KStreams:
 
     @property
     def title(self) -> str:
-        how = "as it is" if self.path == "auto" else "one call a record"
+        how = "as it is" if self.execution == "auto" else "one call a record"
         where = "" if self.master == "local[*]" else f", on {self.master}"
         return f"kstreams-spark {version('kstreams-spark')}, {how}, RocksDB{where}"
 
     def refusal(self, workload: Workload) -> str | None:
         if workload.topology is None:
             return "the workload has no topology"
-        if self.path == "record" and not workload.by_record:
+        if self.execution == "records" and not workload.by_record:
             return "the topology goes by records anyway"
         return None
 
@@ -51,8 +51,8 @@ class KStreams:
 
     def command(self, job: Job, cache: pathlib.Path) -> Command:
         arguments = (sys.executable, "-m", "benchmarks.peers.kstreams.main")
-        given = {"BENCH_PATH": self.path, "BENCH_MASTER": self.master}
+        given = {"BENCH_EXECUTION": self.execution, "BENCH_MASTER": self.master}
         return Command(arguments, {"PYTHONPATH": ON_PATH, **given})
 
 
-PEERS = (KStreams("kstreams", "auto"), KStreams("kstreams-record", "record"))
+PEERS = (KStreams("kstreams", "auto"), KStreams("kstreams-record", "records"))

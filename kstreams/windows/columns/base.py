@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from kstreams._types import Ints
-from kstreams.processors.columnar import STREAM_TIME, ColumnarProcessor, ColumnSource
+from kstreams.processors.columns import STREAM_TIME, ColumnProcessor, ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.processors.emission import EachUpdate, OncePerBatch
 from kstreams.windowed import NEVER_ENDS
@@ -24,7 +24,7 @@ from kstreams.windows.rules import close_time, closed_end, lateness_time
 __all__ = ("WindowedColumns",)
 
 
-class WindowedColumns(ColumnarProcessor):
+class WindowedColumns(ColumnProcessor):
     """A windowed aggregation by columns, all but what the kind of windows decides.
 
     For each table: `aggregate` drops what no window takes, brings the rest together with

@@ -9,7 +9,7 @@ import pyarrow as pa
 from kstreams._types import Ints
 from kstreams.aggregators.columns.keys import KeyCodes
 from kstreams.aggregators.columns.values import ValueColumn
-from kstreams.processors.columnar import STREAM_TIME, ColumnSource
+from kstreams.processors.columns import STREAM_TIME, ColumnSource
 from kstreams.windows.rules import lateness_time
 
 __all__ = ("Batch",)
@@ -21,7 +21,7 @@ class Batch:
 
     Attributes:
         source: What they come from.
-        table: Their columns, as a `ColumnarProcessor` gets them.
+        table: Their columns, as a `ColumnProcessor` gets them.
         keys: Their keys by number.
         times: Their timestamps, ms.
         stream: Stream time as of each, ms.

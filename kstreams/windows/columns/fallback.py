@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kstreams._types import Bools, Ints
 from kstreams.aggregators.columns.form import ColumnForm
-from kstreams.processors.columnar import ColumnSource
+from kstreams.processors.columns import ColumnSource
 from kstreams.record import Record
 from kstreams.serde.layout import fixed_layout
 from kstreams.serde.objects import objects_of

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kstreams._types import Ints
-from kstreams.processors.columnar import STREAM_TIME
+from kstreams.processors.columns import STREAM_TIME
 from kstreams.windows.kinds.windowed_type import WindowedType
 
 __all__ = ("Placed", "Results", "by_place", "joined", "last_results", "order_by")

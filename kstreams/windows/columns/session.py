@@ -14,7 +14,7 @@ from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.aggregators.columns.in_order import seeded
 from kstreams.aggregators.columns.keys import KeyCodes
 from kstreams.aggregators.columns.running import replaced
-from kstreams.processors.columnar import ColumnSource
+from kstreams.processors.columns import ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.serde.objects import objects_of
 from kstreams.state.stores.session.columns import SessionColumns, Sessions

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kstreams._types import Bools
 from kstreams.aggregators.columns.form import ColumnForm
-from kstreams.processors.columnar import STREAM_TIME, ColumnSource
+from kstreams.processors.columns import STREAM_TIME, ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.serde.objects import objects_of
 from kstreams.state.stores.sliding.columns import SliceRows, SlidingColumns

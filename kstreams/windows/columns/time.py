@@ -15,7 +15,7 @@ from kstreams._types import Ints
 from kstreams.aggregators.columns.grouping import grouped
 from kstreams.aggregators.columns.keys import KeyCodes
 from kstreams.aggregators.columns.stamped import StampedForm
-from kstreams.processors.columnar import STREAM_TIME, ColumnSource
+from kstreams.processors.columns import STREAM_TIME, ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.processors.emission import Every
 from kstreams.serde.layout import Columns

@@ -31,7 +31,7 @@ def topology() -> Topology:
     counts = window_store("counts", key=TEXT, value=INT64)
     counted = builder.add_processor(
         "counts",
-        windowed_aggregate(WINDOWS, count(), store=counts, emit=on_close(), path="vector"),
+        windowed_aggregate(WINDOWS, count(), store=counts, emit=on_close(), execution="columns"),
         builder.add_source("numbers", NUMBERS),
     )
     builder.add_sink("to-finals", FINALS, counted)
@@ -40,7 +40,9 @@ def topology() -> Topology:
     totals = window_store("sums", key=TEXT, value=INT64)
     summed = builder.add_processor(
         "sums",
-        windowed_aggregate(WINDOWS, sum_(INT64), store=totals, emit=on_close(), path="record"),
+        windowed_aggregate(
+            WINDOWS, sum_(INT64), store=totals, emit=on_close(), execution="records"
+        ),
         moved,
     )
     builder.add_sink("to-sums", SUMS, summed)

@@ -1,4 +1,4 @@
-"""Kafka Streams' own answers on Spark: a case of each operation and emission, on either path."""
+"""Kafka Streams' own answers on Spark: a case of each operation and emission."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import tests.conformance
-from kstreams.processors.columnar import Path as NodePath
+from kstreams.processors.columns import Execution
 from tests.conformance.case import Case, read_cases
 from tests.conformance.oracle import problem
 from tests.conformance.spark_engine import Run, run_on_spark
@@ -18,20 +18,20 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 DATA = Path(tests.conformance.__path__[0]) / "data"
 
 
-def path_of(case: Case) -> NodePath:
-    """Choose a path so that both are taken, in few queries."""
+def execution_of(case: Case) -> Execution:
+    """Choose a execution so that both are taken, in few queries."""
     records = case.emit == "suppress" or case.op in ("tumbling", "session")
-    return "record" if records else "vector"
+    return "records" if records else "columns"
 
 
 def test_a_sample_gives_the_same_on_spark(spark: SparkSession) -> None:
     cases = [case for case in read_cases(sorted(DATA.glob("*.jsonl"))) if not case.is_join]
     kinds = {(case.op, case.emit): case for case in cases}
     assert len(kinds) == 12
-    runs = [Run(case, path_of(case)) for case in kinds.values()]
+    runs = [Run(case, execution_of(case)) for case in kinds.values()]
     answers = run_on_spark(runs, spark, cut="3")
     wrong = {
-        (run.case.name, run.path): found
+        (run.case.name, run.execution): found
         for run, answer in zip(runs, answers, strict=True)
         if (found := problem(run.case, answer, cut="3"))
     }

@@ -143,14 +143,14 @@ def test_the_wall_clock_is_the_batchs_recorded_one() -> None:
     assert task.meta.stream_time == 50
 
 
-@pytest.mark.parametrize("path", ["record", "vector"])
+@pytest.mark.parametrize("execution", ["records", "columns"])
 @pytest.mark.parametrize("extract", [value_of, wall_clock()], ids=["extractor", "wall-clock"])
-def test_windows_are_those_of_the_event_time(path: Any, extract: Any) -> None:
+def test_windows_are_those_of_the_event_time(execution: Any, extract: Any) -> None:
     builder = TopologyBuilder("t")
     source = builder.add_source("in", IN, event_time=extract)
     store = window_store("counts", key=TEXT, value=INT64)
     counted = builder.add_processor(
-        "counts", windowed_aggregate(WINDOWS, count(), store=store, path=path), source
+        "counts", windowed_aggregate(WINDOWS, count(), store=store, execution=execution), source
     )
     sink: Any = Topic("out", windowed(TEXT, WINDOWS), INT64)
     builder.add_sink("out", sink, counted)

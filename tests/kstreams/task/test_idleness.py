@@ -118,21 +118,23 @@ def test_an_attempt_that_runs_again_does_the_same() -> None:
     assert found[0] == found[1]
 
 
-def windows_driver(windows: Any, emit: Any, path: Any, **options: Any) -> Any:
+def windows_driver(windows: Any, emit: Any, execution: Any, **options: Any) -> Any:
     builder = TopologyBuilder("t", idle_timeout=seconds(1))
     make: Any = session_store if isinstance(windows, SessionWindows) else window_store
     store = make("counts", key=TEXT, value=INT64)
-    supplier: Any = windowed_aggregate(windows, count(), store=store, emit=emit, path=path)
+    supplier: Any = windowed_aggregate(
+        windows, count(), store=store, emit=emit, execution=execution
+    )
     counted: Any = builder.add_processor("c", supplier, builder.add_source("in", IN, **options))
     sink: Any = Topic("out", windowed(TEXT, windows), INT64)
     builder.add_sink("out", sink, counted)
     return TopologyTestDriver(builder.build(), partitions=2, recreate_processors=True), sink
 
 
-@pytest.mark.parametrize("path", ["record", "vector"])
+@pytest.mark.parametrize("execution", ["records", "columns"])
 @pytest.mark.parametrize("windows", [TumblingWindows(seconds(10)), SessionWindows(seconds(5))])
-def test_the_last_windows_close_on_a_quiet_stream(windows: Any, path: Any) -> None:
-    driver, sink = windows_driver(windows, on_close(), path)
+def test_the_last_windows_close_on_a_quiet_stream(windows: Any, execution: Any) -> None:
+    driver, sink = windows_driver(windows, on_close(), execution)
     with driver:
         for key in "abcd":
             driver.pipe(IN, key, 1, timestamp=4000)
@@ -146,9 +148,9 @@ def test_the_last_windows_close_on_a_quiet_stream(windows: Any, path: Any) -> No
         assert driver.read(sink) == []
 
 
-@pytest.mark.parametrize("path", ["record", "vector"])
-def test_what_waits_for_an_interval_comes_on_a_quiet_stream(path: Any) -> None:
-    driver, sink = windows_driver(TumblingWindows(seconds(60)), every(seconds(10)), path)
+@pytest.mark.parametrize("execution", ["records", "columns"])
+def test_what_waits_for_an_interval_comes_on_a_quiet_stream(execution: Any) -> None:
+    driver, sink = windows_driver(TumblingWindows(seconds(60)), every(seconds(10)), execution)
     with driver:
         driver.pipe(IN, "a", 1, timestamp=0)
         driver.pipe(IN, "a", 1, timestamp=4000)
@@ -156,10 +158,10 @@ def test_what_waits_for_an_interval_comes_on_a_quiet_stream(path: Any) -> None:
         assert [r.value for r in driver.read(sink)] == [2]
 
 
-@pytest.mark.parametrize("path", ["record", "vector"])
-def test_windows_of_processing_time_close_by_the_wall_clock(path: Any) -> None:
+@pytest.mark.parametrize("execution", ["records", "columns"])
+def test_windows_of_processing_time_close_by_the_wall_clock(execution: Any) -> None:
     windows = TumblingWindows(seconds(10))
-    driver, sink = windows_driver(windows, on_close(), path, event_time=wall_clock())
+    driver, sink = windows_driver(windows, on_close(), execution, event_time=wall_clock())
     with driver:
         driver.pipe(IN, "a", 1, timestamp=77)
         driver.advance_wall_clock(seconds(9))
@@ -177,9 +179,9 @@ def test_a_time_out_is_positive() -> None:
 YEARS = timedelta(days=3653)
 
 
-@pytest.mark.parametrize("path", ["record", "vector"])
-def test_a_clock_that_jumps_and_is_repaired_makes_nothing_late(path: Any) -> None:
-    driver, sink = windows_driver(TumblingWindows(seconds(10)), on_close(), path)
+@pytest.mark.parametrize("execution", ["records", "columns"])
+def test_a_clock_that_jumps_and_is_repaired_makes_nothing_late(execution: Any) -> None:
+    driver, sink = windows_driver(TumblingWindows(seconds(10)), on_close(), execution)
     with driver:
         driver.pipe(IN, "a", 1, timestamp=4000)
         driver.clock.jump(YEARS)

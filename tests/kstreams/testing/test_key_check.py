@@ -137,7 +137,7 @@ def test_windowed_keys_are_in_the_partition_of_their_key(nested: bool) -> None:
     sink: Topic[Any, int] = Topic("out", windowed(key, windows), INT64)
     builder = TopologyBuilder("t")
     store = window_store("counts", key=key, value=INT64)
-    counts = windowed_aggregate(windows, count(), store=store, path="record")
+    counts = windowed_aggregate(windows, count(), store=store, execution="records")
     counted = builder.add_processor("count", counts, builder.add_source("in", source))
     builder.add_sink("out", sink, counted)
     with TopologyTestDriver(builder.build(), partitions=4) as driver:

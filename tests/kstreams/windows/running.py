@@ -38,7 +38,7 @@ def store_for(windows: Any, state: Any) -> Any:
 
 
 def topology_of(
-    windows: Any, emit: Any, aggregator: Any = ALL, path: Any = "auto", result: Any = None
+    windows: Any, emit: Any, aggregator: Any = ALL, execution: Any = "auto", result: Any = None
 ) -> tuple[Topology, Any]:
     """Return a topology, and the topic of its results."""
     sink: Topic[Any, Any] = Topic(
@@ -47,17 +47,19 @@ def topology_of(
     builder = TopologyBuilder("windows")
     records: Any = builder.add_source("in", SOURCE)
     store = store_for(windows, aggregator.state)
-    supplier: Any = windowed_aggregate(windows, aggregator, store=store, emit=emit, path=path)
+    supplier: Any = windowed_aggregate(
+        windows, aggregator, store=store, emit=emit, execution=execution
+    )
     results: Any = builder.add_processor("windows", supplier, records)
     builder.add_sink("out", sink, results)
     return builder.build(), sink
 
 
 def driver_of(
-    windows: Any, emit: Any, aggregator: Any = ALL, path: Any = "auto", result: Any = None
+    windows: Any, emit: Any, aggregator: Any = ALL, execution: Any = "auto", result: Any = None
 ) -> tuple[TopologyTestDriver, Any]:
     """Return a driver, and the topic of its results."""
-    topology, sink = topology_of(windows, emit, aggregator, path, result)
+    topology, sink = topology_of(windows, emit, aggregator, execution, result)
     return TopologyTestDriver(topology, recreate_processors=True), sink
 
 
@@ -67,7 +69,7 @@ def run(
     rows: Sequence[Row],
     cuts: Sequence[int] = (),
     aggregator: Any = ALL,
-    path: Any = "auto",
+    execution: Any = "auto",
     result: Any = None,
 ) -> tuple[list[list[Result]], dict[str, int], int]:
     """Return results by batch, counts of what was dropped, and what the store still holds.
@@ -78,10 +80,10 @@ def run(
         rows: The records.
         cuts: Where batches end besides the end of all.
         aggregator: What is made of the records; all values by default.
-        path: Record by record, or on columns.
+        execution: By records, or by columns.
         result: Serde of the results; that of the state by default.
     """
-    driver, sink = driver_of(windows, emit, aggregator, path, result)
+    driver, sink = driver_of(windows, emit, aggregator, execution, result)
     batches = []
     with driver:
         for begin, end in zip([0, *cuts], [*cuts, len(rows)], strict=True):

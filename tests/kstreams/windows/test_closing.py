@@ -38,7 +38,7 @@ from tests.kstreams.windows.test_properties import any_windows, by_window, model
 
 TUMBLING = TumblingWindows(milliseconds(10), grace=milliseconds(5))
 SESSION = SessionWindows(milliseconds(3), grace=milliseconds(5))
-PATHS = pytest.mark.parametrize("path", ["record", "vector"])
+EXECUTIONS = pytest.mark.parametrize("execution", ["records", "columns"])
 
 
 def read(driver: TopologyTestDriver, sink: Any) -> list[Result]:
@@ -93,8 +93,8 @@ def test_columns_go_on_after_closing_as_records_do(
 ) -> None:
     emit = data.draw(st.sampled_from([on_close(), once_per_batch(), each_update()]))
     found = []
-    for path in ("record", "vector"):
-        driver, sink = driver_of(windows, emit, sum_(INT64), path)
+    for execution in ("records", "columns"):
+        driver, sink = driver_of(windows, emit, sum_(INT64), execution)
         with driver:
             put(driver, rows)
             driver.close_windows()
@@ -104,12 +104,12 @@ def test_columns_go_on_after_closing_as_records_do(
     assert found[0] == found[1]
 
 
-@PATHS
+@EXECUTIONS
 @pytest.mark.parametrize("windows", [TUMBLING, SESSION])
-def test_records_for_what_was_closed_early_are_late(windows: Any, path: Any) -> None:
+def test_records_for_what_was_closed_early_are_late(windows: Any, execution: Any) -> None:
     builder = TopologyBuilder("t")
     supplier: Any = windowed_aggregate(
-        windows, count(), store=store_for(windows, INT64), emit=on_close(), path=path
+        windows, count(), store=store_for(windows, INT64), emit=on_close(), execution=execution
     )
     source: Any = builder.add_source("in", SOURCE)
     results, late = split_late(builder, "counts", supplier, source)
@@ -129,9 +129,9 @@ def test_records_for_what_was_closed_early_are_late(windows: Any, path: Any) -> 
     assert refused[0].value.lateness_ms >= 0
 
 
-@PATHS
-def test_what_waits_is_released(path: Any) -> None:
-    driver, sink = driver_of(TUMBLING, every(minutes(1)), count(), path, INT64)
+@EXECUTIONS
+def test_what_waits_is_released(execution: Any) -> None:
+    driver, sink = driver_of(TUMBLING, every(minutes(1)), count(), execution, INT64)
     with driver:
         put(driver, [("z", 1, 0)])
         put(driver, [("a", 1, 1), ("a", 1, 2), ("b", 1, 3)])
@@ -149,8 +149,8 @@ def test_what_is_held_by_a_rate_limit_is_released() -> None:
 
 
 def test_an_unlimited_window_stays_open() -> None:
-    for path in ("record", "vector"):
-        driver, sink = driver_of(UnlimitedWindows(), on_close(), count(), path)
+    for execution in ("records", "columns"):
+        driver, sink = driver_of(UnlimitedWindows(), on_close(), count(), execution)
         with driver:
             put(driver, [("a", 1, 1)])
             driver.close_windows()
@@ -192,7 +192,7 @@ def test_parents_close_before_their_children_also_over_an_edge() -> None:
         sum_(INT64),
         store=window_store("sums", key=inner, value=INT64),
         emit=on_close(),
-        path="record",
+        execution="records",
     )
     sums: Any = builder.add_processor("second", second, moved)
     sink: Any = Topic("out", windowed(inner, TumblingWindows(minutes(1))), INT64)

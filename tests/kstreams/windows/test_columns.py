@@ -1,4 +1,4 @@
-"""Aggregation on whole columns gives what it gives record by record."""
+"""Aggregation by columns gives what it gives by records."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from kstreams import (
     TopologyBuilder,
 )
 from kstreams.aggregators import (
-    collect,
     combine,
     count,
     field,
@@ -45,8 +44,8 @@ from kstreams.emit import (
     until_window_closes,
 )
 from kstreams.errors import EventTimeError, SerializationError
-from kstreams.errors.building import TopologyError
 from kstreams.processors import PunctuationType
+from kstreams.processors.columns import ColumnProcessor, ColumnSource
 from kstreams.serde.composite import TupleSerde
 from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.testing.driver import TopologyTestDriver
@@ -63,7 +62,7 @@ from kstreams.windows import (
     windowed_aggregate,
 )
 from kstreams_json import json_serde
-from tests.kstreams.windows.running import SOURCE, Row, driver_of, run, store_for
+from tests.kstreams.windows.running import SOURCE, Row, run, store_for
 
 DAY = 86_400_000
 ALL_OF_THEM = combine(count(), sum_(INT64), last(INT64), variance())
@@ -170,8 +169,8 @@ def test_columns_give_what_records_give(
     aggregator, result = AGGREGATORS[how]
     rows = scaled(windows, rows)
     cuts = cuts_of(data, len(rows))
-    singly = run(windows, emit, rows, cuts, aggregator, "record", result)
-    whole = run(windows, emit, rows, cuts, aggregator, "vector", result)
+    singly = run(windows, emit, rows, cuts, aggregator, "records", result)
+    whole = run(windows, emit, rows, cuts, aggregator, "columns", result)
     for one, other in zip(singly[0], whole[0], strict=True):
         assert same(one, other), f"{one}\n{other}"
     assert singly[1] == whole[1]
@@ -182,8 +181,8 @@ def test_deleted_sessions_of_several_aggregators() -> None:
     aggregator, result = AGGREGATORS["together"]
     windows = SessionWindows(milliseconds(1))
     rows = [("a", 0, 0), ("a", 0, 1), ("a", 0, 2)]
-    singly = run(windows, each_update(), rows, [2], aggregator, "record", result)
-    assert run(windows, each_update(), rows, [2], aggregator, "vector", result) == singly
+    singly = run(windows, each_update(), rows, [2], aggregator, "records", result)
+    assert run(windows, each_update(), rows, [2], aggregator, "columns", result) == singly
 
 
 @settings(max_examples=40)
@@ -193,8 +192,8 @@ def test_finals_do_not_depend_on_the_cut(
 ) -> None:
     rows = [*scaled(windows, rows), ("end", 0, 10**12)]
     cuts = cuts_of(data, len(rows))
-    uncut = run(windows, on_close(), rows, (), sum_(INT64), "vector")
-    cut = run(windows, on_close(), rows, cuts, sum_(INT64), "vector")
+    uncut = run(windows, on_close(), rows, (), sum_(INT64), "columns")
+    cut = run(windows, on_close(), rows, cuts, sum_(INT64), "columns")
     assert list(chain.from_iterable(cut[0])) == uncut[0][0]
     assert cut[1] == uncut[1]
 
@@ -204,17 +203,17 @@ def test_finals_do_not_depend_on_the_cut(
 def test_each_pair_is_aggregated_or_dropped(windows: Any, rows: list[Row]) -> None:
     rows = scaled(windows, rows)
     assigned = sum(len(windows.starts(time)) for _, _, time in rows)
-    batches, dropped, _ = run(windows, once_per_batch(), rows, (), count(), "vector")
+    batches, dropped, _ = run(windows, once_per_batch(), rows, (), count(), "columns")
     assert assigned == sum(value for _, value, _ in batches[0]) + dropped.get("late", 0)
 
 
-@pytest.mark.parametrize("path", ["record", "vector"])
+@pytest.mark.parametrize("execution", ["records", "columns"])
 @pytest.mark.parametrize(
     "windows", [TumblingWindows(milliseconds(9)), SessionWindows(milliseconds(9))]
 )
-def test_a_batch_forwards_the_last_of_each_key_and_window(windows: Any, path: Any) -> None:
+def test_a_batch_forwards_the_last_of_each_key_and_window(windows: Any, execution: Any) -> None:
     rows = [("b", 1, 1), ("a", 2, 2), ("b", 3, 3), ("a", 4, 21)]
-    batches, _, _ = run(windows, once_per_batch(), rows, [3], sum_(INT64), path)
+    batches, _, _ = run(windows, once_per_batch(), rows, [3], sum_(INT64), execution)
     found = [[(w.key, w.start_ms, value, time) for w, value, time in batch] for batch in batches]
     last = 18 if isinstance(windows, TumblingWindows) else 21
     by_start = sorted([("b", 1, 4, 3), ("a", 2, 2, 2)], key=lambda item: item[1])
@@ -224,30 +223,33 @@ def test_a_batch_forwards_the_last_of_each_key_and_window(windows: Any, path: An
 
 
 class ByTurns:
-    """A supplier whose node runs on the one path and on the other, batch by batch."""
+    """A supplier whose node runs in the one execution and in the other, batch by batch."""
 
-    def __init__(self, supplier: Any, paths: tuple[str, ...]) -> None:
+    execution = "auto"
+
+    def __init__(self, supplier: Any, executions: tuple[str, ...]) -> None:
         self._supplier = supplier
-        self._paths = cycle(paths)
+        self._executions = cycle(executions)
+        self.stores = supplier.stores
 
     def __call__(self) -> Any:
         return self._supplier()
 
-    @property
-    def path(self) -> str:
-        return next(self._paths)
+    def column_processor(self, source: ColumnSource) -> Any:
+        if next(self._executions) == "records":
+            return "it is the turn of records"
+        found = self._supplier.column_processor(source)
+        assert isinstance(found, ColumnProcessor)
+        return found
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._supplier, name)
 
-
-def by_turns(windows: Any, emit: Any, batches: list[list[Row]], paths: tuple[str, ...]) -> Any:
+def by_turns(windows: Any, emit: Any, batches: list[list[Row]], executions: tuple[str, ...]) -> Any:
     store = store_for(windows, INT64)
     supplier: Any = windowed_aggregate(windows, sum_(INT64), store=store, emit=emit)
     sink: Any = Topic("out", windowed(TEXT, windows), INT64, nulls="pass")
     builder = TopologyBuilder("turns")
     records: Any = builder.add_source("in", SOURCE)
-    node: Any = builder.add_processor("w", ByTurns(supplier, paths), records)
+    node: Any = builder.add_processor("w", ByTurns(supplier, executions), records)
     builder.add_sink("out", sink, node)
     found = []
     with TopologyTestDriver(builder.build(), recreate_processors=True) as driver:
@@ -259,15 +261,15 @@ def by_turns(windows: Any, emit: Any, batches: list[list[Row]], paths: tuple[str
 
 @settings(max_examples=80)
 @given(kinds(), st.sampled_from(EMISSIONS), rows_of, st.data())
-def test_either_path_goes_on_from_what_the_other_stored(
+def test_either_execution_goes_on_from_what_the_other_stored(
     windows: Any, emit: Any, rows: list[Row], data: st.DataObject
 ) -> None:
     rows = [*scaled(windows, rows), ("end", 0, 10**12)]
     cuts = cuts_of(data, len(rows))
     batches = [rows[a:b] for a, b in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
-    singly = by_turns(windows, emit, batches, ("record",))
-    assert by_turns(windows, emit, batches, ("record", "vector")) == singly
-    assert by_turns(windows, emit, batches, ("vector", "record")) == singly
+    singly = by_turns(windows, emit, batches, ("records",))
+    assert by_turns(windows, emit, batches, ("records", "columns")) == singly
+    assert by_turns(windows, emit, batches, ("columns", "records")) == singly
 
 
 @pytest.mark.parametrize("emit", EMISSIONS)
@@ -279,27 +281,27 @@ def test_either_path_goes_on_from_what_the_other_stored(
         SlidingWindows(milliseconds(9)),
     ],
 )
-@pytest.mark.parametrize("path", ["record", "vector"])
-def test_a_sum_beyond_int64_is_the_same_error(windows: Any, emit: Any, path: Any) -> None:
+@pytest.mark.parametrize("execution", ["records", "columns"])
+def test_a_sum_beyond_int64_is_the_same_error(windows: Any, emit: Any, execution: Any) -> None:
     rows = [("k", (1 << 63) - 1, 1), ("k", 1, 1)]
     for cuts in ([], [1]):
         with pytest.raises(SerializationError, match="int64"):
-            run(windows, emit, rows, cuts, sum_(INT64), path)
+            run(windows, emit, rows, cuts, sum_(INT64), execution)
 
 
-@pytest.mark.parametrize("path", ["record", "vector"])
-def test_a_sum_may_leave_int64_on_its_way(path: Any) -> None:
+@pytest.mark.parametrize("execution", ["records", "columns"])
+def test_a_sum_may_leave_int64_on_its_way(execution: Any) -> None:
     rows = [("k", (1 << 63) - 1, 1), ("k", 1, 2), ("k", -1, 3)]
     windows = TumblingWindows(milliseconds(9))
-    batches, _, _ = run(windows, once_per_batch(), rows, (), sum_(INT64), path)
+    batches, _, _ = run(windows, once_per_batch(), rows, (), sum_(INT64), execution)
     assert [value for _, value, _ in batches[0]] == [(1 << 63) - 1]
 
 
 def test_nan_gives_way_to_numbers() -> None:
     nan = float("nan")
     source: Topic[str, float] = Topic("in", TEXT, DOUBLE)
-    for path in ("record", "vector"):
-        driver = aggregation(source, min_(DOUBLE), path)
+    for execution in ("records", "columns"):
+        driver = aggregation(source, min_(DOUBLE), execution)
         with driver[0]:
             records = [Record("k", value, 1) for value in (nan, 2.0, nan, 1.0)]
             driver[0].pipe_batch(source, records)
@@ -310,25 +312,27 @@ WINDOWS = TumblingWindows(milliseconds(10))
 
 
 def aggregation(
-    source: Any, aggregator: Any, path: Any, result: Any = None
+    source: Any, aggregator: Any, execution: Any, result: Any = None
 ) -> tuple[TopologyTestDriver, Any]:
     builder = TopologyBuilder("t")
     sink: Any = Topic("out", windowed(TEXT, WINDOWS), result or aggregator.state)
     store = store_for(WINDOWS, aggregator.state)
-    supplier: Any = windowed_aggregate(WINDOWS, aggregator, store=store, path=path)
+    supplier: Any = windowed_aggregate(WINDOWS, aggregator, store=store, execution=execution)
     builder.add_sink(
         "out", sink, builder.add_processor("w", supplier, builder.add_source("in", source))
     )
     return TopologyTestDriver(builder.build()), sink
 
 
-def late_run(path: Any, windows: Any, rows: list[Row], cuts: list[int], emit: Any) -> Any:
+def late_run(execution: Any, windows: Any, rows: list[Row], cuts: list[int], emit: Any) -> Any:
     builder = TopologyBuilder("late")
     good: list[Any] = []
     refused: list[Any] = []
     records: Any = builder.add_source("in", SOURCE)
     store = store_for(windows, INT64)
-    supplier: Any = windowed_aggregate(windows, count(), store=store, path=path, emit=emit)
+    supplier: Any = windowed_aggregate(
+        windows, count(), store=store, execution=execution, emit=emit
+    )
     results, late = split_late(builder, "counts", supplier, records)
     builder.add_sink("good", to_function(good.append), results)
     builder.add_sink("refused", to_function(refused.append), late)
@@ -347,8 +351,8 @@ def test_late_records_go_the_same_way(
 ) -> None:
     rows = scaled(windows, rows)
     cuts = cuts_of(data, len(rows))
-    assert late_run("record", windows, rows, cuts, emit) == late_run(
-        "vector", windows, rows, cuts, emit
+    assert late_run("records", windows, rows, cuts, emit) == late_run(
+        "columns", windows, rows, cuts, emit
     )
 
 
@@ -371,12 +375,19 @@ class PunctuatedTimes(Times):
 
 
 def below(
-    path: Any, windows: Any, emit: Any, rows: list[Row], cuts: list[int], supplier_of_times: Any
+    execution: Any,
+    windows: Any,
+    emit: Any,
+    rows: list[Row],
+    cuts: list[int],
+    supplier_of_times: Any,
 ) -> Any:
     builder = TopologyBuilder("below")
     sink: Any = Topic("out", TEXT, INT64)
     store = store_for(windows, INT64)
-    supplier: Any = windowed_aggregate(windows, count(), store=store, path=path, emit=emit)
+    supplier: Any = windowed_aggregate(
+        windows, count(), store=store, execution=execution, emit=emit
+    )
     node: Any = builder.add_processor("w", supplier, builder.add_source("in", SOURCE))
     builder.add_sink("out", sink, builder.add_processor("times", supplier_of_times, node))
     with TopologyTestDriver(builder.build(), recreate_processors=True) as driver:
@@ -394,12 +405,12 @@ def test_processors_below_see_the_same_times(
 ) -> None:
     rows = scaled(windows, rows)
     cuts = cuts_of(data, len(rows))
-    for path, times in (("auto", PunctuatedTimes), ("vector", Times)):
-        one, other = (below(p, windows, emit, rows, cuts, times) for p in ("record", path))
+    for execution, times in (("auto", PunctuatedTimes), ("columns", Times)):
+        one, other = (below(p, windows, emit, rows, cuts, times) for p in ("records", execution))
         assert one == other
 
 
-@pytest.mark.parametrize("path", ["record", "vector"])
+@pytest.mark.parametrize("execution", ["records", "columns"])
 @pytest.mark.parametrize(
     ("windows", "emit", "expected"),
     [
@@ -413,48 +424,52 @@ def test_processors_below_see_the_same_times(
     ],
 )
 def test_a_processor_below_sees_the_stream_time_of_the_record(
-    windows: Any, emit: Any, expected: list[int], path: Any
+    windows: Any, emit: Any, expected: list[int], execution: Any
 ) -> None:
     rows = [("a", 0, 1), ("a", 0, 12), ("a", 0, 11), ("b", 0, 31), ("b", 0, 33)]
-    ((found, stream_time),) = below(path, windows, emit, rows, [], Times)
+    ((found, stream_time),) = below(execution, windows, emit, rows, [], Times)
     assert [record.value for record in found] == expected
     assert stream_time == 33
 
 
-@pytest.mark.parametrize("path", ["record", "vector"])
+@pytest.mark.parametrize("execution", ["records", "columns"])
 @pytest.mark.parametrize(
     ("windows", "closes"),
     [(TumblingWindows(milliseconds(10)), 10), (SessionWindows(milliseconds(4)), 6)],
 )
 def test_a_final_is_seen_as_of_the_very_record_that_closed_its_window(
-    windows: Any, closes: int, path: Any
+    windows: Any, closes: int, execution: Any
 ) -> None:
     rows = [("a", 0, 1), ("b", 0, closes - 1), ("b", 0, closes), ("b", 0, closes + 1)]
-    ((found, _),) = below(path, windows, on_close(), rows, [], Times)
+    ((found, _),) = below(execution, windows, on_close(), rows, [], Times)
     assert [record.value for record in found if "a@" in record.key] == [closes]
 
 
-@pytest.mark.parametrize("path", ["record", "vector"])
+@pytest.mark.parametrize("execution", ["records", "columns"])
 @pytest.mark.parametrize("cuts", [[], [1], [1, 2]], ids=str)
 @pytest.mark.parametrize(
     "windows", [TumblingWindows(milliseconds(9)), SessionWindows(milliseconds(9))]
 )
 @pytest.mark.parametrize(("aggregator", "expected"), [(last(INT64), 30), (first(INT64), 10)])
 def test_of_records_of_one_time_the_last_comes_last(
-    windows: Any, path: Any, cuts: list[int], aggregator: Any, expected: int
+    windows: Any, execution: Any, cuts: list[int], aggregator: Any, expected: int
 ) -> None:
     rows = [("k", 10, 5), ("k", 20, 5), ("k", 30, 5)]
-    batches, _, _ = run(windows, once_per_batch(), rows, cuts, aggregator, path, INT64)
+    batches, _, _ = run(windows, once_per_batch(), rows, cuts, aggregator, execution, INT64)
     assert [value for _, value, _ in batches[-1] if value is not None] == [expected]
 
 
 def test_suppression_below_columns() -> None:
     outs = []
-    for path in ("record", "vector"):
+    for execution in ("records", "columns"):
         builder = TopologyBuilder("t")
         sink: Any = Topic("out", windowed(TEXT, WINDOWS), INT64)
         updates: Any = windowed_aggregate(
-            WINDOWS, count(), store=store_for(WINDOWS, INT64), emit=each_update(), path=path
+            WINDOWS,
+            count(),
+            store=store_for(WINDOWS, INT64),
+            emit=each_update(),
+            execution=execution,
         )
         node: Any = builder.add_processor("w", updates, builder.add_source("in", SOURCE))
         held = buffer_store("held", key=windowed(TEXT, WINDOWS), value=INT64)
@@ -471,8 +486,8 @@ def test_json_is_decoded_as_far_as_a_field() -> None:
     value: Any = json_serde(dict)
     source: Any = Topic("in", TEXT, value)
     how = combine(count(), over(field("price", DOUBLE), sum_(DOUBLE)))
-    for path in ("record", "vector"):
-        driver, sink = aggregation(source, how, path)
+    for execution in ("records", "columns"):
+        driver, sink = aggregation(source, how, execution)
         with driver:
             for price in (1.5, 2, 4):
                 driver.write(source, "k", {"price": price, "other": [1, "x"]}, timestamp=1)
@@ -480,15 +495,15 @@ def test_json_is_decoded_as_far_as_a_field() -> None:
             assert [r.value for r in driver.read(sink)] == [(3, 7.5)]
 
 
-@pytest.mark.parametrize("path", ["record", "vector"])
+@pytest.mark.parametrize("execution", ["records", "columns"])
 @pytest.mark.parametrize("aggregator", [count(), sum_(INT64)])
-def test_sliding_windows_drop_null_values(aggregator: Any, path: Any) -> None:
+def test_sliding_windows_drop_null_values(aggregator: Any, execution: Any) -> None:
     windows = SlidingWindows(milliseconds(5))
     source: Any = Topic("in", TEXT, INT64, nulls="pass")
     sink: Any = Topic("out", windowed(TEXT, windows), INT64)
     builder = TopologyBuilder("nulls")
     store = store_for(windows, INT64)
-    supplier: Any = windowed_aggregate(windows, aggregator, store=store, path=path)
+    supplier: Any = windowed_aggregate(windows, aggregator, store=store, execution=execution)
     node: Any = builder.add_processor("w", supplier, builder.add_source("in", source))
     builder.add_sink("out", sink, node)
     with TopologyTestDriver(builder.build()) as driver:
@@ -502,14 +517,14 @@ def test_sliding_windows_drop_null_values(aggregator: Any, path: Any) -> None:
 def test_updates_of_many_windows_are_forwarded_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     windows, rows = SlidingWindows(milliseconds(9)), [("k", 1, time) for time in range(40)]
     rows += [("a", 1, time) for time in (38, 41, 40)]
-    singly = run(windows, each_update(), rows, [30], sum_(INT64), "record")
+    singly = run(windows, each_update(), rows, [30], sum_(INT64), "records")
     monkeypatch.setattr("kstreams.windows.columns.slices._PAIRS_AT_ONCE", 7)
-    whole = run(windows, each_update(), rows, [30], sum_(INT64), "vector")
+    whole = run(windows, each_update(), rows, [30], sum_(INT64), "columns")
     assert whole[:2] == singly[:2]
 
 
 def test_a_time_whose_windows_would_end_beyond_int64_is_no_time() -> None:
-    for path in ("record", "vector"):
+    for execution in ("records", "columns"):
         with pytest.raises(EventTimeError, match="year 9999"):
             run(
                 SlidingWindows(milliseconds(9)),
@@ -517,13 +532,13 @@ def test_a_time_whose_windows_would_end_beyond_int64_is_no_time() -> None:
                 [("k", 1, (1 << 63) - 3)],
                 (),
                 sum_(INT64),
-                path,
+                execution,
             )
 
 
 def test_a_count_never_decodes_its_values() -> None:
     source: Topic[str, int] = Topic("in", TEXT, INT64)
-    driver, sink = aggregation(source, count(), "vector")
+    driver, sink = aggregation(source, count(), "columns")
     with driver:
         driver.write_bytes("in", b"k", b"no int64", timestamp=1)
         driver.write_bytes("in", b"k", b"neither", timestamp=1)
@@ -531,65 +546,18 @@ def test_a_count_never_decodes_its_values() -> None:
         assert [r.value for r in driver.read(sink)] == [2]
 
 
-class Shifts:
-    """Windows of one's own."""
-
-    close_delay_ms, close_interval_ms = 0, 1
-
-    def starts(self, timestamp_ms: int) -> list[int]:
-        return [timestamp_ms // 9 * 9]
-
-    def end(self, start_ms: int) -> int:
-        return start_ms + 9
-
-
-@pytest.mark.parametrize(
-    ("aggregator", "windows"),
-    [
-        (collect(INT64), WINDOWS),
-        (over(abs, sum_(INT64)), WINDOWS),
-        (last(TEXT), WINDOWS),
-        (count(), Shifts()),
-    ],
-)
-def test_what_cannot_run_on_columns_says_so(aggregator: Any, windows: Any) -> None:
-    with pytest.raises(TopologyError, match="cannot run on columns"):
-        driver_of(windows, each_update(), aggregator, "vector")
-    driver_of(windows, each_update(), aggregator, "auto")[0].close()
-
-
-@pytest.mark.parametrize("case", ["skip", "mixed", "above"])
-def test_surroundings_that_could_tell_the_paths_apart(case: str) -> None:
-    for path in ("vector", "auto"):
-        builder = TopologyBuilder("t", on_error="skip" if case == "skip" else "fail")
-        sink: Any = Topic("out", windowed(TEXT, WINDOWS), INT64)
-        records: Any = builder.add_source("in", SOURCE)
-        if case == "above":
-            records = builder.merge("merged", records)
-        supplier: Any = windowed_aggregate(
-            WINDOWS, count(), store=store_for(WINDOWS, INT64), path=path
-        )
-        node: Any = builder.add_processor("w", supplier, records)
-        if case == "mixed":
-            node = builder.merge("both", node, records)
-            sink = to_function(print)
-        builder.add_sink("out", sink, node)
-        topology = builder.build()
-        if path == "auto":
-            TopologyTestDriver(topology).close()
-            continue
-        with pytest.raises(TopologyError, match="cannot run on columns"):
-            TopologyTestDriver(topology)
-
-
 def test_columns_beside_records_in_one_group() -> None:
     outs = []
-    for path in ("record", "vector"):
+    for execution in ("records", "columns"):
         seen: list[Any] = []
         builder = TopologyBuilder("t")
         records: Any = builder.add_source("in", SOURCE)
         supplier: Any = windowed_aggregate(
-            WINDOWS, count(), store=store_for(WINDOWS, INT64), path=path, emit=each_update()
+            WINDOWS,
+            count(),
+            store=store_for(WINDOWS, INT64),
+            execution=execution,
+            emit=each_update(),
         )
         sink: Any = Topic("out", windowed(TEXT, WINDOWS), INT64)
         builder.add_sink("out", sink, builder.add_processor("w", supplier, records))

@@ -81,7 +81,7 @@ def bits(value: Any) -> Any:
 
 
 def results(
-    windows: Any, how: str, emit: Any, rows: list[Row], cuts: list[int], path: Any
+    windows: Any, how: str, emit: Any, rows: list[Row], cuts: list[int], execution: Any
 ) -> list[list[Any]]:
     aggregator, result = AGGREGATORS[how]
     sink: Any = Topic("out", TEXT if windows is None else windowed(TEXT, windows), result)
@@ -90,10 +90,12 @@ def results(
     supplier: Any
     if windows is None:
         plain = timestamped_store("state", key=TEXT, value=aggregator.state)
-        supplier = aggregate(aggregator, store=plain, emit=emit, path=path)
+        supplier = aggregate(aggregator, store=plain, emit=emit, execution=execution)
     else:
         store = store_for(windows, aggregator.state)
-        supplier = windowed_aggregate(windows, aggregator, store=store, emit=emit, path=path)
+        supplier = windowed_aggregate(
+            windows, aggregator, store=store, emit=emit, execution=execution
+        )
     node: Any = builder.add_processor("w", supplier, builder.add_source("in", SOURCE))
     builder.add_sink("out", sink, node)
     found = []
@@ -117,11 +119,11 @@ def cuts_of(data: st.DataObject, count: int) -> list[int]:
 rows_of = st.lists(st.tuples(st.sampled_from("aab"), doubles | finite, times), max_size=24)
 
 
-def path_of(windows: Any, emit: Any) -> str:
+def execution_of(windows: Any, emit: Any) -> str:
     """Sessions and sliding windows have no columns for intervals."""
     is_every = type(emit).__name__ == "Every"
     return (
-        "auto" if is_every and isinstance(windows, (SessionWindows, SlidingWindows)) else "vector"
+        "auto" if is_every and isinstance(windows, (SessionWindows, SlidingWindows)) else "columns"
     )
 
 
@@ -137,16 +139,16 @@ def test_columns_give_the_bits_of_records(
     windows: Any, how: str, emit: Any, rows: list[Row], data: st.DataObject
 ) -> None:
     cuts = cuts_of(data, len(rows))
-    singly = results(windows, how, emit, rows, cuts, "record")
-    assert results(windows, how, emit, rows, cuts, path_of(windows, emit)) == singly
+    singly = results(windows, how, emit, rows, cuts, "records")
+    assert results(windows, how, emit, rows, cuts, execution_of(windows, emit)) == singly
 
 
 @settings(max_examples=100)
 @given(st.sampled_from(sorted(AGGREGATORS)), st.sampled_from(EMISSIONS[:2]), rows_of, st.data())
 def test_without_windows_too(how: str, emit: Any, rows: list[Row], data: st.DataObject) -> None:
     cuts = cuts_of(data, len(rows))
-    singly = results(None, how, emit, rows, cuts, "record")
-    assert results(None, how, emit, rows, cuts, "vector") == singly
+    singly = results(None, how, emit, rows, cuts, "records")
+    assert results(None, how, emit, rows, cuts, "columns") == singly
 
 
 @settings(max_examples=200)
@@ -155,15 +157,17 @@ def test_without_windows_too(how: str, emit: Any, rows: list[Row], data: st.Data
     st.sampled_from(sorted(AGGREGATORS)),
     rows_of,
     st.data(),
-    st.sampled_from(["record", "vector"]),
+    st.sampled_from(["records", "columns"]),
 )
 def test_the_cut_into_batches_changes_no_bit(
-    windows: Any, how: str, rows: list[Row], data: st.DataObject, path: str
+    windows: Any, how: str, rows: list[Row], data: st.DataObject, execution: str
 ) -> None:
     rows = [*rows, ("end", 0.0, 10**12)]
     cuts = cuts_of(data, len(rows))
-    whole = results(windows, how, on_close(), rows, [], path)
-    assert last_of_each(results(windows, how, on_close(), rows, cuts, path)) == last_of_each(whole)
+    whole = results(windows, how, on_close(), rows, [], execution)
+    assert last_of_each(results(windows, how, on_close(), rows, cuts, execution)) == last_of_each(
+        whole
+    )
 
 
 @pytest.mark.parametrize("how", sorted(AGGREGATORS))
@@ -172,11 +176,11 @@ def test_the_cut_into_batches_changes_no_bit(
 def test_long_runs_give_the_same_bits(windows: Any, emit: Any, how: str) -> None:
     rows = [("a" if n % 7 else "b", (-1) ** n * 1.1**n + 0.1, 1 + n // 60) for n in range(400)]
     rows.append(("a", 0.3, 10_000))
-    singly = results(windows, how, emit, rows, [170], "record")
-    assert results(windows, how, emit, rows, [170], "vector") == singly
+    singly = results(windows, how, emit, rows, [170], "records")
+    assert results(windows, how, emit, rows, [170], "columns") == singly
 
 
-@pytest.mark.parametrize("path", ["record", "vector"])
+@pytest.mark.parametrize("execution", ["records", "columns"])
 @pytest.mark.parametrize(
     ("values", "total", "average"),
     [
@@ -190,12 +194,12 @@ def test_long_runs_give_the_same_bits(windows: Any, emit: Any, how: str) -> None
     ],
 )
 def test_what_leaves_the_doubles_is_infinite_or_no_number(
-    path: Any, values: tuple[float, ...], total: float, average: float
+    execution: Any, values: tuple[float, ...], total: float, average: float
 ) -> None:
     rows = [("k", value, 1) for value in values]
     for how, expected in (("sum", total), ("mean", average)):
         for cuts in ([], list(range(1, len(rows)))):
-            found = results(KINDS[0], how, once_per_batch(), rows, cuts, path)
+            found = results(KINDS[0], how, once_per_batch(), rows, cuts, execution)
             assert found[-1][-1][1] == bits(expected)
 
 

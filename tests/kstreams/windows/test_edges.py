@@ -66,8 +66,8 @@ def test_records_and_columns_agree_at_the_edges_of_time(
 ) -> None:
     rows = within(rows)
     cut = [data.draw(st.integers(1, len(rows) - 1))] if len(rows) > 1 else []
-    singly = run(windows, emit, rows, cut, sum_(INT64), "record", INT64)
-    assert run(windows, emit, rows, cut, sum_(INT64), "vector", INT64)[:2] == singly[:2]
+    singly = run(windows, emit, rows, cut, sum_(INT64), "records", INT64)
+    assert run(windows, emit, rows, cut, sum_(INT64), "columns", INT64)[:2] == singly[:2]
 
 
 @settings(max_examples=150)
@@ -99,12 +99,12 @@ def test_no_time_stops_an_app_that_skips(
         assert driver.stream_time("in") <= LATEST_MS
 
 
-@pytest.mark.parametrize("path", ["record", "vector"])
+@pytest.mark.parametrize("execution", ["records", "columns"])
 @pytest.mark.parametrize("windows", KINDS, ids=lambda kind: type(kind).__name__)
-def test_windows_go_on_behind_a_time_that_is_none(windows: Any, path: Any) -> None:
+def test_windows_go_on_behind_a_time_that_is_none(windows: Any, execution: Any) -> None:
     builder = TopologyBuilder("edges")
     store = store_for(windows, INT64)
-    supplier: Any = windowed_aggregate(windows, count(), store=store, path=path)
+    supplier: Any = windowed_aggregate(windows, count(), store=store, execution=execution)
     source = builder.add_source("in", SOURCE, invalid_time="skip")
     sink: Any = Topic("out", windowed(TEXT, windows), INT64, nulls="pass")
     builder.add_sink("out", sink, builder.add_processor("w", supplier, source))

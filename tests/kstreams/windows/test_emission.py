@@ -207,8 +207,8 @@ def test_columns_forward_every_interval_what_records_do(
 ) -> None:
     rows = [*rows, FAR[0]]
     cuts, emit = cut(data, len(rows)), every(milliseconds(interval))
-    singly = run(windows, emit, rows, cuts, sum_(INT64), "record")
-    whole = run(windows, emit, rows, cuts, sum_(INT64), "vector")
+    singly = run(windows, emit, rows, cuts, sum_(INT64), "records")
+    whole = run(windows, emit, rows, cuts, sum_(INT64), "columns")
     assert whole[:2] == singly[:2]
 
 
@@ -226,7 +226,7 @@ def switched(task: OneTask, topology: Topology) -> OneTask:
     return task
 
 
-@pytest.mark.parametrize(("first", "second"), [("record", "vector"), ("vector", "record")])
+@pytest.mark.parametrize(("first", "second"), [("records", "columns"), ("columns", "records")])
 def test_what_waits_is_found_by_the_other_path(first: str, second: str) -> None:
     emit = every(milliseconds(10))
     before, sink = topology_of(TUMBLING, emit, count(), first, INT64)
@@ -237,10 +237,12 @@ def test_what_waits_is_found_by_the_other_path(first: str, second: str) -> None:
     assert results(task, sink, 2, ("b", 1, 20)) == [("a", 2)]
 
 
-@pytest.mark.parametrize("path", ["record", "vector"])
-def test_what_waits_for_a_longer_interval_comes_when_the_interval_is_shortened(path: str) -> None:
-    before, sink = topology_of(TUMBLING, every(milliseconds(50)), count(), path, INT64)
-    after, _ = topology_of(TUMBLING, every(milliseconds(10)), count(), path, INT64)
+@pytest.mark.parametrize("execution", ["records", "columns"])
+def test_what_waits_for_a_longer_interval_comes_when_the_interval_is_shortened(
+    execution: str,
+) -> None:
+    before, sink = topology_of(TUMBLING, every(milliseconds(50)), count(), execution, INT64)
+    after, _ = topology_of(TUMBLING, every(milliseconds(10)), count(), execution, INT64)
     task = OneTask(before)
     assert results(task, sink, 0, ("a", 1, 1), ("a", 1, 2)) == []
     switched(task, after)
@@ -248,11 +250,11 @@ def test_what_waits_for_a_longer_interval_comes_when_the_interval_is_shortened(p
     assert found == [("a", 3), ("a", 4)]
 
 
-@pytest.mark.parametrize("path", ["record", "vector"])
-def test_a_session_that_was_told_of_is_deleted_when_it_grows(path: Any) -> None:
+@pytest.mark.parametrize("execution", ["records", "columns"])
+def test_a_session_that_was_told_of_is_deleted_when_it_grows(execution: Any) -> None:
     rows = [("a", 1, 10), ("a", 2, 10), ("a", 3, 11)]
     windows = SessionWindows(milliseconds(5))
-    batches, _, _ = run(windows, once_per_batch(), rows, [1], sum_(INT64), path)
+    batches, _, _ = run(windows, once_per_batch(), rows, [1], sum_(INT64), execution)
     assert [(w.start_ms, w.end_ms, value) for w, value, _ in batches[1]] == [
         (10, 10, None),
         (10, 11, 6),
@@ -266,9 +268,9 @@ def test_a_session_that_was_told_of_is_deleted_when_it_grows(path: Any) -> None:
         (SessionWindows(minutes(1)), every(minutes(1)), "every.. of SessionWindows"),
     ],
 )
-def test_what_has_no_columnar_form_says_why(windows: Any, emit: Any, why: str) -> None:
+def test_what_has_no_column_form_says_why(windows: Any, emit: Any, why: str) -> None:
     with pytest.raises(TopologyError, match=why):
-        driver_of(windows, emit, count(), "vector", INT64)
+        driver_of(windows, emit, count(), "columns", INT64)
 
 
 def test_an_interval_is_positive() -> None:
@@ -296,16 +298,16 @@ def test_a_record_that_fails_leaves_nothing_waiting() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", ["record", "vector"])
-def test_what_waits_on_disk_is_what_waits_in_memory(path: Any) -> None:
+@pytest.mark.parametrize("execution", ["records", "columns"])
+def test_what_waits_on_disk_is_what_waits_in_memory(execution: Any) -> None:
     rows = [("abc"[n % 3], n, n * 7 % 101 + n) for n in range(300)]
     emissions: list[Any] = [every(milliseconds(30))]
-    if path == "record":
+    if execution == "records":
         emissions.append(at_most_every(milliseconds(30)))
     for emit in emissions:
         found = []
         for backend in (None, RocksDB()):
-            topology, sink = topology_of(TUMBLING, emit, sum_(INT64), path)
+            topology, sink = topology_of(TUMBLING, emit, sum_(INT64), execution)
             with TopologyTestDriver(topology, state=backend, recreate_processors=True) as driver:
                 for begin in range(0, len(rows), 25):
                     given = [Record(k, v, t) for k, v, t in rows[begin : begin + 25]]

@@ -52,12 +52,12 @@ KINDS = (
 EMISSIONS = (each_update(), once_per_batch(), on_close(), every(TICK), at_most_every(TICK))
 
 
-@pytest.mark.parametrize("path", ["record", "auto"])
+@pytest.mark.parametrize("execution", ["records", "auto"])
 @pytest.mark.parametrize("emit", EMISSIONS, ids=lambda emit: type(emit).__name__)
 @pytest.mark.parametrize("windows", KINDS, ids=lambda windows: type(windows).__name__)
-def test_windows_and_emissions_jump(windows: Any, emit: Any, path: Any) -> None:
+def test_windows_and_emissions_jump(windows: Any, emit: Any, execution: Any) -> None:
     rows = [("a", 1, 5), ("b", 1, 6), ("a", 1, FAR), ("a", 1, FAR + 2 * 86_400_000)]
-    batches, dropped, _ = run(windows, emit, rows, (1, 3), count(), path)
+    batches, dropped, _ = run(windows, emit, rows, (1, 3), count(), execution)
     assert sum(map(len, batches)) >= 3
     assert dropped == {}
 

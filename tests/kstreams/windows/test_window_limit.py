@@ -48,15 +48,17 @@ def test_the_bound_can_be_raised_and_lowered() -> None:
         HoppingWindows(hours(1), minutes(1), max_windows=0)
 
 
-def count_of_results(windows: Any, path: Any = "auto") -> int:
-    (batch,), _, _ = run(windows, once_per_batch(), [("a", 1, 10_000)], (), count(), path)
+def count_of_results(windows: Any, execution: Any = "auto") -> int:
+    (batch,), _, _ = run(windows, once_per_batch(), [("a", 1, 10_000)], (), count(), execution)
     return len(batch)
 
 
-@pytest.mark.parametrize("path", ["record", "vector"])
-def test_a_record_in_as_many_windows_as_the_bound_allows_is_aggregated_in_each(path: Any) -> None:
+@pytest.mark.parametrize("execution", ["records", "columns"])
+def test_a_record_in_as_many_windows_as_the_bound_allows_is_aggregated_in_each(
+    execution: Any,
+) -> None:
     windows = HoppingWindows(milliseconds(MAX_WINDOWS), milliseconds(1))
-    assert count_of_results(windows, path) == MAX_WINDOWS
+    assert count_of_results(windows, execution) == MAX_WINDOWS
 
 
 class Dense:
@@ -101,7 +103,7 @@ def test_a_table_is_worked_on_in_parts_where_records_are_in_many_windows(
     windows = HoppingWindows(milliseconds(40), milliseconds(2), grace=milliseconds(5))
     rows = [("ab"[n % 2], n, max(0, 3 * n - 40 * (n % 7 == 6))) for n in range(60)]
     by_record, in_parts = (
-        run(windows, emit, rows, (), count(), path)[:2] for path in ("record", "vector")
+        run(windows, emit, rows, (), count(), execution)[:2] for execution in ("records", "columns")
     )
     assert in_parts == by_record
     assert by_record[0][0]

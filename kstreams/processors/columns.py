@@ -1,11 +1,11 @@
-"""Nodes that work record by record, or on whole columns with the same results."""
+"""Nodes that work by records, or by columns with the same results."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,14 +18,15 @@ from kstreams.serde.base import Serde
 __all__ = (
     "STREAM_TIME",
     "ColumnInterceptor",
+    "ColumnProcessor",
     "ColumnSource",
-    "ColumnarProcessor",
-    "ColumnarSupplier",
-    "Path",
+    "ColumnSupplier",
+    "Execution",
 )
 
-Path = Literal["auto", "record", "vector"]
-"""How a node runs: on columns where it can (`auto`), never, or always (else it is an error)."""
+Execution = Literal["auto", "records", "columns"]
+"""How a node runs: by columns where it can (`auto`), never (`records`), or always (`columns`,
+which is an error where it cannot)."""
 
 STREAM_TIME = "stream_time"
 """The column (int64, ms) with the task's stream time as of each row."""
@@ -48,10 +49,10 @@ class ColumnSource:
     punctuated: bool
 
 
-class ColumnarProcessor(BatchProcessor[Any, Any, Any, Any]):
-    """The columnar form of a record processor.
+class ColumnProcessor(BatchProcessor[Any, Any, Any, Any]):
+    """What a record processor does, by columns.
 
-    It stands right below sources or repartition edges. `process_batch` gets columns `key`
+    It stands directly below sources or repartition edges. `process_batch` gets columns `key`
     (binary, as the keys came, known to decode; null keys where they pass), `value` (as
     the serde's `to_arrow` makes it, or nulls unless `reads_values`), `timestamp`,
     `headers` and `stream_time`. What it forwards may have a column `stream_time` too: a
@@ -78,27 +79,29 @@ class ColumnarProcessor(BatchProcessor[Any, Any, Any, Any]):
     def advance(self, stream_time_ms: int) -> None:
         """Do what stream time has made due, be it by records that went elsewhere or by none.
 
-        Called once a batch, behind the records; it may be a time that a table had already.
+        Called once a batch, after the records; it may be a time that a table had already.
         """
 
 
-class ColumnarSupplier(Protocol):
-    """A supplier of record processors that have a columnar form."""
+@runtime_checkable
+class ColumnSupplier(Protocol):
+    """A supplier of record processors whose work can be done by columns too."""
 
     @property
-    def path(self) -> Path:
+    def execution(self) -> Execution:
         """Return how the node is to run."""
         ...
 
-    def columnar(self, source: ColumnSource) -> ColumnarProcessor | str:
-        """Return a new processor of the columnar form, or why there is none."""
+    def column_processor(self, source: ColumnSource) -> ColumnProcessor | str:
+        """Return a new processor that works by columns, or why there is none."""
         ...
 
 
+@runtime_checkable
 class ColumnInterceptor(Protocol):
-    """An interceptor that can be around columnar processors too.
+    """An interceptor that can be around column processors too.
 
-    With any other interceptor all nodes of an app run record by record.
+    With any other interceptor all nodes of an app run by records.
     """
 
     def bind_columns(

@@ -1,0 +1,50 @@
+"""Whether an aggregator can work by columns, and why not."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from kstreams.aggregators.aggregator import Aggregator
+from kstreams.aggregators.columns.form import ColumnForm, column_form
+from kstreams.aggregators.columns.keys import has_key_codes
+from kstreams.serde.base import Serde
+from kstreams.serde.layout import fixed_layout
+
+__all__ = ("form_or_reason",)
+
+
+def form_or_reason(
+    aggregator: Aggregator[Any, Any, Any, Any],
+    *,
+    key: Serde[Any],
+    value: Serde[Any],
+    stored: Serde[Any],
+) -> ColumnForm | str:
+    """Return the column form of an aggregation, or the reason why there is none.
+
+    Args:
+        aggregator: What is made of the records.
+        key: Serde of the keys that come.
+        value: Serde of the values that come.
+        stored: Serde of the keys in the store.
+    """
+    form = column_form(aggregator, value)
+    if form is None:
+        values = f" for values of {value.name}" if hasattr(aggregator, "columns") else ""
+        return f"the aggregator {_name(aggregator)!r} has no column form{values}"
+    if fixed_layout(aggregator.state) is None:
+        return f"states of {aggregator.state.name} vary in width"
+    if key != stored:
+        return f"keys come as {key.name}, and are stored as {stored.name}"
+    if not has_key_codes(key):
+        return f"keys of {key.name} cannot be compared as bytes"
+    return form
+
+
+def _name(aggregator: object) -> str:
+    """Return the name of a user's class, or of the function that makes a built-in one."""
+    name = type(aggregator).__name__
+    if not name.startswith("_"):
+        return name
+    return re.sub("(?<=[a-z])(?=[A-Z])", "_", name[1:]).lower()
