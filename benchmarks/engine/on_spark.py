@@ -225,7 +225,10 @@ def stages(home: Path, records: int, seconds: float) -> dict[str, float]:
     print(f"\na stage on Spark: {records:,} records of embedded topics, 4 partitions\n")
     figures = {}
     for name, (topology, state) in runs.items():
-        figures[name] = rate(drain(topology, connection, home, state=state))
+        batches = drain(
+            topology, connection, home, state=state, max_records=min(250_000, records // 4)
+        )
+        figures[name] = rate(batches)
         show(name, figures[name])
     gaps = empty_batches(connection, home, seconds)
     figures["empty micro-batch, 4 tasks, median ms"] = 1000 * gaps[len(gaps) // 2]
