@@ -1,0 +1,181 @@
+"""Stages of one batch, topics between queries, and where reading starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timezone
+
+import pytest
+
+from kstreams import (
+    INT64,
+    TEXT,
+    Record,
+    Topic,
+    Topology,
+    TopologyBuilder,
+    filter_,
+    map_values,
+    rekey,
+)
+from kstreams.io import topic_by
+from kstreams.testing.driver import TopologyTestDriver
+from tests.kstreams.spark.apps import COUNTS, WORDS, Bench, counting
+from tests.kstreams.spark.summing import NUMBERS, SUMS, store, summing
+
+pytestmark = pytest.mark.spark
+
+MORE = Topic("more", TEXT, INT64)
+
+
+# ------------------------------------------------------------------- several groups
+
+
+def chain() -> Topology:
+    """Build three stages: sources at the first and the last, and an edge past the second."""
+    builder = TopologyBuilder("chain")
+    one = summing(builder, "one", builder.add_source("numbers", NUMBERS))
+    builder.add_sink("at-one", Topic("at-one", TEXT, INT64), one)
+    thirds = builder.add_processor("thirds", rekey(_third), one)
+    second = builder.repartition("edge-two", thirds, key=TEXT, value=INT64, partitions=3)
+    two = summing(builder, "two", second)
+    builder.add_sink("at-two", Topic("at-two", TEXT, INT64), two)
+    halves = builder.add_processor("halves", rekey(_half), two)
+    past = builder.add_processor("past", rekey(_half), one)
+    third = builder.repartition("edge-three", halves, key=TEXT, value=INT64, partitions=2)
+    skips = builder.repartition("edge-past", past, key=TEXT, value=INT64, partitions=2)
+    more = builder.add_source("more", MORE)
+    three = summing(builder, "three", third, skips, more)
+    builder.add_sink("at-three", Topic("at-three", TEXT, INT64), three)
+    return builder.build()
+
+
+def _third(key: str, value: int) -> str:
+    return f"third{value % 3}"
+
+
+def _half(key: str, value: int) -> str:
+    return f"half{value % 2}"
+
+
+def test_three_stages_in_one_batch_give_what_the_driver_gives(bench: Bench) -> None:
+    topology = chain()
+    assert [len(groups) for groups in topology.pipelines()] == [3]
+    batches = [
+        ([Record(f"k{n % 4}", n, n) for n in range(12)], [Record("half0", 1, 5)]),
+        ([], [Record("half1", 7, 9), Record("half0", 2, 3)]),
+        ([Record("k1", 5, 20)], []),
+    ]
+    bench.create(NUMBERS, MORE)
+    with TopologyTestDriver(topology, partitions={"numbers": 2, "more": 2}) as driver:
+        with bench.app(topology) as app:
+            app.open()
+            for numbers, more in batches:
+                for topic, records in ((NUMBERS, numbers), (MORE, more)):
+                    bench.emit(topic, records)
+                    for record in records:
+                        driver.write(topic, record.key, record.value, timestamp=record.timestamp)
+                driver.run()
+                app.drain()
+        for name in ("one", "two", "three"):
+            assert bench.store(topology, store(name)) == driver.store_contents(store(name))
+            out = Topic(f"at-{name}", TEXT, INT64)
+            told = [(record.key, record.value) for record in driver.read(out)]
+            assert by_key(bench.records(out)) == by_key(told)
+    assert [report.batch for report in bench.reports] == [0, 1, 2]
+    assert [report.source_records for report in bench.reports] == [13, 2, 1]
+
+
+def by_key(records: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for key, value in records:
+        found.setdefault(key, []).append(value)
+    return found
+
+
+def relay() -> Topology:
+    """Build two queries; the first feeds the second through a topic."""
+    builder = TopologyBuilder("relay")
+    between = Topic("between", TEXT, INT64)
+    builder.add_sink(
+        "between", between, summing(builder, "one", builder.add_source("numbers", NUMBERS))
+    )
+    builder.add_sink("sums", SUMS, summing(builder, "two", builder.add_source("again", between)))
+    return builder.build()
+
+
+def test_a_run_to_the_end_goes_through_topics_between_queries(bench: Bench) -> None:
+    topology = relay()
+    assert len(topology.pipelines()) == 2
+    bench.create(NUMBERS, Topic("between", TEXT, INT64))
+    bench.emit(NUMBERS, [("a", n) for n in range(1, 5)])
+    bench.run(topology)
+    assert bench.records(SUMS) == [("a", 1), ("a", 4), ("a", 10), ("a", 20)]
+    assert {report.query for report in bench.reports} == {"numbers", "again"}
+
+
+def test_a_cycle_of_topics_goes_on_until_it_is_quiet(bench: Bench) -> None:
+    builder = TopologyBuilder("cycle")
+    source = builder.add_source("numbers", NUMBERS)
+    less = builder.add_processor("less", map_values(_one_less), source)
+    left = builder.add_processor("left", filter_(_positive), less)
+    builder.add_sink("again", NUMBERS, left)
+    builder.add_sink("sums", SUMS, less)
+    bench.create(NUMBERS)
+    bench.emit(NUMBERS, [("a", 3), ("b", 1)])
+    bench.run(builder.build())
+    assert sorted(bench.records(SUMS)) == [("a", 0), ("a", 1), ("a", 2), ("b", 0)]
+
+
+def _one_less(value: int) -> int:
+    return value - 1
+
+
+def _positive(key: str, value: int) -> bool:
+    return value > 0
+
+
+# ------------------------------------------------------------------- bounds and starts
+
+
+def test_batches_stay_within_their_bound(bench: Bench) -> None:
+    bench.create(WORDS)
+    bench.emit(WORDS, [(f"k{n % 5}", "x") for n in range(40)])
+    bench.run(counting(), max_records_per_batch=15)
+    assert [report.source_records for report in bench.reports] == [15, 15, 10]
+    assert [report.backlog for report in bench.reports][-1] == 0
+    assert bench.store(counting(), COUNTS) == {f"k{n}": 8 for n in range(5)}
+
+
+def test_sources_start_where_they_say_and_then_go_on(bench: Bench) -> None:
+    def topology() -> Topology:
+        builder = TopologyBuilder("starts")
+        for name, start in (
+            ("earliest", "earliest"),
+            ("latest", "latest"),
+            ("timed", datetime.fromtimestamp(2, timezone.utc)),
+        ):
+            source = builder.add_source(name, Topic(name, TEXT, INT64), start=start)  # type: ignore[arg-type]  # a str to mypy
+            builder.add_sink(
+                f"out-{name}", topic_by(lambda r: "out", key=TEXT, value=INT64), source
+            )
+        return builder.build()
+
+    names = ("earliest", "latest", "timed")
+    for name in names:
+        topic = Topic(name, TEXT, INT64)
+        bench.create(topic, partitions=1)
+        bench.emit(topic, [Record(name, n, n * 1_000) for n in range(4)])
+    bench.run(topology())
+    for name in names:
+        bench.emit(Topic(name, TEXT, INT64), [Record(name, 9, 500)])
+    bench.run(topology())
+    found = sorted(bench.records(Topic("out", TEXT, INT64)))
+    assert found == [
+        *(("earliest", n) for n in (0, 1, 2, 3, 9)),
+        ("latest", 9),
+        *(("timed", n) for n in (2, 3, 9)),
+    ]
+
+
+# ------------------------------------------------------------------- punctuators
