@@ -195,7 +195,7 @@ def partitions_of(keys: ArrowKeys, partitions: int) -> npt.NDArray[np.int32]:
         raise _bad_count(partitions)
     hashes = murmur2_of_column(keys)
     hashes &= np.uint32(0x7FFFFFFF)
-    # Subtracting a vectorised quotient is several times faster than numpy's %.
+    # Subtracting a quotient of columns is several times faster than numpy's %.
     quotients = hashes // np.uint32(partitions)
     quotients *= np.uint32(partitions)
     hashes -= quotients

@@ -46,7 +46,7 @@ class Workload:
         expected: The results, by a plain computation on the dataset's records as made by
             `Dataset.records`.
         topology: The library's topology. Takes the names of the input and the output topic
-            and the path. Its keys go out windowed (`kstreams.windowed`) where there
+            and the execution. Its keys go out windowed (`kstreams.windowed`) where there
             are windows, values as `values` says.
         spark: Spark's own query. Takes rows `(key, value, timestamp)` as strings and
             timestamp; returns `(key, start, end, value)`, start and end in ms, and Spark's

@@ -1,6 +1,6 @@
 """Aggregators: what `aggregate` and `windowed_aggregate` make of the records of a key.
 
-- `count`, `sum_`, `mean`, `variance`, `min_`, `max_`: numbers, on whole columns where possible.
+- `count`, `sum_`, `mean`, `variance`, `min_`, `max_`: numbers, by columns where possible.
 - `first`, `last`, `collect`, `top_n`: values. `count_distinct`, `approx_count_distinct`: how many
   different ones (the second in little memory; needs the extra `sketches`).
 - `over(part, aggregator)`: of a part of each value; `over(field("price", DOUBLE), ...)` reads no

@@ -21,7 +21,7 @@ class Edge(Generic[V]):
     """All of such an aggregator but which of two values stays.
 
     Attributes:
-        latest: Whether it is the one with the latest time, for whole columns.
+        latest: Whether it is the one with the latest time, for the column form.
         state: Serde of the value and its time.
     """
 
@@ -37,7 +37,7 @@ class Edge(Generic[V]):
         return state[0]
 
     def columns(self, value: Serde[Any]) -> ColumnForm | None:
-        """Return the form for whole columns, if the values are numbers."""
+        """Return the column form, if the values are numbers."""
         own = self.state.parts[0]
         floats = not is_number(own, whole=True)
         if not (is_number(own) and is_number(value, whole=not floats)):

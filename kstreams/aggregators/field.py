@@ -29,7 +29,7 @@ class Field(Generic[N]):
 def field(name: str, number: Serde[N]) -> Field[N]:
     """Return what takes a number out of each value, for `over`.
 
-    Where whole columns are aggregated no other field of a value is decoded.
+    Where aggregation goes by columns, no other field of a value is decoded.
 
     Args:
         name: Name of the attribute, or the key in a dict.

@@ -2,7 +2,7 @@
 
 Every task has the nodes of all cases of its lane, and only those of its own case go on to
 the sinks. A lane is a query: cases of one execution whose source leaves out null values, or passes
-them, and on columns whose results are suppressed, or not.
+them, and by columns whose results are suppressed, or not.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def of_windows(
         emission: Of `EMISSIONS`.
         policy: The source's.
         obeyed: Whether something obeys the orders.
-        execution: Record by record, or on columns.
+        execution: By records, or by columns.
     """
     windows = WINDOWS[kind]
     builder, records = _begun(policy)

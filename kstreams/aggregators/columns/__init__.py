@@ -1,4 +1,4 @@
-"""Aggregation of whole columns: what the built-in aggregators do to many records at once.
+"""Aggregation by columns: what the built-in aggregators do to many records at once.
 
 Read `ColumnForm` first. Depends on serdes alone.
 """

@@ -17,7 +17,7 @@ __all__ = ("ColumnForm", "column_form")
 
 
 class ColumnForm(Protocol):
-    """What an aggregator does to whole columns; states are columns of numbers.
+    """What an aggregator does to columns; states are columns of numbers.
 
     The columns of a state are those of its serde's layout (`fixed_layout`), in order.
     Equal to what the aggregator makes record by record, bit for bit; integers are columns

@@ -1,7 +1,7 @@
 """One store's part of an attempt's write-back cache.
 
 It keeps Python objects: a hot key costs a dict look-up, whatever the backend; or bytes,
-where whole columns are worked on.
+where work goes by columns.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class StoreOverlay:
         self.get: Callable[[Any], Any] = self._plain_get() if plain else self._get
 
     def keep_bytes(self) -> None:
-        """Cache keys and values as their bytes from here on, for work on whole columns.
+        """Cache keys and values as their bytes from here on, for work by columns.
 
         Everything else stays as it is: what asks by objects has them encoded and decoded
         at each call.

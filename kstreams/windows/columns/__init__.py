@@ -1,3 +1,3 @@
-"""Windowed aggregates on whole columns of a batch."""
+"""Windowed aggregation by columns; the file names are those of `records/`."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Windows of whole columns of times."""
+"""The windows of a column of times."""
 
 from __future__ import annotations
 

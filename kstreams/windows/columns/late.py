@@ -1,4 +1,4 @@
-"""Late records of whole columns."""
+"""Late records in columns."""
 
 from __future__ import annotations
 

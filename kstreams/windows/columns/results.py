@@ -15,7 +15,7 @@ from kstreams._types import Ints
 from kstreams.processors.columns import STREAM_TIME
 from kstreams.windows.kinds.windowed_type import WindowedType
 
-__all__ = ("Placed", "Results", "by_place", "joined", "last_results", "order_by")
+__all__ = ("Placed", "Results", "by_place", "joined", "order_by")
 
 
 @dataclass(frozen=True)
@@ -96,24 +96,6 @@ def by_place(parts: Sequence[Placed]) -> Placed:
     places = np.concatenate([place for place, _ in parts])
     order = np.argsort(places, kind="stable")
     return places[order], joined([results for _, results in parts]).take(order)
-
-
-def last_results(parts: Sequence[Results]) -> Results:
-    """Return the last result of each key and window: deletions, then by start, key and end.
-
-    A session that came and went is left out.
-    """
-    whole = joined(parts)
-    gone = whole.values.is_null().to_numpy(zero_copy_only=False)
-    if len(parts) > 1 or not whole.unique:
-        codes = whole.keys.dictionary_encode().indices.to_numpy()
-        handles = np.stack((codes.astype(np.int64), whole.starts, whole.ends), axis=1)
-        _, first, groups = np.unique(handles, axis=0, return_index=True, return_inverse=True)
-        last = np.zeros(len(first), np.int64)
-        np.maximum.at(last, groups.reshape(-1), np.arange(len(whole)))
-        last = last[~gone[last] | gone[first]]
-        whole, gone = whole.take(last), gone[last]
-    return whole.take(order_by(~gone, whole.starts, whole.keys, whole.ends))
 
 
 def order_by(*columns: Any) -> npt.NDArray[np.int64]:  # noqa: ANN401  # numpy or Arrow

@@ -19,9 +19,9 @@ from kstreams.processors.context import BatchContext
 from kstreams.serde.objects import objects_of
 from kstreams.state.stores.session.columns import SessionColumns, Sessions
 from kstreams.windows.columns.assignment import Assigned
-from kstreams.windows.columns.base import WindowedColumns
 from kstreams.windows.columns.batch import Batch
 from kstreams.windows.columns.fallback import RecordFallback, late_keys, out_of_order_keys
+from kstreams.windows.columns.processor import WindowedColumns
 from kstreams.windows.columns.results import Placed, Results, by_place, joined
 from kstreams.windows.columns.session_order import Arrivals
 from kstreams.windows.columns.session_runs import Joined, SessionRuns, joined_sessions, session_runs

@@ -1,4 +1,4 @@
-"""Sessions of whole columns: runs of records, joined with what is stored."""
+"""Sessions of many keys: runs of records, joined with what is stored."""
 
 from __future__ import annotations
 

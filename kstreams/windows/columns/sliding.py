@@ -16,9 +16,9 @@ from kstreams.processors.context import BatchContext
 from kstreams.serde.objects import objects_of
 from kstreams.state.stores.sliding.columns import SliceRows, SlidingColumns
 from kstreams.windows.columns.assignment import Assigned
-from kstreams.windows.columns.base import WindowedColumns
 from kstreams.windows.columns.batch import Batch
 from kstreams.windows.columns.fallback import RecordFallback, late_keys, out_of_order_keys
+from kstreams.windows.columns.processor import WindowedColumns
 from kstreams.windows.columns.results import Placed, Results, by_place
 from kstreams.windows.columns.slices import MergedSlices, SliceWindows, merged_slices
 from kstreams.windows.columns.sliding_ranges import sliding_ranges

@@ -1,4 +1,4 @@
-"""The sliding windows of whole columns: each a range of its key's slices."""
+"""The sliding windows of many keys: each a range of its key's slices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SlidingRanges:
         owners: The slice that each is there for: its last one, or the one right before it.
         starts: Their starts, ms.
         lows: The first slice of each.
-        highs: The slice behind the last one of each.
+        highs: The slice after the last one of each.
     """
 
     owners: Ints
@@ -38,7 +38,7 @@ class SlidingRanges:
 
 
 def sliding_ranges(slices: SliceRows, span: int) -> SlidingRanges:
-    """Return the windows of slices: those that end with one, and those right behind one.
+    """Return the windows of slices: those that end with one, and those right after one.
 
     Args:
         slices: Sorted by row, then by time.
@@ -81,6 +81,6 @@ class _Places:
         return np.searchsorted(self._places, self._bases + ranks)
 
     def behind(self, times: Ints) -> Ints:
-        """Return the slice behind the last one up to a time."""
+        """Return the slice after the last one up to a time."""
         ranks = np.searchsorted(self._each, times, "right")
         return np.searchsorted(self._places, self._bases + ranks)

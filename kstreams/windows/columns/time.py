@@ -22,9 +22,9 @@ from kstreams.serde.layout import Columns
 from kstreams.state.stores.emit_buffer.columns import Taken
 from kstreams.state.stores.window.columns import WindowColumns
 from kstreams.windows.columns.assignment import Assigned, Assigner
-from kstreams.windows.columns.base import WindowedColumns
 from kstreams.windows.columns.batch import Batch
 from kstreams.windows.columns.emission.every import Changes, IntervalColumns
+from kstreams.windows.columns.processor import WindowedColumns
 from kstreams.windows.columns.results import Results
 from kstreams.windows.plan import AggregationPlan
 from kstreams.windows.rules import by_start, closed_end

@@ -26,7 +26,7 @@ SUMS: Any = Topic("sums", windowed(TEXT, WINDOWS), INT64)
 
 
 def topology() -> Topology:
-    """Count on columns, and sum the finals up record by record below a repartition edge."""
+    """Count by columns, and sum the finals up by records below a repartition edge."""
     builder = TopologyBuilder("closing", idle_timeout=seconds(1))
     counts = window_store("counts", key=TEXT, value=INT64)
     counted = builder.add_processor(

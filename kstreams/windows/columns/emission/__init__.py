@@ -1,3 +1,3 @@
-"""When results go on, on whole columns."""
+"""When results are forwarded, by columns."""
 
 from __future__ import annotations

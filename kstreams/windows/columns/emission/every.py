@@ -1,4 +1,4 @@
-"""Results of whole columns that wait for the end of their interval."""
+"""Results in columns that wait for the end of their interval."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ("Changes", "IntervalColumns")
 
 @dataclass(frozen=True)
 class Changes:
-    """States of windows behind records, in the order of arrival.
+    """States of windows after records, in the order of arrival.
 
     Attributes:
         now: Stream time as of each record, ms.
@@ -60,7 +60,7 @@ class Changes:
 
 
 class IntervalColumns:
-    """What `EveryInterval` does, on columns: only what waits behind a table is stored.
+    """What `EveryInterval` does, by columns: only what still waits after a table is stored.
 
     Args:
         store: What waits.

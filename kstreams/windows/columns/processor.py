@@ -16,8 +16,9 @@ from kstreams.processors.emission import EachUpdate, OncePerBatch
 from kstreams.windowed import NEVER_ENDS
 from kstreams.windows.columns.assignment import Assigned
 from kstreams.windows.columns.batch import Batch
+from kstreams.windows.columns.emission.batch_end import last_results
 from kstreams.windows.columns.late import LateType
-from kstreams.windows.columns.results import Results, joined, last_results, order_by
+from kstreams.windows.columns.results import Results, joined, order_by
 from kstreams.windows.plan import AggregationPlan
 from kstreams.windows.rules import close_time, closed_end, lateness_time
 
