@@ -1,22 +1,26 @@
-"""What differs between kinds of topics, from a pipeline's point of view."""
+"""What differs between kinds of topics, from a query's point of view."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+from kstreams.batch.embedded.feed import EmbeddedFeed
+from kstreams.batch.embedded.io import publish
 from kstreams.batch.topic_io import TopicIO
 from kstreams.checkpoint.plans import Slice
-from kstreams.connection import TopicAdmin
+from kstreams.connection import Connection, TopicAdmin
+from kstreams.embedded.connection import Embedded
+from kstreams.errors import CompileError
 from kstreams.graph.nodes import SourceNode
 from kstreams.ids import TopicPartition
 from kstreams.state.log.commits import Output
 
-__all__ = ("Feed",)
+__all__ = ("Feed", "feed_of", "publish_outputs")
 
 
 class Feed(Protocol):
-    """A pipeline's topics, seen from the driver."""
+    """A query's topics, seen from the driver."""
 
     @property
     def admin(self) -> TopicAdmin:
@@ -44,3 +48,31 @@ class Feed(Protocol):
     def publish(self, outputs: Sequence[Output], batch: int) -> None:
         """Make a committed batch's output visible, if writing it was not enough."""
         ...
+
+
+def feed_of(connection: Connection) -> Feed:
+    """Return a feed from and to the topics of a connection.
+
+    Raises:
+        CompileError: No app can run on it.
+    """
+    if isinstance(connection, Embedded):
+        return EmbeddedFeed(connection)
+    from kstreams.batch.kafka.feed import KafkaFeed  # noqa: PLC0415
+    from kstreams.kafka.options import Kafka  # noqa: PLC0415  # needs the extra `kafka`
+
+    if isinstance(connection, Kafka):
+        return KafkaFeed(connection)
+    raise CompileError(f"an app cannot run on {connection!r}", hint="use Embedded or Kafka")
+
+
+def publish_outputs(connection: Connection, outputs: Sequence[Output], batch: int) -> None:
+    """Make a committed batch's output visible, where no query runs that has a feed.
+
+    Args:
+        connection: Where topics are.
+        outputs: The commit's.
+        batch: Its number.
+    """
+    if outputs and isinstance(connection, Embedded):
+        publish(connection.log(), outputs, batch)

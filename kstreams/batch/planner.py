@@ -40,6 +40,7 @@ class BatchPlanner:
         positions: Where to go on in each partition; one that is missing begins where that was
             decided first, or at its source's start.
         topics: Ids of the topics that these positions are in, as far as they are known.
+        start_ms: Where sources begin that have no position, instead of their own start.
 
     Raises:
         TopicRecreatedError: A topic is not the one that was read.
@@ -56,7 +57,9 @@ class BatchPlanner:
         plans: PlanDirectory,
         positions: Mapping[TopicPartition, int],
         topics: Mapping[str, str] | None = None,
+        start_ms: int | None = None,
     ) -> None:
+        self._start_ms = start_ms
         self._admin = admin = feed.admin
         self._slices = feed.slices
         self._max_records = max_records
@@ -95,7 +98,9 @@ class BatchPlanner:
         fresh = [place for place in places if place not in known]
         if not fresh:
             return {}
-        if isinstance(node.start, datetime):
+        if self._start_ms is not None:
+            found = self._admin.offsets_at(topic, self._start_ms)
+        elif isinstance(node.start, datetime):
             found = self._admin.offsets_at(topic, to_ms(node.start))
         elif node.start == "latest":
             found = self._admin.end_offsets(topic)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from kstreams.errors import ExecutionError
+from kstreams.quoting import kind_of, text_of
 from kstreams.state.log.traffic import Traffic
 
-__all__ = ("AppState", "BatchReport")
+__all__ = ("AppState", "BatchReport", "report_batch")
 
 
 class AppState(Enum):
-    """The life of an app, in order; `FAILED` may follow any but `STOPPED`."""
+    """What an app is doing, in order; `FAILED` may follow any but `STOPPED`."""
 
     CREATED = "created"
     STARTING = "starting"
@@ -47,3 +49,29 @@ class BatchReport:
     seconds: float = 0.0
     backlog: int = 0
     log: Traffic = field(default_factory=Traffic)
+
+
+def report_batch(
+    on_batch: Callable[[BatchReport], None] | None, report: BatchReport, lines: Sequence[str]
+) -> None:
+    """Print what a batch has for the standard output, then call the user's function.
+
+    Args:
+        on_batch: The function, if there is one.
+        report: Of the committed batch.
+        lines: What `to_stdout` sinks have.
+
+    Raises:
+        ExecutionError: The function raised.
+    """
+    for line in lines:
+        print(line, flush=True)  # noqa: T201  # what a to_stdout sink is for
+    if on_batch is None:
+        return
+    try:
+        on_batch(report)
+    except Exception as exc:
+        raise ExecutionError(
+            f"on_batch raised {kind_of(exc)}: {text_of(exc)}",
+            hint="the batch is committed; fix on_batch and restart",
+        ) from exc

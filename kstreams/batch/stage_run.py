@@ -66,6 +66,7 @@ class StageRun:
         cuts: Cuts = MappingProxyType({}),
     ) -> None:
         self._settings = settings
+        self._query = settings.query
         self._worker = worker
         self._batch = batch
         self._cuts = cuts
@@ -85,15 +86,15 @@ class StageRun:
             if envelope.stage == self._settings.number:
                 inboxes.setdefault(envelope.task, _Inbox()).add(envelope.content)
             else:
-                yield envelope.task % self._settings.width, payload
+                yield envelope.task % self._query.width, payload
         if refused:
             return  # what came from the stage before is not all
         tasks = {task: inboxes[task] for task in sorted(inboxes) if inboxes[task].is_called}
         calls = {task: self._call(task, inbox) for task, inbox in tasks.items()}
         try:
-            read = self._settings.io.read(
+            read = self._query.io.read(
                 [each for call in calls.values() for each in call.slices],
-                max_bytes=self._settings.max_bytes,
+                max_bytes=self._query.app.max_bytes_per_batch,
             )
         except TooManyBytesError as exc:
             yield from self._refusals(list(calls), exc)
@@ -114,13 +115,13 @@ class StageRun:
         own = self._settings.number
         refusal = Refusal(tuple((own, task) for task in tasks), exc.sizes)
         yield self._addressed(Envelope(DRIVER, 0, refusal))
-        if own + 1 < len(self._settings.counts):
-            for partition in range(1, self._settings.width):
+        if own + 1 < len(self._query.counts):
+            for partition in range(1, self._query.width):
                 yield self._addressed(Envelope(DRIVER, partition, Refusal(())))
 
     def _addressed(self, envelope: Envelope) -> Message:
         """Address a message to the next stage, whichever it is for."""
-        return envelope.task % self._settings.width, envelope.pack()
+        return envelope.task % self._query.width, envelope.pack()
 
     def _run_task(
         self, task: int, call: TaskCall, queues: list[Queue], records: Sequence[EdgeRecords]
@@ -151,17 +152,17 @@ class StageRun:
             raise
 
     def _task_settings(self, task: int) -> TaskSettings:
-        settings = self._settings
+        settings, query = self._settings, self._query
         return TaskSettings(
             settings.group,
             task,
-            settings.io,
-            producer=f"{settings.incarnation}/{TaskId(settings.group.name, task)}",
+            query.io,
+            producer=f"{query.epoch}/{TaskId(settings.group.name, task)}",
             edges={
-                edge: EdgeTarget(stage, settings.counts[stage])
+                edge: EdgeTarget(stage, query.counts[stage])
                 for edge, stage in settings.exits.items()
             },
-            interceptors=settings.interceptors,
+            interceptors=query.app.interceptors,
             changelog_ends=settings.changelog_ends(task),
             changelog_ids=settings.changelog_ids(),
         )

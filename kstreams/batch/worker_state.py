@@ -73,21 +73,22 @@ class VersionedState:
     @contextmanager
     def open(self, pointer: str | None, batch: int) -> Iterator[OpenState]:
         """Check a version out for an attempt; see `TaskState`."""
-        settings = self.settings
+        query, app = self.settings.query, self.settings.query.app
+        key, stores = query.task_key(self.task), self.settings.group.stores
         found = Pointer.empty() if pointer is None else Pointer.from_json(pointer)
-        log = CountedObjects(self.worker.log(settings.log))
-        home = open_local_home(settings.backend, settings.app, settings.incarnation)
+        log = CountedObjects(self.worker.log(query.log))
+        home = open_local_home(app.state, app.app_id, query.epoch)
         versions = TaskVersions(
-            settings.backend,
+            app.state,
             home,
             log,
-            settings.task_key(self.task),
-            [spec.name for spec in settings.group.stores],
-            upkeep=settings.upkeep,
+            key,
+            [spec.name for spec in stores],
+            upkeep=app.upkeep,
             background=self.worker.background,
         )
         with versions.checkout(found, Attempt(new_attempt(), batch)) as checkout:
-            yield _Opened(checkout, settings.task_key(self.task), self.worker.rows, log, home)
+            yield _Opened(checkout, key, self.worker.rows, log, home)
 
 
 class _Opened:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.migration import Migration
 from kstreams.graph.topology import Topology
 
-__all__ = ("StoreChange", "StoreChangeKind", "UpgradeOptions", "UpgradePlan", "plan_upgrade")
+__all__ = ("StoreChange", "StoreChangeKind", "UpgradePlan", "plan_upgrade")
 
 
 class StoreChangeKind(str, Enum):
@@ -22,19 +22,6 @@ class StoreChangeKind(str, Enum):
     REMOVED = "removed"
     CHANGED = "changed"
     REROUTED = "rerouted"
-
-
-@dataclass(frozen=True)
-class UpgradeOptions:
-    """What is to be done with stores that a change would empty or misread.
-
-    Args:
-        migrate: By the name of a store in the new topology, where its contents come from.
-        reset: Stores whose old contents are to be dropped.
-    """
-
-    migrate: Mapping[str, Migration[Any, Any]]
-    reset: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -81,7 +68,7 @@ class UpgradePlan:
 
 
 def plan_upgrade(
-    checkpoint: Checkpoint, topology: Topology, tasks: Mapping[str, int], orders: UpgradeOptions
+    checkpoint: Checkpoint, topology: Topology, tasks: Mapping[str, int], settings: AppSettings
 ) -> UpgradePlan:
     """Compare a topology with what a checkpoint has.
 
@@ -89,10 +76,10 @@ def plan_upgrade(
         checkpoint: What is there.
         topology: What is to run.
         tasks: Number of its tasks by group.
-        orders: What the user wants done. Orders for stores that need nothing are passed
-            over, so that they may stay in the program.
+        settings: The app's: `migrate` and `reset` say what to do with stores. Where a store
+            needs nothing they are passed over, so that they may stay in the program.
     """
-    return _Planner(checkpoint, topology, tasks, orders).plan()
+    return _Planner(checkpoint, topology, tasks, settings).plan()
 
 
 class _Planner:
@@ -101,15 +88,15 @@ class _Planner:
         checkpoint: Checkpoint,
         topology: Topology,
         tasks: Mapping[str, int],
-        orders: UpgradeOptions,
+        settings: AppSettings,
     ) -> None:
         self._checkpoint = checkpoint
         self._topology = topology
         self._tasks = tasks
-        self._orders = orders
+        self._settings = settings
         self._old = checkpoint.stores()
         self._shape = topology.shape()
-        self._read = {m.old.name for m in orders.migrate.values()}
+        self._read = {m.old.name for m in settings.migrate.values()}
 
     def plan(self) -> UpgradePlan:
         new = {s.name: (g.name, s.schema()) for g in self._topology.groups for s in g.stores}
@@ -121,15 +108,15 @@ class _Planner:
 
     def _change(self, name: str, new: Mapping[str, tuple[str, Any]]) -> StoreChange:
         verdict, detail = self._verdict(name, new)
-        told = name in self._orders.reset
+        told = name in self._settings.reset
         match verdict:
             case StoreChangeKind.SAME:
                 action = "keep"
             case StoreChangeKind.NEW:
-                action = "migrate" if name in self._orders.migrate else "begin empty"
+                action = "migrate" if name in self._settings.migrate else "begin empty"
             case StoreChangeKind.REMOVED:
                 action = "drop" if told or name in self._read else ""
-            case StoreChangeKind.CHANGED if name in self._orders.migrate:
+            case StoreChangeKind.CHANGED if name in self._settings.migrate:
                 action = "migrate"
             case _:
                 action = "begin empty" if told else ""
@@ -178,7 +165,7 @@ class _Planner:
                 )
 
     def _unknown(self, new: Mapping[str, Any]) -> Iterator[str]:
-        for name, migration in sorted(self._orders.migrate.items()):
+        for name, migration in sorted(self._settings.migrate.items()):
             old = migration.old
             if name not in new:
                 yield f"migrate names {name!r}, which is no store of the topology"
@@ -191,7 +178,7 @@ class _Planner:
                         f"the old definition of store {old.name!r} in migrate is not what is "
                         f"stored: {_difference(schema, old.schema())}"
                     )
-        for name in sorted(self._orders.reset - {*new, *self._old}):
+        for name in sorted(self._settings.reset - {*new, *self._old}):
             yield f"reset names {name!r}, which is no store, old or new"
 
     def _done(self, name: str, new: Mapping[str, tuple[str, Any]]) -> bool:
@@ -201,9 +188,9 @@ class _Planner:
         """Refuse that stores of two groups come to lie in one."""
         origins: dict[str, dict[str, str]] = {}
         for name, (group, _) in sorted(new.items()):
-            migration = self._orders.migrate.get(name)
+            migration = self._settings.migrate.get(name)
             old = name if migration is None or self._done(name, new) else migration.old.name
-            if old in self._old and old not in self._orders.reset:
+            if old in self._old and old not in self._settings.reset:
                 origins.setdefault(group, {})[self._old[old][0]] = old
         for group, found in origins.items():
             if len(found) > 1:

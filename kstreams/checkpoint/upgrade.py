@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.beginnings import begin_log
-from kstreams.checkpoint.changes import StoreChange, UpgradeOptions, UpgradePlan, plan_upgrade
+from kstreams.checkpoint.changes import StoreChange, UpgradePlan, plan_upgrade
 from kstreams.checkpoint.checkpoint import Checkpoint, queries_of
 from kstreams.checkpoint.generations import (
     copy_store,
@@ -26,7 +27,6 @@ from kstreams.errors import CheckpointMismatchError
 from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.state.backend.objects import ObjectStore
-from kstreams.state.backend.working import StateBackend
 from kstreams.state.log.commits import SEED, Commit
 from kstreams.state.log.durable import DurableLog
 from kstreams.state.log.pointer import Pointer
@@ -41,18 +41,16 @@ class Upgrade:
     """What an upgrade needs besides the checkpoint.
 
     Attributes:
+        settings: The app's.
         topology: What is to run.
         tasks: Number of its tasks by group.
-        orders: What is to be done with changed stores.
-        backend: Kind of the working stores.
         objects: The durable log.
         run: Id of the driver.
     """
 
+    settings: AppSettings
     topology: Topology
     tasks: Mapping[str, int]
-    orders: UpgradeOptions
-    backend: StateBackend
     objects: ObjectStore
     run: str
 
@@ -74,7 +72,7 @@ def upgrade(checkpoint: Checkpoint, wanted: Upgrade) -> Checkpoint:
     shape = wanted.topology.shape()
     if shape == checkpoint.shape and dict(wanted.tasks) == dict(checkpoint.tasks):
         return checkpoint
-    plan = plan_upgrade(checkpoint, wanted.topology, wanted.tasks, wanted.orders)
+    plan = plan_upgrade(checkpoint, wanted.topology, wanted.tasks, wanted.settings)
     _refuse(checkpoint, plan)
     for line in plan.lines():
         _LOG.info("upgrade of %s: %s", checkpoint.app, line)
@@ -204,7 +202,7 @@ class _Upgrader:
             change = self._changes[spec.name]
             name = spec.name
             if change.action == "migrate":
-                name = self._wanted.orders.migrate[spec.name].old.name
+                name = self._wanted.settings.migrate[spec.name].old.name
             if change.action in ("keep", "migrate") and name in olds:
                 return olds[name][0]
         return group.name if group.name in self._old.shape else None
@@ -230,19 +228,20 @@ class _Upgrader:
         same = set(pointer.stores) <= set(kept)
         if same and not any(change.action == "migrate" for change in changes.values()):
             return pointer
+        backend, migrate = self._wanted.settings.state, self._wanted.settings.migrate
         home = Path(tempfile.mkdtemp(prefix="kstreams-upgrade-"))
         source = target = None
         try:
             names = [spec.name for spec in group.stores]
-            olds = {m.old.name for m in self._wanted.orders.migrate.values()}
-            source = self._wanted.backend.open(home / "old", sorted({*pointer.stores, *olds}))
-            target = self._wanted.backend.open(home / "new", names)
+            olds = {m.old.name for m in migrate.values()}
+            source = backend.open(home / "old", sorted({*pointer.stores, *olds}))
+            target = backend.open(home / "new", names)
             log.restore(pointer, source)
             for spec in group.stores:
                 if changes[spec.name].action == "keep" and spec.name in pointer.stores:
                     copy_store(source, target, spec.name)
                 elif changes[spec.name].action == "migrate":
-                    migrate_store(self._wanted.orders.migrate[spec.name], spec, source, target)
+                    migrate_store(migrate[spec.name], spec, source, target)
             made = rewritten(log, pointer, target, tuple(sorted(names)))
             return made.with_meta(_with_changelogs_of(made.meta, kept))
         finally:
@@ -250,7 +249,7 @@ class _Upgrader:
                 if store is not None:
                     store.close()
             for part in ("old", "new"):
-                self._wanted.backend.remove(home / part)
+                backend.remove(home / part)
             shutil.rmtree(home, ignore_errors=True)
 
 

@@ -9,7 +9,7 @@ from uuid import uuid4
 import typer
 from rich.markup import escape
 
-from kstreams.batch.embedded.io import publish
+from kstreams.batch.feed import publish_outputs
 from kstreams.checkpoint.changelog_restore import ChangelogRestore, Rebuilt
 from kstreams.checkpoint.lock import CheckpointLock
 from kstreams.checkpoint.resume import resume
@@ -19,7 +19,6 @@ from kstreams.cli.loading import load_topology
 from kstreams.cli.place import Place
 from kstreams.cli.stores import AppArgument, AppState, CheckpointOption, LogOption
 from kstreams.cli.usage import WrongUsageError, for_option
-from kstreams.embedded.connection import Embedded
 from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("restore",)
@@ -89,8 +88,8 @@ def restore(
             typer.confirm("Rebuild?", abort=True, err=True)
         for query in found.checkpoint.queries:
             last = resume(found.checkpoint, query, objects).last
-            if isinstance(place.connection, Embedded) and last is not None and last.outputs:
-                publish(place.connection.log(), last.outputs, last.batch)
+            if last is not None:
+                publish_outputs(place.connection, last.outputs, last.batch)
         total = _shown(job, specs)
     finally:
         lock.release()

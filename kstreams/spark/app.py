@@ -2,43 +2,34 @@
 
 from __future__ import annotations
 
-import logging
-import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
-from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
-from kstreams.batch.report import AppState, BatchReport
+from kstreams.batch.report import AppState, BatchReport, report_batch
 from kstreams.batch.signals import stopping_on_signals
-from kstreams.checkpoint.changes import UpgradeOptions
+from kstreams.checkpoint.app_settings import AppSettings, Packages, store_names
 from kstreams.checkpoint.checkpoint import Checkpoint, checkpoint_path
 from kstreams.checkpoint.fork import ForkSource
 from kstreams.checkpoint.lock import CheckpointLock
 from kstreams.checkpoint.migration import Migration
-from kstreams.clock import Clock, SystemClock, steady_ms
+from kstreams.clock import Clock, SystemClock
 from kstreams.connection import Connection
-from kstreams.errors import CompileError, ExecutionError, KStreamsError
+from kstreams.errors import CompileError, KStreamsError
 from kstreams.graph.topology import Topology
 from kstreams.processors.interceptor import Interceptor
-from kstreams.quoting import kind_of, text_of
-from kstreams.spark.assemble import Assembly, assemble
-from kstreams.spark.failure import typed
-from kstreams.spark.packages import Packages
-from kstreams.spark.pipeline import Pipeline
+from kstreams.spark.app_parts import AppParts
+from kstreams.spark.app_run import AppRun
 from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.backend.working import StateBackend
 from kstreams.state.log.upkeep import Upkeep
 
 __all__ = ("App",)
-
-_LOG = logging.getLogger("kstreams")
-_TICK_SECONDS = 0.02
 
 
 class App:
@@ -111,68 +102,54 @@ class App:
         retained_batches: int = 10,
         upkeep: Upkeep | None = None,
     ) -> None:
-        if max_records_per_batch < 1 or max_bytes_per_batch < 1 or trigger < timedelta(0):
-            raise CompileError(
-                "max_records_per_batch and max_bytes_per_batch are at least 1, and trigger not "
-                "negative"
-            )
-        if retained_batches < 2:
-            raise CompileError("retained_batches is at least 2: a batch may be tried again")
-        if isinstance(reset, str):
-            raise CompileError(f"reset is a set of stores: reset={{{reset!r}}}")
         self.topology = topology
         self.app_id = app_id or topology.name
         self.checkpoint = checkpoint_path(self.app_id, checkpoint)
-        self._lock = CheckpointLock(self.checkpoint)
-        self._assembly = Assembly(
-            topology=topology,
-            connection=connection,
-            backend=state or Memory(),
-            app=self.app_id,
-            checkpoint=self.checkpoint,
-            run=uuid4().hex[:12],
+        self._settings = AppSettings(
+            self.app_id,
+            self.checkpoint,
+            state=state or Memory(),
             trigger=trigger,
-            max_records=max_records_per_batch,
-            max_bytes=max_bytes_per_batch,
+            max_records_per_batch=max_records_per_batch,
+            max_bytes_per_batch=max_bytes_per_batch,
             interceptors=tuple(interceptors),
             packages=packages,
             parallelism=parallelism,
-            session=spark,
             config=dict(config or {}),
-            clock=clock or SystemClock(),
-            orders=UpgradeOptions(dict(migrate or {}), frozenset(reset)),
+            migrate=dict(migrate or {}),
+            reset=store_names(reset),
             fork=ForkSource.parse(fork) if isinstance(fork, str) else fork,
-            retained=retained_batches,
+            retained_batches=retained_batches,
             upkeep=upkeep or Upkeep(),
-            fence=self._lock.check,
-            wanted=threading.Event(),
         )
-        self._on_batch = on_batch
-        self._listeners: list[Callable[[AppState, AppState], None]] = []
-        self._state = AppState.CREATED
-        self._pipelines: tuple[Pipeline, ...] = ()
-        self._loop: threading.Thread | None = None
-        self._stop = threading.Event()
-        self._failure: KStreamsError | None = None
+        self._parts = AppParts(
+            topology=topology,
+            connection=connection,
+            lock=CheckpointLock(self.checkpoint),
+            clock=clock or SystemClock(),
+            report=partial(report_batch, on_batch),
+            spark=spark,
+        )
+        self._run = AppRun(self._settings, self._parts)
 
     @property
     def state(self) -> AppState:
-        """Where the app is in its life."""
-        return self._state
+        """What the app is doing."""
+        return self._run.state
 
     @property
     def log(self) -> ObjectStoreSettings:
         """Where its durable log is: for a `View` of its stores."""
-        return self._assembly.backend.log or Checkpoint.log_of(self.checkpoint)
+        return self._settings.state.log or Checkpoint.log_of(self.checkpoint)
 
     @property
     def failure(self) -> KStreamsError | None:
         """What made the app fail, or None."""
-        return self._failure
+        return self._run.failure
 
     def on_state_change(self, listener: Callable[[AppState, AppState], None]) -> None:
         """Call `listener(old, new)` at each change of state, in the thread that changes it."""
-        self._listeners.append(listener)
+        self._run.listeners.append(listener)
 
     def run(
         self,
@@ -205,14 +182,15 @@ class App:
             raise CompileError(
                 "close_windows is for runs that end", hint="add until='end', or leave it out"
             )
-        restore = stopping_on_signals(self._stop)
+        stop = self._run.stop
+        restore = stopping_on_signals(stop)
         try:
             self.open()
-            stopping_on_signals(self._stop)  # again: a Spark context puts its own handler in place
+            stopping_on_signals(stop)  # again: a Spark context puts its own handler in place
             if until == "end":
                 self.drain(timeout=timeout, close_windows=close_windows)
             else:
-                self._run_on(timeout)
+                self._run.run(timeout)
         finally:
             restore()
             self.close()
@@ -223,9 +201,7 @@ class App:
         A failure shows in `state` and `failure`, and is raised by `close`.
         """
         self.open()
-        self._loop = threading.Thread(target=self._run_in_background, name=f"app-{self.app_id}")
-        self._loop.daemon = True
-        self._loop.start()
+        self._run.run_in_background()
 
     def open(self) -> None:
         """Check topics and checkpoint, take the lock and start the queries.
@@ -239,18 +215,7 @@ class App:
                 changed so that state would be emptied or misread; tells what to do.
             AppLockedError: Another app runs on the checkpoint.
         """
-        if self._state is AppState.RUNNING:
-            return
-        if self._state is not AppState.CREATED:
-            raise ExecutionError(
-                f"app {self.app_id!r} is {self._state.value}",
-                hint="make a new App for another run",
-            )
-        self._enter(AppState.STARTING)
-        with self._failing():
-            self._lock.acquire()
-            self._pipelines = assemble(self._assembly, self._reported)
-        self._enter(AppState.RUNNING)
+        self._run.open()
 
     def drain(self, *, timeout: timedelta | None = None, close_windows: bool = False) -> None:
         """Process all that is there now, and what follows from it; then return, still open.
@@ -269,64 +234,7 @@ class App:
             KStreamsError: A query failed.
             ExecutionError: The timeout has passed, or the app is not open.
         """
-        if self._state is not AppState.RUNNING:
-            raise ExecutionError(
-                f"app {self.app_id!r} is {self._state.value}",
-                hint="call open() before drain(), or run(until='end') alone",
-            )
-        deadline = _Deadline(self._assembly.clock, timeout)
-        with self._failing():
-            self._drain(deadline)
-            for pipeline in self._pipelines if close_windows else ():
-                pipeline.close_windows()
-                self._drain(deadline)
-
-    def _drain(self, deadline: _Deadline) -> None:
-        wall = self._assembly.clock.now_ms()
-        quiet = False
-        while not quiet:
-            quiet = True
-            for pipeline in self._pipelines:
-                end = pipeline.end()
-                while not pipeline.reached(end, wall):
-                    if self._stop.is_set():
-                        return
-                    deadline.check(f"query {pipeline.name!r} has not reached the end")
-                    pipeline.tick(until=end)
-                    self._wait()
-                    quiet = False
-
-    def _run_on(self, timeout: timedelta | None) -> None:
-        deadline = _Deadline(self._assembly.clock, timeout)
-        with self._failing():
-            while not self._stop.is_set() and not deadline.passed():
-                for pipeline in self._pipelines:
-                    pipeline.tick()
-                self._wait()
-
-    def _wait(self) -> None:
-        """Wait until a query wants a plan, or it is time to look for new records."""
-        wanted = self._assembly.wanted
-        wanted.wait(_TICK_SECONDS)
-        wanted.clear()
-
-    @contextmanager
-    def _failing(self) -> Iterator[None]:
-        """Make the app fail by whatever is raised inside, which leaves as a typed error."""
-        try:
-            yield
-        except Exception as exc:  # the JVM's end, a full disk, ...
-            error = typed(exc)
-            self._fail(error)
-            if error is exc:
-                raise
-            raise error from exc
-
-    def _run_in_background(self) -> None:
-        try:
-            self._run_on(None)
-        except KStreamsError:
-            _LOG.exception("app %s failed", self.app_id)
+        self._run.drain(timeout, close_windows=close_windows)
 
     def close(self, timeout: timedelta = timedelta(seconds=60)) -> None:
         """Stop after the batches under way; a second call does nothing.
@@ -337,22 +245,7 @@ class App:
         Raises:
             KStreamsError: The app had failed in the background.
         """
-        self._stop.set()
-        loop, self._loop = self._loop, None
-        if loop is not None:
-            loop.join()
-        if self._state in (AppState.STOPPED, AppState.CREATED):
-            return
-        if self._state is AppState.RUNNING:
-            self._enter(AppState.STOPPING)
-        for pipeline in self._pipelines:
-            pipeline.stop(timeout)
-        self._pipelines = ()
-        self._lock.release()
-        if self._state is not AppState.FAILED:
-            self._enter(AppState.STOPPED)
-        elif loop is not None and self._failure is not None:
-            raise self._failure
+        self._run.close(timeout)
 
     def __enter__(self) -> App:
         """Return the app, not yet running."""
@@ -361,44 +254,3 @@ class App:
     def __exit__(self, *_: object) -> None:
         """Close."""
         self.close()
-
-    def _reported(self, report: BatchReport, lines: Sequence[str]) -> None:
-        for line in lines:
-            print(line, flush=True)  # noqa: T201  # what a to_stdout sink is for
-        if self._on_batch is None:
-            return
-        try:
-            self._on_batch(report)
-        except Exception as exc:
-            raise ExecutionError(
-                f"on_batch raised {kind_of(exc)}: {text_of(exc)}",
-                hint="the batch is committed; mend on_batch and restart",
-            ) from exc
-
-    def _enter(self, state: AppState) -> None:
-        before, self._state = self._state, state
-        for listener in self._listeners:
-            listener(before, state)
-
-    def _fail(self, error: KStreamsError) -> None:
-        self._failure = error.at(app=self.app_id)
-        for pipeline in self._pipelines:
-            pipeline.stop(timedelta(seconds=10))
-        self._pipelines = ()
-        self._lock.release()
-        if self._state is not AppState.FAILED:
-            self._enter(AppState.FAILED)
-
-
-class _Deadline:
-    def __init__(self, clock: Clock, timeout: timedelta | None) -> None:
-        self._clock = clock
-        self._end = None if timeout is None else steady_ms(clock) + timeout.total_seconds() * 1000
-        self._timeout = timeout
-
-    def passed(self) -> bool:
-        return self._end is not None and steady_ms(self._clock) > self._end
-
-    def check(self, what: str) -> None:
-        if self.passed():
-            raise ExecutionError(f"{what} within {self._timeout}")

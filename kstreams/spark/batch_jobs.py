@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from kstreams.batch.assignment import TaskAssignment
@@ -12,7 +12,7 @@ from kstreams.batch.envelope import Content, Envelope
 from kstreams.batch.planner import BatchPlanner
 from kstreams.batch.refusal import Refusal
 from kstreams.batch.stage_run import Message
-from kstreams.batch.stage_settings import StageSettings
+from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.task_call import TaskCall
 from kstreams.batch.task_status import TaskStatus
 from kstreams.checkpoint.plans import Plan, PlanDirectory
@@ -39,8 +39,7 @@ class BatchJobs:
     smaller, or when a worker process dies.
 
     Args:
-        name: The query's name.
-        stages: Settings of each stage.
+        settings: The query's.
         archives: Names of the user's packages on executors.
         planner: Plans a batch smaller.
         plans: Where a smaller plan is recorded.
@@ -50,8 +49,7 @@ class BatchJobs:
 
     def __init__(
         self,
-        name: str,
-        stages: Sequence[StageSettings],
+        settings: QuerySettings,
         archives: tuple[str, ...],
         *,
         planner: BatchPlanner,
@@ -59,21 +57,21 @@ class BatchJobs:
         fence: Callable[[], None],
         stopping: Callable[[], bool],
     ) -> None:
-        self._name = name
-        self._settings = stages
-        self._groups = [stage.group.name for stage in stages]
-        self._width = stages[0].width
+        self._name = settings.name
+        self._counts = settings.counts
+        self._groups = [group.name for group in settings.groups]
+        self._width = settings.width
         self._planner = planner
         self._plans = plans
         self._fence = fence
         self._stopping = stopping
         self._errors = ErrorChannel()
-        self._stages = [Stage(each, archives, self._errors) for each in stages]
-        self._spread = TaskAssignment(stages[0].counts[0], self._width)
+        self._stages = [Stage(each, archives, self._errors) for each in settings.stages()]
+        self._spread = TaskAssignment(settings.counts[0], self._width)
         self._workers: PinnedWorkers | None = None
 
-    def use_own_workers(self, spark: SparkContext) -> None:
-        """Give each Spark partition Python workers of its own from now on."""
+    def use_pinned_workers(self, spark: SparkContext) -> None:
+        """Let each Spark partition keep its own Python worker from now on."""
         self._workers = PinnedWorkers(spark)
 
     def error_in(self, exc: BaseException) -> KStreamsError | None:
@@ -131,7 +129,7 @@ class BatchJobs:
     def _messages(self, plan: Plan, pointers: Mapping[TaskId, str]) -> Iterator[Envelope]:
         """Yield the calls of those that may run: edges may lead to any task of a later stage."""
         for stage, group in enumerate(self._groups):
-            for task in range(self._settings[stage].counts[stage]):
+            for task in range(self._counts[stage]):
                 slices = plan.tasks.get((stage, task))
                 if stage or slices is not None:
                     call = TaskCall(

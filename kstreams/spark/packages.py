@@ -7,24 +7,18 @@ import logging
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from types import ModuleType
-from typing import Literal
 from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
 from kstreams.batch.package_files import PackageContents, contents_of, own_packages
+from kstreams.checkpoint.app_settings import Packages
 from kstreams.errors import CompileError
 
-__all__ = ("Packages", "own_packages", "ship")
-
-Packages = Literal["auto"] | Sequence[str | ModuleType]
-"""Names or modules to hand over; `auto` finds what the driver has imported from outside
-of its environment. `my_package:certs/*.pem` also takes in files that are left out else."""
+__all__ = ("ship",)
 
 _LOG = logging.getLogger("kstreams")
 _MAX_BYTES = 100_000_000

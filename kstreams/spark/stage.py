@@ -57,7 +57,7 @@ class Stage:
             with gc_pauses():
                 run = StageRun(settings, this_worker(), batch, cuts)
                 yield from run.messages(payload for _, payload in messages)
-            settings.io.read_ahead()
+            settings.query.io.read_ahead()
             freeze_heap()
         except GeneratorExit:  # Spark wants no more of it
             raise
@@ -74,14 +74,15 @@ def _pickled(settings: StageSettings) -> bytes:
     try:
         return _dumps(settings)
     except Exception as exc:  # whatever an object of the user's raises
-        for node in settings.group.nodes:
+        nodes = ((group, node) for group in settings.query.groups for node in group.nodes)
+        for group, node in nodes:
             try:
                 _dumps(node)
             except Exception as cause:  # as above
                 raise CompileError(
                     f"the node cannot be sent to executors: {text_of(cause)}",
                     hint="make what it holds (connections, locks, files) in the processor's init",
-                    where=Where(group=settings.group.name, node=node.name),
+                    where=Where(group=group.name, node=node.name),
                 ) from cause
         raise CompileError(
             "the backend, the connection or an interceptor cannot be sent to executors: "

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from kstreams.batch.stage_run import Message, StageRun
 from kstreams.spark.pipeline import Pipeline
-from kstreams.spark.pipeline_settings import PipelineSettings
 
 if TYPE_CHECKING:
     from tests.crash.harness import Harness
@@ -43,11 +42,11 @@ class FakeSpark:
 
     # ------------------------------------------------------------ as a session, and a query
 
-    def begin(self, settings: PipelineSettings) -> FakeSpark:
+    def begin(self, pipeline: Pipeline) -> FakeSpark:
         self.starts += 1
-        self._settings = settings
-        self._commits = Path(settings.checkpoint) / "commits"
-        self._begun = Path(settings.checkpoint) / "offsets"
+        self._settings = pipeline._settings
+        self._commits = pipeline._notes / "commits"
+        self._begun = pipeline._notes / "offsets"
         for folder in (self._commits, self._begun):
             folder.mkdir(parents=True, exist_ok=True)
         return self
@@ -93,7 +92,7 @@ class FakeSpark:
         harness, payloads = self._harness, [payload for _, payload in part]
         for _ in range(_ATTEMPTS):
             try:
-                run = StageRun(self._settings.stages[0], harness.worker, self._batch)
+                run = StageRun(self._settings.stages()[0], harness.worker, self._batch)
                 told = list(run.messages(payloads))
                 if not harness.faults.dead:
                     harness.worker.background.drain()  # what is made beside belongs to this batch

@@ -16,11 +16,14 @@ from kstreams.batch.embedded import feed as embedded_feed
 from kstreams.batch.embedded.io import publish
 from kstreams.batch.planner import BatchPlanner
 from kstreams.batch.worker_state import WorkerState
+from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.beginnings import begin_logs
-from kstreams.checkpoint.changes import UpgradeOptions
 from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.lock import CheckpointLock
+from kstreams.checkpoint.opening import opened_query
 from kstreams.checkpoint.plans import Plan, PlanDirectory
-from kstreams.spark import assemble
+from kstreams.spark.app_parts import AppParts
+from kstreams.spark.start import Executors, make_pipeline
 from kstreams.state.backend import memory
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.backend.objects import ObjectStoreSettings
@@ -152,36 +155,33 @@ class Harness:
         """Make the app's pipeline, as an app does at its start."""
         topology = marking()
         tasks = {topology.groups[0].name: PARTITIONS}
-        parts = assemble.Assembly(
+        settings = AppSettings(
+            "crash",
+            self.home / "checkpoint",
+            state=self.backend,
+            trigger=timedelta(0),
+            max_records_per_batch=10_000,
+            max_bytes_per_batch=self.point.max_bytes,
+            interceptors=(FaultyProcess(self.faults),),
+            retained_batches=2,
+            upkeep=self.point.upkeep,
+        )
+        wanted = PlanAtOnce()
+        parts = AppParts(
             topology=topology,
             connection=self.connection,
-            backend=self.backend,
-            app="crash",
-            checkpoint=self.home / "checkpoint",
-            run=f"run-{self.spark.starts}",
-            trigger=timedelta(0),
-            max_records=10_000,
-            max_bytes=self.point.max_bytes,
-            interceptors=(FaultyProcess(self.faults),),
-            packages=[],
-            parallelism=PARTITIONS,
-            session=None,
-            config={},
+            lock=_Unlocked(settings.checkpoint),
             clock=self.clock,
-            orders=UpgradeOptions({}, frozenset()),
-            fork=None,
-            retained=2,
-            upkeep=self.point.upkeep,
-            fence=lambda: None,
-            wanted=PlanAtOnce(),
+            report=self._reported,
+            run=f"run-{self.spark.starts}",
+            wanted=wanted,
         )
-        opened = Checkpoint.open(parts.checkpoint, parts.app, topology, tasks=tasks)
+        opened = Checkpoint.open(settings.checkpoint, settings.app_id, topology, tasks=tasks)
         self.checkpoint = begin_logs(opened, self.log.open(), {})
-        self.pipeline = assemble._pipeline(
-            parts, self.checkpoint, topology.groups, tasks, PARTITIONS, 0, (), {}, self._reported
-        )
-        parts.wanted.pipeline = self.pipeline  # type: ignore[attr-defined]  # it is our own
-        self.pipeline.start(self.spark.begin(self.pipeline._settings))  # type: ignore[arg-type]
+        query = opened_query(self.checkpoint, topology.groups, self.faulty_log)
+        self.pipeline = make_pipeline(settings, parts, query, tasks, Executors(PARTITIONS, 0), {})
+        wanted.pipeline = self.pipeline
+        self.pipeline.start(self.spark.begin(self.pipeline))  # type: ignore[arg-type]  # played
 
     # ------------------------------------------------------------ what is checked
 
@@ -231,7 +231,7 @@ class Harness:
         """Clean-up leaves what the kept commits are made of, and nothing else."""
         for _ in range(3):
             self.clock.advance(timedelta(hours=2))
-            self.pipeline._sweep()
+            self.pipeline.driver.sweep()
         objects = self.log.open()
         commits = self.checkpoint.commits(self.pipeline.name, objects)
         kept = commits.recent(100)
@@ -253,8 +253,9 @@ class Harness:
 
     def behind(self) -> bool:
         """Tell whether something is not committed by Spark yet."""
-        planned = self.pipeline._planner.reached(self.pipeline.end())
-        return self.spark.is_replaying() or self.pipeline._call_all or not planned
+        driver = self.pipeline.driver
+        planned = driver.planner.reached(driver.end())
+        return self.spark.is_replaying() or driver.timers.call_all or not planned
 
     def _reported(self, *_: object) -> None:
         self.faults.reach("reported")
@@ -312,6 +313,13 @@ class Harness:
             self._patch.setattr(BatchPlanner, "next", too_large)
         self._patch.setattr(LocalVersions, "publish", named)
         self._patch.setattr(embedded_feed, "publish", published)
+
+
+class _Unlocked(CheckpointLock):
+    """A lock that nobody has taken, and nobody takes over."""
+
+    def check(self) -> None:
+        return
 
 
 def _copied(source: str, target: str) -> str:

@@ -243,7 +243,7 @@ def test_no_plan_is_written_once_the_app_stops(harness: Harness) -> None:
 def test_a_plan_that_was_written_runs_although_the_app_stops(
     harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pipeline, wanted = harness.pipeline, harness.pipeline._wanted
+    pipeline, wanted = harness.pipeline, harness.pipeline._parts.wanted
     plan_at_once = wanted.set
 
     def plan_and_stop() -> None:
@@ -298,7 +298,7 @@ def test_a_plan_behind_a_batch_without_one_runs_in_its_turn(
     for _ in range(BATCHES):
         harness.spark.run_batch()
         if (
-            harness.pipeline._planner.reached(harness.pipeline.end())
+            harness.pipeline.driver.planner.reached(harness.pipeline.end())
             and len(commits_of(harness)) > 3
         ):
             break
@@ -370,10 +370,10 @@ def test_files_that_are_not_ours_stop_nothing(harness: Harness) -> None:
     harness.recover(driver=True)
     for _ in range(2):
         harness.batch()
-    harness.pipeline._sweep()
+    harness.pipeline.driver.sweep()
     assert (task / "notes.txt").exists()
     assert len(harness.checkpoint.commits(harness.pipeline.name, harness.log.open()).strays()) == 3
-    assert harness.pipeline._plans.strays() == [
+    assert harness.pipeline.driver._opened.plans.strays() == [
         "00000000000000000009.json.bak",
         "5.json",
         "notes.txt",

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from devtools.servers.s3 import Bucket
+from kstreams.batch import query_driver
 from kstreams.checkpoint.fork import ForkSource, fork
 from kstreams.checkpoint.savepoints import Savepoints
-from kstreams.spark import pipeline
 from kstreams.state import Memory
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.log.directory import Directory
@@ -109,7 +109,7 @@ def cell(
     """Run some batches, die at the point, recover, run some more, and compare."""
     kind = Memory if backend == "memory" else RocksDB
     if "delete" in point.event:
-        patch.setattr(pipeline, "_SWEEP_EVERY", 1)
+        patch.setattr(query_driver, "_SWEEP_EVERY", 1)
     harness = Harness(
         home, kind(directory=str(home / "local")), logs("log"), point, recovery, patch
     )

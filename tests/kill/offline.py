@@ -9,10 +9,9 @@ Another app shares the durable log and the topics: nobody may touch what is its 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from contextlib import closing
-from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,16 +31,17 @@ from kstreams import (
 )
 from kstreams.app import ForkSource, Migration
 from kstreams.batch.embedded.io import publish
-from kstreams.checkpoint.changes import UpgradeOptions
+from kstreams.batch.feed import publish_outputs
+from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.lock import CheckpointLock
+from kstreams.checkpoint.opening import open_for_running
 from kstreams.checkpoint.plans import Plan
 from kstreams.checkpoint.resume import plans_of, resume
 from kstreams.cli.program import PROGRAM
 from kstreams.cli.verification import Verification
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.partitioner import partition_of
-from kstreams.spark import assemble
 from kstreams.state import Memory
 from kstreams.state.backend.task_key import new_attempt
 from kstreams.state.cache.overlay import Overlay
@@ -49,13 +49,11 @@ from kstreams.state.log.commits import Commit, Output
 from kstreams.state.log.directory import Directory
 from kstreams.state.log.durable import Attempt
 from kstreams.state.log.pointer import Pointer
-from kstreams.state.log.upkeep import Upkeep
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.versions.local import open_local_home
 from kstreams.state.versions.versions import TaskVersions
 from kstreams.task.changelogs import Changelogs
 from kstreams.task.meta import TaskMeta
-from kstreams.testing import FakeClock
 
 __all__ = (
     "KEPT",
@@ -97,7 +95,6 @@ def _topology(groups: Mapping[str, tuple[StoreSpec[Any], ...]]) -> Topology:
 TOPOLOGY = _topology({"in": (KEPT, OLD), "side": (GONE,)})
 UPGRADED = _topology({"in": (KEPT, NEW), "fresh": ()})
 """A store renamed, a group removed with its store, and another one added."""
-_ORDERS = UpgradeOptions({"new": Migration(OLD)}, frozenset({"gone"}))
 
 
 def start(
@@ -113,30 +110,19 @@ def start(
     lock = CheckpointLock(Path(app).absolute())
     lock.acquire()
     try:
-        parts = assemble.Assembly(
-            topology=topology,
-            connection=connection(),
-            backend=BACKEND,
-            app=app,
-            checkpoint=Path(app).absolute(),
-            run="run",
-            trigger=timedelta(0),
-            max_records=1,
-            max_bytes=1,
-            interceptors=(),
-            packages=[],
-            parallelism=PARTITIONS,
-            session=None,
-            config={},
-            clock=FakeClock(),
-            orders=_ORDERS if upgraded else UpgradeOptions({}, frozenset()),
+        settings = AppSettings(
+            app,
+            Path(app).absolute(),
+            state=BACKEND,
+            migrate={"new": Migration(OLD)} if upgraded else {},
+            reset=frozenset({"gone"} if upgraded else ()),
             fork=None if fork is None else ForkSource("app", fork, log=LOG),
-            retained=2,
-            upkeep=Upkeep(),
-            fence=lock.check,
-            wanted=threading.Event(),
+            retained_batches=2,
         )
-        return assemble._checkpoint(parts, {group.name: PARTITIONS for group in topology.groups})[0]
+        tasks = {group.name: PARTITIONS for group in topology.groups}
+        publishing = partial(publish_outputs, connection())
+        opened = open_for_running(settings, topology, tasks, run="run", publish=publishing)
+        return opened[0].checkpoint
     finally:
         lock.release()
 

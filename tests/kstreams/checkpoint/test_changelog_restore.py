@@ -11,8 +11,8 @@ import pytest
 
 from kstreams import INT64, TEXT, Embedded, Topic, Topology, TopologyBuilder, View, filter_
 from kstreams.app import ForkSource
+from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.changelog_restore import ChangelogRestore, Rebuilt
-from kstreams.checkpoint.changes import UpgradeOptions
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.fork import fork
 from kstreams.checkpoint.savepoints import Savepoints
@@ -225,8 +225,8 @@ def test_an_upgrade_ends_a_life_too(tmp_path: Path) -> None:
     app.commit(PAIRS)
     app.commit({"k1": 100, "ghost": 1}, counts=False)
     changed = topology(LOGGED, key_value_store("other", key=TEXT, value=TEXT))
-    orders = UpgradeOptions({}, frozenset({"other"}))
-    wanted = Upgrade(changed, {"in": PARTITIONS}, orders, Memory(), app.objects, "run")
+    settings = AppSettings("app", app.path, reset=frozenset({"other"}))
+    wanted = Upgrade(settings, changed, {"in": PARTITIONS}, app.objects, "run")
     upgrade(Checkpoint.load(app.path), wanted)
     app.restore(by=changed)
     assert app.read() == PAIRS
@@ -284,10 +284,9 @@ def test_a_fork_and_a_store_that_was_reset_begin_their_changelog_anew(tmp_path: 
 
     changed = key_value_store("s", key=TEXT, value=TEXT).with_changelog("s-log")
     wanted = Upgrade(
+        AppSettings("app", app.path, reset=frozenset({"s"})),
         topology(changed, *app.specs[1:]),
         {"in": PARTITIONS},
-        UpgradeOptions({}, frozenset({"s"})),
-        Memory(),
         app.objects,
         "run",
     )

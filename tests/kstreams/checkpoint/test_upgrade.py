@@ -19,7 +19,7 @@ from kstreams import (
     filter_,
     key_value_store,
 )
-from kstreams.checkpoint.changes import UpgradeOptions
+from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.migration import Migration
 from kstreams.checkpoint.upgrade import Upgrade, upgrade
@@ -92,14 +92,8 @@ class Life:
         reset: Collection[str] = (),
     ) -> Checkpoint:
         counts = {group.name: tasks for group in new.groups}
-        wanted = Upgrade(
-            new,
-            counts,
-            UpgradeOptions(migrate or {}, frozenset(reset)),
-            Memory(),
-            self.objects,
-            "run",
-        )
+        settings = AppSettings("app", self.path, migrate=migrate or {}, reset=frozenset(reset))
+        wanted = Upgrade(settings, new, counts, self.objects, "run")
         self.checkpoint = upgrade(Checkpoint.load(self.path), wanted)
         assert Checkpoint.load(self.path) == self.checkpoint
         return self.checkpoint

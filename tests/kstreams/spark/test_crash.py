@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from kstreams import App, Embedded, View
 from kstreams.app import SystemClock
+from kstreams.batch import query_driver
 from kstreams.batch.batch_size import RecordSizes
 from kstreams.batch.embedded import feed as embedded_feed
 from kstreams.batch.embedded.io import publish
@@ -23,7 +24,6 @@ from kstreams.checkpoint.fork import ForkSource, fork
 from kstreams.checkpoint.plans import Plan, PlanDirectory
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.errors import KStreamsError
-from kstreams.spark import pipeline
 from kstreams.state.log.directory import Directory
 from kstreams.state.log.upkeep import Upkeep
 from kstreams_rocksdb import RocksDB
@@ -182,7 +182,7 @@ def driver_faults(apps: dict[Settings, Running], monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(PlanDirectory, "replace", replaced)
     monkeypatch.setattr(BatchPlanner, "next", unknown_sizes)
     monkeypatch.setattr(embedded_feed, "publish", published)
-    monkeypatch.setattr(pipeline, "_SWEEP_EVERY", 1)
+    monkeypatch.setattr(query_driver, "_SWEEP_EVERY", 1)
 
 
 @pytest.mark.parametrize(

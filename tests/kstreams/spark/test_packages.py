@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
+from kstreams.batch.package_files import own_packages
 from kstreams.errors import CompileError
-from kstreams.spark.packages import own_packages, ship
+from kstreams.spark.packages import ship
 
 
 @pytest.fixture

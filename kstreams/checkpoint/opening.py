@@ -1,0 +1,169 @@
+"""Open a checkpoint to run an app on it, in the one order that loses and repeats nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kstreams.checkpoint.app_objects import named_elsewhere, remove_leftovers
+from kstreams.checkpoint.app_settings import AppSettings
+from kstreams.checkpoint.beginnings import begin_logs
+from kstreams.checkpoint.checkpoint import Checkpoint, query_name
+from kstreams.checkpoint.fork import copy_savepoint
+from kstreams.checkpoint.plans import PlanDirectory
+from kstreams.checkpoint.resume import Resumption, plans_of, resume
+from kstreams.checkpoint.upgrade import Upgrade, upgrade
+from kstreams.graph.topology import PartitionGroup, Topology
+from kstreams.state.backend.objects import ObjectStoreSettings
+from kstreams.state.log.commits import Commit, CommitLog, Output
+from kstreams.state.log.traffic import CountedObjects
+
+__all__ = ("OpenedQuery", "open_for_running", "opened_query")
+
+Publish = Callable[[Sequence[Output], int], None]
+"""Makes a committed batch's output visible, if it is not yet."""
+
+
+@dataclass(frozen=True)
+class OpenedQuery:
+    """One query of an app that is about to run: its parts of the checkpoint, and where it goes on.
+
+    Attributes:
+        checkpoint: The app's.
+        groups: Its partition groups, in the order of their stages.
+        log: Settings of the durable log.
+        objects: The durable log; counts what the driver asks of it.
+        plans: Its plans.
+        commits: Its commit log.
+        resumed: Where it goes on.
+    """
+
+    checkpoint: Checkpoint
+    groups: tuple[PartitionGroup, ...]
+    log: ObjectStoreSettings
+    objects: CountedObjects
+    plans: PlanDirectory
+    commits: CommitLog
+    resumed: Resumption
+
+    @property
+    def name(self) -> str:
+        """Its name: its first group's."""
+        return query_name(self.groups)
+
+    @property
+    def epoch(self) -> str:
+        """Id of its batches, like that of no other epoch."""
+        return self.checkpoint.epoch(self.name)
+
+    @property
+    def scope(self) -> str:
+        """Name of its state in the durable log."""
+        return self.checkpoint.scope(self.name)
+
+    @property
+    def start_ms(self) -> int | None:
+        """Where sources begin that have no position; None: where each of them says."""
+        return self.checkpoint.start_ms
+
+    @property
+    def spark_notes(self) -> Path:
+        """Where Spark keeps its own notes of the query."""
+        return self.checkpoint.query(self.name) / "spark"
+
+    def named_elsewhere(self) -> set[str]:
+        """Return the objects that its clean-up leaves alone besides those of its own commits."""
+        return named_elsewhere(self.checkpoint, self.objects, self.name)
+
+
+def open_for_running(
+    settings: AppSettings,
+    topology: Topology,
+    tasks: Mapping[str, int],
+    *,
+    run: str,
+    publish: Publish,
+) -> tuple[OpenedQuery, ...]:
+    """Open an app's checkpoint: begun, forked or upgraded as is needed.
+
+    To be called under the checkpoint's lock. Nothing of it is changed before all that is
+    there was found to fit together, and each step counts whole or not at all: a start that is
+    killed is simply repeated.
+
+    Args:
+        settings: The app's.
+        topology: What is to run.
+        tasks: Number of its tasks by group.
+        run: Id of this driver.
+        publish: For what a crash has left committed and not visible, before an upgrade.
+
+    Returns:
+        The app's queries, in the topology's order.
+
+    Raises:
+        CheckpointMismatchError: The checkpoint is another app's, or state in it would be
+            emptied or misread.
+        LogMismatchError: The durable log is not the one that the checkpoint stands on.
+        StateCorruptError: Something of it cannot be read.
+        SavepointError: There is no savepoint to fork.
+    """
+    _fork_first(settings)
+    found = Checkpoint.open(settings.checkpoint, settings.app_id, topology, tasks=tasks)
+    log = settings.state.log or found.log
+    objects = log.open()
+    resumed = {query: resume(found, query, objects) for query in found.queries}
+    if found.shape != topology.shape():
+        _publish_last((each.last for each in resumed.values()), publish)
+    made = upgrade(found, Upgrade(settings, topology, tasks, objects, run))
+    same = {
+        query: resumed[query]
+        for query in made.queries
+        if query in resumed and made.line(query) == found.line(query)
+    }
+    made = begin_logs(made, objects, {query: each.last for query, each in same.items()})
+    remove_leftovers(made, objects)
+    return tuple(
+        opened_query(made, groups, log, same.get(query_name(groups)))
+        for groups in topology.pipelines()
+    )
+
+
+def opened_query(
+    checkpoint: Checkpoint,
+    groups: tuple[PartitionGroup, ...],
+    log: ObjectStoreSettings,
+    resumed: Resumption | None = None,
+) -> OpenedQuery:
+    """Open one query of a checkpoint.
+
+    Args:
+        checkpoint: The app's; the logs of its queries have begun.
+        groups: The query's.
+        log: The app's durable log.
+        resumed: Where it goes on, if that was found out already.
+    """
+    name, objects = query_name(groups), CountedObjects(log.open())
+    return OpenedQuery(
+        checkpoint,
+        groups,
+        log,
+        objects,
+        plans_of(checkpoint, name),
+        checkpoint.commits(name, objects),
+        resumed or resume(checkpoint, name, objects),
+    )
+
+
+def _fork_first(settings: AppSettings) -> None:
+    """Begin a checkpoint that is not there on a copy of another's savepoint, if asked to."""
+    path = settings.checkpoint
+    if settings.fork is not None and not (path / "app.json").exists():
+        copy_savepoint(settings.fork, path, settings.app_id, log=settings.state.log)
+
+
+def _publish_last(lasts: Iterable[Commit | None], publish: Publish) -> None:
+    """Publish what a crash may have left, for queries that may not come back."""
+    for last in lasts:
+        if last is not None:
+            publish(last.outputs, last.batch)

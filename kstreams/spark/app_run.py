@@ -1,0 +1,204 @@
+"""One run of an app: its states, and its queries taken forward in the app's thread."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from kstreams.batch.report import AppState
+from kstreams.checkpoint.app_settings import AppSettings
+from kstreams.clock import Clock, steady_ms
+from kstreams.errors import ExecutionError, KStreamsError
+from kstreams.spark.app_parts import AppParts
+from kstreams.spark.failure import typed
+from kstreams.spark.pipeline import Pipeline
+from kstreams.spark.start import start
+
+__all__ = ("AppRun",)
+
+_LOG = logging.getLogger("kstreams")
+_TICK_SECONDS = 0.02
+
+
+class AppRun:
+    """Starts the queries of an app, has them plan their batches, and stops them.
+
+    Whatever makes one of them fail fails the app: all are stopped, the checkpoint is released,
+    and the error is raised, typed.
+
+    Args:
+        settings: The app's.
+        parts: The objects that it is made of.
+
+    Attributes:
+        state: What the app is doing.
+        failure: What made it fail, or None.
+        stop: Set when it is to stop after the batches under way.
+        listeners: Called with the old and the new state at each change.
+    """
+
+    def __init__(self, settings: AppSettings, parts: AppParts) -> None:
+        self._settings = settings
+        self._parts = parts
+        self._pipelines: tuple[Pipeline, ...] = ()
+        self._background: threading.Thread | None = None
+        self.state = AppState.CREATED
+        self.failure: KStreamsError | None = None
+        self.stop = threading.Event()
+        self.listeners: list[Callable[[AppState, AppState], None]] = []
+
+    def open(self) -> None:
+        """Start the queries; on an app that runs, do nothing.
+
+        Raises:
+            ExecutionError: The app has run before.
+            KStreamsError: It cannot start.
+        """
+        if self.state is AppState.RUNNING:
+            return
+        if self.state is not AppState.CREATED:
+            raise ExecutionError(
+                f"app {self._settings.app_id!r} is {self.state.value}",
+                hint="make a new App for another run",
+            )
+        self._enter(AppState.STARTING)
+        with self._failing():
+            self._pipelines = start(self._settings, self._parts)
+        self._enter(AppState.RUNNING)
+
+    def run(self, timeout: timedelta | None = None) -> None:
+        """Run until the app is to stop, or some time has passed.
+
+        Raises:
+            KStreamsError: A query failed.
+        """
+        deadline = _Deadline(self._parts.clock, timeout)
+        with self._failing():
+            while not self.stop.is_set() and not deadline.passed():
+                for pipeline in self._pipelines:
+                    pipeline.tick()
+                self._wait()
+
+    def run_in_background(self) -> None:
+        """Run in a thread of its own until the app is to stop; a failure shows in `failure`."""
+
+        def run() -> None:
+            try:
+                self.run()
+            except KStreamsError:
+                _LOG.exception("app %s failed", self._settings.app_id)
+
+        name = f"app-{self._settings.app_id}"
+        self._background = threading.Thread(target=run, name=name, daemon=True)
+        self._background.start()
+
+    def drain(self, timeout: timedelta | None, *, close_windows: bool) -> None:
+        """Run until all is processed that is there now, and what follows from it.
+
+        Args:
+            timeout: How long that may take.
+            close_windows: Then close what is open, query by query.
+
+        Raises:
+            KStreamsError: A query failed.
+            ExecutionError: The timeout has passed, or the app is not open.
+        """
+        if self.state is not AppState.RUNNING:
+            raise ExecutionError(
+                f"app {self._settings.app_id!r} is {self.state.value}",
+                hint="call open() before drain(), or run(until='end') alone",
+            )
+        deadline = _Deadline(self._parts.clock, timeout)
+        with self._failing():
+            self._run_to_end(deadline)
+            for pipeline in self._pipelines if close_windows else ():
+                pipeline.close_windows()
+                self._run_to_end(deadline)
+
+    def _run_to_end(self, deadline: _Deadline) -> None:
+        wall = self._parts.clock.now_ms()
+        quiet = False
+        while not quiet:
+            quiet = True
+            for pipeline in self._pipelines:
+                end = pipeline.end()
+                while not pipeline.reached(end, wall):
+                    if self.stop.is_set():
+                        return
+                    deadline.check(f"query {pipeline.name!r} has not reached the end")
+                    pipeline.tick(until=end)
+                    self._wait()
+                    quiet = False
+
+    def _wait(self) -> None:
+        """Wait until a query wants a plan, or it is time to look for new records."""
+        wanted = self._parts.wanted
+        wanted.wait(_TICK_SECONDS)
+        wanted.clear()
+
+    def close(self, timeout: timedelta) -> None:
+        """Stop after the batches under way, for which to wait this long.
+
+        Raises:
+            KStreamsError: The app had failed in the background.
+        """
+        self.stop.set()
+        background, self._background = self._background, None
+        if background is not None:
+            background.join()
+        if self.state in (AppState.STOPPED, AppState.CREATED):
+            return
+        if self.state is AppState.RUNNING:
+            self._enter(AppState.STOPPING)
+        self._release(timeout)
+        if self.state is not AppState.FAILED:
+            self._enter(AppState.STOPPED)
+        elif background is not None and self.failure is not None:
+            raise self.failure
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        """Make the app fail by whatever is raised inside, which leaves as a typed error."""
+        try:
+            yield
+        except Exception as exc:  # the JVM's end, a full disk, ...
+            error = typed(exc)
+            self._fail(error)
+            if error is exc:
+                raise
+            raise error from exc
+
+    def _fail(self, error: KStreamsError) -> None:
+        self.failure = error.at(app=self._settings.app_id)
+        self._release(timedelta(seconds=10))
+        if self.state is not AppState.FAILED:
+            self._enter(AppState.FAILED)
+
+    def _release(self, timeout: timedelta) -> None:
+        """Stop the queries, and leave the checkpoint to others."""
+        for pipeline in self._pipelines:
+            pipeline.stop(timeout)
+        self._pipelines = ()
+        self._parts.lock.release()
+
+    def _enter(self, state: AppState) -> None:
+        before, self.state = self.state, state
+        for listener in self.listeners:
+            listener(before, state)
+
+
+class _Deadline:
+    def __init__(self, clock: Clock, timeout: timedelta | None) -> None:
+        self._clock = clock
+        self._end = None if timeout is None else steady_ms(clock) + timeout.total_seconds() * 1000
+        self._timeout = timeout
+
+    def passed(self) -> bool:
+        return self._end is not None and steady_ms(self._clock) > self._end
+
+    def check(self, what: str) -> None:
+        if self.passed():
+            raise ExecutionError(f"{what} within {self._timeout}")

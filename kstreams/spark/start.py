@@ -1,0 +1,155 @@
+"""The start of an app, step by step: read `start` from top to bottom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+
+from pyspark.sql import SparkSession
+
+from kstreams.batch.changelogs import open_changelogs
+from kstreams.batch.feed import feed_of, publish_outputs
+from kstreams.batch.query_driver import QueryDriver
+from kstreams.batch.stage_settings import QuerySettings
+from kstreams.checkpoint.app_settings import AppSettings
+from kstreams.checkpoint.opening import OpenedQuery, open_for_running
+from kstreams.connection import Connection, TopicEnds
+from kstreams.graph.partitions import group_partitions
+from kstreams.graph.topology import Topology
+from kstreams.spark.app_parts import AppParts
+from kstreams.spark.packages import ship
+from kstreams.spark.pipeline import Pipeline
+from kstreams.spark.session import (
+    app_session,
+    check_shared,
+    executor_cores,
+    is_local,
+    query_session,
+)
+
+__all__ = ("Executors", "make_pipeline", "start")
+
+
+@dataclass(frozen=True)
+class Executors:
+    """What an app has of Spark's executors.
+
+    Attributes:
+        width: Spark tasks of one stage at most.
+        at_once: How many tasks one executor runs at the same time.
+        archives: Names of the user's packages there.
+    """
+
+    width: int
+    at_once: int
+    archives: tuple[str, ...] = ()
+
+
+def start(settings: AppSettings, parts: AppParts) -> tuple[Pipeline, ...]:
+    """Start an app: take its checkpoint, see what is there, and begin its queries.
+
+    The lock is held afterwards, also when a later step raises; the caller releases it.
+
+    Args:
+        settings: The app's, checked.
+        parts: The objects that it is made of.
+
+    Returns:
+        The running queries, in the topology's order.
+
+    Raises:
+        AppLockedError: Another app runs on the checkpoint.
+        UnknownTopicError: A source's topic does not exist.
+        PartitionCountError: Topics of one group differ.
+        CheckpointMismatchError: The checkpoint is another app's, or state in it would be
+            emptied or misread.
+        LogMismatchError: The durable log is not the one that the checkpoint stands on.
+    """
+    parts.lock.acquire()
+    tasks = count_tasks(parts.connection, parts.topology)
+    session = parts.spark or app_session(settings.app_id, config=settings.config)
+    publish = partial(publish_outputs, parts.connection)
+    queries = open_for_running(settings, parts.topology, tasks, run=parts.run, publish=publish)
+    executors = prepare_executors(session, settings)
+    changelogs = open_changelogs(parts.connection, parts.topology, tasks)
+    pipelines = tuple(
+        make_pipeline(settings, parts, query, tasks, executors, changelogs) for query in queries
+    )
+    begin(pipelines, session)
+    return pipelines
+
+
+def count_tasks(connection: Connection, topology: Topology) -> dict[str, int]:
+    """Return how many tasks each group has: as many as its topics have partitions."""
+    topics = sorted({node.topic.name for node in topology.sources})
+    with closing(connection.admin()) as admin:
+        counts = {topic: admin.partition_count(topic) for topic in topics}
+    return group_partitions(topology, counts)
+
+
+def prepare_executors(session: SparkSession, settings: AppSettings) -> Executors:
+    """Make sure that executors see the checkpoint and have the user's packages."""
+    width = settings.parallelism or session.sparkContext.defaultParallelism
+    archives: tuple[str, ...] = ()
+    if not is_local(session):
+        check_shared(session, settings.checkpoint)
+        archives = ship(session, settings.packages)
+    return Executors(width, executor_cores(session), archives)
+
+
+def make_pipeline(
+    settings: AppSettings,
+    parts: AppParts,
+    opened: OpenedQuery,
+    tasks: Mapping[str, int],
+    executors: Executors,
+    changelogs: Mapping[str, TopicEnds],
+) -> Pipeline:
+    """Make one query ready to run, at the positions where it goes on.
+
+    Args:
+        settings: The app's.
+        parts: The app's.
+        opened: The query's parts of the checkpoint.
+        tasks: Number of tasks by group.
+        executors: Where its tasks run.
+        changelogs: By store, its changelog and where it ends.
+    """
+    feed = feed_of(parts.connection)
+    counts = tuple(tasks[group.name] for group in opened.groups)
+    query = QuerySettings(
+        settings.for_workers(),
+        epoch=opened.epoch,
+        scope=opened.scope,
+        log=opened.log,
+        groups=opened.groups,
+        counts=counts,
+        width=min(max(counts), executors.width),
+        io=feed.io,
+        changelogs=changelogs,
+    )
+    driver = QueryDriver(
+        query,
+        opened,
+        feed,
+        clock=parts.clock,
+        fence=parts.lock.check,
+        run=parts.run,
+        fingerprint=parts.topology.fingerprint(),
+    )
+    pinned = len(query.groups) == 1 and query.width <= executors.at_once
+    return Pipeline(query, opened, driver, parts, archives=executors.archives, pinned=pinned)
+
+
+def begin(pipelines: Sequence[Pipeline], session: SparkSession) -> None:
+    """Begin all queries, or none."""
+    try:
+        for pipeline in pipelines:
+            pipeline.start(query_session(session))
+    except BaseException:
+        for pipeline in pipelines:
+            pipeline.stop(timedelta(0))
+        raise

@@ -1,0 +1,35 @@
+"""`kstreams.spark` holds nothing but Spark."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import kstreams
+
+ROOM = Path(kstreams.__file__).parent / "spark"
+WITHOUT_SPARK = {
+    "app_run": "takes the queries forward, which run on Spark, and makes its errors typed",
+    "java": "finds the Java that Spark's JVM is started with",
+    "java_wrapper": "makes that Java usable for Spark's launcher",
+}
+"""Modules that import neither pyspark nor py4j, and why they are here all the same."""
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Yield the top-level packages that a module imports, wherever in it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            yield node.module.partition(".")[0]
+
+
+def test_a_module_of_the_spark_package_is_about_spark_or_its_jvm() -> None:
+    without = {
+        path.stem
+        for path in ROOM.rglob("*.py")
+        if path.stem != "__init__" and not {"pyspark", "py4j"} & set(imported(path))
+    }
+    assert without == set(WITHOUT_SPARK)
