@@ -10,8 +10,11 @@ itself. Equal definitions are one store.
 - `versioned_key_value_store`: values as of a time. `put` returns until when a value holds: a time,
   `LATEST` or `NOT_PUT`.
 - `window_store`, `session_store`, `sliding_store`: what `windowed_aggregate` needs, by the kind of
-  windows.
+  windows. Their keys are `Windowed`; give a window store `windows=` to read the ends of its keys.
 - `buffer_store`: what `suppress` needs.
+
+A verb is the same on every store that has it: `get`, `put` (a value of None deletes), `delete`,
+which returns what was there, `range(start, end, reverse=True)`, by time `fetch` and `fetch_all`.
 
 `StoreSpec.with_changelog(topic)` publishes the changes of a store.
 
@@ -27,7 +30,7 @@ Example:
 from __future__ import annotations
 
 from kstreams.state.stores.buffer.kind import buffer_store
-from kstreams.state.stores.buffer.store import BufferStore
+from kstreams.state.stores.buffer.store import BufferedRecord, BufferStore
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.stores.key_value.store import KeyValueStore
 from kstreams.state.stores.list.kind import list_store
@@ -40,12 +43,8 @@ from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.timestamped.kind import timestamped_store
 from kstreams.state.stores.timestamped.store import TimestampedStore
 from kstreams.state.stores.versioned.kind import versioned_key_value_store
-from kstreams.state.stores.versioned.store import (
-    LATEST,
-    NOT_PUT,
-    VersionedKeyValueStore,
-    VersionedValue,
-)
+from kstreams.state.stores.versioned.rows import LATEST, NOT_PUT
+from kstreams.state.stores.versioned.store import VersionedKeyValueStore, VersionedValue
 from kstreams.state.stores.window.kind import window_store
 from kstreams.state.stores.window.store import WindowStore
 
@@ -53,6 +52,7 @@ __all__ = (
     "LATEST",
     "NOT_PUT",
     "BufferStore",
+    "BufferedRecord",
     "KeyValueStore",
     "ListStore",
     "SessionStore",

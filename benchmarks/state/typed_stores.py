@@ -28,6 +28,7 @@ from kstreams.stores import (
     versioned_key_value_store,
     window_store,
 )
+from kstreams.windowed import Windowed
 from kstreams_rocksdb import RocksDB
 
 __all__ = ("access", "kinds")
@@ -43,6 +44,11 @@ class Kind:
     put: Callable[[Any, str, int], object]
     get: Callable[[Any, str, int], object]
     range: Callable[[Any], Iterator[Any]]
+
+
+def _window(key: str, number: int) -> Windowed[str]:
+    start = number % 60 * _MINUTE
+    return Windowed(key, start, start + _MINUTE)
 
 
 KINDS = (
@@ -66,14 +72,14 @@ KINDS = (
     ),
     Kind(
         window_store("window", key=TEXT, value=INT64),
-        lambda store, key, n: store.put(key, n % 60 * _MINUTE, n),
-        lambda store, key, n: store.get(key, n % 60 * _MINUTE),
+        lambda store, key, n: store.put(_window(key, n), n),
+        lambda store, key, n: store.get(_window(key, n)),
         lambda store: store.fetch_all(),
     ),
     Kind(
         session_store("session", key=TEXT, value=INT64),
-        lambda store, key, n: store.put(key, n, n + _MINUTE, n),
-        lambda store, key, n: store.find_sessions(key, n, n + _MINUTE),
+        lambda store, key, n: store.put(Windowed(key, n, n + _MINUTE), n),
+        lambda store, key, n: list(store.find_sessions(key, n, n + _MINUTE)),
         lambda store: store.fetch_all(),
     ),
     Kind(
@@ -86,7 +92,7 @@ KINDS = (
         list_store("list", key=TEXT, value=INT64),
         lambda store, key, n: store.append(key, n),
         lambda store, key, n: store.get(key),
-        lambda store: store.keys(),
+        lambda store: store.lengths(),
     ),
 )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from kstreams.cli.usage import WrongUsageError
 from kstreams.serde.base import Serde
-from kstreams.state.stores.waiting import WaitingResult
+from kstreams.state.stores.buffered import BufferedResult
 from kstreams.views.view import View
 from kstreams.windowed import Windowed
 
@@ -18,7 +18,7 @@ Times = tuple["int | None", "int | None"]
 
 Row = tuple[Any, ...]
 
-_WAITING = ("key", "start_ms", "end_ms", "due_ms", "value", "timestamp_ms")
+_HELD_BACK = ("key", "start_ms", "end_ms", "due_ms", "value", "timestamp_ms")
 _COLUMNS: dict[str, tuple[str, ...]] = {
     "window": ("key", "start_ms", "value"),
     "session": ("key", "start_ms", "end_ms", "value"),
@@ -26,8 +26,8 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
     "versioned": ("key", "value", "timestamp_ms"),
     "sliding": ("key", "time_ms", "value"),
     "buffer": ("key", "value", "timestamp_ms", "time_ms"),
-    "pending": _WAITING,
-    "paced": _WAITING,
+    "pending": _HELD_BACK,
+    "paced": _HELD_BACK,
 }
 
 
@@ -64,7 +64,7 @@ def rows_of(
     """
     kind = view.spec.kind.name
     windowed = _has_windows(view)
-    if kind in ("timestamped", "versioned", "list") or kind.startswith("key-value"):
+    if kind in ("timestamped", "versioned", "list", "buffer") or kind.startswith("key-value"):
         if not windowed:
             return _by_key(view, start, end, reverse=reverse)
         rows = _by_key(view, None, None, reverse=reverse)
@@ -91,18 +91,14 @@ def _by_key(view: View[Any], start: object, end: object, *, reverse: bool) -> It
 def _by_time(view: View[Any], *, reverse: bool) -> Iterator[Row]:
     kind = view.spec.kind.name
     everything: Iterator[Any] = view.fetch_all(reverse=reverse)
-    for row in everything:
+    for window, value in everything:
         match kind:
-            case "window":
-                (key, begin), value = row
-                yield key, begin, value
-            case "buffer":
-                time_ms, record = row
-                yield record.key, record.value, record.timestamp, time_ms
+            case "window" | "sliding":
+                yield window.key, window.start_ms, value
             case "pending" | "paced":
-                yield row.key, *_waiting(row)
+                yield window.key, *_held_back(window, value)
             case _:
-                yield row
+                yield window.key, window.start_ms, window.end_ms, value
 
 
 def _flat(
@@ -118,14 +114,16 @@ def _flat(
             yield key, *found
         case "versioned":
             yield key, found.value, found.timestamp
+        case "buffer":
+            yield key, found.record.value, found.record.timestamp, found.time_ms
         case "list":
             yield from ((key, item) for item in (reversed(found) if reverse else found))
         case _:
             yield key, found
 
 
-def _waiting(result: WaitingResult[Any, Any]) -> Row:
-    return result.start_ms, result.end_ms, result.due_ms, result.value, result.timestamp_ms
+def _held_back(window: Windowed[Any], result: BufferedResult[Any]) -> Row:
+    return window.start_ms, window.end_ms, result.due_ms, result.value, result.timestamp_ms
 
 
 def rows_of_key(view: View[Any], key: object, times: Times) -> Iterator[Row]:
@@ -138,9 +136,11 @@ def rows_of_key(view: View[Any], key: object, times: Times) -> Iterator[Row]:
     typed: Any = view  # by its kind
     match view.spec.kind.name:
         case "window" | "sliding":
-            yield from typed.fetch(key, low, high)
+            for window, value in typed.fetch(key, low, high):
+                yield window.start_ms, value
         case "session":
-            for start, end, value in typed.fetch(key):
+            for window, value in typed.fetch(key):
+                start, end = window.start_ms, window.end_ms
                 if (low is None or end >= low) and (high is None or start < high):
                     yield start, end, value
         case "versioned":
@@ -160,11 +160,11 @@ def _of_key(
         case "list":
             yield from ((item,) for item in view.get(key))
         case "pending" | "paced":
-            yield from map(_waiting, view.fetch(key))
+            yield from (_held_back(*pair) for pair in view.fetch(key))
         case "buffer":
-            record = view.get(key)
-            if record is not None:
-                yield record.value, record.timestamp
+            found = view.get(key)
+            if found is not None:
+                yield found.record.value, found.record.timestamp
         case _:
             found = view.get(key)
             if found is not None:

@@ -20,10 +20,10 @@ from kstreams.serde.base import Serde
 from kstreams.serde.text import BYTES
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 from kstreams.state.stores.buffer.kind import buffer_store
-from kstreams.state.stores.emit_buffer.kind import pending_store
+from kstreams.state.stores.emit_buffer.kind import emit_buffer_store
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.stores.list.kind import list_store
-from kstreams.state.stores.rate_limit.kind import paced_store
+from kstreams.state.stores.rate_limit.kind import rate_limit_store
 from kstreams.state.stores.session.kind import session_store
 from kstreams.state.stores.sliding.kind import sliding_store
 from kstreams.state.stores.spec import StoreSpec
@@ -106,8 +106,8 @@ _KINDS: Mapping[str, Callable[..., StoreSpec[Any]]] = {
     "list": list_store,
     "sliding": sliding_store,
     "buffer": partial(buffer_store, nullable=True),
-    "pending": pending_store,
-    "paced": paced_store,
+    "pending": emit_buffer_store,
+    "paced": rate_limit_store,
 }
 
 

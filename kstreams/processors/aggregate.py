@@ -22,6 +22,7 @@ from kstreams.serde.base import Serde
 from kstreams.state.stores.kind import check_kind
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.timestamped.kind import TIMESTAMPED
+from kstreams.state.stores.timestamped.rows import TimestampedRows
 from kstreams.state.stores.timestamped.store import TimestampedStore
 
 __all__ = ("AggregateSupplier", "aggregate", "reduce")
@@ -135,11 +136,11 @@ class _Aggregate(ClosureProcessor[K, V_contra, K, A_co]):
         self._emit = emit
 
     def bind(self, context: ProcessorContext[K, A_co]) -> Callable[[Record[K, V_contra]], None]:
-        store: TimestampedStore[Any, Any] = context.store(self._store)
+        store: TimestampedRows[Any, Any] = TimestampedRows.of(context.store(self._store))
         forward: Callable[[Record[Any, Any]], None] = context.forward
         if isinstance(self._emit, OncePerBatch):
             forward = context.hold(_last_of_each(self._store.key, forward))
-        drop, get, put = context.drop, store.get, store.put
+        drop, get, put = context.drop, store.reader(), store.writer()
         aggregator = self._aggregator
         init, add, result = aggregator.init, aggregator.add, aggregator.result
 
@@ -153,7 +154,7 @@ class _Aggregate(ClosureProcessor[K, V_contra, K, A_co]):
                 state = init(record)
             else:
                 state, latest = add(before[0], record), max(before[1], latest)
-            put(key, state, latest)
+            put(key, (state, latest))
             forward(Record(key, result(state), latest, record.headers))
 
         return process

@@ -16,8 +16,8 @@ from kstreams.processors.columns import STREAM_TIME, ColumnProcessor, ColumnSour
 from kstreams.processors.context import BatchContext
 from kstreams.serde.layout import Columns
 from kstreams.serde.objects import objects_of
-from kstreams.state.stores.entry_columns import EntryColumns
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.timestamped.columns import TimestampedColumns
 
 __all__ = ("AggregateColumns",)
 
@@ -48,7 +48,7 @@ class AggregateColumns(ColumnProcessor):
     def init(self, context: BatchContext) -> None:
         """Get the store ready."""
         super().init(context)
-        self._store: EntryColumns = context.store(self._spec).columns()
+        self._store = TimestampedColumns.of(context.store(self._spec))
         self._hold = context.hold(self._release)
 
     def process_batch(self, table: pa.Table) -> None:

@@ -1,4 +1,4 @@
-"""Reads of what a view's store keeps by time: windows, sessions, slices, and what waits."""
+"""Reads of what a view's store keeps by time: windows, sessions, slices, held back results."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from itertools import chain
 from typing import Any, Generic, cast, overload
 
 from kstreams._types import K, V
-from kstreams.record import Record
-from kstreams.state.stores.buffer.store import BufferStore
-from kstreams.state.stores.emit_buffer.store import PendingStore
-from kstreams.state.stores.rate_limit.store import PacedStore
+from kstreams.state.stores.buffered import BufferedResult
+from kstreams.state.stores.emit_buffer.store import EmitBufferStore
+from kstreams.state.stores.rate_limit.store import RateLimitStore
 from kstreams.state.stores.session.store import SessionStore
 from kstreams.state.stores.sliding.store import SlidingStore
 from kstreams.state.stores.spec import S, StoreSpec
-from kstreams.state.stores.waiting import WaitingResult
 from kstreams.state.stores.window.store import WindowStore
 from kstreams.views.reader import Reader
 from kstreams.views.scan import ViewScan
+from kstreams.windowed import Windowed
 
 __all__ = ("TimedReads",)
 
@@ -38,12 +37,12 @@ class TimedReads(Generic[S]):
         to_ms: int | None = None,
         *,
         reverse: bool = False,
-    ) -> ViewScan[tuple[int, V]]: ...
+    ) -> ViewScan[tuple[Windowed[K], V]]: ...
 
     @overload
     def fetch(
         self: TimedReads[SessionStore[K, V]], key: K, *, reverse: bool = False
-    ) -> ViewScan[tuple[int, int, V]]: ...
+    ) -> ViewScan[tuple[Windowed[K], V]]: ...
 
     @overload
     def fetch(
@@ -53,24 +52,22 @@ class TimedReads(Generic[S]):
         to_ms: int | None = None,
         *,
         reverse: bool = False,
-    ) -> ViewScan[tuple[int, V]]: ...
+    ) -> ViewScan[tuple[Windowed[K], V]]: ...
 
     @overload
     def fetch(
-        self: TimedReads[PendingStore[K, V]], key: K, *, reverse: bool = False
-    ) -> ViewScan[WaitingResult[K, V]]: ...
+        self: TimedReads[EmitBufferStore[K, V]], key: K, *, reverse: bool = False
+    ) -> ViewScan[tuple[Windowed[K], BufferedResult[V]]]: ...
 
     @overload
     def fetch(
-        self: TimedReads[PacedStore[K, V]], key: K, *, reverse: bool = False
-    ) -> ViewScan[WaitingResult[K, V]]: ...
+        self: TimedReads[RateLimitStore[K, V]], key: K, *, reverse: bool = False
+    ) -> ViewScan[tuple[Windowed[K], BufferedResult[V]]]: ...
 
     def fetch(self, key: Any, *times: int | None, reverse: bool = False, **named: Any) -> Any:
-        """Yield a key's windows, sessions or slices by start, or what waits.
+        """Yield a key's windows, sessions or slices by start, or what is held back.
 
-        Windows as `(start, value)` with `from <= start < to`; sessions as
-        `(start, end, value)`; slices, of which sliding windows are made, as `(time, value)`
-        with `from <= time < to`.
+        Windows and slices, of which sliding windows are made, with `from <= start < to`.
         """
         return self._reader.scan(
             self._reader.partitions_of(key),
@@ -86,41 +83,34 @@ class TimedReads(Generic[S]):
         to_ms: int | None = None,
         *,
         reverse: bool = False,
-    ) -> ViewScan[tuple[tuple[K, int], V]]: ...
+    ) -> ViewScan[tuple[Windowed[K], V]]: ...
 
     @overload
     def fetch_all(
         self: TimedReads[SessionStore[K, V]], *, reverse: bool = False
-    ) -> ViewScan[tuple[K, int, int, V]]: ...
+    ) -> ViewScan[tuple[Windowed[K], V]]: ...
 
     @overload
     def fetch_all(
         self: TimedReads[SlidingStore[K, V]], *, reverse: bool = False
-    ) -> ViewScan[tuple[K, int, V]]: ...
+    ) -> ViewScan[tuple[Windowed[K], V]]: ...
 
     @overload
     def fetch_all(
-        self: TimedReads[BufferStore[K, V]], *, reverse: bool = False
-    ) -> ViewScan[tuple[int, Record[K, V | None]]]: ...
+        self: TimedReads[EmitBufferStore[K, V]], *, reverse: bool = False
+    ) -> ViewScan[tuple[Windowed[K], BufferedResult[V]]]: ...
 
     @overload
     def fetch_all(
-        self: TimedReads[PendingStore[K, V]], *, reverse: bool = False
-    ) -> ViewScan[WaitingResult[K, V]]: ...
-
-    @overload
-    def fetch_all(
-        self: TimedReads[PacedStore[K, V]], *, reverse: bool = False
-    ) -> ViewScan[WaitingResult[K, V]]: ...
+        self: TimedReads[RateLimitStore[K, V]], *, reverse: bool = False
+    ) -> ViewScan[tuple[Windowed[K], BufferedResult[V]]]: ...
 
     def fetch_all(self, *times: int | None, reverse: bool = False, **named: Any) -> Any:
         """Yield all that there is, in the order of the store.
 
-        Windows by start, then key, as `((key, start), value)` with `from <= start < to`;
-        sessions by key, then start, as `(key, start, end, value)`; slices likewise as
-        `(key, time, value)`; records of a buffer by key as `(time, record)`, with their
-        place in the order of release. What waits for `every` comes by the time when it is
-        due, for `at_most_every` by key.
+        Windows by start, then key, with `from <= start < to`; sessions and slices by key, then
+        start. What `every` holds back comes by the time when it is due, what `at_most_every`
+        does by key.
         """
         order = _ORDERS[self.spec.kind.name]
         return self._merged(
@@ -131,13 +121,13 @@ class TimedReads(Generic[S]):
 
     def fetch_range(
         self: TimedReads[WindowStore[K, V]],
-        start: K | None,
-        end: K | None,
+        start: K | None = None,
+        end: K | None = None,
         from_ms: int | None = None,
         to_ms: int | None = None,
         *,
         reverse: bool = False,
-    ) -> ViewScan[tuple[tuple[K, int], V]]:
+    ) -> ViewScan[tuple[Windowed[K], V]]:
         """Yield what `fetch_all` yields of keys with `start <= key < end`; None is open."""
         order = _ORDERS["window"]
         return self._merged(
@@ -161,11 +151,15 @@ class TimedReads(Generic[S]):
 
 
 _ORDERS: dict[str, Callable[[Callable[[Any], bytes], Any], tuple[Any, ...]]] = {
-    "window": lambda key, row: (row[0][1], key(row[0][0])),
-    "session": lambda key, row: (key(row[0]), row[1], row[2]),
-    "sliding": lambda key, row: (key(row[0]), row[1]),
-    "buffer": lambda key, row: (key(row[1].key),),
-    "pending": lambda key, row: (row.due_ms, row.start_ms, row.end_ms, key(row.key)),
-    "paced": lambda key, row: (key(row.key), row.start_ms, row.end_ms),
+    "window": lambda key, row: (row[0].start_ms, key(row[0].key)),
+    "session": lambda key, row: (key(row[0].key), row[0].start_ms, row[0].end_ms),
+    "sliding": lambda key, row: (key(row[0].key), row[0].start_ms),
+    "pending": lambda key, row: (
+        row[1].due_ms,
+        row[0].start_ms,
+        row[0].end_ms,
+        key(row[0].key),
+    ),
+    "paced": lambda key, row: (key(row[0].key), row[0].start_ms, row[0].end_ms),
 }
 """How rows of several partitions are put in order, by the kind of store."""

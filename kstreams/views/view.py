@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from itertools import chain
 from pathlib import Path
@@ -12,10 +12,9 @@ from kstreams._types import K, V
 from kstreams.clock import Clock, SystemClock, to_ms
 from kstreams.errors import CheckpointMismatchError
 from kstreams.partitioner import Partitioner
-from kstreams.record import Record
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.backend.working import StateBackend
-from kstreams.state.stores.buffer.store import BufferStore
+from kstreams.state.stores.buffer.store import BufferedRecord, BufferStore
 from kstreams.state.stores.key_value.store import KeyValueStore
 from kstreams.state.stores.list.store import ListStore
 from kstreams.state.stores.session.store import SessionStore
@@ -28,6 +27,7 @@ from kstreams.views.place import ViewedApp, checkpoint_of
 from kstreams.views.reader import Reader, ReaderSettings
 from kstreams.views.scan import ViewScan
 from kstreams.views.timed_reads import TimedReads
+from kstreams.windowed import Windowed
 
 __all__ = ("View",)
 
@@ -48,11 +48,10 @@ class View(TimedReads[S]):
     backend's costs. Threads may share a view.
 
     Which methods there are follows from the kind of the store: `get`, `has`, `range` and
-    `items` for key-value, timestamped, versioned and list stores, also `history` for
-    versioned ones; `get`, `fetch` and `fetch_all` for window and session stores; `fetch` and
-    `fetch_all` for sliding stores and for what waits for `every` and `at_most_every`, whose
-    definition is the last of the aggregation's `stores`; `get`, `has` and `fetch_all` for
-    buffers.
+    `items` for key-value, timestamped, versioned and list stores and buffers, also `history`
+    for versioned ones; `get`, `fetch` and `fetch_all` for window and session stores; `fetch`
+    and `fetch_all` for sliding stores and for what `every` and `at_most_every` hold back,
+    whose definition is the last of the aggregation's `stores`.
 
     Args:
         source: The app's checkpoint directory, the app's id where that is below `.kstreams`,
@@ -166,30 +165,30 @@ class View(TimedReads[S]):
     def get(self: View[TimestampedStore[K, V]], key: K) -> tuple[V, int] | None: ...
 
     @overload
-    def get(self: View[WindowStore[K, V]], key: K, start_ms: int) -> V | None: ...
+    def get(self: View[WindowStore[K, V]], key: Windowed[K]) -> V | None: ...
 
     @overload
-    def get(self: View[SessionStore[K, V]], key: K, start_ms: int, end_ms: int) -> V | None: ...
+    def get(self: View[SessionStore[K, V]], key: Windowed[K]) -> V | None: ...
 
     @overload
     def get(
-        self: View[VersionedKeyValueStore[K, V]], key: K, start_ms: int | None = None
+        self: View[VersionedKeyValueStore[K, V]], key: K, as_of_ms: int | None = None
     ) -> VersionedValue[V] | None: ...
 
     @overload
     def get(self: View[ListStore[K, V]], key: K) -> tuple[V, ...]: ...
 
     @overload
-    def get(self: View[BufferStore[K, V]], key: K) -> Record[K, V | None] | None: ...
+    def get(self: View[BufferStore[K, V]], key: K) -> BufferedRecord[K, V] | None: ...
 
-    def get(self, key: Any, start_ms: int | None = None, end_ms: int | None = None) -> Any:
-        """Return a key's value, or None; of a window or session, the one with these bounds.
+    def get(self, key: Any, as_of_ms: int | None = None) -> Any:
+        """Return a key's value, or None; windows and sessions have windowed keys.
 
         A timestamped store's is a pair of value and timestamp (ms); a versioned store's the
         value that held at a time, the latest by default; a list store's its elements; a
         buffer's the record that it keeps.
         """
-        times = tuple(time for time in (start_ms, end_ms) if time is not None)
+        times = () if as_of_ms is None else (as_of_ms,)
         lists = self.spec.kind.name == "list"
 
         def look(stores: Sequence[S]) -> Any:  # noqa: ANN401  # the overloads say it
@@ -199,7 +198,8 @@ class View(TimedReads[S]):
                     return found
             return () if lists else None
 
-        return self._reader.read(self._reader.partitions_of(key), look)
+        windowed = isinstance(key, Windowed) and self.spec.key.type_token is not Windowed
+        return self._reader.read(self._reader.partitions_of(key.key if windowed else key), look)
 
     @overload
     def has(self: View[KeyValueStore[K, V]], key: K) -> bool: ...
@@ -257,22 +257,26 @@ class View(TimedReads[S]):
         reverse: bool = False,
     ) -> ViewScan[tuple[K, tuple[V, ...]]]: ...
 
+    @overload
+    def range(
+        self: View[BufferStore[K, V]],
+        start: K | None = None,
+        end: K | None = None,
+        *,
+        reverse: bool = False,
+    ) -> ViewScan[tuple[K, BufferedRecord[K, V]]]: ...
+
     def range(self, start: Any = None, end: Any = None, *, reverse: bool = False) -> Any:
         """Yield pairs with `start <= key < end` of all partitions, in key order.
 
-        A versioned store's values are the latest versions, a list store's all elements.
+        A versioned store's values are the latest versions, a list store's all elements, a
+        buffer's records with their places in the order of release.
         """
-
-        def rows(store: Any) -> Iterator[tuple[Any, Any]]:  # noqa: ANN401  # erased
-            if isinstance(store, (TimestampedStore, VersionedKeyValueStore)):
-                return store.range(start, end, reverse=reverse)
-            if isinstance(store, ListStore):
-                keys = store.keys(start, end, reverse=reverse)
-                return ((key, store.get(key)) for key, _ in keys)
-            found: KeyValueStore[Any, Any] = store
-            return found.reverse_range(start, end) if reverse else found.range(start, end)
-
-        return self._merged(rows, lambda row: self._key(row[0]), reverse=reverse)
+        return self._merged(
+            lambda store: cast("Any", store).range(start, end, reverse=reverse),
+            lambda row: self._key(row[0]),
+            reverse=reverse,
+        )
 
     @overload
     def items(self: View[KeyValueStore[K, V]]) -> ViewScan[tuple[K, V]]: ...
@@ -288,13 +292,30 @@ class View(TimedReads[S]):
     @overload
     def items(self: View[ListStore[K, V]]) -> ViewScan[tuple[K, tuple[V, ...]]]: ...
 
+    @overload
+    def items(self: View[BufferStore[K, V]]) -> ViewScan[tuple[K, BufferedRecord[K, V]]]: ...
+
     def items(self) -> Any:
         """Yield all pairs, in key order."""
         return cast("View[KeyValueStore[Any, Any]]", self).range()
 
-    def prefix_scan(self: View[KeyValueStore[K, V]], prefix: bytes) -> ViewScan[tuple[K, V]]:
+    @overload
+    def prefix_scan(
+        self: View[KeyValueStore[K, V]], prefix: bytes, *, reverse: bool = False
+    ) -> ViewScan[tuple[K, V]]: ...
+
+    @overload
+    def prefix_scan(
+        self: View[TimestampedStore[K, V]], prefix: bytes, *, reverse: bool = False
+    ) -> ViewScan[tuple[K, tuple[V, int]]]: ...
+
+    def prefix_scan(self, prefix: bytes, *, reverse: bool = False) -> Any:
         """Yield pairs whose key's bytes start with a prefix, in key order."""
-        return self._merged(lambda store: store.prefix_scan(prefix), lambda row: self._key(row[0]))
+        return self._merged(
+            lambda store: cast("Any", store).prefix_scan(prefix, reverse=reverse),
+            lambda row: self._key(row[0]),
+            reverse=reverse,
+        )
 
     def history(
         self: View[VersionedKeyValueStore[K, V]],

@@ -26,7 +26,7 @@ Example:
 
 from __future__ import annotations
 
-from kstreams.windowed import Windowed
+from kstreams.windowed import NEVER_ENDS, Windowed
 from kstreams.windows.aggregate import windowed_aggregate
 from kstreams.windows.kinds.calendar import CalendarUnit, CalendarWindows, Weekday
 from kstreams.windows.kinds.contract import Closing, TimeWindows
@@ -41,6 +41,7 @@ from kstreams.windows.split_late import split_late
 from kstreams.windows.supplier import WindowedSupplier
 
 __all__ = (
+    "NEVER_ENDS",
     "CalendarUnit",
     "CalendarWindows",
     "Closing",

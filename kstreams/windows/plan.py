@@ -8,8 +8,8 @@ from typing import Any
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.processors.columns import Execution
 from kstreams.processors.emission import AtMostEvery, EachUpdate, Emission, Every, OnClose
-from kstreams.state.stores.emit_buffer.kind import pending_store
-from kstreams.state.stores.rate_limit.kind import paced_store
+from kstreams.state.stores.emit_buffer.kind import emit_buffer_store
+from kstreams.state.stores.rate_limit.kind import rate_limit_store
 from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("AggregationPlan", "Routes")
@@ -64,9 +64,9 @@ class AggregationPlan:
         spec: StoreSpec[Any]
         match self.emit:
             case Every():
-                spec = pending_store(name, key=key, value=value)
+                spec = emit_buffer_store(name, key=key, value=value)
             case AtMostEvery():
-                spec = paced_store(name, key=key, value=value)
+                spec = rate_limit_store(name, key=key, value=value)
             case _:
                 return None
         changelog = self.store.changelog

@@ -18,6 +18,8 @@ from kstreams.processors.emission import (
     OncePerBatch,
 )
 from kstreams.record import Record
+from kstreams.state.stores.emit_buffer.rows import EmitBufferRows
+from kstreams.state.stores.rate_limit.rows import RateLimitRows
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.windowed import NEVER_ENDS, Windowed
 from kstreams.windows.columns.states import StatesOf
@@ -142,13 +144,13 @@ class WindowedProcessor(ClosureProcessor[K, V, Windowed[K], A]):
                 release = last_states(plan.store.key, window_of, self._result, forward)
                 return forward, context.hold(release), late
             case Every(interval_ms=interval):
-                store = context.store(self._waiting)
+                store: EmitBufferRows[Any, Any] = EmitBufferRows.of(context.store(self._waiting))
                 gate = EveryInterval(self._own, store, interval, self._result, forward)
                 context.on_end_of_run(partial(gate.release, None))
                 return gate.take, None, late
             case AtMostEvery(interval_ms=interval):
-                store = context.store(self._waiting)
-                self._paced = Paced(self._own, store, interval, self._result, forward)
+                limits: RateLimitRows[Any, Any] = RateLimitRows.of(context.store(self._waiting))
+                self._paced = Paced(self._own, limits, interval, self._result, forward)
                 context.on_end_of_run(self._paced.release_all)
                 return self._paced.take, None, late
             case _:

@@ -13,6 +13,7 @@ from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.record import Record
 from kstreams.state.stores.buffer.kind import BUFFER
+from kstreams.state.stores.buffer.rows import BufferRows
 from kstreams.state.stores.buffer.store import BufferStore
 from kstreams.state.stores.kind import check_kind
 from kstreams.state.stores.spec import StoreSpec
@@ -82,7 +83,7 @@ class _Suppress(ClosureProcessor[K, VIn, K, VOut]):
         self._next = -_FAR
 
     def bind(self, context: ProcessorContext[K, VOut]) -> Callable[[Record[K, VIn]], None]:
-        buffer: BufferStore[Any, Any] = context.store(self._store)
+        buffer: BufferRows[Any, Any] = BufferRows.of(context.store(self._store))
         until = self._until
         buffer.measure(wanted=until.max_bytes is not None)
         if isinstance(until, UntilWindowCloses):
@@ -96,7 +97,7 @@ class _Suppress(ClosureProcessor[K, VIn, K, VOut]):
     def _schedule(
         self,
         context: ProcessorContext[Any, Any],
-        buffer: BufferStore[Any, Any],
+        buffer: BufferRows[Any, Any],
         interval_ms: int,
         close_delay_ms: int,
     ) -> None:
@@ -107,7 +108,7 @@ class _Suppress(ClosureProcessor[K, VIn, K, VOut]):
                 return
             for record in buffer.take_until(now - close_delay_ms):
                 forward(record)
-            following = buffer.next_time()
+            following = buffer.next_timer()
             self._next = _FAR if following is None else following
 
         def release_all() -> None:
@@ -120,7 +121,7 @@ class _Suppress(ClosureProcessor[K, VIn, K, VOut]):
         context.schedule(interval, PunctuationType.STREAM_TIME, release, name="release")
 
     def _until_close(
-        self, context: ProcessorContext[Any, Any], buffer: BufferStore[Any, Any]
+        self, context: ProcessorContext[Any, Any], buffer: BufferRows[Any, Any]
     ) -> Callable[[Record[Any, Any]], None]:
         make_room = self._room(context, buffer)
 
@@ -136,7 +137,7 @@ class _Suppress(ClosureProcessor[K, VIn, K, VOut]):
         return process
 
     def _until_limit(
-        self, context: ProcessorContext[Any, Any], buffer: BufferStore[Any, Any]
+        self, context: ProcessorContext[Any, Any], buffer: BufferRows[Any, Any]
     ) -> Callable[[Record[Any, Any]], None]:
         make_room = self._room(context, buffer)
 
@@ -150,14 +151,14 @@ class _Suppress(ClosureProcessor[K, VIn, K, VOut]):
         return process
 
     def _room(
-        self, context: ProcessorContext[Any, Any], buffer: BufferStore[Any, Any]
+        self, context: ProcessorContext[Any, Any], buffer: BufferRows[Any, Any]
     ) -> Callable[[], None]:
         """Return what keeps the buffer within its bounds, after a record was put."""
         until, forward = self._until, context.forward
         records, size = until.max_records, until.max_bytes
 
         def make_room() -> None:
-            while (records is not None and len(buffer) > records) or (
+            while (records is not None and buffer.count() > records) or (
                 size is not None and buffer.size_bytes() > size
             ):
                 if until.full == "fail":

@@ -206,7 +206,7 @@ class Harness:
             overlay = Overlay(store)
             counts, last_marks = COUNTS.open(overlay), LAST.open(overlay)
             marks = MARKS.open(overlay)
-            own = {key: marks.get(key) for key, _ in marks.keys()}  # noqa: SIM118  # no dict
+            own = dict(marks.range())
             assert dict(last_marks.range()) == {key: found[-1] for key, found in own.items()}
             assert dict(counts.range()) == {key: len(found) for key, found in own.items()}
             found.update(own)

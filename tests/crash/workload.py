@@ -51,7 +51,7 @@ class Mark(FixedKeyProcessor[str, str, str]):
     def process(self, record: Record[str, str]) -> None:
         key = record.key
         if record.value == DROP:
-            self.marks.take(key)
+            self.marks.delete(key)
             self.last.delete(key)
             self.counts.delete(key)
             self.context.forward(record.with_value(DROP))

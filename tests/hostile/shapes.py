@@ -54,6 +54,7 @@ from kstreams.windows import (
     SlidingWindows,
     TumblingWindows,
     UnlimitedWindows,
+    Windowed,
     windowed,
     windowed_aggregate,
 )
@@ -173,7 +174,8 @@ def _count(store: Any, record: Record[str, Order]) -> None:
 
 def _count_in_window(store: Any, record: Record[str, Order]) -> None:
     start = record.timestamp // 1000 * 1000
-    store.put(record.key, start, (store.get(record.key, start) or 0) + 1)
+    window = Windowed(record.key, start, start + 1000)
+    store.put(window, (store.get(window) or 0) + 1)
 
 
 def _deduplicated(builder: TopologyBuilder, records: Node[str, Order]) -> Node[str, Order]:
@@ -220,7 +222,7 @@ STORES: dict[str, Callable[[TopologyBuilder, Node[str, Order]], Node[str, Order]
     "session": _kept(
         session_store("state", key=TEXT, value=ORDERS),
         lambda store, record: store.put(
-            record.key, record.timestamp, record.timestamp + 1, record.value
+            Windowed(record.key, record.timestamp, record.timestamp + 1), record.value
         ),
     ),
     "deduplicate": _deduplicated,

@@ -220,7 +220,8 @@ class Soak:
         windows = killed_app.expected_windows()
         place, log = killed_app.folder / "checkpoint", durable_log(killed_app.folder)
         with View(place, COUNTS, log=log) as view, View(place, RECENT, log=log) as recent:
-            state, kept = dict(view.items()), dict(recent.fetch_all())
+            state = dict(view.items())
+            kept = {(key.key, key.start_ms): count for key, count in recent.fetch_all()}
         totals = {word: len(counts) for word, counts in expected.items()}
         checks = {
             "the topic lacks or repeats results": by_word(killed_app.results()) == expected,

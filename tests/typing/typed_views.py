@@ -7,15 +7,16 @@ from typing import Any
 
 from typing_extensions import assert_type
 
-from kstreams import INT64, TEXT, Record, View, key_value_store
+from kstreams import INT64, TEXT, View, key_value_store
 from kstreams.app import Migration
 from kstreams.state.stores.buffer.kind import buffer_store
-from kstreams.state.stores.emit_buffer.kind import pending_store
-from kstreams.state.stores.rate_limit.kind import paced_store
+from kstreams.state.stores.buffer.store import BufferedRecord
+from kstreams.state.stores.buffered import BufferedResult
+from kstreams.state.stores.emit_buffer.kind import emit_buffer_store
+from kstreams.state.stores.rate_limit.kind import rate_limit_store
 from kstreams.state.stores.session.kind import session_store
 from kstreams.state.stores.sliding.kind import sliding_store
 from kstreams.state.stores.timestamped.kind import timestamped_store
-from kstreams.state.stores.waiting import WaitingResult
 from kstreams.state.stores.window.kind import window_store
 from kstreams.stores import (
     KeyValueStore,
@@ -25,6 +26,7 @@ from kstreams.stores import (
     list_store,
     versioned_key_value_store,
 )
+from kstreams.windowed import Windowed
 
 COUNTS = key_value_store("counts", key=TEXT, value=INT64, ttl=timedelta(days=1))
 PRICES = versioned_key_value_store("prices", key=TEXT, value=INT64, retention=timedelta(days=1))
@@ -43,12 +45,12 @@ def reads() -> None:
     assert_type(stamped.get("a"), "tuple[int, int] | None")
     assert_type(list(stamped.items()), list[tuple[str, tuple[int, int]]])
     windows = View("checkpoint", window_store("w", key=TEXT, value=INT64))
-    assert_type(windows.get("a", 0), "int | None")
-    assert_type(list(windows.fetch("a", 0, 1)), list[tuple[int, int]])
-    assert_type(list(windows.fetch_all()), list[tuple[tuple[str, int], int]])
+    assert_type(windows.get(Windowed("a", 0, 1)), "int | None")
+    assert_type(list(windows.fetch("a", 0, 1)), list[tuple[Windowed[str], int]])
+    assert_type(list(windows.fetch_all()), list[tuple[Windowed[str], int]])
     sessions = View("checkpoint", session_store("s", key=TEXT, value=INT64))
-    assert_type(list(sessions.fetch("a")), list[tuple[int, int, int]])
-    assert_type(list(sessions.fetch_all()), list[tuple[str, int, int, int]])
+    assert_type(list(sessions.fetch("a")), list[tuple[Windowed[str], int]])
+    assert_type(list(sessions.fetch_all()), list[tuple[Windowed[str], int]])
     prices = View("checkpoint", PRICES)
     assert_type(prices, View[VersionedKeyValueStore[str, int]])
     assert_type(prices.get("a", 5), "VersionedValue[int] | None")
@@ -62,15 +64,15 @@ def reads() -> None:
 
 def held_back() -> None:
     slices = View("checkpoint", sliding_store("s", key=TEXT, value=INT64))
-    assert_type(list(slices.fetch("a", 0, 1)), list[tuple[int, int]])
-    assert_type(list(slices.fetch_all()), list[tuple[str, int, int]])
+    assert_type(list(slices.fetch("a", 0, 1)), list[tuple[Windowed[str], int]])
+    assert_type(list(slices.fetch_all()), list[tuple[Windowed[str], int]])
     kept = View("checkpoint", buffer_store("b", key=TEXT, value=INT64))
-    assert_type(kept.get("a"), Record[str, "int | None"] | None)
-    assert_type(list(kept.fetch_all()), list[tuple[int, Record[str, "int | None"]]])
-    pending = View("checkpoint", pending_store("p", key=TEXT, value=INT64))
-    assert_type(list(pending.fetch("a")), list[WaitingResult[str, int]])
-    paced = View("checkpoint", paced_store("p", key=TEXT, value=INT64))
-    assert_type(list(paced.fetch_all()), list[WaitingResult[str, int]])
+    assert_type(kept.get("a"), "BufferedRecord[str, int] | None")
+    assert_type(list(kept.range()), list[tuple[str, BufferedRecord[str, int]]])
+    every = View("checkpoint", emit_buffer_store("p", key=TEXT, value=INT64))
+    assert_type(list(every.fetch("a")), list[tuple[Windowed[str], BufferedResult[int]]])
+    limited = View("checkpoint", rate_limit_store("p", key=TEXT, value=INT64))
+    assert_type(list(limited.fetch_all()), list[tuple[Windowed[str], BufferedResult[int]]])
 
 
 def halves(key: str, value: int) -> float:

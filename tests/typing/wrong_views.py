@@ -5,6 +5,7 @@ from __future__ import annotations
 from kstreams import INT64, TEXT, View, key_value_store
 from kstreams.state.stores.session.kind import session_store
 from kstreams.state.stores.window.kind import window_store
+from kstreams.windowed import Windowed
 
 counts = View("checkpoint", key_value_store("counts", key=TEXT, value=INT64))
 windows = View("checkpoint", window_store("windows", key=TEXT, value=INT64))
@@ -15,6 +16,7 @@ counts.get("a", 5)  # red
 counts.range(1)  # red
 counts.fetch("a")  # red
 windows.get("a")  # red
+windows.get(Windowed(1, 0, 1))  # red
 windows.range("a")  # red
 windows.fetch(1)  # red
 sessions.fetch("a", 0, 1)  # red

@@ -13,6 +13,7 @@ from kstreams.errors import DeserializationError
 from kstreams.serde.base import Serde
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.state_store import StoreRows
 from kstreams.state.stores.timed_rows import ROW
 
 __all__ = (
@@ -125,7 +126,8 @@ class RowForm(PlainForm):
 
     def restoring(self, overlay: Overlay) -> Callable[[ChangelogRecord], None]:
         """Set or delete the row of each record."""
-        rebuild, key = self._spec.open(overlay).rebuild, self._key.deserialize
+        rows: Any = StoreRows.of(self._spec.open(overlay))  # of one kind or another
+        rebuild, key = rows.rebuild, self._key.deserialize
         return lambda record: rebuild(key(record.key), record.value)
 
 

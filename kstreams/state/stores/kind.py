@@ -175,7 +175,7 @@ def check_kind(store: StoreSpec[Any], wanted: StoreKind[Any], needs: str) -> Non
     Raises:
         TopologyError: The store is of another kind.
     """
-    if store.kind != wanted:
+    if store.kind.name != wanted.name:
         raise TopologyError(
             f"store {store.name!r} is a {store.kind.name} store, but {needs} a {wanted.name} store",
             hint=f"define it with {wanted.name}_store(...)",

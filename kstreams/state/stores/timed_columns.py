@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kstreams.serde.composite import read_int64, sortable_int64
 from kstreams.state.cache.store_overlay import StoreOverlay
-from kstreams.state.stores.timed_rows import ROW, WAKE
+from kstreams.state.stores.timed_rows import ROW, TIMER
 
 __all__ = ("TimedColumns",)
 
@@ -26,50 +26,50 @@ class TimedColumns:
         self.overlay = overlay
 
     def read(self, keys: Sequence[bytes]) -> tuple[list[int | None], list[bytes]]:
-        """Return when keys' rows wake (ms), None without a row, and their payloads."""
+        """Return the timers (ms) of keys' rows, None without a row, and their payloads."""
         data = self.overlay.get_bytes([ROW + key for key in keys])
-        wakes = [None if row is None else read_int64(row, 1) for row in data]
-        return wakes, [b"" if row is None else row[_HEAD:] for row in data]
+        timers = [None if row is None else read_int64(row, 1) for row in data]
+        return timers, [b"" if row is None else row[_HEAD:] for row in data]
 
     def write(
         self,
         keys: Sequence[bytes],
         before: Sequence[int | None],
-        wakes: Sequence[int],
+        timers: Sequence[int],
         payloads: Sequence[bytes],
     ) -> None:
         """Set keys' rows; one with an empty payload is deleted.
 
         Args:
             keys: The keys.
-            before: When their rows woke (ms), None without a row.
-            wakes: When they wake from now on.
+            before: Their timers so far (ms), None without a row.
+            timers: Their timers from now on.
             payloads: What they hold from now on.
         """
         changes: dict[bytes, bytes | None] = {}
-        for key, old, wake, payload in zip(keys, before, wakes, payloads, strict=True):
-            if old is not None and (not payload or wake != old):
-                changes[WAKE + sortable_int64(old) + key] = None
+        for key, old, timer, payload in zip(keys, before, timers, payloads, strict=True):
+            if old is not None and (not payload or timer != old):
+                changes[TIMER + sortable_int64(old) + key] = None
             if payload:
-                head = sortable_int64(wake)
+                head = sortable_int64(timer)
                 changes[ROW + key] = ROW + head + payload
-                if wake != old:
-                    changes[WAKE + head + key] = b""
+                if timer != old:
+                    changes[TIMER + head + key] = b""
             elif old is not None:
                 changes[ROW + key] = None
         self.overlay.put_bytes(list(changes), list(changes.values()))
 
     def due(self, until_ms: int) -> list[bytes]:
-        """Return the keys whose rows wake at a time or before, by time, then by key.
+        """Return the keys of timers at `until_ms` or before, by time, then by key.
 
-        They leave the index: the caller writes the rows with a later time, or deletes them.
+        They leave the index: the caller writes the rows with a later timer, or deletes them.
         """
-        end = WAKE + sortable_int64(until_ms + 1)
-        found = [handle[_HEAD:] for handle, _ in self.overlay.scan_bytes(WAKE, end)]
+        end = TIMER + sortable_int64(until_ms + 1)
+        found = [handle[_HEAD:] for handle, _ in self.overlay.scan_bytes(TIMER, end)]
         if found:
-            self.overlay.delete_range(WAKE, end)
+            self.overlay.delete_range(TIMER, end)
         return found
 
     def keys(self) -> list[bytes]:
-        """Return the keys of all rows, by the time they wake, then by key."""
-        return [handle[_HEAD:] for handle, _ in self.overlay.scan_bytes(WAKE, ROW)]
+        """Return the keys of all rows, by timer, then by key."""
+        return [handle[_HEAD:] for handle, _ in self.overlay.scan_bytes(TIMER, ROW)]

@@ -1,4 +1,4 @@
-"""Rows by key that want to be looked at when a time has come."""
+"""Rows by key, each with a timer."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from kstreams.serde.base import Serde
 from kstreams.serde.composite import CompositeSerde, read_int64, sortable_int64
 from kstreams.state.cache.overlay import Overlay
 
-__all__ = ("ROW", "WAKE", "TimedRows", "row_of")
+__all__ = ("ROW", "TIMER", "TimedRows", "row_of")
 
 P = TypeVar("P")
 """Type of what a row holds."""
 
 _LOWEST = -(1 << 63)
-WAKE, ROW, _NUMBER = b"\x00", b"\x01", b"\x02"
+TIMER, ROW, _NUMBER = b"\x00", b"\x01", b"\x02"
 """What the bytes begin with: of an entry of the index, of a row, of the numbers."""
 _SIZE = _NUMBER + b"\x01"
 SIZE: tuple[Any, ...] = (None, None, None)
@@ -26,12 +26,12 @@ SIZE: tuple[Any, ...] = (None, None, None)
 
 
 class TimedRows(Generic[K, P]):
-    """One row for each key, and an index of rows by the time they want to be looked at.
+    """One row for each key, and an index of rows by their timers.
 
-    Several kinds of entries share a store: `(key,)` has wake time and payload, `(wake, key)`
-    has nothing, `()` and `SIZE` are numbers for the owner's use. A row's payload can change without
-    touching the index, as long as its wake time stays a lower bound: that is what makes a
-    growing session cheap.
+    Several kinds of entries share a store: `(key,)` has timer and payload, `(timer, key)` has
+    nothing, `()` and `SIZE` are numbers for the owner's use. A row's payload can change without
+    touching the index, as long as its timer stays a lower bound: that is what makes a growing
+    session cheap.
 
     Args:
         name: The store's name.
@@ -47,24 +47,24 @@ class TimedRows(Generic[K, P]):
         self._keys = _KeySerde(key)
         self._serde: Serde[Any] = _RowSerde(payload)
         self.overlay = self._store = overlay.store(name, self._keys, self._serde)
-        self._low: int = _LOWEST  # no row wakes before it: spares walking over deleted entries
+        self._low: int = _LOWEST  # no timer is before it: spares walking over deleted entries
 
     def get(self, key: K) -> tuple[int, P] | None:
-        """Return a row's wake time (ms) and payload, or None."""
+        """Return a row's timer (ms) and payload, or None."""
         return self._store.get((key,))  # type: ignore[no-any-return]  # erased by the overlay
 
-    def put(self, key: K, wake_ms: int, payload: P) -> None:
-        """Set a row, and when it wants to be looked at."""
-        self.replace(key, self._store.get((key,)), wake_ms, payload)
+    def put(self, key: K, timer_ms: int, payload: P) -> None:
+        """Set a row and its timer (ms)."""
+        self.replace(key, self._store.get((key,)), timer_ms, payload)
 
-    def replace(self, key: K, found: tuple[int, P] | None, wake_ms: int, payload: P) -> None:
+    def replace(self, key: K, found: tuple[int, P] | None, timer_ms: int, payload: P) -> None:
         """Do as `put`, where `get` has just returned `found`."""
-        if found is None or found[0] != wake_ms:
+        if found is None or found[0] != timer_ms:
             if found is not None:
                 self._store.put((found[0], key), None)
-            self._store.put((wake_ms, key), ())
-            self._low = min(self._low, wake_ms)
-        self._store.put((key,), (wake_ms, payload))
+            self._store.put((timer_ms, key), ())
+            self._low = min(self._low, timer_ms)
+        self._store.put((key,), (timer_ms, payload))
 
     def delete(self, key: K) -> None:
         """Delete a row; one that is not there is no error."""
@@ -85,7 +85,7 @@ class TimedRows(Generic[K, P]):
             self.put(key, *self._serde.deserialize(ROW + data))
 
     def due(self, until_ms: int, limit: int | None = None) -> list[K]:
-        """Return keys of rows that wake at `until_ms` or before, by time, then by key.
+        """Return the keys of timers at `until_ms` or before, by time, then by key.
 
         They leave the index: the caller deletes them, or puts them with a later time.
 
@@ -98,8 +98,8 @@ class TimedRows(Generic[K, P]):
         found = list(islice(self._index(until_ms + 1), limit))
         whole = limit is None or len(found) < limit
         if found:
-            start = WAKE + sortable_int64(self._low)
-            last = WAKE + sortable_int64(until_ms + 1) if whole else self._after(found[-1])
+            start = TIMER + sortable_int64(self._low)
+            last = TIMER + sortable_int64(until_ms + 1) if whole else self._after(found[-1])
             self._store.delete_range(start, last)
         if self._store.journal is None:  # else what follows may be undone
             self._low = max(self._low, until_ms + 1 if whole else found[-1][0])
@@ -108,13 +108,13 @@ class TimedRows(Generic[K, P]):
     def _after(self, entry: tuple[int, K]) -> bytes:
         return self._keys.serialize(entry) + b"\x00"
 
-    def next_wake(self) -> int | None:
-        """Return the earliest wake time (ms), or None."""
+    def next_timer(self) -> int | None:
+        """Return the earliest timer (ms), or None."""
         found = self._first()
         return None if found is None else found[0]
 
     def first(self) -> K | None:
-        """Return the key of the row that wakes first, or None."""
+        """Return the key of the earliest timer, or None."""
         found = self._first()
         return None if found is None else found[1]
 
@@ -127,9 +127,9 @@ class TimedRows(Generic[K, P]):
         return next(self._index(None), None)
 
     def _index(self, end_ms: int | None) -> Iterator[tuple[int, K]]:
-        start = WAKE + sortable_int64(self._low)
+        start = TIMER + sortable_int64(self._low)
         # RocksDB reads the bounds while the scan lasts, so they are kept in variables.
-        end = ROW if end_ms is None else WAKE + sortable_int64(end_ms)
+        end = ROW if end_ms is None else TIMER + sortable_int64(end_ms)
         for entry, _ in self._store.scan(start, end):
             yield entry
 
@@ -143,10 +143,14 @@ class TimedRows(Generic[K, P]):
         for (key,), (_, payload) in self._store.scan(low, high, reverse=reverse):
             yield key, payload
 
-    def timed(self, *, reverse: bool = False) -> Iterator[tuple[K, int, P]]:
-        """Yield key, wake time (ms) and payload of all rows, by key."""
-        for (key,), (wake_ms, payload) in self._store.scan(ROW, _NUMBER, reverse=reverse):
-            yield key, wake_ms, payload
+    def timed(
+        self, start: bytes | None = None, end: bytes | None = None, *, reverse: bool = False
+    ) -> Iterator[tuple[K, int, P]]:
+        """Yield key, timer (ms) and payload of what `rows` yields."""
+        low = ROW if start is None else ROW + start
+        high = _NUMBER if end is None else ROW + end
+        for (key,), (timer_ms, payload) in self._store.scan(low, high, reverse=reverse):
+            yield key, timer_ms, payload
 
     def approximate_count(self) -> int:
         """Return about how many rows there are: half of the entries are their index."""
@@ -192,7 +196,7 @@ class _KeySerde(CompositeSerde[Any]):
         if value == SIZE:
             return _SIZE
         data = self._key.serialize(value[-1])
-        return ROW + data if len(value) == 1 else WAKE + sortable_int64(value[0]) + data
+        return ROW + data if len(value) == 1 else TIMER + sortable_int64(value[0]) + data
 
     def deserialize(self, data: bytes) -> tuple[Any, ...]:
         """Convert back."""
@@ -202,13 +206,13 @@ class _KeySerde(CompositeSerde[Any]):
             return ()
         if data == _SIZE:
             return SIZE
-        if data[:1] != WAKE:
+        if data[:1] != TIMER:
             raise DeserializationError(f"expected a row's key, got {data[:40]!r}")
         return read_int64(data, 1), self._key.deserialize(data[9:])
 
 
 class _RowSerde(CompositeSerde[Any]):
-    """Wake time and payload, or a number, or nothing in the index."""
+    """Timer and payload, or a number, or nothing in the index."""
 
     type_token = tuple
 

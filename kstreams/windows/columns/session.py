@@ -18,6 +18,7 @@ from kstreams.processors.columns import ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.serde.objects import objects_of
 from kstreams.state.stores.session.columns import SessionColumns, Sessions
+from kstreams.state.stores.session.rows import SessionRows
 from kstreams.windows.columns.assignment import Assigned
 from kstreams.windows.columns.batch import Batch
 from kstreams.windows.columns.fallback import RecordFallback, late_keys, out_of_order_keys
@@ -49,8 +50,8 @@ class SessionWindowColumns(WindowedColumns):
     def init(self, context: BatchContext) -> None:
         """Get the store ready."""
         super().init(context)
-        sessions = context.store(self.plan.store)
-        self._store: SessionColumns = sessions.columns()
+        sessions: SessionRows[Any, Any] = SessionRows.of(context.store(self.plan.store))
+        self._store = SessionColumns(sessions)
         final = self.plan.emits_on_close
         self._fallback = RecordFallback(
             self.plan,
@@ -74,7 +75,7 @@ class SessionWindowColumns(WindowedColumns):
             return ()
         wakes, sessions = self._store.read(due)
         over = sessions.ends <= closed_ms
-        self._store.wake_later(due, wakes, sessions.take(~over))
+        self._store.reschedule(due, wakes, sessions.take(~over))
         if not self.plan.emits_on_close:
             return ()
         return (self._results(sessions.take(over), self.stored_keys(due)),)

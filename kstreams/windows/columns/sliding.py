@@ -15,6 +15,7 @@ from kstreams.processors.columns import STREAM_TIME, ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.serde.objects import objects_of
 from kstreams.state.stores.sliding.columns import SliceRows, SlidingColumns
+from kstreams.state.stores.sliding.rows import SlidingRows
 from kstreams.windows.columns.assignment import Assigned
 from kstreams.windows.columns.batch import Batch
 from kstreams.windows.columns.fallback import RecordFallback, late_keys, out_of_order_keys
@@ -47,8 +48,8 @@ class SlidingWindowColumns(WindowedColumns):
     def init(self, context: BatchContext) -> None:
         """Get the store ready."""
         super().init(context)
-        store = context.store(self.plan.store)
-        self._store: SlidingColumns = store.columns()
+        store: SlidingRows[Any, Any] = SlidingRows.of(context.store(self.plan.store))
+        self._store = SlidingColumns(store)
 
         def bind(plan: AggregationPlan, forward: Any, _: Any) -> Any:  # noqa: ANN401  # erased
             return Slicer(plan, store, forward).add

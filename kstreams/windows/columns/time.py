@@ -20,6 +20,7 @@ from kstreams.processors.context import BatchContext
 from kstreams.processors.emission import Every
 from kstreams.serde.layout import Columns
 from kstreams.state.stores.emit_buffer.columns import Taken
+from kstreams.state.stores.emit_buffer.rows import EmitBufferRows
 from kstreams.state.stores.window.columns import WindowColumns
 from kstreams.windows.columns.assignment import Assigned, Assigner
 from kstreams.windows.columns.batch import Batch
@@ -71,14 +72,14 @@ class TimeColumns(WindowedColumns):
     def init(self, context: BatchContext) -> None:
         """Get the store ready."""
         super().init(context)
-        self._store: WindowColumns = context.store(self.plan.store).columns()
-        newest = self._store.newest()
+        self._store: WindowColumns = WindowColumns.of(context.store(self.plan.store))
+        newest = self._store.last_start()
         self._newest = _NONE if newest is None else newest
         self._intervals: IntervalColumns | None = None
         if isinstance(self.plan.emit, Every):
             spec: Any = self.plan.emission_store
             self._intervals = IntervalColumns(
-                context.store(spec),
+                EmitBufferRows.of(context.store(spec)),
                 self.plan.emit.interval_ms,
                 context.stream_time,
                 self._forward_pending,
@@ -142,7 +143,7 @@ class TimeColumns(WindowedColumns):
 
     def last_end(self) -> int | None:
         """Return the end of the last window, or None without any."""
-        newest = self._store.newest()
+        newest = self._store.last_start()
         return None if newest is None else int(self.plan.windows.end(newest))
 
     def _assigned(self, table: pa.Table) -> tuple[Batch, Assigned] | None:

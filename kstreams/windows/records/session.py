@@ -10,7 +10,7 @@ from kstreams._types import K
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
-from kstreams.state.stores.session.store import SessionStore
+from kstreams.state.stores.session.rows import SessionRows
 from kstreams.windowed import Windowed
 from kstreams.windows.late import LateCall
 from kstreams.windows.plan import AggregationPlan
@@ -42,7 +42,7 @@ class SessionAggregate(WindowedProcessor[K, V, A]):
 
     def bind(self, context: ProcessorContext[Windowed[K], A]) -> Callable[[Record[K, V]], None]:
         """Return what processes a record."""
-        store: SessionStore[Any, Any] = context.store(self.plan.store)
+        store: SessionRows[Any, Any] = SessionRows.of(context.store(self.plan.store))
         forward, hold, late = self.outputs(
             context, lambda handle: Windowed(handle[1], handle[0], handle[2])
         )
@@ -112,7 +112,7 @@ def told(
 
 
 def joining(
-    plan: AggregationPlan, store: SessionStore[Any, Any], tell: Tell | None, late: LateCall
+    plan: AggregationPlan, store: SessionRows[Any, Any], tell: Tell | None, late: LateCall
 ) -> Callable[[Record[Any, Any], int], float]:
     """Return what lets a record join sessions, and returns the end of the one it is in.
 
@@ -124,7 +124,7 @@ def joining(
     """
     windows, aggregator = plan.windows, plan.aggregator
     gap, lag, tells_all = windows.gap_ms, windows.close_delay_ms, plan.holds_back
-    row_of, put_row = store.row, store.put_row
+    row_of, put_row = store.get, store.replace
     init, add, merge = aggregator.init, aggregator.add, aggregator.merge
 
     def join(record: Record[Any, Any], stream_time: int) -> float:
@@ -176,7 +176,7 @@ class _Closer:
 
     def __init__(
         self,
-        store: SessionStore[Any, Any],
+        store: SessionRows[Any, Any],
         final: Callable[[Any, int, int, Any], None] | None,
     ) -> None:
         self._store = store
@@ -190,9 +190,9 @@ class _Closer:
         for key, start, end, state in self._store.take_ended(closed):
             if self._final is not None:
                 self._final(key, start, end, state)
-        following = self._store.next_wake()
+        following = self._store.next_timer()
         self.next_end = float("inf") if following is None else following
 
     def last_end(self) -> int | None:
         """Return the last end of a session, or None without any."""
-        return max((end for _, _, end, _ in self._store.fetch_all()), default=None)
+        return self._store.last_end()

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import groupby
-from operator import itemgetter
 from typing import Any, TypeVar
 
 from kstreams._types import K
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
-from kstreams.state.stores.sliding.store import SlidingStore
+from kstreams.state.stores.sliding.rows import SlidingRows
 from kstreams.windowed import Windowed
 from kstreams.windows.kinds.sliding import SlidingWindows
 from kstreams.windows.plan import AggregationPlan
@@ -43,7 +41,8 @@ class SlidingAggregate(WindowedProcessor[K, V, A]):
         forward, hold, late = self.outputs(
             context, lambda handle: Windowed(handle[1], handle[0], handle[0] + span)
         )
-        slicer = Slicer(self.plan, context.store(self.plan.store), forward, hold)
+        store: SlidingRows[Any, Any] = SlidingRows.of(context.store(self.plan.store))
+        slicer = Slicer(self.plan, store, forward, hold)
         self.at_close(context, slicer.close, slicer.last_end)
 
         def process(record: Record[K, V]) -> None:
@@ -64,7 +63,7 @@ class SlidingAggregate(WindowedProcessor[K, V, A]):
 class Slicer:
     """Adds records to slices, forwards windows, and drops slices nobody needs.
 
-    `next_wake` is only a hint that spares looks at the store: no row wakes before it.
+    `next_timer` is only a hint that spares looks at the store: no row has an earlier timer.
 
     Args:
         plan: The aggregation.
@@ -76,7 +75,7 @@ class Slicer:
     def __init__(
         self,
         plan: AggregationPlan,
-        store: SlidingStore[Any, Any],
+        store: SlidingRows[Any, Any],
         forward: Callable[[Record[Any, Any]], None],
         hold: Callable[[Change], None] | None = None,
     ) -> None:
@@ -88,7 +87,7 @@ class Slicer:
         self._forward = forward
         self._hold = hold
         self._place = plan.store.key.ordered.serialize
-        self._next_wake = -1
+        self._next_timer = -1
 
     def add(self, record: Record[Any, Any], stream_time: int) -> None:
         """Add a record that is not late; forward the windows that it changes or makes."""
@@ -112,17 +111,16 @@ class Slicer:
 
     def close(self, closed: int) -> None:
         """Deal with all windows that have ended at `closed` or before."""
-        if closed < self._next_wake:
+        if closed < self._next_timer:
             return
         self._close_due(closed)
-        following = self._store.next_wake()
-        self._next_wake = _FAR if following is None else following
+        following = self._store.next_timer()
+        self._next_timer = _FAR if following is None else following
 
     def last_end(self) -> int | None:
         """Return the last end of a window, or None without any."""
-        by_key = groupby(self._store.fetch_all(), key=itemgetter(0))
-        rows = (tuple((time, state) for _, time, state in group) for _, group in by_key)
-        ends = (Slices(row, self._span, self._aggregator).last_end() for row in rows)
+        rows = (Slices(row, self._span, self._aggregator) for _, row in self._store.scan())
+        ends = (row.last_end() for row in rows)
         return max((end for end in ends if end is not None), default=None)
 
     def close_ahead(self, closed: int) -> None:
@@ -130,7 +128,7 @@ class Slicer:
 
         All that ends with one record is so forwarded in one order, whatever its key.
         """
-        if self._finals and closed >= self._next_wake:
+        if self._finals and closed >= self._next_timer:
             self._close_due(closed)
 
     def _close_due(self, closed: int) -> None:
@@ -156,7 +154,7 @@ class Slicer:
             when windows are not forwarded on closing; and the results of those that end
             before `opened`.
         """
-        wake, done, pairs = self._store.row(key) or (_FAR, 0, ())
+        wake, done, pairs = self._store.get(key) or (_FAR, 0, ())
         slices = Slices(pairs, self._span, self._aggregator)
         if not self._finals:
             return slices.since(opened - self._span - 1), None, []
@@ -178,5 +176,5 @@ class Slicer:
         """
         unneeded = slices.last + self._span + 1
         wakes = unneeded if wake is None or wake == _FAR else max(wake, opened)
-        self._store.put(key, slices.pairs, done_ms=opened, wake_ms=wakes)
-        self._next_wake = min(self._next_wake, wakes)
+        self._store.put(key, slices.pairs, done_ms=opened, timer_ms=wakes)
+        self._next_timer = min(self._next_timer, wakes)

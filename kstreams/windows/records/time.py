@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from kstreams._types import K
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
-from kstreams.state.stores.window.store import WindowStore
+from kstreams.state.stores.window.rows import WindowRows
 from kstreams.windowed import Windowed
 from kstreams.windows.kinds.bounds import bounds_of
 from kstreams.windows.kinds.contract import TimeWindows
@@ -31,7 +31,7 @@ class TimeAggregate(WindowedProcessor[K, V, A]):
     def bind(self, context: ProcessorContext[Windowed[K], A]) -> Callable[[Record[K, V]], None]:
         """Return what processes a record."""
         windows: TimeWindows = self.plan.windows
-        store: WindowStore[Any, Any] = context.store(self.plan.store)
+        store: WindowRows[Any, Any] = WindowRows.of(context.store(self.plan.store))
         aggregator, lag = self.plan.aggregator, windows.close_delay_ms
         init, add, drop = aggregator.init, aggregator.add, context.drop
         get, put, held = store.reader(), store.writer(), bounds_of(windows)
@@ -96,7 +96,7 @@ class _Closer:
 
     def __init__(
         self,
-        store: WindowStore[Any, Any],
+        store: WindowRows[Any, Any],
         end_of: Callable[[int], int],
         final: Callable[[Any, int, int, Any, int], None] | None,
     ) -> None:
@@ -118,7 +118,7 @@ class _Closer:
             start = store.first_start(past)
         if past is not None:
             if self._final is not None:
-                for begin, key, state, latest in store.scan(first, past):
+                for (begin, key), (state, latest) in store.scan(first, past):
                     self._final(key, begin, end_of(begin), state, latest)
             store.drop_before(past, from_ms=first)
             # No window that starts so early can come any more.
@@ -127,5 +127,5 @@ class _Closer:
 
     def last_end(self) -> int | None:
         """Return the end of the last window, or None without any."""
-        last = next(self._store.scan(reverse=True), None)
-        return None if last is None else self._end_of(last[0])
+        last = self._store.last_start()
+        return None if last is None else self._end_of(last)

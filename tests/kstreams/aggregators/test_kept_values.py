@@ -37,7 +37,7 @@ def test_a_key_that_would_keep_more_fails_and_others_go_on(make: Any) -> None:
         driver.pipe_batch(IN, [Record(key, n, n) for n in range(4) for key in "ab"])
         driver.pipe(IN, "c", 1, timestamp=5)
         assert driver.dropped == {"skipped-ProcessingError": 4}
-        kept = {key: len(state) for (key, _), state in driver.store(store).fetch_all()}
+        kept = {window.key: len(state) for window, state in driver.store(store).fetch_all()}
         assert kept == {"a": 2, "b": 2, "c": 1}
 
 

@@ -35,7 +35,9 @@ from kstreams.state.stores.session.kind import session_store
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.timestamped.kind import timestamped_store
 from kstreams.state.stores.window.kind import window_store
+from kstreams.state.stores.window.rows import WindowRows
 from kstreams.state.versions.versions import TaskVersions
+from kstreams.windowed import Windowed
 
 A = Topic("a", TEXT, INT64)
 B = Topic("b", TEXT, INT64)
@@ -226,9 +228,9 @@ def test_times_survive_a_migration(tmp_path: Path, kind: Any) -> None:
         if kind is timestamped_store:
             live.put("a", 1, 77)
         elif kind is window_store:
-            live.put("a", 60, 1, timestamp_ms=77)
+            live.put(Windowed("a", 60, 77), 1, 77)
         else:
-            live.put("a", 60, 77, 1)
+            live.put(Windowed("a", 60, 77), 1)
 
     epoch.commit(0, fill, old)
     change = Migration[str, int](old, lambda key, value: value + 0.5)
@@ -237,9 +239,9 @@ def test_times_survive_a_migration(tmp_path: Path, kind: Any) -> None:
     if kind is timestamped_store:
         assert live.get("a") == (1.5, 77)
     elif kind is window_store:
-        assert live.get_stamped("a", 60) == (1.5, 77)
+        assert WindowRows.of(live).reader()((60, "a")) == (1.5, 77)
     else:
-        assert list(live.fetch("a")) == [(60, 77, 1.5)]
+        assert list(live.fetch("a")) == [(Windowed("a", 60, 77), 1.5)]
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,14 @@ from kstreams import DOUBLE, INT64, TEXT, Record, Serde, View, key_value_store
 from kstreams.cli.state_rows import columns_of, key_serde, rows_of
 from kstreams.durations import milliseconds
 from kstreams.state.stores.buffer.kind import buffer_store
-from kstreams.state.stores.emit_buffer.kind import pending_store
-from kstreams.state.stores.rate_limit.kind import paced_store
+from kstreams.state.stores.buffer.rows import BufferRows
+from kstreams.state.stores.buffered import BufferedState
+from kstreams.state.stores.emit_buffer.kind import emit_buffer_store
+from kstreams.state.stores.emit_buffer.rows import EmitBufferRows
+from kstreams.state.stores.rate_limit.kind import rate_limit_store
+from kstreams.state.stores.rate_limit.rows import RateLimitRows
 from kstreams.state.stores.sliding.kind import sliding_store
-from kstreams.state.stores.waiting import Waiting
+from kstreams.state.stores.sliding.rows import SlidingRows
 from kstreams.state.stores.window.kind import window_store
 from kstreams.stores import list_store, session_store, versioned_key_value_store
 from kstreams.windows import TumblingWindows, Windowed, windowed
@@ -60,19 +64,23 @@ def test_get_shows_a_value_now_and_earlier() -> None:
 
 def test_get_shows_the_windows_of_a_key() -> None:
     made = Committing(Path("c").absolute(), window_store("w", key=TEXT, value=INT64))
-    made.commit(lambda store, partition: [store.put("a", start, 7) for start in (0, 10)])
+    made.commit(lambda store, partition: [store.put(Windowed("a", t, t + 10), 7) for t in (0, 10)])
     assert say("state", "get", "viewed", "w", "a", *WHERE) == "0\t7\n10\t7\n"
     assert words(say("state", "scan", "viewed", "w", *WHERE))[0] == ["key", "start_ms", "value"]
 
 
 def test_get_chooses_windows_sessions_and_versions_by_time() -> None:
     made = Committing(Path("w").absolute(), window_store("w", key=TEXT, value=INT64))
-    made.commit(lambda store, partition: [store.put("a", start, 7) for start in (0, 10, 20)])
+    made.commit(
+        lambda store, partition: [store.put(Windowed("a", t, t + 10), 7) for t in (0, 10, 20)]
+    )
     times = ("--from", "@5", "--to", "@20")
     assert say("state", "get", "viewed", "w", "a", "--checkpoint", "w", *times) == "10\t7\n"
 
     made = Committing(Path("s").absolute(), session_store("s", key=TEXT, value=INT64))
-    made.commit(lambda store, partition: [store.put("a", t, t + 4, 7) for t in (0, 10, 20)])
+    made.commit(
+        lambda store, partition: [store.put(Windowed("a", t, t + 4), 7) for t in (0, 10, 20)]
+    )
     text = say("state", "get", "viewed", "s", "a", "--checkpoint", "s", *times)
     assert text == "10\t14\t7\n"
 
@@ -120,21 +128,23 @@ def test_versions_and_lists_are_shown_and_exported() -> None:
 
 
 def put_slices(store: Any, key: str, time: int) -> None:
-    store.put(key, ((time, 7), (time + 5, 8)), done_ms=0, wake_ms=time)
+    SlidingRows.of(store).put(key, ((time, 7), (time + 5, 8)), done_ms=0, timer_ms=time)
 
 
 def put_record(store: Any, key: str, time: int) -> None:
-    store.put(Record(key, 7 if time < 20 else None, time - 1), time)
+    BufferRows.of(store).put(Record(key, 7 if time < 20 else None, time - 1), time)
 
 
 def put_pending(store: Any, key: str, time: int) -> None:
     value = 7 if time < 20 else None
-    store.put((time, 0, 10, key), Waiting(value, time - 1, told=True))
+    state = BufferedState(value, time - 1, emitted=True)
+    EmitBufferRows.of(store).writer()((time, 0, 10, key), state)
 
 
 def put_paced(store: Any, key: str, time: int) -> None:
     value = 7 if time < 20 else None
-    store.wait(key, time, ((0, 10, Waiting(value, time - 1, told=True)),))
+    state = BufferedState(value, time - 1, emitted=True)
+    RateLimitRows.of(store).hold_back(key, time, ((0, 10, state),))
 
 
 WAITING: dict[str, list[Any]] = {
@@ -158,9 +168,9 @@ BY_TIME: dict[str, tuple[Any, Any, dict[str, list[Any]], str]] = {
         {"key": ["a", "b"], "value": [None, 7], "timestamp_ms": [19, 9], "time_ms": [20, 10]},
         "null\t19\n",
     ),
-    "pending": (pending_store, put_pending, WAITING, "0\t10\t20\tnull\t19\n"),
+    "pending": (emit_buffer_store, put_pending, WAITING, "0\t10\t20\tnull\t19\n"),
     "paced": (
-        paced_store,
+        rate_limit_store,
         put_paced,
         {name: column[::-1] for name, column in WAITING.items()},
         "0\t10\t20\tnull\t19\n",
@@ -200,7 +210,7 @@ def test_windowed_keys_are_columns_of_their_own() -> None:
     key = windowed(TEXT, windows)
     made = Committing(Path("c").absolute(), buffer_store("t", key=key, value=INT64), key=TEXT)
     record = Record(Windowed("a", 10, 20), 7, 11)
-    made.commit(lambda store, partition: partition == 1 and store.put(record, 20))
+    made.commit(lambda store, partition: partition == 1 and BufferRows.of(store).put(record, 20))
     with View(made.path, made.spec) as view:
         assert columns_of(view) == ("key", "start_ms", "end_ms", "value", "timestamp_ms", "time_ms")
         assert list(rows_of(view)) == [("a", 10, 20, 7, 11, 20)]

@@ -13,7 +13,7 @@ from kstreams.durations import milliseconds
 from kstreams.errors import SerializationError
 from kstreams.serde.base import Serde
 from kstreams.serde.stamped import StampedSerde
-from kstreams.state.stores.window.store import WindowKeySerde
+from kstreams.state.stores.window.rows import WindowKeySerde
 from kstreams.windows import SessionWindows, TumblingWindows, Windowed, windowed
 
 TUMBLING: Serde[Any] = windowed(TEXT, TumblingWindows(milliseconds(10)))

@@ -151,7 +151,8 @@ class Shop:
     def read(self) -> tuple[dict[str, int], dict[tuple[str, int], int]]:
         """Return what the last commit has of both stores."""
         with View(self.checkpoint, PAGES) as pages, View(self.checkpoint, RECENT) as recent:
-            return dict(pages.items()), dict(recent.fetch_all())
+            windows = {(key.key, key.start_ms): count for key, count in recent.fetch_all()}
+            return dict(pages.items()), windows
 
     def expected(self) -> tuple[dict[str, int], dict[tuple[str, int], int]]:
         """Return what the model has."""

@@ -8,25 +8,36 @@ from __future__ import annotations
 
 from copy import deepcopy
 from datetime import timedelta
+from operator import itemgetter
 from typing import Any, Protocol
 
 from kstreams import BYTES, INT64, TEXT
+from kstreams.durations import milliseconds
 from kstreams.record import Record
 from kstreams.state.cache.times import Times
 from kstreams.state.stores.buffer.kind import buffer_store
-from kstreams.state.stores.emit_buffer.kind import pending_store
-from kstreams.state.stores.emit_buffer.store import Handle
+from kstreams.state.stores.buffer.rows import BufferRows
+from kstreams.state.stores.buffer.store import BufferedRecord
+from kstreams.state.stores.buffered import BufferedResult, BufferedState
+from kstreams.state.stores.emit_buffer.kind import emit_buffer_store
+from kstreams.state.stores.emit_buffer.rows import EmitBufferRows, Handle
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.stores.list.kind import list_store
-from kstreams.state.stores.rate_limit.kind import paced_store
+from kstreams.state.stores.rate_limit.kind import rate_limit_store
+from kstreams.state.stores.rate_limit.rows import RateLimitRows
 from kstreams.state.stores.session.kind import session_store
+from kstreams.state.stores.session.rows import SessionRows
 from kstreams.state.stores.sliding.kind import sliding_store
+from kstreams.state.stores.sliding.rows import SlidingRows
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.timestamped.kind import timestamped_store
 from kstreams.state.stores.versioned.kind import versioned_key_value_store
-from kstreams.state.stores.versioned.store import LATEST, NOT_PUT, VersionedValue
-from kstreams.state.stores.waiting import Waiting, WaitingResult
+from kstreams.state.stores.versioned.rows import LATEST, NOT_PUT
+from kstreams.state.stores.versioned.store import VersionedValue
 from kstreams.state.stores.window.kind import window_store
+from kstreams.state.stores.window.rows import WindowRows
+from kstreams.windowed import Windowed
+from kstreams.windows import TumblingWindows
 
 __all__ = ("KEYS", "RETENTION", "TTL", "Model", "VersionedPuts", "copied", "models")
 
@@ -34,8 +45,8 @@ KEYS = ("", "a", "a\x00", "ab", "b", "\xff")
 TTL = 10
 RETENTION = 10
 
-Waits = tuple[tuple[int, int, Waiting[int]], ...]
-"""Start and end of windows, and what waits for each."""
+HeldBack = tuple[tuple[int, int, BufferedState[int]], ...]
+"""Start and end of windows, and what is held back of each."""
 
 
 class Model(Protocol):
@@ -65,8 +76,8 @@ def models() -> list[Model]:
         Lists(),
         Buffers(),
         Slices(),
-        Paced(),
-        Pending(),
+        RateLimits(),
+        EmitBuffers(),
     ]
 
 
@@ -95,7 +106,7 @@ class KeyValues:
         pairs = sorted(self.rows.items())
         assert list(live.range()) == pairs
         assert list(live.range("a", "b")) == [p for p in pairs if "a" <= p[0] < "b"]
-        assert list(live.reverse_range("a")) == [p for p in pairs[::-1] if p[0] >= "a"]
+        assert list(live.range("a", reverse=True)) == [p for p in pairs[::-1] if p[0] >= "a"]
         assert list(live.prefix_scan(b"a")) == [p for p in pairs if p[0].startswith("a")]
         assert live.get_many(KEYS) == [self.rows.get(key) for key in KEYS]
 
@@ -124,7 +135,7 @@ class Expiring:
     def check(self, live: Any, times: Times) -> None:
         alive = self._living(times)
         assert list(live.range()) == list(alive.items())
-        assert list(live.reverse_range()) == list(alive.items())[::-1]
+        assert list(live.range(reverse=True)) == list(alive.items())[::-1]
         assert [live.get(key) for key in KEYS] == [alive.get(key) for key in KEYS]
 
     def _living(self, times: Times) -> dict[str, int]:
@@ -159,7 +170,7 @@ class Timestamped:
 
 
 class Windows:
-    spec = window_store("window", key=TEXT, value=INT64)
+    spec = window_store("window", key=TEXT, value=INT64, windows=TumblingWindows(milliseconds(7)))
 
     def __init__(self) -> None:
         self.rows: dict[tuple[int, str], int] = {}
@@ -167,34 +178,34 @@ class Windows:
     def step(self, live: Any, action: int, key: str, a: int, b: int, times: Times) -> None:
         match action % 4:
             case 0 | 1:
-                live.put(key, b, a)
+                live.put(Windowed(key, b, b + 7), a)
                 self.rows[b, key] = a
             case 2:
-                live.put(key, b, None)
-                self.rows.pop((b, key), None)
+                assert live.delete(Windowed(key, b, b + 7)) == self.rows.pop((b, key), None)
             case _:
                 gone = [handle for handle in self.rows if handle[0] < b]
-                live.drop_before(b)
+                WindowRows.of(live).drop_before(b)
                 for handle in gone:
                     del self.rows[handle]
 
     def check(self, live: Any, times: Times) -> None:
         rows = sorted(self.rows.items())
-        everything = [((key, start), v) for (start, key), v in rows]
+        everything = [(Windowed(key, start, start + 7), v) for (start, key), v in rows]
         assert list(live.fetch_all()) == everything
         low, high = KEYS[1], KEYS[-1]
-        within = [row for row in everything if low <= row[0][0] < high]
+        within = [row for row in everything if low <= row[0].key < high]
         assert list(live.fetch_range(low, high)) == within
         assert list(live.fetch_range(low, high, 5, 15, reverse=True)) == [
-            row for row in within[::-1] if 5 <= row[0][1] < 15
+            row for row in within[::-1] if 5 <= row[0].start_ms < 15
         ]
-        beyond = [row for row in everything if row[0][0] >= low]
+        beyond = [row for row in everything if row[0].key >= low]
         assert list(live.fetch_range(low, None, reverse=True)) == beyond[::-1]
         for key in KEYS:
-            own = [(start, value) for (start, k), value in rows if k == key]
+            own = [row for row in everything if row[0].key == key]
+            assert [live.get(window) for window, _ in own] == [value for _, value in own]
             assert list(live.fetch(key)) == own
             assert list(live.fetch(key, 5, 15, reverse=True)) == [
-                row for row in own[::-1] if 5 <= row[0] < 15
+                row for row in own[::-1] if 5 <= row[0].start_ms < 15
             ]
 
 
@@ -208,23 +219,25 @@ class Sessions:
         handle = (key, b, b + a % 4)
         match action % 4:
             case 0 | 1:
-                live.put(*handle, a)
+                live.put(Windowed(*handle), a)
                 self.rows[handle] = a
             case 2:
-                live.remove(*handle)
-                self.rows.pop(handle, None)
+                assert live.delete(Windowed(*handle)) == self.rows.pop(handle, None)
             case _:
                 ended = {h: v for h, v in self.rows.items() if h[2] <= b}
-                assert {(k, s, e): v for k, s, e, v in live.take_ended(b)} == ended
+                taken = SessionRows.of(live).take_ended(b)
+                assert {(k, s, e): v for k, s, e, v in taken} == ended
                 self.rows = {h: v for h, v in self.rows.items() if h not in ended}
 
     def check(self, live: Any, times: Times) -> None:
-        rows = [(*handle, value) for handle, value in sorted(self.rows.items())]
+        rows = [(Windowed(*handle), value) for handle, value in sorted(self.rows.items())]
         assert list(live.fetch_all()) == rows
         for key in KEYS:
-            own = [(start, end, value) for k, start, end, value in rows if k == key]
+            own = [row for row in rows if row[0].key == key]
             assert list(live.fetch(key)) == own
-            assert live.find_sessions(key, 5, 12) == [s for s in own if s[1] >= 5 and s[0] <= 12]
+            assert list(live.find_sessions(key, 5, 12)) == [
+                row for row in own if row[0].end_ms >= 5 and row[0].start_ms <= 12
+            ]
 
 
 class VersionedPuts:
@@ -305,12 +318,13 @@ class Lists:
                 assert live.take_first(name, b % 3) == tuple(own[: b % 3])
                 del own[: b % 3]
             case _:
-                assert live.take(name) == tuple(own)
+                assert live.delete(name) == tuple(own)
                 own.clear()
 
     def check(self, live: Any, times: Times) -> None:
         full = sorted((key, own) for key, own in self.rows.items() if own)
-        assert list(live.keys()) == [(key, len(own)) for key, own in full]
+        assert list(live.lengths()) == [(key, len(own)) for key, own in full]
+        assert list(live.range()) == [(key, tuple(own)) for key, own in full]
         for key in KEYS:
             assert list(live.get(key.encode())) == self.rows.get(key.encode(), [])
 
@@ -326,19 +340,23 @@ class Buffers:
             case 0 | 1:
                 record: Record[str, int | None] = Record(key, a if a % 3 else None, b)
                 place = self.rows[key][0] if key in self.rows else b
-                assert live.put(record, b) == place
+                assert BufferRows.of(live).put(record, b) == place
                 self.rows[key] = place, record
             case 2:
-                live.delete(key)
+                BufferRows.of(live).delete(key)
                 self.rows.pop(key, None)
             case _:
                 due = sorted((time, k) for k, (time, _) in self.rows.items() if time <= b)
-                assert live.take_until(b) == [self.rows.pop(k)[1] for _, k in due]
+                taken = BufferRows.of(live).take_until(b)
+                assert taken == [self.rows.pop(k)[1] for _, k in due]
 
     def check(self, live: Any, times: Times) -> None:
-        assert len(live) == len(self.rows)
-        assert list(live.fetch_all()) == [row for _, row in sorted(self.rows.items())]
-        assert live.next_time() == min((time for time, _ in self.rows.values()), default=None)
+        assert live.approximate_count() == len(self.rows)
+        found = {key: BufferedRecord(record, time) for key, (time, record) in self.rows.items()}
+        assert list(live.range()) == sorted(found.items(), key=itemgetter(0))
+        assert [live.get(key) for key in KEYS] == [found.get(key) for key in KEYS]
+        first = min((time for time, _ in self.rows.values()), default=None)
+        assert BufferRows.of(live).next_timer() == first
 
 
 class Slices:
@@ -348,73 +366,85 @@ class Slices:
         self.rows: dict[str, tuple[int, int, tuple[tuple[int, int], ...]]] = {}
 
     def step(self, live: Any, action: int, key: str, a: int, b: int, times: Times) -> None:
+        rows: SlidingRows[str, int] = SlidingRows.of(live)
         if action % 4 < 3:
-            slices = {**dict(live.slices(key)), b: a}
+            slices = {**dict(rows.of_key(key)), b: a}
             self.rows[key] = b + 10, a, tuple(sorted(slices.items()))
-            live.put(key, self.rows[key][2], done_ms=a, wake_ms=b + 10)
+            rows.put(key, self.rows[key][2], done_ms=a, timer_ms=b + 10)
         else:
             self.rows.pop(key, None)
-            live.put(key, (), done_ms=0, wake_ms=0)
+            rows.put(key, (), done_ms=0, timer_ms=0)
 
     def check(self, live: Any, times: Times) -> None:
         assert list(live.fetch_all()) == [
-            (key, *found) for key, (_, _, slices) in sorted(self.rows.items()) for found in slices
+            (Windowed(key, time, time), value)
+            for key, (_, _, slices) in sorted(self.rows.items())
+            for time, value in slices
         ]
+        rows: SlidingRows[str, int] = SlidingRows.of(live)
         for key in KEYS:
-            assert live.row(key) == self.rows.get(key)
-        assert live.next_wake() == min((wake for wake, _, _ in self.rows.values()), default=None)
+            assert rows.get(key) == self.rows.get(key)
+        first = min((timer for timer, _, _ in self.rows.values()), default=None)
+        assert rows.next_timer() == first
 
 
-class Paced:
-    spec = paced_store("paced", key=TEXT, value=INT64)
+class RateLimits:
+    spec = rate_limit_store("paced", key=TEXT, value=INT64)
 
     def __init__(self) -> None:
-        self.rows: dict[str, tuple[int, Waits]] = {}
+        self.rows: dict[str, tuple[int, HeldBack]] = {}
 
     def step(self, live: Any, action: int, key: str, a: int, b: int, times: Times) -> None:
+        rows: RateLimitRows[str, int] = RateLimitRows.of(live)
         match action % 4:
             case 0 | 1:
-                windows: Waits = ((0, b, Waiting(a, b, told=True)),)
-                live.wait(key, b, windows)
+                windows: HeldBack = ((0, b, BufferedState(a, b, emitted=True)),)
+                rows.hold_back(key, b, windows)
                 self.rows[key] = b, windows
             case 2:
-                live.rest(key, b, 5)
+                rows.forwarded(key, b, 5)
                 self.rows[key] = b, ()
             case _:
-                live.delete(key)
+                rows.delete(key)
                 self.rows.pop(key, None)
 
     def check(self, live: Any, times: Times) -> None:
+        rows: RateLimitRows[str, int] = RateLimitRows.of(live)
         for key in KEYS:
-            assert live.get(key) == self.rows.get(key)
-        waiting = [(key, windows) for key, (_, windows) in sorted(self.rows.items()) if windows]
-        assert live.all_waiting() == waiting
+            assert rows.get(key) == self.rows.get(key)
+        assert list(rows.scan()) == sorted(self.rows.items(), key=itemgetter(0))
+        assert list(live.fetch_all()) == [
+            (Windowed(key, start, end), BufferedResult(state.value, state.time_ms, due))
+            for key, (due, windows) in sorted(self.rows.items(), key=itemgetter(0))
+            for start, end, state in windows
+        ]
 
 
-class Pending:
-    spec = pending_store("pending", key=TEXT, value=INT64)
+class EmitBuffers:
+    spec = emit_buffer_store("pending", key=TEXT, value=INT64)
 
     def __init__(self) -> None:
-        self.rows: dict[Handle[str], Waiting[int]] = {}
+        self.rows: dict[Handle[str], BufferedState[int]] = {}
         self.taken = -1
 
     def step(self, live: Any, action: int, key: str, a: int, b: int, times: Times) -> None:
         handle = max(b, self.taken + 1), a, a + 10, key  # nothing is put where all was taken
+        rows: EmitBufferRows[str, int] = EmitBufferRows.of(live)
         match action % 4:
             case 0 | 1:
-                self.rows[handle] = Waiting(a, b, told=False)
-                live.put(handle, self.rows[handle])
+                self.rows[handle] = BufferedState(a, b, emitted=False)
+                rows.writer()(handle, self.rows[handle])
             case 2:
-                live.put(handle, None)
+                rows.writer()(handle, None)
                 self.rows.pop(handle, None)
             case _:
                 due = sorted(found for found in self.rows if found[0] <= b)
-                assert live.take_until(b) == [(found, self.rows.pop(found)) for found in due]
+                assert rows.take_until(b) == [(found, self.rows.pop(found)) for found in due]
                 self.taken = max(self.taken, b)
 
     def check(self, live: Any, times: Times) -> None:
         assert list(live.fetch_all()) == [
-            WaitingResult(key, start, end, due, found.value, found.time_ms)
+            (Windowed(key, start, end), BufferedResult(found.value, found.time_ms, due))
             for (due, start, end, key), found in sorted(self.rows.items())
         ]
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from kstreams import INT64, TEXT, key_value_store
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.window.rows import WindowRows
 from kstreams.stores import window_store
 from kstreams.task.changelogs import Changelogs
 from kstreams.task.meta import TaskMeta
+from kstreams.windowed import Windowed
 
 PLAIN = key_value_store("s", key=TEXT, value=INT64)
 
@@ -53,11 +55,11 @@ def test_topics_get_a_deletion_for_each_key_of_a_deleted_range() -> None:
         store = spec.open(overlay)
         if number == 0:
             for start in range(4):
-                store.put("k", start, start)
+                store.put(Windowed("k", start, start + 1), start)
         else:
-            store.put("passing", 0, 1)
-            store.drop_before(2 * number)
-            store.put("k", 0, number)
+            store.put(Windowed("passing", 0, 1), 1)
+            WindowRows.of(store).drop_before(2 * number)
+            store.put(Windowed("k", 0, 1), number)
         changes = overlay.changes()
         table = changelogs.tables(changes, 0)["s"]
         base.write(changes)
@@ -72,11 +74,11 @@ def test_a_changelog_that_begins_leaves_out_what_a_range_deletes() -> None:
     base, meta = MemoryStore(["s"]), TaskMeta()
     overlay = Overlay(base)
     for start in range(3):
-        spec.open(overlay).put("k", start, start)
+        spec.open(overlay).put(Windowed("k", start, start + 1), start)
     base.write(overlay.changes())
     overlay = Overlay(base)
     changelogs = Changelogs([spec.with_changelog("log")], overlay, meta, {})
-    spec.open(overlay).drop_before(2)
+    WindowRows.of(spec.open(overlay)).drop_before(2)
     keys = changelogs.tables(overlay.changes(), 0)["s"].column("key").to_pylist()
     assert [key[-1] for key in keys] == [2]
 

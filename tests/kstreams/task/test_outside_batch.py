@@ -23,10 +23,12 @@ from kstreams.errors import KStreamsError, OutsideBatchError, TopologyError
 from kstreams.processors import PunctuationType
 from kstreams.stores import list_store, session_store, window_store
 from kstreams.testing import TopologyTestDriver
+from kstreams.windowed import Windowed
 from tests.kstreams.task.harness import IN, OUT
 
 COUNTS = key_value_store("counts", key=TEXT, value=INT64)
 RECORD = Record("late", 1, 0)
+WINDOW = Windowed("a", 0, 1)
 
 
 class Keeper(Processor[str, int, str, int]):
@@ -159,8 +161,8 @@ def test_a_forward_that_was_taken_out_of_its_context_is_found_by_what_it_leaves(
 def test_stores_of_any_kind_are_sealed() -> None:
     specs: list[tuple[Any, Callable[[Any], object]]] = [
         (list_store("l", key=TEXT, value=INT64), lambda store: store.append("a", 1)),
-        (window_store("w", key=TEXT, value=INT64), lambda store: store.put("a", 0, 1)),
-        (session_store("s", key=TEXT, value=INT64), lambda store: store.put("a", 0, 1, 1)),
+        (window_store("w", key=TEXT, value=INT64), lambda store: store.put(WINDOW, 1)),
+        (session_store("s", key=TEXT, value=INT64), lambda store: store.put(WINDOW, 1)),
     ]
     kept: list[Any] = []
 

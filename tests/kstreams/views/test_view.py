@@ -30,6 +30,7 @@ from kstreams.errors import (
 )
 from kstreams.state import Memory
 from kstreams.state.backend.working import StateBackend
+from kstreams.state.stores.key_value.expiring import ExpiringRows
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.stores.session.kind import session_store
 from kstreams.state.stores.timestamped.kind import timestamped_store
@@ -39,7 +40,8 @@ from kstreams.state.stores.window.kind import window_store
 from kstreams.stores import list_store
 from kstreams.testing import FakeClock, TopologyTestDriver
 from kstreams.views.view import View
-from kstreams.windows import HoppingWindows, windowed_aggregate
+from kstreams.windowed import Windowed
+from kstreams.windows import HoppingWindows, TumblingWindows, windowed_aggregate
 from kstreams_rocksdb import RocksDB
 from tests.kstreams.views.committing import PARTITIONS, Committing, LogInMemory
 
@@ -150,7 +152,8 @@ def test_keys_are_sought_everywhere_where_routing_is_not_known(tmp_path: Path) -
 
 
 def test_windows_sessions_and_times(tmp_path: Path) -> None:
-    windows = window_store("w", key=TEXT, value=INT64)
+    tens = TumblingWindows(milliseconds(10))
+    windows = window_store("w", key=TEXT, value=INT64, windows=tens)
     sessions = session_store("s", key=TEXT, value=INT64)
     stamped = timestamped_store("t", key=TEXT, value=INT64)
     one = Committing(tmp_path / "w", windows)
@@ -163,21 +166,23 @@ def test_windows_sessions_and_times(tmp_path: Path) -> None:
             fill(store, key) for key in "abc" if partition_of(key.encode(), PARTITIONS) == p
         ]
 
-    one.commit(in_place(lambda s, key: [s.put(key, t, t + 1) for t in (0, 10, 20)]))
+    times = (0, 10, 20)
+    one.commit(in_place(lambda s, key: [s.put(Windowed(key, t, t + 10), t + 1) for t in times]))
     with View(tmp_path / "w", windows) as view:
-        assert view.get("a", 10) == 11
-        assert list(view.fetch("b", 5, 25)) == [(10, 11), (20, 21)]
-        assert list(view.fetch("b", from_ms=20, reverse=True)) == [(20, 21)]
-        assert list(view.fetch_all(0, 1)) == [(("a", 0), 1), (("b", 0), 1), (("c", 0), 1)]
-        assert [k for (k, _), _ in view.fetch_all(20, reverse=True)] == ["c", "b", "a"]
-        ordered = [row for row, _ in view.fetch_range("a", "c", 0, 20)]
-        assert ordered == [("a", 0), ("b", 0), ("a", 10), ("b", 10)]
+        assert view.get(Windowed("a", 10, 20)) == 11
+        late = [(Windowed("b", 10, 20), 11), (Windowed("b", 20, 30), 21)]
+        assert list(view.fetch("b", 5, 25)) == late
+        assert list(view.fetch("b", from_ms=20, reverse=True)) == late[1:]
+        assert list(view.fetch_all(0, 1)) == [(Windowed(key, 0, 10), 1) for key in "abc"]
+        assert [w.key for w, _ in view.fetch_all(20, reverse=True)] == ["c", "b", "a"]
+        ordered = [window for window, _ in view.fetch_range("a", "c", 0, 20)]
+        assert ordered == [Windowed(key, start, start + 10) for start in (0, 10) for key in "ab"]
     two = Committing(tmp_path / "s", sessions)
-    two.commit(in_place(lambda s, key: s.put(key, 5, 9, 1)))
+    two.commit(in_place(lambda s, key: s.put(Windowed(key, 5, 9), 1)))
     with View(tmp_path / "s", sessions) as seen:
-        assert seen.get("a", 5, 9) == 1
-        assert list(seen.fetch("b")) == [(5, 9, 1)]
-        assert list(seen.fetch_all()) == [(key, 5, 9, 1) for key in "abc"]
+        assert seen.get(Windowed("a", 5, 9)) == 1
+        assert list(seen.fetch("b")) == [(Windowed("b", 5, 9), 1)]
+        assert list(seen.fetch_all()) == [(Windowed(key, 5, 9), 1) for key in "abc"]
     three = Committing(tmp_path / "t", stamped)
     three.commit(in_place(lambda s, key: s.put(key, 1, 77)))
     with View(tmp_path / "t", stamped) as timed:
@@ -335,7 +340,9 @@ def test_many_threads_may_share_a_view_while_the_app_commits(tmp_path: Path) -> 
 def test_expired_and_versioned_values_are_as_of_the_commit(tmp_path: Path) -> None:
     fading = key_value_store("f", key=TEXT, value=INT64, ttl=timedelta(milliseconds=500))
     app = Committing(tmp_path / "f", fading, key=DOUBLE)
-    app.commit(lambda store, partition: store.put_until(f"of {partition}", partition, 1))
+    app.commit(
+        lambda store, partition: ExpiringRows.of(store).put_until(f"of {partition}", partition, 1)
+    )
     with View(tmp_path / "f", fading) as view:
         assert (view.get("of 1"), len(list(view.items()))) == (1, PARTITIONS)
     wall = key_value_store(
@@ -381,28 +388,31 @@ def test_versions_and_lists_are_read_from_all_partitions(tmp_path: Path) -> None
 
 
 def test_a_view_reads_the_windows_that_an_aggregation_writes(tmp_path: Path) -> None:
-    counts = window_store("w", key=TEXT, value=INT64)
     windows = HoppingWindows(milliseconds(20), advance=milliseconds(10), grace=milliseconds(50))
+    counts = window_store("w", key=TEXT, value=INT64, windows=windows)
     builder = TopologyBuilder("viewed")
     source = builder.add_source("in", Topic("in", TEXT, INT64))
     builder.add_processor("count", windowed_aggregate(windows, count(), store=counts), source)
     times = [("a", 5), ("b", 12), ("a", 15), ("a", 38)]
     with TopologyTestDriver(builder.build()) as driver:
         driver.pipe_batch(Topic("in", TEXT, INT64), [Record(key, 1, time) for key, time in times])
-        written = list(driver.store(counts).scan())
+        written = list(driver.store(counts).fetch_all())
     app = Committing(tmp_path, counts, key=DOUBLE)
 
     def write(store: Any, partition: int) -> None:
-        for start, key, value, stamp in written if partition == 1 else ():
-            store.put(key, start, value, timestamp_ms=stamp)
+        for window, value in written if partition == 1 else ():
+            store.put(window, value)
 
     app.commit(write)
     with View(tmp_path, counts) as view:
-        assert list(view.fetch("a")) == [(0, 2), (10, 1), (20, 1), (30, 1)]
-        assert list(view.fetch("a", 10, 30)) == [(10, 1), (20, 1)]
-        assert list(view.fetch("a", from_ms=20, reverse=True)) == [(30, 1), (20, 1)]
-        assert list(view.fetch_all(0, 10)) == [(("a", 0), 2), (("b", 0), 1)]
-        assert (view.get("b", 10), view.get("b", 20)) == (1, None)
+        counted = ((0, 2), (10, 1), (20, 1), (30, 1))
+        own = [(Windowed("a", start, start + 20), number) for start, number in counted]
+        assert list(view.fetch("a")) == own
+        assert list(view.fetch("a", 10, 30)) == own[1:3]
+        assert list(view.fetch("a", from_ms=20, reverse=True)) == own[:1:-1]
+        assert list(view.fetch_all(0, 10)) == [own[0], (Windowed("b", 0, 20), 1)]
+        assert view.get(Windowed("b", 10, 30)) == 1
+        assert view.get(Windowed("b", 20, 40)) is None
 
 
 def test_a_log_that_was_moved_is_not_taken_for_an_empty_app(tmp_path: Path) -> None:

@@ -268,3 +268,18 @@ def test_aggregation_without_windows_needs_its_own_kind_of_store() -> None:
 def test_spans_that_make_no_sense_are_refused(make: Any) -> None:
     with pytest.raises(ValueError, match=r"expected|above|time zone"):
         make()
+
+
+def test_a_store_of_other_windows_is_refused_and_its_own_windows_tell_the_ends() -> None:
+    counts = window_store("s", key=TEXT, value=INT64, windows=TUMBLING)
+    longer = TumblingWindows(milliseconds(99))
+    with pytest.raises(TopologyError, match=r"is of windows TumblingWindows.* aggregated by"):
+        windowed_aggregate(longer, count(), store=counts)
+    builder = TopologyBuilder("t")
+    source = Topic("in", TEXT, INT64)
+    supplier = windowed_aggregate(TUMBLING, count(), store=counts)
+    builder.add_processor("count", supplier, builder.add_source("in", source))
+    with TopologyTestDriver(builder.build()) as driver:
+        driver.pipe(source, "a", 1, timestamp=3)
+        (window, number), *others = driver.store(counts).fetch("a")
+    assert (window, number, others) == (Windowed("a", 0, TUMBLING.end(0)), 1, [])

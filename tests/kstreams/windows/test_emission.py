@@ -15,6 +15,7 @@ from kstreams.durations import milliseconds, minutes
 from kstreams.emit import at_most_every, each_update, every, once_per_batch
 from kstreams.errors import TopologyError
 from kstreams.state.stores.rate_limit.kind import RATE_LIMIT
+from kstreams.state.stores.rate_limit.rows import RateLimitRows
 from kstreams.testing.driver import TopologyTestDriver
 from kstreams.topology import to_function
 from kstreams.windows import HoppingWindows, SessionWindows, TumblingWindows, windowed_aggregate
@@ -124,7 +125,7 @@ def test_a_rate_limit_forgets_keys_that_are_quiet(recreate: bool) -> None:
             if number % 400 == 0:
                 driver.run()
         driver.run()
-        assert driver.store(waiting).approximate_count() < 400
+        assert RateLimitRows.of(driver.store(waiting)).approximate_count() < 400
 
 
 def test_headers_are_left_out() -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, overload
 
 from kstreams._types import K, V
-from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.state.cache.overlay import Overlay
-from kstreams.state.stores.buffer.store import BufferStore
+from kstreams.state.stores.buffer.store import BufferedRecord, BufferStore
 from kstreams.state.stores.changelog_form import ChangelogForm, RowForm
 from kstreams.state.stores.kind import StoreKind, Times
 from kstreams.state.stores.spec import StoreSpec
@@ -19,8 +18,8 @@ __all__ = ("BUFFER", "BufferKind", "buffer_store")
 
 
 _Live = BufferStore[Any, Any]
-_Row = tuple[int, Record[Any, Any]]
-"""A record's place in the order of release (ms), and the record."""
+_Row = tuple[Any, BufferedRecord[Any, Any]]
+"""A key and its record."""
 
 
 @dataclass(frozen=True)
@@ -38,24 +37,19 @@ class BufferKind(StoreKind[_Live]):
         return RowForm(spec)
 
     def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
-        """Yield all records."""
-        return store.fetch_all(reverse=reverse)
-
-    def order(self, spec: StoreSpec[_Live]) -> Callable[[_Row], bytes]:
-        """Return the key."""
-        data = spec.key.ordered.serialize
-        return lambda row: data(row[1].key)
+        """Yield keys and their records."""
+        return store.range(start, end, reverse=reverse)
 
     def flat(self, row: _Row) -> Iterator[tuple[Any, ...]]:
         """Yield the row as one."""
-        time_ms, record = row
-        yield record.key, record.value, record.timestamp, time_ms
+        key, found = row
+        yield key, found.record.value, found.record.timestamp, found.time_ms
 
     def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
         """Yield value and timestamp of the record."""
-        record = store.get(key)
-        if record is not None:
-            yield record.value, record.timestamp
+        found = store.get(key)
+        if found is not None:
+            yield found.record.value, found.record.timestamp
 
 
 BUFFER = BufferKind("buffer")

@@ -1,172 +1,58 @@
-"""The buffer: one record a key, released in the order of time."""
+"""The buffer: one record a key, released in the order of time, for reading."""
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
-from typing import Any, Generic
+from dataclasses import dataclass
+from typing import Generic
 
 from kstreams._types import K, V
-from kstreams.errors import DeserializationError, SerializationError
-from kstreams.record import Headers, Record
-from kstreams.serde.base import Serde
-from kstreams.serde.composite import CompositeSerde
-from kstreams.serde.sequences import divided, joined
+from kstreams.record import Record
 from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.buffer.rows import BufferRows
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.state.stores.timed_rows import TimedRows
+from kstreams.state.stores.state_store import StateStore
 
-__all__ = ("BufferStore",)
-
-
-_TIME = struct.Struct(">q")
-_Kept = tuple[Any, int, Headers]
+__all__ = ("BufferStore", "BufferedRecord")
 
 
-class _KeptSerde(CompositeSerde[_Kept]):
-    """Value or None, timestamp and headers of a record."""
+@dataclass(frozen=True)
+class BufferedRecord(Generic[K, V]):
+    """A record in a buffer.
 
-    type_token = tuple
+    Attributes:
+        record: The record.
+        time_ms: Its place in the order of release: a time in stream time.
+    """
 
-    def __init__(self, value: Serde[Any]) -> None:
-        super().__init__("kept", value)
-        self._value = value
-
-    def serialize(self, value: _Kept) -> bytes:
-        """Convert; a time that is no int64 is a `SerializationError`."""
-        content, timestamp, headers = value
-        try:
-            pieces = [_TIME.pack(timestamp), _optional(content, self._value.serialize)]
-        except struct.error as exc:
-            raise SerializationError(f"expected an int64 time, got {timestamp!r}") from exc
-        for name, data in headers:
-            pieces += [name.encode(), _optional(data, bytes)]
-        return joined(pieces)
-
-    def deserialize(self, data: bytes) -> _Kept:
-        """Convert back; what is cut short is a `DeserializationError`."""
-        try:
-            time, content, *rest = divided(data)
-            value = self._value.deserialize(content[1:]) if content else None
-            names, values = rest[::2], rest[1::2]
-            headers = tuple(
-                (name.decode(), item[1:] if item else None)
-                for name, item in zip(names, values, strict=True)
-            )
-            return value, _TIME.unpack(time)[0], headers
-        except (ValueError, struct.error) as exc:
-            raise DeserializationError(f"a kept record is cut short: {data[:40]!r}") from exc
+    record: Record[K, V | None]
+    time_ms: int
 
 
-def _optional(value: Any, write: Any) -> bytes:  # noqa: ANN401  # erased types
-    return b"" if value is None else b"\x01" + write(value)
-
-
-class BufferStore(Generic[K, V]):
+class BufferStore(StateStore[BufferRows[K, V]], Generic[K, V]):
     """A task's own part of a buffer; made from `buffer_store(...)`.
+
+    Only `suppress` writes.
 
     Source: `InMemoryTimeOrderedKeyValueChangeBuffer` of Kafka Streams; it is a store like
     any other here, and need not fit into memory.
     """
 
     def __init__(self, spec: StoreSpec[BufferStore[K, V]], overlay: Overlay) -> None:
-        payload: Serde[_Kept] = _KeptSerde(spec.value)
-        self._rows: TimedRows[K, _Kept] = TimedRows(spec.name, spec.key, payload, overlay)
-        self._key, self._payload = spec.key.ordered, payload
-        self._measures = False
+        super().__init__(BufferRows(spec.name, spec.key, spec.value, overlay))
 
-    def __len__(self) -> int:
-        """Return how many records are kept."""
-        return self._rows.number()
-
-    def measure(self, *, wanted: bool) -> None:
-        """Keep count of bytes from here on, or no more.
-
-        What is there already is read through, once, if they were not counted before.
-        """
-        self._measures = wanted
-        if wanted and self._rows.size() is None:
-            self._rows.set_size(sum(self._bytes(key, kept) for key, _, kept in self._rows.timed()))
-        elif not wanted and self._rows.size() is not None:
-            self._rows.set_size(None)
-
-    def size_bytes(self) -> int:
-        """Return the bytes of keys and records, as they are stored; `measure` comes first."""
-        return self._rows.size() or 0
-
-    def get(self, key: K) -> Record[K, V | None] | None:
+    def get(self, key: K) -> BufferedRecord[K, V] | None:
         """Return a key's record, or None."""
         found = self._rows.get(key)
-        return None if found is None else _record(key, found[1])
+        return None if found is None else BufferedRecord(found[1], found[0])
 
-    def fetch_all(self, *, reverse: bool = False) -> Iterator[tuple[int, Record[K, V | None]]]:
-        """Yield all records, each with its place in the order (ms); by key."""
-        for key, time_ms, found in self._rows.timed(reverse=reverse):
-            yield time_ms, _record(key, found)
+    def range(
+        self, start: K | None = None, end: K | None = None, *, reverse: bool = False
+    ) -> Iterator[tuple[K, BufferedRecord[K, V]]]:
+        """Yield keys with `start <= key < end` and their records, in key order."""
+        for time_ms, record in self._rows.scan(start, end, reverse=reverse):
+            yield record.key, BufferedRecord(record, time_ms)
 
-    def put(self, record: Record[K, V | None], time_ms: int) -> int:
-        """Keep a record in the place of its key's; return its time.
-
-        Args:
-            record: What to keep.
-            time_ms: Where it stands in the order, if its key has no record yet; else it
-                takes the place of that.
-        """
-        found = self._rows.get(record.key)
-        kept = (record.value, record.timestamp, record.headers)
-        if found is None:
-            self._rows.set_number(len(self) + 1)
-        else:
-            time_ms = found[0]
-        self._weigh(record.key, kept, found)
-        self._rows.put(record.key, time_ms, kept)
-        return time_ms
-
-    def delete(self, key: K) -> None:
-        """Forget a key's record; one that is not there is no error."""
-        found = self._rows.get(key)
-        if found is not None:
-            self._rows.set_number(len(self) - 1)
-            self._weigh(key, None, found)
-            self._rows.delete(key)
-
-    def rebuild(self, key: K, data: bytes | None) -> None:
-        """Set or delete a row by its bytes, as a changelog has them."""
-        self.delete(key)
-        if data is not None:
-            self._rows.rebuild(key, data)
-            self._rows.set_number(len(self) + 1)
-
-    def take_until(self, time_ms: int) -> list[Record[K, V | None]]:
-        """Take out the records that stand at a time (ms) or before, in order."""
-        return [self._take(key) for key in self._rows.due(time_ms)]
-
-    def take_first(self) -> Record[K, V | None] | None:
-        """Take out the record that stands first, or None."""
-        first = self._rows.first()
-        return None if first is None else self._take(first)
-
-    def next_time(self) -> int | None:
-        """Return the time (ms) of the record that stands first, or None."""
-        return self._rows.next_wake()
-
-    def _weigh(self, key: K, kept: _Kept | None, before: tuple[int, _Kept] | None) -> None:
-        if self._measures:
-            added = 0 if kept is None else self._bytes(key, kept)
-            gone = 0 if before is None else self._bytes(key, before[1])
-            self._rows.set_size(self.size_bytes() + added - gone)
-
-    def _bytes(self, key: K, kept: _Kept) -> int:
-        return len(self._key.serialize(key)) + len(self._payload.serialize(kept))
-
-    def _take(self, key: K) -> Record[K, V | None]:
-        found = self._rows.get(key)
-        if found is None:
-            raise KeyError(key)
-        self.delete(key)
-        return _record(key, found[1])
-
-
-def _record(key: Any, kept: _Kept) -> Record[Any, Any]:  # noqa: ANN401  # erased types
-    value, timestamp, headers = kept
-    return Record(key, value, timestamp, headers)
+    def approximate_count(self) -> int:
+        """Return how many records there are."""
+        return self._rows.count()

@@ -1,4 +1,4 @@
-"""The changelog of results that wait for the next interval."""
+"""The changelog of emit buffers: a record a result."""
 
 from __future__ import annotations
 
@@ -14,26 +14,28 @@ from kstreams.state.stores.changelog_form import (
     PlainForm,
     key_and_numbers,
 )
+from kstreams.state.stores.emit_buffer.rows import EmitBufferRows
 
-__all__ = ("PendingForm",)
+__all__ = ("EmitBufferForm",)
 
 _HANDLE = struct.Struct(">qqq")
 
 
-class PendingForm(PlainForm):
-    """Key bytes, due time, start and end of a window, and the bytes of what waits for `every`."""
+class EmitBufferForm(PlainForm):
+    """Key bytes, due time, start and end of a window, and the bytes of what `every` holds back."""
 
     def records(
         self, changes: Sequence[Pair], before: Before, time_ms: int
     ) -> Iterator[ChangelogRecord]:
-        """Yield a record a result that waits."""
+        """Yield a record a result."""
         for handle, value in changes:
             times = (read_int64(handle, place) for place in (0, 8, 16))
             yield ChangelogRecord(self._plain(handle[24:]) + _HANDLE.pack(*times), value, time_ms)
 
     def restoring(self, overlay: Overlay) -> Callable[[ChangelogRecord], None]:
         """Set or delete the result of each record."""
-        rebuild, key = self._spec.open(overlay).rebuild, self._key.deserialize
+        rebuild = EmitBufferRows.of(self._spec.open(overlay)).rebuild
+        key = self._key.deserialize
 
         def restore(record: ChangelogRecord) -> None:
             plain, times = key_and_numbers(_HANDLE, record.key)

@@ -1,4 +1,4 @@
-"""Waiting results as columns."""
+"""An emit buffer's rows as columns."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kstreams._types import Ints
-from kstreams.serde.base import Serde
 from kstreams.serde.binary import binary_array
 from kstreams.serde.composite import sortable_int64
 from kstreams.serde.layout import Columns
 from kstreams.serde.objects import objects_of
 from kstreams.serde.stamped import StampedSerde
-from kstreams.state.cache.store_overlay import StoreOverlay
+from kstreams.state.stores.emit_buffer.rows import EmitBufferRows
 from kstreams.state.stores.entry_columns import EntryColumns
+from kstreams.state.stores.state_store import StateStore
 
-__all__ = ("PendingColumns", "Taken")
-
+__all__ = ("EmitBufferColumns", "Taken")
 
 Taken = tuple[Ints, Ints, pa.Array, Columns]
 """Starts, ends (ms), keys as `to_arrow` makes them, and states that begin with the time."""
@@ -30,21 +29,27 @@ _NEW = b"\x01"
 _HEAD = 24
 
 
-class PendingColumns(EntryColumns):
-    """The same entries that a `PendingStore` has, many at a time; none is a deletion.
+class EmitBufferColumns(EntryColumns):
+    """The same rows that `EmitBufferRows` has, many at a time; none is a deletion.
 
     Args:
-        overlay: The store's part of the overlay; keeps bytes from here on.
-        key: Serde of the keys.
-        value: Serde of the states.
+        rows: The rows; they keep bytes from here on.
+
+    Raises:
+        TypeError: States vary in width.
     """
 
-    def __init__(self, overlay: StoreOverlay, key: Serde[Any], value: Serde[Any]) -> None:
-        super().__init__(overlay, StampedSerde(value))
-        self._key = key.ordered
+    def __init__(self, rows: EmitBufferRows[Any, Any]) -> None:
+        super().__init__(rows.overlay, StampedSerde(rows.value))
+        self._key = rows.key
+
+    @classmethod
+    def of(cls, store: StateStore[EmitBufferRows[Any, Any]]) -> EmitBufferColumns:
+        """Return the columns of a store."""
+        return cls(EmitBufferRows.of(store))
 
     def put(self, due_ms: int, starts: Ints, ends: Ints, keys: pa.Array, state: Columns) -> None:
-        """Let results wait.
+        """Hold results back.
 
         Args:
             due_ms: Until when.
@@ -65,13 +70,13 @@ class PendingColumns(EntryColumns):
         self.overlay.put_bytes(objects_of(handles), objects_of(data))
 
     def is_empty(self) -> bool:
-        """Return whether nothing waits."""
+        """Return whether nothing is held back."""
         return next(self.overlay.scan_bytes(None, None), None) is None
 
     def take_until(self, time_ms: int | None) -> Taken | None:
-        """Take out what is due at a time (ms) or before, by window, then key; None if nothing.
+        """Delete and return what is due at a time (ms) or before, by window, then by key.
 
-        `time_ms` None takes all there is.
+        All of it where the time is None; None if there is nothing.
         """
         end = None if time_ms is None else sortable_int64(time_ms + 1)
         pairs = list(self.overlay.scan_bytes(None, end))

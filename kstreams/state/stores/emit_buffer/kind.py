@@ -1,4 +1,4 @@
-"""The kind of stores of results that wait for the next interval."""
+"""The kind of emit buffers, of `every`."""
 
 from __future__ import annotations
 
@@ -9,57 +9,61 @@ from typing import Any, ClassVar
 from kstreams._types import K, V
 from kstreams.serde.base import Serde
 from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.buffered import BUFFERED_COLUMNS, BufferedResult, flat_result
 from kstreams.state.stores.changelog_form import ChangelogForm
-from kstreams.state.stores.emit_buffer.changelog import PendingForm
-from kstreams.state.stores.emit_buffer.store import PendingStore
+from kstreams.state.stores.emit_buffer.changelog import EmitBufferForm
+from kstreams.state.stores.emit_buffer.store import EmitBufferStore
 from kstreams.state.stores.kind import StoreKind, Times
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.state.stores.waiting import WAITING_COLUMNS, WaitingResult
+from kstreams.windowed import Windowed
 
-__all__ = ("EMIT_BUFFER", "PendingKind", "pending_store")
+__all__ = ("EMIT_BUFFER", "EmitBufferKind", "emit_buffer_store")
 
 
-_Live = PendingStore[Any, Any]
-_Row = WaitingResult[Any, Any]
+_Live = EmitBufferStore[Any, Any]
+_Row = tuple[Windowed[Any], BufferedResult[Any]]
+"""A window, and the result that is held back."""
 
 
 @dataclass(frozen=True)
-class PendingKind(StoreKind[_Live]):
-    """Results that wait for the next interval, by the time when they are due."""
+class EmitBufferKind(StoreKind[_Live]):
+    """Results that are held back, by the time when they are due."""
 
-    columns: ClassVar[tuple[str, ...]] = WAITING_COLUMNS
+    columns: ClassVar[tuple[str, ...]] = BUFFERED_COLUMNS
 
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
         """Return the live store."""
-        return PendingStore(spec, overlay)
+        return EmitBufferStore(spec, overlay)
 
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
         """Return a record for each result."""
-        return PendingForm(spec)
+        return EmitBufferForm(spec)
 
     def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
-        """Yield all results that wait."""
+        """Yield all results."""
         return store.fetch_all(reverse=reverse)
 
     def order(self, spec: StoreSpec[_Live]) -> Callable[[_Row], tuple[Any, ...]]:
         """Return due time, window and key."""
         data = spec.key.ordered.serialize
-        return lambda row: (row.due_ms, row.start_ms, row.end_ms, data(row.key))
+        return lambda row: (row[1].due_ms, row[0].start_ms, row[0].end_ms, data(row[0].key))
 
     def flat(self, row: _Row) -> Iterator[tuple[Any, ...]]:
         """Yield the row as one."""
-        yield row.flat()
+        yield flat_result(*row)
 
     def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
-        """Yield a key's results that wait."""
-        return (row.flat()[1:] for row in store.fetch(key))
+        """Yield a key's results."""
+        return (flat_result(*row)[1:] for row in store.fetch(key))
 
 
-EMIT_BUFFER = PendingKind("pending")
+EMIT_BUFFER = EmitBufferKind("pending")
 
 
-def pending_store(name: str, *, key: Serde[K], value: Serde[V]) -> StoreSpec[PendingStore[K, V]]:
-    """Define a store of waiting results.
+def emit_buffer_store(
+    name: str, *, key: Serde[K], value: Serde[V]
+) -> StoreSpec[EmitBufferStore[K, V]]:
+    """Define the emit buffer of `every`.
 
     Args:
         name: Unique in the topology; recorded with the state.

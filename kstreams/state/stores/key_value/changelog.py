@@ -13,6 +13,7 @@ from kstreams.state.stores.changelog_form import (
     PlainForm,
     stamped_record,
 )
+from kstreams.state.stores.key_value.expiring import ExpiringRows
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.timed_rows import row_of
 
@@ -44,13 +45,13 @@ class ExpiringForm(PlainForm):
 
     def restoring(self, overlay: Overlay) -> Callable[[ChangelogRecord], None]:
         """Set the value with its remaining span, or delete the key."""
-        store = self._spec.open(overlay)
+        rows: ExpiringRows[Any, Any] = ExpiringRows.of(self._spec.open(overlay))
 
         def restore(record: ChangelogRecord) -> None:
             key, value = self._decoded(record)
             if value is None:
-                store.put(key, None)
+                rows.put(key, None)
             else:
-                store.put_until(key, value, record.timestamp + self._ttl_ms)
+                rows.put_until(key, value, record.timestamp + self._ttl_ms)
 
         return restore

@@ -1,24 +1,28 @@
-"""The key-value store whose values expire."""
+"""The rows of a key-value store whose values expire."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Generic, Literal
 
 from kstreams._types import K, V
+from kstreams.serde.base import Serde
 from kstreams.serde.stamped import StampedSerde
 from kstreams.state.cache.overlay import Overlay
-from kstreams.state.stores.key_value.store import KeyValueStore, TtlClock, after_prefix
-from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.state_store import StoreRows
 from kstreams.state.stores.timed_rows import TimedRows
 
-__all__ = ("ExpiringStore",)
+__all__ = ("ExpiringRows", "TtlClock")
+
+TtlClock = Literal["stream", "wall"]
+"""What a time to live is a span of."""
 
 
 _DROPPED_A_PUT = 2
 
 
-class ExpiringStore(KeyValueStore[K, V]):
-    """A task's own part of a store with a time to live; from `key_value_store(ttl=...)`.
+class ExpiringRows(StoreRows, Generic[K, V]):
+    """A row for each key, whose value lasts for a time to live; does what `KeyValueRows` does.
 
     A value expires when the store's clock has come `ttl` beyond its last put. Each put
     deletes at most two rows that have expired, so what is put bounds what is there and no
@@ -26,10 +30,15 @@ class ExpiringStore(KeyValueStore[K, V]):
     again writes it once a time to live.
 
     Args:
-        spec: The definition.
+        name: The store's name.
+        key: Serde of the keys.
+        value: Serde of the values.
         overlay: The task's stores, and its times.
         ttl_ms: How long values live.
         clock: By which clock.
+
+    Attributes:
+        key: Serde of the keys, whose bytes sort as they do.
 
     Source: Spark's TTL of `transformWithState`, by either clock; Flink's `StateTtlConfig`
     with `OnCreateAndWrite` and `NeverReturnExpired`.
@@ -37,19 +46,19 @@ class ExpiringStore(KeyValueStore[K, V]):
 
     def __init__(
         self,
-        spec: StoreSpec[KeyValueStore[K, V]],
+        name: str,
+        key: Serde[K],
+        value: Serde[V],
         overlay: Overlay,
         *,
         ttl_ms: int,
         clock: TtlClock,
     ) -> None:
-        self._key = spec.key.ordered
+        self.key = key.ordered
         self._ttl_ms = ttl_ms
         self._by_stream = clock == "stream"
         self._times_of = overlay
-        self._rows: TimedRows[K, tuple[V, int]] = TimedRows(
-            spec.name, spec.key, StampedSerde(spec.value), overlay
-        )
+        self._rows: TimedRows[K, tuple[V, int]] = TimedRows(name, key, StampedSerde(value), overlay)
 
     def get(self, key: K) -> V | None:
         """Return a key's value, or None when it has none, or it has expired."""
@@ -72,28 +81,23 @@ class ExpiringStore(KeyValueStore[K, V]):
     def put_until(self, key: K, value: V, expires_ms: int) -> None:
         """Set a value that expires at a time, ms since the epoch by the store's clock."""
         found = self._rows.get(key)
-        wake = expires_ms if found is None else min(found[0], expires_ms)
-        self._rows.put(key, wake, (value, expires_ms))
+        timer = expires_ms if found is None else min(found[0], expires_ms)
+        self._rows.put(key, timer, (value, expires_ms))
 
     def put_many(self, keys: Sequence[K], values: Sequence[V | None]) -> None:
         """Set many keys' values, of equal length; of equal keys the last wins."""
         for key, value in zip(keys, values, strict=True):
             self.put(key, value)
 
-    def range(self, start: K | None = None, end: K | None = None) -> Iterator[tuple[K, V]]:
-        """Yield pairs with `start <= key < end` in key order, without what has expired."""
-        return self._living(*self._bounds(start, end))
-
-    def reverse_range(self, start: K | None = None, end: K | None = None) -> Iterator[tuple[K, V]]:
-        """Yield what `range` yields, from the last key to the first."""
-        return self._living(*self._bounds(start, end), reverse=True)
-
-    def prefix_scan(self, prefix: bytes) -> Iterator[tuple[K, V]]:
-        """Yield pairs whose key's bytes start with a prefix, in key order."""
-        return self._living(prefix, after_prefix(prefix))
+    def scan(
+        self, start: bytes | None, end: bytes | None, *, reverse: bool = False
+    ) -> Iterator[tuple[K, V]]:
+        """Yield what has not expired with `start <= ordered key bytes < end`, by key."""
+        rows = self._rows.rows(start, end, reverse=reverse)
+        return ((key, value) for key, (value, expires) in rows if expires > self._now())
 
     def approximate_count(self) -> int:
-        """Return about how many keys there are, with those that wait to be deleted."""
+        """Return about how many keys there are, with those that are still to be deleted."""
         return self._rows.approximate_count()
 
     def expiries(self) -> Iterator[tuple[K, V, int]]:
@@ -102,12 +106,6 @@ class ExpiringStore(KeyValueStore[K, V]):
         for key, (value, expires) in self._rows.rows():
             if expires > now:
                 yield key, value, expires
-
-    def _living(
-        self, start: bytes | None, end: bytes | None, *, reverse: bool = False
-    ) -> Iterator[tuple[K, V]]:
-        rows = self._rows.rows(start, end, reverse=reverse)
-        return ((key, value) for key, (value, expires) in rows if expires > self._now())
 
     def _drop_expired(self, now: int) -> None:
         for key in self._rows.due(now, _DROPPED_A_PUT):

@@ -13,8 +13,9 @@ from kstreams.serde.base import Serde
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.changelog_form import ChangelogForm, PlainForm
 from kstreams.state.stores.key_value.changelog import ExpiringForm
-from kstreams.state.stores.key_value.expiring import ExpiringStore
-from kstreams.state.stores.key_value.store import KeyValueStore, TtlClock
+from kstreams.state.stores.key_value.expiring import ExpiringRows, TtlClock
+from kstreams.state.stores.key_value.rows import KeyValueRows
+from kstreams.state.stores.key_value.store import KeyValueStore
 from kstreams.state.stores.kind import AheadRows, Content, StoreKind, Times
 from kstreams.state.stores.spec import StoreSpec
 
@@ -30,7 +31,7 @@ class KeyValueKind(StoreKind[_Live]):
 
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
         """Return the live store."""
-        return KeyValueStore(spec, overlay)
+        return KeyValueStore(KeyValueRows(spec.name, spec.key, spec.value, overlay))
 
     def read_ahead(self, spec: StoreSpec[_Live], overlay: Overlay) -> AheadRows | None:
         """Return the store's rows: a key is that of its row."""
@@ -44,7 +45,7 @@ class KeyValueKind(StoreKind[_Live]):
         self, store: _Live, start: object, end: object, *, reverse: bool
     ) -> Iterator[tuple[Any, Any]]:
         """Yield keys and values."""
-        return store.reverse_range(start, end) if reverse else store.range(start, end)
+        return store.range(start, end, reverse=reverse)
 
     def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
         """Yield the value."""
@@ -76,9 +77,9 @@ class ExpiringKind(KeyValueKind):
     ttl_ms: int
     clock: TtlClock
 
-    def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> ExpiringStore[Any, Any]:
+    def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
         """Return the live store."""
-        return ExpiringStore(spec, overlay, ttl_ms=self.ttl_ms, clock=self.clock)
+        return KeyValueStore(self._rows(spec, overlay))
 
     def read_ahead(self, spec: StoreSpec[_Live], overlay: Overlay) -> None:
         """Return nothing: each put looks at other rows too."""
@@ -90,13 +91,17 @@ class ExpiringKind(KeyValueKind):
 
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
         """Yield keys and values, with the times when they expire."""
-        for key, value, expires_ms in self.open(spec, overlay).expiries():
+        for key, value, expires_ms in self._rows(spec, overlay).expiries():
             yield Content(key, value, (expires_ms,))
 
     def filling(self, spec: StoreSpec[_Live], overlay: Overlay) -> Callable[[Content], object]:
         """Put a key and a value that expires when it would have."""
-        put = self.open(spec, overlay).put_until
+        put = self._rows(spec, overlay).put_until
         return lambda content: put(content.key, content.value, *content.times)
+
+    def _rows(self, spec: StoreSpec[_Live], overlay: Overlay) -> ExpiringRows[Any, Any]:
+        parts = spec.name, spec.key, spec.value, overlay
+        return ExpiringRows(*parts, ttl_ms=self.ttl_ms, clock=self.clock)
 
 
 KEY_VALUE = KeyValueKind("key-value")

@@ -17,7 +17,7 @@ from kstreams.state.stores.changelog_form import (
     key_and_numbers,
     values_before,
 )
-from kstreams.state.stores.list.store import ELEMENT, SHORT
+from kstreams.state.stores.list.rows import ELEMENT, SHORT, ListRows
 from kstreams.state.stores.prefix_free import read_prefix_free
 
 __all__ = ("ListForm",)
@@ -54,7 +54,7 @@ class ListForm(PlainForm):
 
     def restoring(self, overlay: Overlay) -> Callable[[ChangelogRecord], None]:
         """Set the element of each record, or take it away."""
-        rebuild = self._spec.open(overlay).rebuild
+        rebuild = ListRows.of(self._spec.open(overlay)).rebuild
 
         def restore(record: ChangelogRecord) -> None:
             plain, (number,) = key_and_numbers(_NUMBER, record.key)

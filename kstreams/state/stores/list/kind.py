@@ -39,8 +39,7 @@ class ListKind(StoreKind[_Live]):
 
     def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
         """Yield keys and their elements."""
-        keys = store.keys(start, end, reverse=reverse)
-        return ((key, store.get(key)) for key, _ in keys)
+        return store.range(start, end, reverse=reverse)
 
     def flat(self, row: _Row) -> Iterator[tuple[Any, ...]]:
         """Yield a row for each element."""

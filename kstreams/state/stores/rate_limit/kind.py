@@ -1,4 +1,4 @@
-"""The kind of stores of results that wait until the last one is old enough."""
+"""The kind of rate limits, of `at_most_every`."""
 
 from __future__ import annotations
 
@@ -9,56 +9,60 @@ from typing import Any, ClassVar
 from kstreams._types import K, V
 from kstreams.serde.base import Serde
 from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.buffered import BUFFERED_COLUMNS, BufferedResult, flat_result
 from kstreams.state.stores.changelog_form import ChangelogForm, RowForm
 from kstreams.state.stores.kind import StoreKind, Times
-from kstreams.state.stores.rate_limit.store import PacedStore
+from kstreams.state.stores.rate_limit.store import RateLimitStore
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.state.stores.waiting import WAITING_COLUMNS, WaitingResult
+from kstreams.windowed import Windowed
 
-__all__ = ("RATE_LIMIT", "PacedKind", "paced_store")
+__all__ = ("RATE_LIMIT", "RateLimitKind", "rate_limit_store")
 
 
-_Live = PacedStore[Any, Any]
-_Row = WaitingResult[Any, Any]
+_Live = RateLimitStore[Any, Any]
+_Row = tuple[Windowed[Any], BufferedResult[Any]]
+"""A window, and the result that is held back."""
 
 
 @dataclass(frozen=True)
-class PacedKind(StoreKind[_Live]):
-    """Results that wait until the last one is old enough, by key."""
+class RateLimitKind(StoreKind[_Live]):
+    """Results that are held back, by key."""
 
-    columns: ClassVar[tuple[str, ...]] = WAITING_COLUMNS
+    columns: ClassVar[tuple[str, ...]] = BUFFERED_COLUMNS
 
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
         """Return the live store."""
-        return PacedStore(spec, overlay)
+        return RateLimitStore(spec, overlay)
 
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
         """Return keys, and their rows as they are."""
         return RowForm(spec)
 
     def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
-        """Yield all results that wait."""
+        """Yield all results."""
         return store.fetch_all(reverse=reverse)
 
     def order(self, spec: StoreSpec[_Live]) -> Callable[[_Row], tuple[Any, ...]]:
         """Return key and window."""
         data = spec.key.ordered.serialize
-        return lambda row: (data(row.key), row.start_ms, row.end_ms)
+        return lambda row: (data(row[0].key), row[0].start_ms, row[0].end_ms)
 
     def flat(self, row: _Row) -> Iterator[tuple[Any, ...]]:
         """Yield the row as one."""
-        yield row.flat()
+        yield flat_result(*row)
 
     def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
-        """Yield a key's results that wait."""
-        return (row.flat()[1:] for row in store.fetch(key))
+        """Yield a key's results."""
+        return (flat_result(*row)[1:] for row in store.fetch(key))
 
 
-RATE_LIMIT = PacedKind("paced")
+RATE_LIMIT = RateLimitKind("paced")
 
 
-def paced_store(name: str, *, key: Serde[K], value: Serde[V]) -> StoreSpec[PacedStore[K, V]]:
-    """Define the store of a rate limit.
+def rate_limit_store(
+    name: str, *, key: Serde[K], value: Serde[V]
+) -> StoreSpec[RateLimitStore[K, V]]:
+    """Define the store of a rate limit, `at_most_every`.
 
     Args:
         name: Unique in the topology; recorded with the state.

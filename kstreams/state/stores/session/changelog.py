@@ -16,6 +16,7 @@ from kstreams.state.stores.changelog_form import (
     values_before,
 )
 from kstreams.state.stores.timed_rows import row_of
+from kstreams.windowed import Windowed
 
 __all__ = ("SessionForm",)
 
@@ -44,13 +45,13 @@ class SessionForm(PlainForm):
                     yield ChangelogRecord(plain + _BOUNDS.pack(end, start), new, time)
 
     def restoring(self, overlay: Overlay) -> Callable[[ChangelogRecord], None]:
-        """Set or remove the session of each record."""
+        """Set or delete the session of each record."""
         store = self._spec.open(overlay)
 
         def restore(record: ChangelogRecord) -> None:
             plain, (end, start) = key_and_numbers(_BOUNDS, record.key)
             key, value = self._decoded(record._replace(key=plain))
-            store.put(key, start, end, value)
+            store.put(Windowed(key, start, end), value)
 
         return restore
 

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from kstreams._types import Ints
 from kstreams.errors import SerdeError
-from kstreams.serde.base import Serde
 from kstreams.serde.layout import Columns, span_layout
-from kstreams.state.cache.store_overlay import StoreOverlay
+from kstreams.state.stores.session.rows import SessionRows
+from kstreams.state.stores.state_store import StateStore
 from kstreams.state.stores.timed_columns import TimedColumns
 
 __all__ = ("SessionColumns", "Sessions")
@@ -41,51 +41,55 @@ class Sessions:
 
 
 class SessionColumns:
-    """The same rows that a `SessionStore` has, many at a time.
+    """The same rows that `SessionRows` has, many at a time.
 
     Args:
-        overlay: The store's part of the overlay; keeps bytes from here on.
-        value: Serde of the values, which have a fixed layout.
+        rows: The rows; they keep bytes from here on.
 
     Raises:
-        TypeError: They have none.
+        TypeError: Values vary in width.
     """
 
-    def __init__(self, overlay: StoreOverlay, value: Serde[Any]) -> None:
-        layout = span_layout(value)
+    def __init__(self, rows: SessionRows[Any, Any]) -> None:
+        layout = span_layout(rows.value)
         if layout is None:
-            raise TypeError(f"values of {value.name} vary in width")
-        self._rows = TimedColumns(overlay)
+            raise TypeError(f"values of {rows.value.name} vary in width")
+        self._rows = TimedColumns(rows.overlay)
         self._layout = layout
         self.due, self.keys = self._rows.due, self._rows.keys
 
-    def read(self, keys: list[bytes]) -> tuple[list[int | None], Sessions]:
-        """Return the wake times (ms) of keys' rows, None without one, and their sessions."""
-        wakes, payloads = self._rows.read(keys)
-        rows, (starts, ends, *state) = self._layout.divided(payloads)
-        return wakes, Sessions(rows, starts, ends, tuple(state))
+    @classmethod
+    def of(cls, store: StateStore[SessionRows[Any, Any]]) -> SessionColumns:
+        """Return the columns of a store."""
+        return cls(SessionRows.of(store))
 
-    def write(self, keys: list[bytes], wakes: list[int | None], sessions: Sessions) -> None:
+    def read(self, keys: list[bytes]) -> tuple[list[int | None], Sessions]:
+        """Return the timers (ms) of keys' rows, None without one, and their sessions."""
+        timers, payloads = self._rows.read(keys)
+        rows, (starts, ends, *state) = self._layout.divided(payloads)
+        return timers, Sessions(rows, starts, ends, tuple(state))
+
+    def write(self, keys: list[bytes], timers: list[int | None], sessions: Sessions) -> None:
         """Set keys' rows; one without sessions is deleted.
 
-        A row may wake too early: so the index is left alone while a session grows.
+        A timer may be too early: so the index is left alone while a session grows.
 
         Args:
             keys: The keys, as the store keeps them.
-            wakes: When their rows woke before (ms), None without a row.
+            timers: Their rows' timers so far (ms), None without a row.
             sessions: All that the rows hold from now on.
 
         Raises:
             SerializationError: A number of a value is out of its range.
         """
-        each = zip(wakes, self._first_ends(len(keys), sessions), strict=True)
+        each = zip(timers, self._first_ends(len(keys), sessions), strict=True)
         new = [low if before is None else min(before, low) for before, low in each]
-        self._rows.write(keys, wakes, new, self._payloads(len(keys), sessions))
+        self._rows.write(keys, timers, new, self._payloads(len(keys), sessions))
 
-    def wake_later(self, keys: list[bytes], wakes: list[int | None], sessions: Sessions) -> None:
-        """Set the rows of keys that were due, waking at the first end there is now."""
+    def reschedule(self, keys: list[bytes], timers: list[int | None], sessions: Sessions) -> None:
+        """Set the rows of keys that were due, with timers at the first end there is now."""
         new = self._first_ends(len(keys), sessions)
-        self._rows.write(keys, wakes, new, self._payloads(len(keys), sessions))
+        self._rows.write(keys, timers, new, self._payloads(len(keys), sessions))
 
     def _first_ends(self, count: int, sessions: Sessions) -> list[int]:
         lows = np.full(count, np.iinfo(np.int64).max)

@@ -14,13 +14,14 @@ from kstreams.state.stores.kind import Content, StoreKind, Times
 from kstreams.state.stores.session.changelog import SessionForm
 from kstreams.state.stores.session.store import SessionStore
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.windowed import Windowed
 
 __all__ = ("SESSION", "SessionKind", "session_store")
 
 
 _Live = SessionStore[Any, Any]
-_Row = tuple[Any, int, int, Any]
-"""Key, start and end (ms) of a session, and its value."""
+_Row = tuple[Windowed[Any], Any]
+"""Key and session, and its value."""
 
 
 @dataclass(frozen=True)
@@ -45,27 +46,31 @@ class SessionKind(StoreKind[_Live]):
     def order(self, spec: StoreSpec[_Live]) -> Callable[[_Row], tuple[bytes, int, int]]:
         """Return key, start and end."""
         data = spec.key.ordered.serialize
-        return lambda row: (data(row[0]), row[1], row[2])
+        return lambda row: (data(row[0].key), row[0].start_ms, row[0].end_ms)
+
+    def flat(self, row: _Row) -> Iterator[tuple[Any, ...]]:
+        """Yield the row as one."""
+        window, value = row
+        yield window.key, window.start_ms, window.end_ms, value
 
     def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
         """Yield start, end and value of sessions that have any of the times."""
         low, high = times
-        for start_ms, end_ms, value in store.fetch(key):
-            if (low is None or end_ms >= low) and (high is None or start_ms < high):
-                yield start_ms, end_ms, value
+        for window, value in store.fetch(key):
+            if (low is None or window.end_ms >= low) and (high is None or window.start_ms < high):
+                yield window.start_ms, window.end_ms, value
 
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
         """Yield keys and values, with starts and ends."""
-        for key, start_ms, end_ms, value in self.open(spec, overlay).fetch_all():
-            yield Content(key, value, (start_ms, end_ms))
+        for window, value in self.open(spec, overlay).fetch_all():
+            yield Content(window.key, value, (window.start_ms, window.end_ms))
 
     def filling(self, spec: StoreSpec[_Live], overlay: Overlay) -> Callable[[Content], object]:
         """Put a session."""
         store = self.open(spec, overlay)
 
         def put(content: Content) -> None:
-            start_ms, end_ms = content.times
-            store.put(content.key, start_ms, end_ms, content.value)
+            store.put(Windowed(content.key, *content.times), content.value)
 
         return put
 

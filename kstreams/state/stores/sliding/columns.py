@@ -10,13 +10,12 @@ import numpy.typing as npt
 
 from kstreams._types import Ints
 from kstreams.errors import SerdeError
-from kstreams.serde.base import Serde
 from kstreams.serde.layout import Columns, slice_layout
-from kstreams.state.cache.store_overlay import StoreOverlay
+from kstreams.state.stores.sliding.rows import SlidingRows
+from kstreams.state.stores.state_store import StateStore
 from kstreams.state.stores.timed_columns import TimedColumns
 
 __all__ = ("SliceRows", "SlidingColumns")
-
 
 _DONE = ">i8"
 _DONE_BYTES = 8
@@ -24,7 +23,7 @@ _DONE_BYTES = 8
 
 @dataclass(frozen=True)
 class SliceRows:
-    """Slices of some rows, sorted by row, then by time.
+    """SliceRows of some rows, sorted by row, then by time.
 
     Attributes:
         rows: The row of each slice, by its place among the keys that were asked for.
@@ -43,32 +42,36 @@ class SliceRows:
 
 
 class SlidingColumns:
-    """The same rows that a `SlidingStore` has, many at a time.
+    """The same rows that `SlidingRows` has, many at a time.
 
     Args:
-        overlay: The store's part of the overlay; keeps bytes from here on.
-        value: Serde of the values, which have a fixed layout.
+        rows: The rows; they keep bytes from here on.
 
     Raises:
-        TypeError: They have none.
+        TypeError: Values vary in width.
     """
 
-    def __init__(self, overlay: StoreOverlay, value: Serde[Any]) -> None:
-        layout = slice_layout(value)
+    def __init__(self, rows: SlidingRows[Any, Any]) -> None:
+        layout = slice_layout(rows.value)
         if layout is None:
-            raise TypeError(f"values of {value.name} vary in width")
-        self._rows = TimedColumns(overlay)
+            raise TypeError(f"values of {rows.value.name} vary in width")
+        self._rows = TimedColumns(rows.overlay)
         self._layout = layout
         self.due, self.keys = self._rows.due, self._rows.keys
 
+    @classmethod
+    def of(cls, store: StateStore[SlidingRows[Any, Any]]) -> SlidingColumns:
+        """Return the columns of a store."""
+        return cls(SlidingRows.of(store))
+
     def read(self, keys: list[bytes]) -> tuple[list[int | None], Ints, SliceRows]:
-        """Return when keys' rows wake (ms, None without one), are done, and their slices."""
-        wakes, payloads = self._rows.read(keys)
+        """Return keys' timers (ms, None without a row), times that are done (ms), and slices."""
+        timers, payloads = self._rows.read(keys)
         zero = bytes(_DONE_BYTES)
         heads = b"".join([data[:_DONE_BYTES] or zero for data in payloads])
         rows, (times, *state) = self._layout.divided([data[_DONE_BYTES:] for data in payloads])
         return (
-            wakes,
+            timers,
             np.frombuffer(heads, _DONE).astype(np.int64),
             SliceRows(rows, times, tuple(state)),
         )
@@ -77,7 +80,7 @@ class SlidingColumns:
         self,
         keys: list[bytes],
         before: list[int | None],
-        wakes: list[int],
+        timers: list[int],
         slices: SliceRows,
         *,
         done_ms: int,
@@ -86,8 +89,8 @@ class SlidingColumns:
 
         Args:
             keys: The keys, as the store keeps them.
-            before: When their rows woke (ms), None without a row.
-            wakes: When they wake from now on.
+            before: Their rows' timers so far (ms), None without a row.
+            timers: Their timers from now on.
             slices: All that the rows hold from now on.
             done_ms: Windows that end before it are done with.
 
@@ -100,4 +103,4 @@ class SlidingColumns:
         except SerdeError as exc:
             raise exc.at(store=self._rows.overlay.name) from None
         head = np.array(done_ms, _DONE).tobytes()
-        self._rows.write(keys, before, wakes, [head + d if d else d for d in data])
+        self._rows.write(keys, before, timers, [head + d if d else d for d in data])

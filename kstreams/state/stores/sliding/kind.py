@@ -13,13 +13,14 @@ from kstreams.state.stores.changelog_form import ChangelogForm, RowForm
 from kstreams.state.stores.kind import StoreKind, Times
 from kstreams.state.stores.sliding.store import SlidingStore
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.windowed import Windowed
 
 __all__ = ("SLIDING", "SlidingKind", "sliding_store")
 
 
 _Live = SlidingStore[Any, Any]
-_Row = tuple[Any, int, Any]
-"""Key and time (ms) of a slice, and its value."""
+_Row = tuple[Windowed[Any], Any]
+"""Key and time of a slice, and its value."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,16 @@ class SlidingKind(StoreKind[_Live]):
     def order(self, spec: StoreSpec[_Live]) -> Callable[[_Row], tuple[bytes, int]]:
         """Return key and time."""
         data = spec.key.ordered.serialize
-        return lambda row: (data(row[0]), row[1])
+        return lambda row: (data(row[0].key), row[0].start_ms)
+
+    def flat(self, row: _Row) -> Iterator[tuple[Any, ...]]:
+        """Yield the row as one."""
+        window, value = row
+        yield window.key, window.start_ms, value
 
     def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
         """Yield time and value of slices within the times."""
-        return store.fetch(key, *times)
+        return ((window.start_ms, value) for window, value in store.fetch(key, *times))
 
 
 SLIDING = SlidingKind("sliding")

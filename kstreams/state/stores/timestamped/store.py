@@ -2,45 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Generic
 
 from kstreams._types import K, V
-from kstreams.serde.stamped import StampedSerde
 from kstreams.state.cache.overlay import Overlay
-from kstreams.state.stores.entry_columns import EntryColumns
+from kstreams.state.stores.key_bounds import after_prefix, key_bounds
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.state_store import StateStore
+from kstreams.state.stores.timestamped.rows import TimestampedRows
 
 __all__ = ("TimestampedStore",)
 
 
-class TimestampedStore(Generic[K, V]):
+class TimestampedStore(StateStore[TimestampedRows[K, V]], Generic[K, V]):
     """A task's own part of a store of values with times; made from `timestamped_store(...)`.
+
+    What is read is a pair of value and timestamp, ms since the epoch. Reads see what this
+    batch has put.
 
     Source: `org.apache.kafka.streams.state.TimestampedKeyValueStore`.
     """
 
     def __init__(self, spec: StoreSpec[TimestampedStore[K, V]], overlay: Overlay) -> None:
-        self._key = spec.key.ordered
-        self._stamped = StampedSerde(spec.value)
-        self._overlay = overlay.store(spec.name, spec.key, self._stamped)
+        rows: TimestampedRows[K, V] = TimestampedRows(spec.name, spec.key, spec.value, overlay)
+        super().__init__(rows)
+        self._key = rows.key
+        self._overlay = rows.overlay
 
     def get(self, key: K) -> tuple[V, int] | None:
-        """Return a key's value and timestamp (ms), or None."""
+        """Return a key's value and timestamp, or None when it has none."""
         return self._overlay.get(key)  # type: ignore[no-any-return]  # typed by the spec
 
+    def get_many(self, keys: Sequence[K]) -> list[tuple[V, int] | None]:
+        """Return what `get` returns of many keys, in their order; one read of the backend."""
+        return self._overlay.get_many(keys)
+
     def put(self, key: K, value: V | None, timestamp_ms: int) -> None:
-        """Set a key's value and timestamp; None deletes the key."""
+        """Set a key's value and timestamp; None deletes the key.
+
+        A wrong type is a `SerializationError`, at the latest when the batch commits.
+        """
         self._overlay.put(key, None if value is None else (value, timestamp_ms))
 
-    def columns(self) -> EntryColumns:
-        """Return the same entries as columns; only for values of fixed width."""
-        return EntryColumns(self._overlay, self._stamped)
+    def put_many(
+        self, keys: Sequence[K], values: Sequence[V | None], timestamps_ms: Sequence[int]
+    ) -> None:
+        """Set many keys, sequences of equal length; of equal keys the last wins."""
+        pairs = zip(values, timestamps_ms, strict=True)
+        rows = [None if value is None else (value, time) for value, time in pairs]
+        self._overlay.put_many(keys, rows)
+
+    def put_if_absent(self, key: K, value: V, timestamp_ms: int) -> tuple[V, int] | None:
+        """Set a value unless there is one; return the one that was there, or None."""
+        found = self.get(key)
+        if found is None:
+            self.put(key, value, timestamp_ms)
+        return found
+
+    def delete(self, key: K) -> tuple[V, int] | None:
+        """Delete a key; return the value and timestamp it had, or None."""
+        found = self.get(key)
+        if found is not None:
+            self._overlay.put(key, None)
+        return found
 
     def range(
         self, start: K | None = None, end: K | None = None, *, reverse: bool = False
     ) -> Iterator[tuple[K, tuple[V, int]]]:
-        """Yield `(key, (value, timestamp))` with `start <= key < end`, in key order."""
-        low = None if start is None else self._key.serialize(start)
-        high = None if end is None else self._key.serialize(end)
-        yield from self._overlay.scan(low, high, reverse=reverse)
+        """Yield pairs with `start <= key < end` in key order; None leaves a side open.
+
+        Lazy; writing meanwhile is safe: keys that are new since the call are not seen.
+
+        Raises:
+            SerializationError: A bound is no key of this store.
+        """
+        return self._overlay.scan(*key_bounds(self._key, start, end), reverse=reverse)
+
+    def prefix_scan(
+        self, prefix: bytes, *, reverse: bool = False
+    ) -> Iterator[tuple[K, tuple[V, int]]]:
+        """Yield pairs whose key's bytes start with a prefix, in key order."""
+        return self._overlay.scan(prefix, after_prefix(prefix), reverse=reverse)
+
+    def approximate_count(self) -> int:
+        """Return about how many keys there are."""
+        return self._overlay.count()

@@ -15,7 +15,12 @@ from kstreams.state.stores.changelog_form import (
     values_before,
 )
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.state.stores.versioned.rows import key_of_version, latest_row, read_version
+from kstreams.state.stores.versioned.rows import (
+    VersionedRows,
+    key_of_version,
+    latest_row,
+    read_version,
+)
 
 __all__ = ("VersionedForm",)
 
@@ -61,7 +66,8 @@ class VersionedForm(PlainForm):
 
     def restoring(self, overlay: Overlay) -> Callable[[ChangelogRecord], None]:
         """Set the version of each record."""
-        rebuild, decoded = self._spec.open(overlay).rebuild, self._decoded
+        rebuild = VersionedRows.of(self._spec.open(overlay)).rebuild
+        decoded = self._decoded
         return lambda record: rebuild(*decoded(record), record.timestamp)
 
 

@@ -12,15 +12,23 @@ from kstreams.serde.base import Serde
 from kstreams.serde.composite import CompositeSerde, read_int64, sortable_int64
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.prefix_free import read_prefix_free, write_prefix_free
+from kstreams.state.stores.state_store import StoreRows
 
-__all__ = ("VersionedRows", "key_of_version", "latest_row", "read_version")
+__all__ = ("LATEST", "NOT_PUT", "VersionedRows", "key_of_version", "latest_row", "read_version")
 
+
+LATEST = -1
+"""What `put` returns when the version is the latest: it is valid until another comes."""
+
+NOT_PUT = -(1 << 63)
+"""What `put` returns when the timestamp is older than the retention; nothing is changed."""
 
 _ENDED, _LATEST, _OLD, _OBSERVED = b"\x00", b"\x01", b"\x02", b"\x03"
 _LOWEST = -(1 << 63)
+_DROPPED_A_PUT = 2
 
 
-class VersionedRows(Generic[K, V]):
+class VersionedRows(StoreRows, Generic[K, V]):
     """Four kinds of entries share a store.
 
     `(key,)` has the latest version, `(key, start)` an old one, `(end, key, start)` stands
@@ -31,27 +39,80 @@ class VersionedRows(Generic[K, V]):
         key: Serde of the keys.
         value: Serde of the values.
         overlay: The task's stores.
+        retention_ms: How far back versions are kept.
     """
 
-    def __init__(self, name: str, key: Serde[K], value: Serde[V], overlay: Overlay) -> None:
+    def __init__(
+        self,
+        name: str,
+        key: Serde[K],
+        value: Serde[V],
+        overlay: Overlay,
+        *,
+        retention_ms: int,
+    ) -> None:
         self._keys = _KeySerde(key)
         self._store = overlay.store(name, self._keys, _RowSerde(value))
+        self._retention_ms = retention_ms
         self._low = _LOWEST  # nothing ends before it: spares walking over deleted entries
 
-    def observed(self) -> int | None:
+    def put(self, key: K, value: V | None, timestamp_ms: int) -> int:
+        """Set a version, and delete some that ended before the retention.
+
+        Returns:
+            Up to when it is valid (ms): `LATEST`, or the time of the version that follows;
+            `NOT_PUT` when the time is older than the retention.
+        """
+        observed = self._observed()
+        if observed is not None and timestamp_ms < observed - self._retention_ms:
+            return NOT_PUT
+        if observed is None or timestamp_ms > observed:
+            observed = timestamp_ms
+            self._store.put((), (observed,))
+        valid_to = self._put(key, value, timestamp_ms)
+        self._drop_ended(observed - self._retention_ms, _DROPPED_A_PUT)
+        return valid_to
+
+    def rebuild(self, key: K, value: V | None, timestamp_ms: int) -> None:
+        """Set a version as `put` does, however old it is: keys come in any order of time."""
+        observed = self._observed()
+        if observed is None or timestamp_ms > observed:
+            self._store.put((), (timestamp_ms,))
+        self._put(key, value, timestamp_ms)
+
+    def horizon(self) -> int:
+        """Return the time (ms) that the retention reaches back to."""
+        observed = self._observed()
+        return _LOWEST if observed is None else observed - self._retention_ms
+
+    def _put(self, key: K, value: V | None, timestamp: int) -> int:
+        latest = self.latest(key)
+        if latest is None or timestamp >= latest[0]:
+            if latest is not None and timestamp > latest[0]:
+                self._put_old(key, latest[0], timestamp, latest[1])
+            self._put_latest(key, timestamp, value)
+            return LATEST
+        before = self.at_or_before(key, timestamp)
+        if before is not None and before[1] > timestamp:
+            start, valid_to, old = before
+            if start < timestamp:
+                self._put_old(key, start, timestamp, old)
+        else:
+            valid_to = self._next_start(key, timestamp, latest[0])
+        if valid_to > self.horizon():
+            self._put_old(key, timestamp, valid_to, value)
+        return valid_to
+
+    def _observed(self) -> int | None:
         """Return the highest time that was put (ms), or None."""
         found = self._store.get(())
         return None if found is None else found[0]
-
-    def set_observed(self, time_ms: int) -> None:
-        """Set the highest time that was put."""
-        self._store.put((), (time_ms,))
 
     def latest(self, key: K) -> tuple[int, V | None] | None:
         """Return start and value of the latest version, or None."""
         return self._store.get((key,))  # type: ignore[no-any-return]  # erased by the overlay
 
-    def put_latest(self, key: K, start_ms: int, value: V | None) -> None:
+    def _put_latest(self, key: K, start_ms: int, value: V | None) -> None:
         """Set the latest version; one without a value can go with the retention."""
         before = self._store.get((key,))
         if before is not None and before[1] is None:
@@ -60,7 +121,7 @@ class VersionedRows(Generic[K, V]):
         if value is None:
             self._ends(start_ms, key, start_ms)
 
-    def put_old(self, key: K, start_ms: int, end_ms: int, value: V | None) -> None:
+    def _put_old(self, key: K, start_ms: int, end_ms: int, value: V | None) -> None:
         """Set an old version, in the place of one with the same start."""
         before = self._store.get((key, start_ms))
         if before is not None and before[0] != end_ms:
@@ -76,8 +137,8 @@ class VersionedRows(Generic[K, V]):
         """Return start, end and value of the last old version that starts by a time."""
         return next(self.history(key, time_ms, reverse=True), None)
 
-    def next_start(self, key: K, time_ms: int, otherwise: int) -> int:
-        """Return when the first old version behind a time starts."""
+    def _next_start(self, key: K, time_ms: int, otherwise: int) -> int:
+        """Return when the first old version after a time starts."""
         low = self._keys.serialize((key, time_ms + 1))
         high = self._keys.after_old(key)
         for (_, start), _ in self._store.scan(low, high):
@@ -107,7 +168,7 @@ class VersionedRows(Generic[K, V]):
         for (key,), (begin, value) in self._store.scan(low, high, reverse=reverse):
             yield key, begin, value
 
-    def drop_ended(self, until_ms: int, limit: int) -> None:
+    def _drop_ended(self, until_ms: int, limit: int) -> None:
         """Delete at most so many versions that ended by a time."""
         if until_ms < self._low:
             return

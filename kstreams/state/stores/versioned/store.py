@@ -9,23 +9,10 @@ from typing import Generic
 from kstreams._types import K, V
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.state_store import StateStore
 from kstreams.state.stores.versioned.rows import VersionedRows
 
-__all__ = (
-    "LATEST",
-    "NOT_PUT",
-    "VersionedKeyValueStore",
-    "VersionedValue",
-)
-
-
-LATEST = -1
-"""What `put` returns when the version is the latest: it is valid until another comes."""
-
-NOT_PUT = -(1 << 63)
-"""What `put` returns when the timestamp is older than the retention; nothing is changed."""
-
-_DROPPED_A_PUT = 2
+__all__ = ("VersionedKeyValueStore", "VersionedValue")
 
 
 @dataclass(frozen=True)
@@ -43,7 +30,7 @@ class VersionedValue(Generic[V]):
     valid_to: int | None = None
 
 
-class VersionedKeyValueStore(Generic[K, V]):
+class VersionedKeyValueStore(StateStore[VersionedRows[K, V]], Generic[K, V]):
     """A task's own part of a versioned store; made from `versioned_key_value_store(...)`.
 
     The latest version of a key stays for ever. One that has been replaced can be asked for
@@ -63,8 +50,10 @@ class VersionedKeyValueStore(Generic[K, V]):
     def __init__(
         self, spec: StoreSpec[VersionedKeyValueStore[K, V]], overlay: Overlay, *, retention_ms: int
     ) -> None:
-        self._rows: VersionedRows[K, V] = VersionedRows(spec.name, spec.key, spec.value, overlay)
-        self._retention_ms = retention_ms
+        rows: VersionedRows[K, V] = VersionedRows(
+            spec.name, spec.key, spec.value, overlay, retention_ms=retention_ms
+        )
+        super().__init__(rows)
 
     def put(self, key: K, value: V | None, timestamp_ms: int) -> int:
         """Set what a key's value is from a time on; None says that it has none.
@@ -75,22 +64,7 @@ class VersionedKeyValueStore(Generic[K, V]):
             Up to when it is valid (ms): `LATEST`, or the time of the version that follows;
             `NOT_PUT` when the time is older than the retention.
         """
-        observed = self._rows.observed()
-        if observed is not None and timestamp_ms < observed - self._retention_ms:
-            return NOT_PUT
-        if observed is None or timestamp_ms > observed:
-            observed = timestamp_ms
-            self._rows.set_observed(observed)
-        valid_to = self._put(key, value, timestamp_ms)
-        self._rows.drop_ended(observed - self._retention_ms, _DROPPED_A_PUT)
-        return valid_to
-
-    def rebuild(self, key: K, value: V | None, timestamp_ms: int) -> None:
-        """Set a version as `put` does, however old it is: keys come in any order of time."""
-        observed = self._rows.observed()
-        if observed is None or timestamp_ms > observed:
-            self._rows.set_observed(timestamp_ms)
-        self._put(key, value, timestamp_ms)
+        return self._rows.put(key, value, timestamp_ms)
 
     def delete(self, key: K, timestamp_ms: int) -> VersionedValue[V] | None:
         """Say that a key has no value from a time on; return what held then."""
@@ -110,7 +84,7 @@ class VersionedKeyValueStore(Generic[K, V]):
         timestamp, value = latest
         if as_of_ms is None or timestamp <= as_of_ms:
             return None if value is None else VersionedValue(value, timestamp)
-        if as_of_ms < self._horizon():
+        if as_of_ms < self._rows.horizon():
             return None
         found = self._rows.at_or_before(key, as_of_ms)
         if found is None:
@@ -133,7 +107,7 @@ class VersionedKeyValueStore(Generic[K, V]):
         By time, or backward; times without a value are left out. Versions that ended before
         the retention are not seen.
         """
-        horizon = self._horizon()
+        horizon = self._rows.horizon()
         low = horizon if from_ms is None else max(from_ms, horizon)
         latest = self._latest_within(key, to_ms)
         if reverse:
@@ -155,25 +129,3 @@ class VersionedKeyValueStore(Generic[K, V]):
     def _latest_within(self, key: K, to_ms: int | None) -> list[VersionedValue[V]]:
         found = self.get(key)
         return [found] if found and (to_ms is None or found.timestamp <= to_ms) else []
-
-    def _horizon(self) -> int:
-        observed = self._rows.observed()
-        return NOT_PUT if observed is None else observed - self._retention_ms
-
-    def _put(self, key: K, value: V | None, timestamp: int) -> int:
-        latest = self._rows.latest(key)
-        if latest is None or timestamp >= latest[0]:
-            if latest is not None and timestamp > latest[0]:
-                self._rows.put_old(key, latest[0], timestamp, latest[1])
-            self._rows.put_latest(key, timestamp, value)
-            return LATEST
-        before = self._rows.at_or_before(key, timestamp)
-        if before is not None and before[1] > timestamp:
-            start, valid_to, old = before
-            if start < timestamp:
-                self._rows.put_old(key, start, timestamp, old)
-        else:
-            valid_to = self._rows.next_start(key, timestamp, latest[0])
-        if valid_to > self._horizon():
-            self._rows.put_old(key, timestamp, valid_to, value)
-        return valid_to

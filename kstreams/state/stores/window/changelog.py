@@ -15,6 +15,7 @@ from kstreams.state.stores.changelog_form import (
     key_and_numbers,
     stamped_record,
 )
+from kstreams.state.stores.window.rows import WindowRows
 
 __all__ = ("WindowForm",)
 
@@ -37,11 +38,11 @@ class WindowForm(PlainForm):
 
     def restoring(self, overlay: Overlay) -> Callable[[ChangelogRecord], None]:
         """Set or delete the window of each record."""
-        store = self._spec.open(overlay)
+        put = WindowRows.of(self._spec.open(overlay)).writer()
 
         def restore(record: ChangelogRecord) -> None:
             plain, (start,) = key_and_numbers(_START, record.key)
             key, value = self._decoded(record._replace(key=plain))
-            store.put(key, start, value, timestamp_ms=record.timestamp)
+            put((start, key), None if value is None else (value, record.timestamp))
 
         return restore

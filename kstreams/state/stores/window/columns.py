@@ -1,4 +1,4 @@
-"""A window store's entries as columns."""
+"""A window store's rows as columns."""
 
 from __future__ import annotations
 
@@ -9,35 +9,40 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kstreams._types import Ints
-from kstreams.serde.base import Serde
 from kstreams.serde.binary import sortable_column
 from kstreams.serde.composite import read_int64, sortable_int64
 from kstreams.serde.layout import Columns
 from kstreams.serde.objects import objects_of
-from kstreams.state.cache.store_overlay import StoreOverlay
 from kstreams.state.stores.entry_columns import EntryColumns
+from kstreams.state.stores.state_store import StateStore
+from kstreams.state.stores.window.rows import WindowRows
 
 __all__ = ("WindowColumns",)
-
 
 _SIGN = np.uint64(1 << 63)
 
 
 class WindowColumns(EntryColumns):
-    """The same entries that a `WindowStore` has, many at a time.
+    """The same rows that `WindowRows` has, many at a time.
 
     Args:
-        overlay: The store's part of the overlay; keeps bytes from here on.
-        key: Serde of the keys.
-        value: Serde of the stamped values.
+        rows: The rows; they keep bytes from here on.
+
+    Raises:
+        TypeError: Values vary in width.
     """
 
-    def __init__(self, overlay: StoreOverlay, key: Serde[Any], value: Serde[Any]) -> None:
-        super().__init__(overlay, value)
-        self._key = key.ordered
+    def __init__(self, rows: WindowRows[Any, Any]) -> None:
+        super().__init__(rows.overlay, rows.value)
+        self._key = rows.key
 
-    def newest(self) -> int | None:
-        """Return the latest start, ms, or None when the store is empty."""
+    @classmethod
+    def of(cls, store: StateStore[WindowRows[Any, Any]]) -> WindowColumns:
+        """Return the columns of a store."""
+        return cls(WindowRows.of(store))
+
+    def last_start(self) -> int | None:
+        """Return the last start of a window, ms, or None."""
         found = next(self.overlay.scan_bytes(None, None, reverse=True), None)
         return None if found is None else read_int64(found[0])
 

@@ -13,26 +13,35 @@ from kstreams.state.stores.changelog_form import ChangelogForm
 from kstreams.state.stores.kind import Content, StoreKind, Times
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.window.changelog import WindowForm
-from kstreams.state.stores.window.store import WindowStore
+from kstreams.state.stores.window.rows import WindowRows
+from kstreams.state.stores.window.store import WindowEnds, WindowStore
+from kstreams.windowed import Windowed
 
 __all__ = ("WINDOW", "WindowKind", "window_store")
 
 
 _Live = WindowStore[Any, Any]
-_Row = tuple[tuple[Any, int], Any]
-"""Key and start (ms) of a window, and its value."""
+_Row = tuple[Windowed[Any], Any]
+"""Key and window, and its value."""
 
 
 @dataclass(frozen=True)
 class WindowKind(StoreKind[_Live]):
-    """A value for each key and window, by start, then by key."""
+    """A value for each key and window, by start, then by key.
+
+    Args:
+        name: Says which kind it is.
+        windows: Tell the ends of windows; None where they are not known.
+    """
 
     columns: ClassVar[tuple[str, ...]] = ("key", "start_ms", "value")
     has_times: ClassVar[bool] = True
 
+    windows: WindowEnds | None = None
+
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
         """Return the live store."""
-        return WindowStore(spec, overlay)
+        return WindowStore(spec, overlay, windows=self.windows)
 
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
         """Return windowed keys, and values with their own times."""
@@ -45,29 +54,31 @@ class WindowKind(StoreKind[_Live]):
     def order(self, spec: StoreSpec[_Live]) -> Callable[[_Row], tuple[int, bytes]]:
         """Return start and key."""
         data = spec.key.ordered.serialize
-        return lambda row: (row[0][1], data(row[0][0]))
+        return lambda row: (row[0].start_ms, data(row[0].key))
 
     def flat(self, row: _Row) -> Iterator[tuple[Any, ...]]:
         """Yield the row as one."""
-        (key, start_ms), value = row
-        yield key, start_ms, value
+        window, value = row
+        yield window.key, window.start_ms, value
 
     def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
         """Yield start and value of windows that start within the times."""
-        return store.fetch(key, *times)
+        return ((window.start_ms, value) for window, value in store.fetch(key, *times))
 
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
         """Yield keys and values, with starts and timestamps."""
-        for start_ms, key, value, timestamp_ms in self.open(spec, overlay).scan():
+        rows: WindowRows[Any, Any] = WindowRows.of(self.open(spec, overlay))
+        for (start_ms, key), (value, timestamp_ms) in rows.scan():
             yield Content(key, value, (start_ms, timestamp_ms))
 
     def filling(self, spec: StoreSpec[_Live], overlay: Overlay) -> Callable[[Content], object]:
         """Put a window, with its timestamp."""
-        store = self.open(spec, overlay)
+        rows: WindowRows[Any, Any] = WindowRows.of(self.open(spec, overlay))
+        write = rows.writer()
 
         def put(content: Content) -> None:
             start_ms, timestamp_ms = content.times
-            store.put(content.key, start_ms, content.value, timestamp_ms=timestamp_ms)
+            write((start_ms, content.key), (content.value, timestamp_ms))
 
         return put
 
@@ -75,12 +86,17 @@ class WindowKind(StoreKind[_Live]):
 WINDOW = WindowKind("window")
 
 
-def window_store(name: str, *, key: Serde[K], value: Serde[V]) -> StoreSpec[WindowStore[K, V]]:
+def window_store(
+    name: str, *, key: Serde[K], value: Serde[V], windows: WindowEnds | None = None
+) -> StoreSpec[WindowStore[K, V]]:
     """Define a window store.
 
     Args:
         name: Unique in the topology; recorded with the state.
         key: Serde of the keys.
         value: Serde of the values; for `windowed_aggregate` the aggregator's `state`.
+        windows: The windows that the values are of: they tell the ends of the keys that are
+            read. Without them each end is `NEVER_ENDS`, as where Kafka Streams reads windowed
+            keys without a window size. Give them where anything but the aggregation reads.
     """
-    return StoreSpec(name, WINDOW, key, value)
+    return StoreSpec(name, WindowKind("window", windows), key, value)

@@ -1,101 +1,79 @@
-"""The window store: a value and a time for each key and window start."""
+"""The window store: a value for each key and window."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Generic
-
-import pyarrow as pa
-import pyarrow.compute as pc
+from collections.abc import Iterable, Iterator
+from typing import Generic, Protocol
 
 from kstreams._types import K, V
-from kstreams.serde.base import Serde
-from kstreams.serde.binary import has_all, int64_column, sortable_column
-from kstreams.serde.composite import CompositeSerde, read_int64, sortable_int64
-from kstreams.serde.stamped import StampedSerde
+from kstreams.errors import SerializationError
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.state.stores.window.columns import WindowColumns
+from kstreams.state.stores.state_store import StateStore
+from kstreams.state.stores.window.rows import Row, WindowRows
+from kstreams.windowed import NEVER_ENDS, Windowed
 
-__all__ = ("WindowStore",)
-
-
-class WindowKeySerde(CompositeSerde["tuple[int, K]"]):
-    """Window start and key: 8 bytes that sort as the starts do, then the key's ordered bytes."""
-
-    type_token = tuple
-
-    def __init__(self, key: Serde[K]) -> None:
-        super().__init__("window-key", key)
-        self._key = key.ordered
-
-    def serialize(self, value: tuple[int, K]) -> bytes:
-        """Convert."""
-        return sortable_int64(value[0]) + self._key.serialize(value[1])
-
-    def serialize_many(self, values: Sequence[tuple[int, K] | None]) -> pa.Array:
-        """Convert in one step; falls back to single steps to name what fails."""
-        starts = int64_column([0 if value is None else value[0] for value in values])
-        if starts is None:
-            return super().serialize_many(values)
-        keys = self._key.serialize_many([None if v is None else v[1] for v in values])
-        if not has_all(keys, values):
-            return super().serialize_many(values)
-        return pc.binary_join_element_wise(sortable_column(starts), keys, b"")
-
-    def deserialize(self, data: bytes) -> tuple[int, K]:
-        """Convert back."""
-        return read_int64(data), self._key.deserialize(data[8:])
+__all__ = ("WindowEnds", "WindowStore")
 
 
-class WindowStore(Generic[K, V]):
+class WindowEnds(Protocol):
+    """What tells the end of a window, as all `TimeWindows` do."""
+
+    def end(self, start_ms: int) -> int:
+        """Return the end of the window with a start, ms."""
+        ...
+
+
+class WindowStore(StateStore[WindowRows[K, V]], Generic[K, V]):
     """A task's own part of a store of windows; made from `window_store(...)`.
 
-    Entries lie in the order of their window's start, then of their key: what has closed
-    is one range at the front, which its owner reads and deletes without an index, and a
-    key's windows are found by leaping from start to start. The store never drops anything
-    by itself: retention is its owner's, by stream time.
+    Values lie in the order of their window's start, then of their key. The store never
+    drops anything by itself: a windowed aggregation drops its closed windows.
 
-    A start identifies a window; the store knows no ends. Times are ms since the epoch.
-    Each value has a timestamp with it, the start if none is given.
+    A start identifies a window of a key. Ends of the keys that are read come from the
+    definition's `windows`. Times are ms since the epoch.
 
     Source: `org.apache.kafka.streams.state.TimestampedWindowStore`; ranges end before
     their end, and there are no segments.
     """
 
-    def __init__(self, spec: StoreSpec[WindowStore[K, V]], overlay: Overlay) -> None:
-        self._key = spec.key.ordered
-        self._stamped = StampedSerde(spec.value)
-        self._overlay = overlay.store(spec.name, WindowKeySerde(spec.key), self._stamped)
+    def __init__(
+        self,
+        spec: StoreSpec[WindowStore[K, V]],
+        overlay: Overlay,
+        *,
+        windows: WindowEnds | None = None,
+    ) -> None:
+        rows: WindowRows[K, V] = WindowRows(spec.name, spec.key, spec.value, overlay)
+        super().__init__(rows)
+        self._overlay = rows.overlay
+        self._windows = windows
 
-    def get(self, key: K, start_ms: int) -> V | None:
-        """Return the value of a key's window, or None."""
-        found = self._overlay.get((start_ms, key))
+    def get(self, key: Windowed[K]) -> V | None:
+        """Return the value of a window, or None when it has none."""
+        found = self._overlay.get(self._handle(key))
         return None if found is None else found[0]
 
-    def get_stamped(self, key: K, start_ms: int) -> tuple[V, int] | None:
-        """Return value and timestamp of a key's window, or None."""
-        return self._overlay.get((start_ms, key))  # type: ignore[no-any-return]  # the spec's types
+    def put(self, key: Windowed[K], value: V | None, timestamp_ms: int | None = None) -> None:
+        """Set a window's value; None deletes the window.
 
-    def reader(self) -> Callable[[tuple[int, K]], tuple[V, int] | None]:
-        """Return what `get_stamped` does, for `(start_ms, key)`, at the price of a look-up.
+        Args:
+            key: Key and window.
+            value: The value.
+            timestamp_ms: The value's timestamp; by default the window's start.
 
-        Windows that start later than any there is now are only looked for among those
-        that are put from now on: the backend is not asked.
+        Raises:
+            SerializationError: The window's end is not that of the definition's `windows`.
         """
-        found = next(self._overlay.scan(None, None, reverse=True), None)
-        return self._overlay.reader(None if found is None else (found[0][0] + 1,))
+        stamp = key.start_ms if timestamp_ms is None else timestamp_ms
+        self._overlay.put(self._handle(key), None if value is None else (value, stamp))
 
-    def writer(self) -> Callable[[tuple[int, K], tuple[V, int] | None], None]:
-        """Return what sets value and timestamp of `(start_ms, key)`; None deletes."""
-        return self._overlay.put
-
-    def put(
-        self, key: K, start_ms: int, value: V | None, *, timestamp_ms: int | None = None
-    ) -> None:
-        """Set a window's value and its timestamp; None deletes the window."""
-        stamp = start_ms if timestamp_ms is None else timestamp_ms
-        self._overlay.put((start_ms, key), None if value is None else (value, stamp))
+    def delete(self, key: Windowed[K]) -> V | None:
+        """Delete a window; return the value it had, or None."""
+        found = self.get(key)
+        if found is not None:
+            self.put(key, None)
+        return found
 
     def fetch(
         self,
@@ -104,112 +82,46 @@ class WindowStore(Generic[K, V]):
         to_ms: int | None = None,
         *,
         reverse: bool = False,
-    ) -> Iterator[tuple[int, V]]:
-        """Yield start and value of a key's windows with `from <= start < to`, in order.
+    ) -> Iterator[tuple[Windowed[K], V]]:
+        """Yield the windows of a key with `from <= start < to`, by start; backward if asked.
 
         Costs up to two seeks for each start that any key has in the range.
         """
-        data = self._key.serialize(key)
-        leap = self._leap_back if reverse else self._leap
-        return leap(data, from_ms, to_ms)
+        return self._pairs(self._rows.scan_key(key, from_ms, to_ms, reverse=reverse))
 
     def fetch_all(
         self, from_ms: int | None = None, to_ms: int | None = None, *, reverse: bool = False
-    ) -> Iterator[tuple[tuple[K, int], V]]:
-        """Yield `((key, start), value)` of all windows with `from <= start < to`.
-
-        In the order of starts, then of keys; backward if asked.
-        """
-        for start, key, value, _ in self.scan(from_ms, to_ms, reverse=reverse):
-            yield (key, start), value
+    ) -> Iterator[tuple[Windowed[K], V]]:
+        """Yield all windows with `from <= start < to`, by start, then by key."""
+        return self._pairs(self._rows.scan(from_ms, to_ms, reverse=reverse))
 
     def fetch_range(
         self,
-        start: K | None,
-        end: K | None,
+        start: K | None = None,
+        end: K | None = None,
         from_ms: int | None = None,
         to_ms: int | None = None,
         *,
         reverse: bool = False,
-    ) -> Iterator[tuple[tuple[K, int], V]]:
+    ) -> Iterator[tuple[Windowed[K], V]]:
         """Yield what `fetch_all` yields of keys with `start <= key < end`; None leaves a side open.
 
         Costs up to two seeks for each start that any key has in the range of times.
         """
-        low = b"" if start is None else self._key.serialize(start)
-        high = None if end is None else self._key.serialize(end)
-        begin, stop = _bound(from_ms), _bound(to_ms)
-        while True:
-            for (time, key), (value, _) in self._overlay.scan(begin, stop, reverse=reverse):
-                here, head = self._key.serialize(key), sortable_int64(time)
-                if low <= here and (high is None or here < high):
-                    yield (key, time), value
-                    continue
-                if reverse:
-                    stop = head if high is None or here < low else head + high
-                else:
-                    begin = head + low if here < low else sortable_int64(time + 1) + low
-                break
-            else:
-                return
-
-    def scan(
-        self, from_ms: int | None = None, to_ms: int | None = None, *, reverse: bool = False
-    ) -> Iterator[tuple[int, K, V, int]]:
-        """Yield `(start, key, value, timestamp)` of windows with `from <= start < to`.
-
-        Lazy; deleting what was yielded is safe.
-        """
-        low, high = _bound(from_ms), _bound(to_ms)  # RocksDB reads them while the scan lasts
-        pairs = self._overlay.scan(low, high, reverse=reverse)
-        for (start, key), (value, timestamp) in pairs:
-            yield start, key, value, timestamp
-
-    def first_start(self, from_ms: int | None = None) -> int | None:
-        """Return the first start of a window with `from <= start`, ms, or None."""
-        found = self._overlay.first(_bound(from_ms), None)
-        return None if found is None else read_int64(found)
-
-    def drop_before(self, start_ms: int, *, from_ms: int | None = None) -> None:
-        """Delete windows with `from <= start < start_ms` as one range, without reading them."""
-        self._overlay.delete_range(_bound(from_ms) or b"", sortable_int64(start_ms))
-
-    def columns(self) -> WindowColumns:
-        """Return the same windows as columns; only for values of fixed width."""
-        return WindowColumns(self._overlay, self._key, self._stamped)
+        return self._pairs(self._rows.scan_keys(start, end, from_ms, to_ms, reverse=reverse))
 
     def approximate_count(self) -> int:
         """Return about how many windows there are."""
-        return self._overlay.count()
+        return self._rows.approximate_count()
 
-    def _leap(self, key: bytes, low: int | None, high: int | None) -> Iterator[tuple[int, V]]:
-        """Go from start to start: seek the key at each, not caring for other keys."""
-        place = b"" if low is None else sortable_int64(low) + key
-        end = _bound(high)
-        while True:
-            found = next(self._overlay.scan(place, end), None)
-            if found is None:
-                return
-            (start, other), (value, _) = found
-            here, wanted = self._key.serialize(other), sortable_int64(start) + key
-            if here == key:
-                yield start, value
-            # A smaller key here: the wanted one may follow at the same start.
-            place = wanted if here < key else sortable_int64(start + 1) + key
+    def _handle(self, key: Windowed[K]) -> tuple[int, K]:
+        windows, start = self._windows, key.start_ms
+        if windows is not None and windows.end(start) != key.end_ms:
+            raise SerializationError(f"{key} is no window of {windows}")
+        return start, key.key
 
-    def _leap_back(self, key: bytes, low: int | None, high: int | None) -> Iterator[tuple[int, V]]:
-        begin, end = _bound(low), _bound(high)
-        while True:
-            found = next(self._overlay.scan(begin, end, reverse=True), None)
-            if found is None:
-                return
-            (start, other), (value, _) = found
-            here, wanted = self._key.serialize(other), sortable_int64(start) + key
-            if here == key:
-                yield start, value
-            # A greater key here: the wanted one may come before it at the same start.
-            end = wanted + b"\x00" if here > key else sortable_int64(start)
-
-
-def _bound(start_ms: int | None) -> bytes | None:
-    return None if start_ms is None else sortable_int64(start_ms)
+    def _pairs(self, rows: Iterable[Row[K, V]]) -> Iterator[tuple[Windowed[K], V]]:
+        windows = self._windows
+        for (start, key), (value, _) in rows:
+            end = NEVER_ENDS if windows is None else windows.end(start)
+            yield Windowed(key, start, end), value

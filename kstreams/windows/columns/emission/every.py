@@ -13,8 +13,8 @@ import pyarrow as pa
 from kstreams._types import Ints
 from kstreams.aggregators.columns.keys import KeyCodes
 from kstreams.serde.layout import Columns
-from kstreams.state.stores.emit_buffer.columns import PendingColumns, Taken
-from kstreams.state.stores.emit_buffer.store import PendingStore
+from kstreams.state.stores.emit_buffer.columns import EmitBufferColumns, Taken
+from kstreams.state.stores.emit_buffer.rows import EmitBufferRows
 from kstreams.windows.records.emission.every import interval_end
 
 __all__ = ("Changes", "IntervalColumns")
@@ -63,7 +63,7 @@ class IntervalColumns:
     """What `EveryInterval` does, by columns: only what still waits after a table is stored.
 
     Args:
-        store: What waits.
+        store: What is held back.
         interval_ms: Length of an interval.
         now: Stream time, ms.
         forward: Takes states, and the stream time (ms) as of which each is forwarded.
@@ -71,13 +71,13 @@ class IntervalColumns:
 
     def __init__(
         self,
-        store: PendingStore[Any, Any],
+        store: EmitBufferRows[Any, Any],
         interval_ms: int,
         now: int,
         forward: Callable[[Taken, Ints], None],
     ) -> None:
         store.bring_forward(interval_end(now, interval_ms))
-        self._store: PendingColumns = store.columns()
+        self._store = EmitBufferColumns(store)
         self._interval = interval_ms
         self._forward = forward
 

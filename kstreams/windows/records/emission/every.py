@@ -10,8 +10,8 @@ import numpy as np
 from kstreams.durations import milliseconds
 from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.record import Record
-from kstreams.state.stores.emit_buffer.store import PendingStore
-from kstreams.state.stores.waiting import noted
+from kstreams.state.stores.buffered import state_after
+from kstreams.state.stores.emit_buffer.rows import EmitBufferRows
 from kstreams.windowed import Windowed
 
 __all__ = ("EveryInterval", "interval_end")
@@ -30,7 +30,7 @@ class EveryInterval:
 
     Args:
         context: The node's, in `init`.
-        store: What waits.
+        store: What is held back.
         interval_ms: Length of an interval.
         result: Makes a result of a state.
         forward: Takes results.
@@ -39,13 +39,14 @@ class EveryInterval:
     def __init__(
         self,
         context: ProcessorContext[Any, Any],
-        store: PendingStore[Any, Any],
+        store: EmitBufferRows[Any, Any],
         interval_ms: int,
         result: Callable[[Any], Any],
         forward: Callable[[Record[Any, Any]], None],
     ) -> None:
         self._context = context
         self._store = store
+        self._get, self._put = store.reader(), store.writer()
         self._interval = interval_ms
         self._result = result
         self._forward = forward
@@ -61,8 +62,7 @@ class EveryInterval:
         """Note a window's new state, or its deletion (None)."""
         window, now = record.key, self._context.stream_time
         handle = interval_end(now, self._interval), window.start_ms, window.end_ms, window.key
-        before = self._store.get(handle)
-        self._store.put(handle, noted(before, record.value, record.timestamp))
+        self._put(handle, state_after(self._get(handle), record.value, record.timestamp))
 
     def release(self, now: int | None) -> None:
         """Forward what is due at a time (ms), deletions first; None is all there is."""

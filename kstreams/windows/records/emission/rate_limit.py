@@ -8,8 +8,8 @@ from typing import Any
 from kstreams.durations import milliseconds
 from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.record import Record
-from kstreams.state.stores.rate_limit.store import PacedStore, Windows
-from kstreams.state.stores.waiting import Waiting, noted
+from kstreams.state.stores.buffered import BufferedState, state_after
+from kstreams.state.stores.rate_limit.rows import RateLimitRows, Windows
 from kstreams.windowed import Windowed
 
 __all__ = ("Paced",)
@@ -24,7 +24,7 @@ class Paced:
 
     Args:
         context: The node's, in `init`.
-        store: What waits.
+        store: What is held back.
         interval_ms: Least stream time between two times that a key is forwarded.
         result: Makes a result of a state.
         forward: Takes results.
@@ -33,7 +33,7 @@ class Paced:
     def __init__(
         self,
         context: ProcessorContext[Any, Any],
-        store: PacedStore[Any, Any],
+        store: RateLimitRows[Any, Any],
         interval_ms: int,
         result: Callable[[Any], Any],
         forward: Callable[[Record[Any, Any]], None],
@@ -66,7 +66,8 @@ class Paced:
 
     def release_all(self) -> None:
         """Forward all that waits."""
-        for key, windows in self._store.all_waiting():
+        held_back = [(key, windows) for key, (_, windows) in self._store.scan() if windows]
+        for key, windows in held_back:
             self._tell(key, windows, self._context.stream_time)
 
     def _settle(self, key: Any) -> None:  # noqa: ANN401  # erased types
@@ -74,7 +75,7 @@ class Paced:
         free, waiting = self._store.get(key) or (now, ())
         windows = _changed(waiting, self._changes)
         if now < free:
-            self._store.wait(key, free, windows)
+            self._store.hold_back(key, free, windows)
             self._next = min(self._next, free)
         else:
             self._tell(key, windows, now)
@@ -88,12 +89,12 @@ class Paced:
                 self._tell(key, windows, now)
             else:
                 self._store.delete(key)
-        following = self._store.next_due()
+        following = self._store.next_timer()
         self._next = _FAR if following is None else following
 
     def _tell(self, key: Any, windows: Windows[Any], now: int) -> None:  # noqa: ANN401  # erased
         """Forward windows, deletions first, and nothing more within the interval."""
-        due = self._store.rest(key, now + self._interval, _RESTS * self._interval)
+        due = self._store.forwarded(key, now + self._interval, _RESTS * self._interval)
         self._next = min(self._next, due)
         for start, end, waiting in sorted(windows, key=lambda item: item[2].value is not None):
             value = None if waiting.value is None else self._result(waiting.value)
@@ -101,9 +102,11 @@ class Paced:
 
 
 def _changed(waiting: Windows[Any], changes: Iterable[Record[Windowed[Any], Any]]) -> Windows[Any]:
-    """Return what waits after changes, by window."""
-    found: dict[tuple[int, int], Waiting[Any] | None] = {(s, e): item for s, e, item in waiting}
+    """Return what is held back after changes, by window."""
+    found: dict[tuple[int, int], BufferedState[Any] | None] = {
+        (s, e): item for s, e, item in waiting
+    }
     for record in changes:
         bounds = record.key.start_ms, record.key.end_ms
-        found[bounds] = noted(found.get(bounds), record.value, record.timestamp)
+        found[bounds] = state_after(found.get(bounds), record.value, record.timestamp)
     return tuple((*bounds, item) for bounds, item in sorted(found.items()) if item is not None)

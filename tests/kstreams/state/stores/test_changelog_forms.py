@@ -20,12 +20,19 @@ from kstreams.state.cache.overlay import Overlay
 from kstreams.state.cache.store_overlay import StoreOverlay
 from kstreams.state.cache.times import FixedTimes
 from kstreams.state.stores.buffer.kind import buffer_store
+from kstreams.state.stores.buffer.rows import BufferRows
+from kstreams.state.stores.buffered import BufferedState
 from kstreams.state.stores.changelog_form import ChangelogRecord
-from kstreams.state.stores.emit_buffer.kind import pending_store
+from kstreams.state.stores.emit_buffer.kind import emit_buffer_store
+from kstreams.state.stores.emit_buffer.rows import EmitBufferRows
+from kstreams.state.stores.key_value.expiring import ExpiringRows
 from kstreams.state.stores.kind import StoreKind
-from kstreams.state.stores.rate_limit.kind import paced_store
+from kstreams.state.stores.rate_limit.kind import rate_limit_store
+from kstreams.state.stores.rate_limit.rows import RateLimitRows
+from kstreams.state.stores.session.rows import SessionRows
 from kstreams.state.stores.sliding.kind import sliding_store
-from kstreams.state.stores.waiting import Waiting
+from kstreams.state.stores.sliding.rows import SlidingRows
+from kstreams.state.stores.window.rows import WindowRows
 from kstreams.stores import (
     StoreSpec,
     list_store,
@@ -33,6 +40,7 @@ from kstreams.stores import (
     versioned_key_value_store,
     window_store,
 )
+from kstreams.windowed import Windowed
 
 Change = tuple[int, int, int | None]
 Step = Callable[[Any, Change], object]
@@ -50,18 +58,22 @@ def put_stamped(store: Any, change: Change) -> None:
 
 def put_window(store: Any, change: Change) -> None:
     key, time, value = change
-    store.put(key, time // 10 * 10, value, timestamp_ms=time)
+    start = time // 10 * 10
+    store.put(Windowed(key, start, start + 10), value, time)
 
 
 def put_session(store: Any, change: Change) -> None:
     """Merge with what is near, as a session window does; None takes out what has ended."""
     key, time, value = change
     if value is None:
-        store.take_ended(time)
+        SessionRows.of(store).take_ended(time)
         return
-    near = [(start, end) for start, end, _ in store.find_sessions(key, time - 5, time + 5)]
-    start, end = min([time, *(s for s, _ in near)]), max([time, *(e for _, e in near)])
-    store.merge(key, near, start, end, value)
+    near = [window for window, _ in store.find_sessions(key, time - 5, time + 5)]
+    for window in near:
+        store.delete(window)
+    start = min([time, *(window.start_ms for window in near)])
+    end = max([time, *(window.end_ms for window in near)])
+    store.put(Windowed(key, start, end), value)
 
 
 def put_list(store: Any, change: Change) -> None:
@@ -76,42 +88,47 @@ def put_list(store: Any, change: Change) -> None:
 def put_slice(store: Any, change: Change) -> None:
     """Add a slice; None deletes all of a key."""
     key, time, value = change
-    slices = {**dict(store.slices(key)), time: value}
+    rows: SlidingRows[int, Any] = SlidingRows.of(store)
+    slices = {**dict(rows.of_key(key)), time: value}
     found = () if value is None else tuple(sorted(slices.items()))
-    store.put(key, found, done_ms=time // 2, wake_ms=time)
+    rows.put(key, found, done_ms=time // 2, timer_ms=time)
 
 
 def put_kept(store: Any, change: Change) -> None:
     """Keep a record, at 0 a tombstone; None takes one out."""
     key, time, value = change
+    rows: BufferRows[int, int | None] = BufferRows.of(store)
     if value is not None:
-        store.put(Record(key, value or None, time, (("h", b"x"), ("n", None))), time)
+        rows.put(Record(key, value or None, time, (("h", b"x"), ("n", None))), time)
     elif time % 2:
-        store.take_first()
+        rows.take_first()
     else:
-        store.delete(key)
+        rows.delete(key)
 
 
 def put_paced(store: Any, change: Change) -> None:
     """Let a window wait, or the key rest; None deletes."""
     key, time, value = change
+    rows: RateLimitRows[int, int] = RateLimitRows.of(store)
     if value is None:
-        store.delete(key)
+        rows.delete(key)
     elif value % 2:
-        store.rest(key, time, 50)
+        rows.forwarded(key, time, 50)
     else:
-        store.wait(key, time, ((0, 10, Waiting(value, time, told=False)),))
+        rows.hold_back(key, time, ((0, 10, BufferedState(value, time, emitted=False)),))
 
 
 def put_pending(store: Any, change: Change) -> None:
     """Let a result wait; None takes what is due, and 5 moves it."""
     key, time, value = change
+    rows: EmitBufferRows[int, int] = EmitBufferRows.of(store)
     if value is None:
-        store.take_until(time)
+        rows.take_until(time)
     elif value == 5:
-        store.bring_forward(time)
+        rows.bring_forward(time)
     else:
-        store.put((time // 50 * 50, -10, 10, key), Waiting(value or None, time, told=True))
+        state = BufferedState(value or None, time, emitted=True)
+        rows.writer()((time // 50 * 50, -10, 10, key), state)
 
 
 def rows(store: Any) -> list[Any]:
@@ -119,7 +136,7 @@ def rows(store: Any) -> list[Any]:
 
 
 def windows(store: Any) -> list[Any]:
-    return list(store.scan())
+    return list(WindowRows.of(store).scan())
 
 
 def sessions(store: Any) -> list[Any]:
@@ -127,7 +144,7 @@ def sessions(store: Any) -> list[Any]:
 
 
 def expiries(store: Any) -> list[Any]:
-    return list(store.expiries())
+    return list(ExpiringRows.of(store).expiries())
 
 
 def histories(store: Any) -> list[Any]:
@@ -135,23 +152,26 @@ def histories(store: Any) -> list[Any]:
 
 
 def lists(store: Any) -> list[Any]:
-    return [list(store.keys()), *((key, store.get(key)) for key in range(5))]
+    return [list(store.lengths()), *((key, store.get(key)) for key in range(5))]
 
 
 def slices(store: Any) -> list[Any]:
-    return [*store.due(1_000), *((key, store.row(key)) for key in range(5))]
+    rows: SlidingRows[int, int] = SlidingRows.of(store)
+    return [*rows.due(1_000), *((key, rows.get(key)) for key in range(5))]
 
 
 def kept(store: Any) -> list[Any]:
-    return [len(store), *store.take_until(1_000)]
+    rows: BufferRows[int, int] = BufferRows.of(store)
+    return [rows.count(), *rows.take_until(1_000)]
 
 
 def paced(store: Any) -> list[Any]:
-    return [*store.due(1_000), *((key, store.get(key)) for key in range(5))]
+    rows: RateLimitRows[int, int] = RateLimitRows.of(store)
+    return [*rows.due(1_000), *((key, rows.get(key)) for key in range(5))]
 
 
 def pending(store: Any) -> list[Any]:
-    return list(store.take_until(None))
+    return list(EmitBufferRows.of(store).take_until(None))
 
 
 TTL = timedelta(milliseconds=40)
@@ -169,8 +189,8 @@ KINDS: dict[str, tuple[StoreSpec[Any], Step, Callable[[Any], list[Any]]]] = {
     "list": (list_store("s", key=INT64, value=INT64), put_list, lists),
     "sliding": (sliding_store("s", key=INT64, value=INT64), put_slice, slices),
     "buffer": (buffer_store("s", key=INT64, value=INT64, nullable=True), put_kept, kept),
-    "paced": (paced_store("s", key=INT64, value=INT64), put_paced, paced),
-    "pending": (pending_store("s", key=INT64, value=INT64), put_pending, pending),
+    "paced": (rate_limit_store("s", key=INT64, value=INT64), put_paced, paced),
+    "pending": (emit_buffer_store("s", key=INT64, value=INT64), put_pending, pending),
 }
 kinds = pytest.mark.parametrize("kind", KINDS)
 

@@ -14,7 +14,7 @@ from kstreams.record import Record
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.buffer.kind import buffer_store
-from kstreams.state.stores.buffer.store import BufferStore, _KeptSerde
+from kstreams.state.stores.buffer.rows import BufferRows, _RowSerde
 
 SPEC = buffer_store("b", key=TEXT, value=INT64)
 KEYS = st.sampled_from(["", "a", "b", "\x00"])
@@ -35,7 +35,7 @@ steps = st.lists(
 def test_records_leave_in_the_order_of_time_then_key(steps: list[Any]) -> None:
     base = MemoryStore(["b"])
     overlay = Overlay(base)
-    store = BufferStore(SPEC, overlay)
+    store: BufferRows[str, int] = BufferRows.of(SPEC.open(overlay))
     model: dict[str, tuple[int, Record[str, int | None]]] = {}
     for step in steps:
         in_order = sorted(model, key=lambda key: (model[key][0], key))
@@ -57,13 +57,13 @@ def test_records_leave_in_the_order_of_time_then_key(steps: list[Any]) -> None:
                 base.write(overlay.changes())
                 overlay.committed()
                 overlay.forget()
-        assert len(store) == len(model)
-        assert store.next_time() == min((time for time, _ in model.values()), default=None)
+        assert store.count() == len(model)
+        assert store.next_timer() == min((time for time, _ in model.values()), default=None)
 
 
 @given(RECORDS)
 def test_what_is_cut_short_is_refused(record: Record[str, int | None]) -> None:
-    serde = _KeptSerde(INT64)
+    serde = _RowSerde(INT64)
     data = serde.serialize((record.value, record.timestamp, record.headers))
     with pytest.raises(DeserializationError):
         serde.deserialize(data[:-1])

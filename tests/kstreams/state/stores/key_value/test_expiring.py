@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from kstreams import INT64, TEXT
 from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.working import StateBackend
+from kstreams.state.stores.key_value.expiring import ExpiringRows, TtlClock
 from kstreams.state.stores.key_value.kind import key_value_store
-from kstreams.state.stores.key_value.store import TtlClock
 from tests.kstreams.state.backends import BACKENDS, held
 
 TTL = 10
@@ -81,11 +81,11 @@ def test_a_value_is_there_until_its_time_has_passed(
             assert [store.live.get(k) for k in ("a", "ab", "b", "c")] == [
                 alive.get(k) for k in ("a", "ab", "b", "c")
             ]
-        assert list(store.live.reverse_range("ab")) == [
+        assert list(store.live.range("ab", reverse=True)) == [
             (k, v) for k, v in sorted(living().items(), reverse=True) if k >= "ab"
         ]
         assert [k for k, _ in store.live.prefix_scan(b"a")] == [k for k in living() if k[0] == "a"]
-        assert [k for k, _, _ in store.live.expiries()] == list(living())
+        assert [k for k, _, _ in ExpiringRows.of(store.live).expiries()] == list(living())
 
 
 def test_what_has_expired_is_deleted_bit_by_bit() -> None:
@@ -104,7 +104,7 @@ def test_what_has_expired_is_deleted_bit_by_bit() -> None:
         assert store.live.approximate_count() == 1
 
 
-def test_a_key_that_is_put_often_writes_its_index_seldom() -> None:
+def test_a_key_that_is_put_often_rarely_writes_its_index() -> None:
     times = Moving(0)
     with held(spec(), Memory(), times) as store:  # type: ignore[arg-type]  # any spec
         for time in range(TTL):

@@ -37,7 +37,7 @@ def test_ranges_follow_the_order_of_the_objects_and_end_before_their_end() -> No
     store = store_of(INT64, TEXT, {n: str(n) for n in reversed(numbers)})
     assert [k for k, _ in store.range()] == numbers
     assert [k for k, _ in store.range(-7, 3)] == [-7, -1, 0]
-    assert [k for k, _ in store.reverse_range(-7, 3)] == [0, -1, -7]
+    assert [k for k, _ in store.range(-7, 3, reverse=True)] == [0, -1, -7]
     assert list(store.range(3, -7)) == []
     assert store.approximate_count() == len(numbers)
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from kstreams import BYTES, INT64
 from kstreams.state.backend.working import StateBackend
 from kstreams.state.stores.list.kind import list_store
+from kstreams.state.stores.list.rows import ListRows
 from tests.kstreams.state.backends import BACKENDS, held
 
 SPEC = list_store("l", key=BYTES, value=INT64)
@@ -15,7 +16,7 @@ KEYS = (b"", b"a", b"a\x00", b"b")
 STEPS = st.lists(
     st.tuples(
         st.sampled_from(KEYS),
-        st.sampled_from(("append", "extend", "take_first", "take", "commit")),
+        st.sampled_from(("append", "extend", "take_first", "delete", "commit")),
         st.integers(0, 4),
     ),
     max_size=40,
@@ -42,19 +43,19 @@ def test_lists_grow_behind_and_shrink_in_front(
             elif step == "take_first":
                 assert live.take_first(key, count) == tuple(own[:count])
                 del own[:count]
-            elif step == "take":
-                assert live.take(key) == tuple(own)
+            elif step == "delete":
+                assert live.delete(key) == tuple(own)
                 own.clear()
             else:
                 store.commit()
         for key, own in model.items():
             assert store.live.get(key) == tuple(own)
-            assert list(store.live.iterate(key, reverse=True)) == own[::-1]
+            assert list(store.live.elements(key, reverse=True)) == own[::-1]
             assert store.live.length(key) == len(own)
             assert store.live.first(key) == (own[0] if own else None)
         full = [(key, len(own)) for key, own in sorted(model.items()) if own]
-        assert list(store.live.keys()) == full
-        assert list(store.live.keys(b"a", b"b")) == [(k, n) for k, n in full if b"a" <= k < b"b"]
+        assert list(store.live.lengths()) == full
+        assert list(store.live.lengths(b"a", b"b")) == [(k, n) for k, n in full if b"a" <= k < b"b"]
         most = sum(map(len, model.values())) + len(full)
         assert len(full) <= len(store.rows()) <= most
         if not any(model.values()):
@@ -71,7 +72,7 @@ def test_a_short_list_is_one_row_and_a_long_one_a_row_an_element(backend: StateB
         store.commit()
         assert len(store.rows()) == 6
         assert store.live.get(b"a") == (0, 1, 2, 3, 4)
-        store.live.take(b"a")
+        store.live.delete(b"a")
         store.commit()
         assert store.rows() == []
 
@@ -81,11 +82,11 @@ def test_a_list_is_rebuilt_whatever_numbers_its_elements_have(backend: StateBack
     with held(SPEC, backend) as store:
         live = store.live
         for number in (5, 1 << 61, 7):
-            live.rebuild(b"a", number, number)
+            ListRows.of(live).rebuild(b"a", number, number)
         assert live.get(b"a") == (5, 7, 1 << 61)
-        live.rebuild(b"a", 1 << 61, None)
+        ListRows.of(live).rebuild(b"a", 1 << 61, None)
         assert (live.get(b"a"), live.first(b"a")) == ((5, 7), 5)
-        live.rebuild(b"a", 5, None)
-        live.rebuild(b"a", 7, None)
+        ListRows.of(live).rebuild(b"a", 5, None)
+        ListRows.of(live).rebuild(b"a", 7, None)
         assert live.length(b"a") == 0
-        assert list(live.keys()) == []
+        assert list(live.lengths()) == []

@@ -12,7 +12,9 @@ from kstreams import INT64, TEXT
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.session.kind import session_store
+from kstreams.state.stores.session.rows import SessionRows
 from kstreams.state.stores.session.store import SessionStore
+from kstreams.windowed import Windowed
 
 SPEC = session_store("s", key=TEXT, value=INT64)
 KEYS = st.sampled_from(["", "a", "b", "\x00"])
@@ -37,14 +39,14 @@ def filled(changes: list[Any]) -> tuple[SessionStore[str, int], Model]:
             overlay.committed()
             overlay.forget()
         elif isinstance(change, int):
-            taken = store.take_ended(change)
+            taken = SessionRows.of(store).take_ended(change)
             ended = {handle: value for handle, value in model.items() if handle[2] <= change}
             assert {(k, s, e): v for k, s, e, v in taken} == ended
             assert [t[2] for t in taken] == sorted(t[2] for t in taken)
             model = {handle: value for handle, value in model.items() if handle not in ended}
         else:
             key, (start, end), value = change
-            store.put(key, start, end, value)
+            store.put(Windowed(key, start, end), value)
             model.pop((key, start, end), None)
             if value is not None:
                 model[key, start, end] = value
@@ -56,36 +58,46 @@ def test_sessions_are_found_by_their_bounds(
     changes: list[Any], key: str, earliest_end: int, latest_start: int
 ) -> None:
     store, model = filled(changes)
-    own = sorted((s, e, v) for (k, s, e), v in model.items() if k == key)
+    own = [(Windowed(*handle), v) for handle, v in sorted(model.items()) if handle[0] == key]
     found = store.find_sessions(key, earliest_end, latest_start)
-    assert found == [x for x in own if x[1] >= earliest_end and x[0] <= latest_start]
+    assert list(found) == [
+        (window, value)
+        for window, value in own
+        if window.end_ms >= earliest_end and window.start_ms <= latest_start
+    ]
     assert list(store.fetch(key)) == own
     assert list(store.fetch(key, reverse=True)) == own[::-1]
-    assert [store.get(key, s, e) for s, e, _ in own] == [v for _, _, v in own]
+    assert [store.get(window) for window, _ in own] == [v for _, v in own]
 
 
 @given(changes_of)
-def test_no_session_ends_before_the_next_wake(changes: list[Any]) -> None:
+def test_no_session_ends_before_the_next_timer(changes: list[Any]) -> None:
     store, model = filled(changes)
-    wake = store.next_wake()
+    timer = SessionRows.of(store).next_timer()
     ends = [end for _, _, end in model]
-    assert (wake is None) == (not ends)
-    assert wake is None or wake <= min(ends)
-    assert sorted(store.fetch_all()) == sorted((k, s, e, v) for (k, s, e), v in model.items())
+    assert (timer is None) == (not ends)
+    assert timer is None or timer <= min(ends)
+    assert list(store.fetch_all()) == [(Windowed(*h), v) for h, v in sorted(model.items())]
     assert list(store.fetch_all(reverse=True)) == list(store.fetch_all())[::-1]
 
 
-def test_merging_puts_one_session_in_the_place_of_others() -> None:
-    store, _ = filled([("a", (0, 1), 1), ("a", (3, 4), 2), ("a", (9, 9), 3)])
-    store.merge("a", [(0, 1), (3, 4)], 0, 5, 7)
-    assert list(store.fetch("a")) == [(0, 5, 7), (9, 9, 3)]
-    assert store.take_ended(5) == [("a", 0, 5, 7)]
-    assert store.take_ended(8) == []
-    assert store.take_ended(9) == [("a", 9, 9, 3)]
-    assert store.next_wake() is None
+def test_sessions_that_have_ended_are_taken_once() -> None:
+    store, _ = filled([("a", (0, 5), 7), ("a", (9, 9), 3)])
+    rows: SessionRows[str, int] = SessionRows.of(store)
+    assert rows.take_ended(5) == [("a", 0, 5, 7)]
+    assert rows.take_ended(8) == []
+    assert rows.take_ended(9) == [("a", 9, 9, 3)]
+    assert rows.next_timer() is None
+
+
+def test_a_delete_returns_the_value_that_was_there() -> None:
+    store, _ = filled([("a", (0, 5), 7)])
+    assert store.delete(Windowed("a", 0, 4)) is None
+    assert store.delete(Windowed("a", 0, 5)) == 7
+    assert store.delete(Windowed("a", 0, 5)) is None
 
 
 def test_a_session_that_ends_before_it_starts_is_refused() -> None:
     store, _ = filled([])
     with pytest.raises(ValueError, match="before its start"):
-        store.put("a", 2, 1, 1)
+        store.put(Windowed("a", 2, 1), 1)

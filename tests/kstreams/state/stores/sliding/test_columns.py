@@ -13,22 +13,22 @@ from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.sliding.columns import SliceRows, SlidingColumns
 from kstreams.state.stores.sliding.kind import sliding_store
-from kstreams.state.stores.sliding.store import SlidingStore
+from kstreams.state.stores.sliding.rows import SlidingRows
 
 SPEC = sliding_store("s", key=TEXT, value=INT64)
 
 
-def stores() -> tuple[SlidingStore[str, int], SlidingColumns]:
-    store = SPEC.open(Overlay(MemoryStore(["s"])))
-    return store, store.columns()
+def stores() -> tuple[SlidingRows[str, int], SlidingColumns]:
+    rows: SlidingRows[str, int] = SlidingRows.of(SPEC.open(Overlay(MemoryStore(["s"]))))
+    return rows, SlidingColumns(rows)
 
 
 def test_columns_read_what_was_put() -> None:
     store, columns = stores()
-    store.put("a", ((3, 30), (5, 50)), done_ms=2, wake_ms=9)
-    store.put("c", ((7, 70),), done_ms=4, wake_ms=11)
-    wakes, dones, slices = columns.read([b"a", b"b", b"c"])
-    assert wakes == [9, None, 11]
+    store.put("a", ((3, 30), (5, 50)), done_ms=2, timer_ms=9)
+    store.put("c", ((7, 70),), done_ms=4, timer_ms=11)
+    timers, dones, slices = columns.read([b"a", b"b", b"c"])
+    assert timers == [9, None, 11]
     assert dones.tolist() == [2, 0, 4]
     assert slices.rows.tolist() == [0, 0, 2]
     assert slices.times.tolist() == [3, 5, 7]
@@ -38,17 +38,17 @@ def test_columns_read_what_was_put() -> None:
 
 def test_what_columns_write_is_read_one_by_one() -> None:
     store, columns = stores()
-    store.put("b", ((1, 1),), done_ms=0, wake_ms=5)
+    store.put("b", ((1, 1),), done_ms=0, timer_ms=5)
     slices = SliceRows(np.array([0, 0]), np.array([3, 5]), (np.array([30, 50]),))
     columns.write([b"a", b"b"], [None, 5], [9, 0], slices, done_ms=2)
-    assert store.row("a") == (9, 2, ((3, 30), (5, 50)))
-    assert store.row("b") is None
+    assert store.get("a") == (9, 2, ((3, 30), (5, 50)))
+    assert store.get("b") is None
     assert store.due(100) == ["a"]
 
 
-def test_a_row_whose_wake_time_moves_is_found_at_the_new_one_alone() -> None:
+def test_a_row_whose_timer_moves_is_found_at_the_new_one_alone() -> None:
     store, columns = stores()
-    store.put("a", ((3, 30),), done_ms=2, wake_ms=9)
+    store.put("a", ((3, 30),), done_ms=2, timer_ms=9)
     slices = SliceRows(np.array([0]), np.array([4]), (np.array([40]),))
     columns.write([b"a"], [9], [12], slices, done_ms=3)
     assert columns.due(11) == []
@@ -57,7 +57,7 @@ def test_a_row_whose_wake_time_moves_is_found_at_the_new_one_alone() -> None:
 
 def test_a_number_out_of_range_names_the_store() -> None:
     spec = sliding_store("narrow", key=TEXT, value=INT32)
-    columns = spec.open(Overlay(MemoryStore(["narrow"]))).columns()
+    columns = SlidingColumns.of(spec.open(Overlay(MemoryStore(["narrow"]))))
     slices = SliceRows(np.array([0]), np.array([4]), (np.array([1 << 31]),))
     with pytest.raises(SerializationError) as caught:
         columns.write([b"a"], [None], [12], slices, done_ms=3)
@@ -67,7 +67,7 @@ def test_a_number_out_of_range_names_the_store() -> None:
 def test_values_of_no_fixed_width_have_no_columns() -> None:
     spec = sliding_store("texts", key=TEXT, value=TEXT)
     with pytest.raises(TypeError, match="vary in width"):
-        spec.open(Overlay(MemoryStore(["texts"]))).columns()
+        SlidingColumns.of(spec.open(Overlay(MemoryStore(["texts"]))))
 
 
 def test_lists_that_are_cut_short_are_refused() -> None:

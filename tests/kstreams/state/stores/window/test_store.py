@@ -5,16 +5,23 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kstreams import BYTES, DOUBLE, INT64, TEXT
+from kstreams.durations import milliseconds
+from kstreams.errors import SerializationError
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.window.kind import window_store
-from kstreams.state.stores.window.store import WindowKeySerde, WindowStore
+from kstreams.state.stores.window.rows import WindowKeySerde, WindowRows
+from kstreams.state.stores.window.store import WindowStore
+from kstreams.windowed import NEVER_ENDS, Windowed
+from kstreams.windows import TumblingWindows
 
-SPEC = window_store("w", key=BYTES, value=INT64)
+WINDOWS = TumblingWindows(milliseconds(7))
+SPEC = window_store("w", key=BYTES, value=INT64, windows=WINDOWS)
 KEYS = st.binary(max_size=3) | st.sampled_from([b"", b"\x00", b"\x00\x00", b"\xff", b"\xff\xff"])
 STARTS = st.integers(-20, 20)
 Model = dict[tuple[bytes, int], int]
@@ -24,10 +31,14 @@ steps = st.lists(
 )
 
 
+def at(key: bytes, start: int) -> Windowed[bytes]:
+    return Windowed(key, start, start + 7)
+
+
 def opened() -> tuple[WindowStore[bytes, int], Overlay, MemoryStore]:
     base = MemoryStore(["w"])
     overlay = Overlay(base)
-    return WindowStore(SPEC, overlay), overlay, base
+    return SPEC.open(overlay), overlay, base
 
 
 def filled(changes: list[Any]) -> tuple[WindowStore[bytes, int], Model]:
@@ -40,7 +51,7 @@ def filled(changes: list[Any]) -> tuple[WindowStore[bytes, int], Model]:
             overlay.forget()
             continue
         key, start, value = change
-        store.put(key, start, value)
+        store.put(at(key, start), value)
         model.pop((key, start), None)
         if value is not None:
             model[key, start] = value
@@ -53,11 +64,11 @@ def test_a_keys_windows_come_in_order(
 ) -> None:
     store, model = filled(changes)
     for wanted in {key, *(k for k, _ in model)}:
-        expected = sorted(
-            (start, value)
-            for (k, start), value in model.items()
+        expected = [
+            (at(k, start), value)
+            for (k, start), value in sorted(model.items())
             if k == wanted and (low is None or start >= low) and (high is None or start < high)
-        )
+        ]
         found = list(store.fetch(wanted, low, high, reverse=reverse))
         assert found == (expected[::-1] if reverse else expected)
 
@@ -69,11 +80,11 @@ def test_all_windows_come_by_start_then_key(
     store, model = filled(changes)
     expected = sorted(
         (
-            ((k, start), value)
+            (at(k, start), value)
             for (k, start), value in model.items()
             if (low is None or start >= low) and (high is None or start < high)
         ),
-        key=lambda item: (item[0][1], item[0][0]),
+        key=lambda item: (item[0].start_ms, item[0].key),
         reverse=reverse,
     )
     assert list(store.fetch_all(low, high, reverse=reverse)) == expected
@@ -82,16 +93,39 @@ def test_all_windows_come_by_start_then_key(
 @given(steps, STARTS)
 def test_dropping_what_is_old_leaves_the_rest(changes: list[Any], limit: int) -> None:
     store, model = filled(changes)
-    store.drop_before(limit)
-    assert dict(store.fetch_all()) == {h: v for h, v in model.items() if h[1] >= limit}
+    WindowRows.of(store).drop_before(limit)
+    assert dict(store.fetch_all()) == {at(*h): v for h, v in model.items() if h[1] >= limit}
 
 
 def test_a_value_has_a_time_its_windows_start_by_default() -> None:
     store, _, _ = opened()
-    store.put(b"k", 5, 1)
-    store.put(b"k", 6, 2, timestamp_ms=9)
-    assert (store.get_stamped(b"k", 5), store.get_stamped(b"k", 6)) == ((1, 5), (2, 9))
-    assert (store.get(b"k", 6), store.get(b"k", 7), store.get_stamped(b"k", 7)) == (2, None, None)
+    store.put(at(b"k", 5), 1)
+    store.put(at(b"k", 6), 2, 9)
+    read = WindowRows.of(store).reader()
+    assert (read((5, b"k")), read((6, b"k")), read((7, b"k"))) == ((1, 5), (2, 9), None)
+    assert (store.get(at(b"k", 6)), store.get(at(b"k", 7))) == (2, None)
+
+
+def test_a_delete_returns_the_value_that_was_there() -> None:
+    store, _, _ = opened()
+    store.put(at(b"k", 5), 1)
+    assert (store.delete(at(b"k", 5)), store.delete(at(b"k", 5))) == (1, None)
+    assert store.approximate_count() == 0
+
+
+def test_a_window_that_the_definition_does_not_have_is_refused() -> None:
+    store, _, _ = opened()
+    for use in (store.get, store.delete, lambda key: store.put(key, 1)):
+        with pytest.raises(SerializationError, match="is no window of TumblingWindows"):
+            use(Windowed(b"k", 0, 8))
+    assert list(store.fetch_all()) == []
+
+
+def test_without_windows_the_end_of_a_key_is_not_known() -> None:
+    store = window_store("w", key=BYTES, value=INT64).open(Overlay(MemoryStore(["w"])))
+    store.put(Windowed(b"k", 5, 12), 1)
+    assert list(store.fetch(b"k")) == [(Windowed(b"k", 5, NEVER_ENDS), 1)]
+    assert store.get(Windowed(b"k", 5, 99)) == 1
 
 
 @given(st.lists(st.tuples(st.integers(-(1 << 63), (1 << 63) - 1), st.floats(allow_nan=False))))
@@ -102,7 +136,8 @@ def test_keys_sort_by_start_then_by_key(handles: list[tuple[int, float]]) -> Non
 
 
 def test_definitions_compare_and_pickle() -> None:
-    assert pickle.loads(pickle.dumps(SPEC)) == SPEC == window_store("w", key=BYTES, value=INT64)
+    assert pickle.loads(pickle.dumps(SPEC)) == SPEC
+    assert window_store("w", key=BYTES, value=INT64, windows=WINDOWS) == SPEC
     other: Any = window_store("w", key=TEXT, value=INT64)
     assert other != SPEC
     assert SPEC.schema() == {"kind": "window", "key": "bytes", "value": "int64"}
@@ -126,12 +161,14 @@ class Watched(MemoryStore):
 @given(steps)
 def test_a_reader_gives_what_is_stored(changes: list[Any]) -> None:
     store, model = filled(changes)
-    read, write = store.reader(), store.writer()
+    rows: WindowRows[bytes, int] = WindowRows.of(store)
+    read, write = rows.reader(), rows.writer()
     for (key, start), value in model.items():
         assert read((start, key)) == (value, start)
     assert read((50, b"k")) is None
     write((50, b"k"), (1, 2))
-    assert read((50, b"k")) == store.get_stamped(b"k", 50) == (1, 2)
+    assert read((50, b"k")) == (1, 2)
+    assert store.get(at(b"k", 50)) == 1
     write((50, b"k"), None)
     assert read((50, b"k")) is None
 
@@ -139,9 +176,9 @@ def test_a_reader_gives_what_is_stored(changes: list[Any]) -> None:
 def test_a_reader_does_not_look_for_windows_newer_than_any() -> None:
     base = Watched()
     overlay = Overlay(base)
-    WindowStore(SPEC, overlay).put(b"k", 10, 1)
+    SPEC.open(overlay).put(at(b"k", 10), 1)
     base.write(overlay.changes())
-    read = WindowStore(SPEC, Overlay(base)).reader()
+    read = WindowRows.of(SPEC.open(Overlay(base))).reader()
     assert read((11, b"a")) is None
     assert base.asked == []
     assert read((10, b"a")) is None

@@ -1,0 +1,181 @@
+"""The rows of a buffer: one record a key, with a timer at its place in the order of release."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from typing import Any, Generic
+
+from kstreams._types import K, V
+from kstreams.errors import DeserializationError, SerializationError
+from kstreams.record import Headers, Record
+from kstreams.serde.base import Serde
+from kstreams.serde.composite import CompositeSerde
+from kstreams.serde.sequences import divided, joined
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.key_bounds import key_bounds
+from kstreams.state.stores.state_store import StoreRows
+from kstreams.state.stores.timed_rows import TimedRows
+
+__all__ = ("BufferRows",)
+
+
+_Row = tuple[Any, int, Headers]
+"""Value or None, timestamp (ms) and headers of a record."""
+
+_TIME = struct.Struct(">q")
+
+
+class BufferRows(StoreRows, Generic[K, V]):
+    """A row for each key that has a record.
+
+    Args:
+        name: The store's name.
+        key: Serde of the keys.
+        value: Serde of the values.
+        overlay: The task's stores.
+
+    Attributes:
+        next_timer: Returns the time (ms) of the record that stands first, or None.
+    """
+
+    def __init__(self, name: str, key: Serde[K], value: Serde[V], overlay: Overlay) -> None:
+        row: Serde[_Row] = _RowSerde(value)
+        self._rows: TimedRows[K, _Row] = TimedRows(name, key, row, overlay)
+        self._key, self._row = key.ordered, row
+        self._measures = False
+        self.next_timer: Callable[[], int | None] = self._rows.next_timer
+
+    def count(self) -> int:
+        """Return how many records there are."""
+        return self._rows.number()
+
+    def measure(self, *, wanted: bool) -> None:
+        """Keep count of bytes from here on, or no more.
+
+        What is there already is read through, once, if they were not counted before.
+        """
+        self._measures = wanted
+        if wanted and self._rows.size() is None:
+            self._rows.set_size(sum(self._bytes(key, row) for key, row in self._rows.rows()))
+        elif not wanted and self._rows.size() is not None:
+            self._rows.set_size(None)
+
+    def size_bytes(self) -> int:
+        """Return the bytes of keys and records, as they are stored; `measure` comes first."""
+        return self._rows.size() or 0
+
+    def get(self, key: K) -> tuple[int, Record[K, V | None]] | None:
+        """Return the place in the order (ms) and the record of a key, or None."""
+        found = self._rows.get(key)
+        return None if found is None else (found[0], _record(key, found[1]))
+
+    def scan(
+        self, start: K | None = None, end: K | None = None, *, reverse: bool = False
+    ) -> Iterator[tuple[int, Record[K, V | None]]]:
+        """Yield what `get` returns of keys with `start <= key < end`, by key."""
+        low, high = key_bounds(self._key, start, end)
+        for key, time_ms, row in self._rows.timed(low, high, reverse=reverse):
+            yield time_ms, _record(key, row)
+
+    def put(self, record: Record[K, V | None], time_ms: int) -> int:
+        """Keep a record in the place of its key's; return its time.
+
+        Args:
+            record: What to keep.
+            time_ms: Where it stands in the order, if its key has no record yet; else it
+                takes the place of that.
+        """
+        found = self._rows.get(record.key)
+        row = (record.value, record.timestamp, record.headers)
+        if found is None:
+            self._rows.set_number(self.count() + 1)
+        else:
+            time_ms = found[0]
+        self._weigh(record.key, row, found)
+        self._rows.put(record.key, time_ms, row)
+        return time_ms
+
+    def delete(self, key: K) -> None:
+        """Delete a key's record; one that is not there is no error."""
+        found = self._rows.get(key)
+        if found is not None:
+            self._rows.set_number(self.count() - 1)
+            self._weigh(key, None, found)
+            self._rows.delete(key)
+
+    def rebuild(self, key: K, data: bytes | None) -> None:
+        """Set or delete a row by its bytes, as a changelog has them."""
+        self.delete(key)
+        if data is not None:
+            self._rows.rebuild(key, data)
+            self._rows.set_number(self.count() + 1)
+
+    def take_until(self, time_ms: int) -> list[Record[K, V | None]]:
+        """Delete and return the records that stand at a time (ms) or before, in order."""
+        return [self._take(key) for key in self._rows.due(time_ms)]
+
+    def take_first(self) -> Record[K, V | None] | None:
+        """Delete and return the record that stands first, or None."""
+        first = self._rows.first()
+        return None if first is None else self._take(first)
+
+    def _weigh(self, key: K, row: _Row | None, before: tuple[int, _Row] | None) -> None:
+        if self._measures:
+            added = 0 if row is None else self._bytes(key, row)
+            gone = 0 if before is None else self._bytes(key, before[1])
+            self._rows.set_size(self.size_bytes() + added - gone)
+
+    def _bytes(self, key: K, row: _Row) -> int:
+        return len(self._key.serialize(key)) + len(self._row.serialize(row))
+
+    def _take(self, key: K) -> Record[K, V | None]:
+        found = self._rows.get(key)
+        if found is None:
+            raise KeyError(key)
+        self.delete(key)
+        return _record(key, found[1])
+
+
+def _record(key: Any, row: _Row) -> Record[Any, Any]:  # noqa: ANN401  # erased types
+    value, timestamp, headers = row
+    return Record(key, value, timestamp, headers)
+
+
+class _RowSerde(CompositeSerde[_Row]):
+    """Value or None, timestamp and headers of a record."""
+
+    type_token = tuple
+
+    def __init__(self, value: Serde[Any]) -> None:
+        super().__init__("kept", value)
+        self._value = value
+
+    def serialize(self, value: _Row) -> bytes:
+        """Convert; a time that is no int64 is a `SerializationError`."""
+        content, timestamp, headers = value
+        try:
+            pieces = [_TIME.pack(timestamp), _optional(content, self._value.serialize)]
+        except struct.error as exc:
+            raise SerializationError(f"expected an int64 time, got {timestamp!r}") from exc
+        for name, data in headers:
+            pieces += [name.encode(), _optional(data, bytes)]
+        return joined(pieces)
+
+    def deserialize(self, data: bytes) -> _Row:
+        """Convert back; what is cut short is a `DeserializationError`."""
+        try:
+            time, content, *rest = divided(data)
+            value = self._value.deserialize(content[1:]) if content else None
+            names, values = rest[::2], rest[1::2]
+            headers = tuple(
+                (name.decode(), item[1:] if item else None)
+                for name, item in zip(names, values, strict=True)
+            )
+            return value, _TIME.unpack(time)[0], headers
+        except (ValueError, struct.error) as exc:
+            raise DeserializationError(f"a kept record is cut short: {data[:40]!r}") from exc
+
+
+def _optional(value: Any, write: Any) -> bytes:  # noqa: ANN401  # erased types
+    return b"" if value is None else b"\x01" + write(value)

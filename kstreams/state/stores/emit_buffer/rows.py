@@ -1,0 +1,104 @@
+"""The rows of an emit buffer: results, in the order in which they are forwarded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Generic
+
+from kstreams._types import K, V
+from kstreams.serde.base import Serde
+from kstreams.serde.composite import CompositeSerde, read_int64, sortable_int64
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.buffered import BufferedState, BufferedStateSerde
+from kstreams.state.stores.state_store import StoreRows
+
+__all__ = ("EmitBufferRows", "Handle")
+
+Handle = tuple[int, int, int, K]
+"""When a result is forwarded, start and end of its window (all ms), and its key."""
+
+
+class EmitBufferRows(StoreRows, Generic[K, V]):
+    """A row for each result: by the time when it is due, then by window and key.
+
+    Args:
+        name: The store's name.
+        key: Serde of the keys.
+        value: Serde of the states that results are made of.
+        overlay: The task's stores.
+
+    Attributes:
+        overlay: The store's part of them.
+        key: Serde of the keys, whose bytes sort as they do.
+        value: Serde of the states.
+    """
+
+    def __init__(self, name: str, key: Serde[K], value: Serde[V], overlay: Overlay) -> None:
+        self.key = key.ordered
+        self.value = value
+        self._state: Serde[BufferedState[V]] = BufferedStateSerde(value)
+        self._handles = _HandleSerde(key)
+        self.overlay = overlay.store(name, self._handles, self._state)
+        self._low: bytes | None = None  # nothing is due before: spares walking over deletions
+
+    def reader(self) -> Callable[[Handle[K]], BufferedState[V] | None]:
+        """Return what returns the state under a handle, or None."""
+        return self.overlay.get
+
+    def writer(self) -> Callable[[Handle[K], BufferedState[V] | None], None]:
+        """Return what sets the state under a handle; None deletes it."""
+        return self.overlay.put
+
+    def rebuild(self, handle: Handle[K], data: bytes | None) -> None:
+        """Set or delete a row by its bytes, as a changelog has them."""
+        self.overlay.put(handle, None if data is None else self._state.deserialize(data))
+
+    def take_until(self, time_ms: int | None) -> list[tuple[Handle[K], BufferedState[V]]]:
+        """Delete and return what is due at a time (ms) or before, in order; None is all."""
+        end = None if time_ms is None else sortable_int64(time_ms + 1)
+        # RocksDB reads the bounds while the scan lasts, so they are kept in variables.
+        low = self._low
+        found: list[tuple[Handle[K], BufferedState[V]]] = list(self.overlay.scan(low, end))
+        if found:
+            past = self._after(found[-1][0]) if end is None else end
+            self.overlay.delete_range(low or b"", past)
+        if end is not None and self.overlay.journal is None:  # else it may be undone
+            self._low = end
+        return found
+
+    def scan(self, *, reverse: bool = False) -> Iterator[tuple[Handle[K], BufferedState[V]]]:
+        """Yield all rows, in the order in which they are forwarded."""
+        return self.overlay.scan(None, None, reverse=reverse)
+
+    def bring_forward(self, due_ms: int) -> None:
+        """Make everything due at a time (ms) that is due later."""
+        start = sortable_int64(due_ms + 1)
+        moved = list(self.overlay.scan(start, None))
+        if moved:
+            self.overlay.delete_range(start, self._after(moved[-1][0]))
+        for handle, state in moved:
+            self.overlay.put((due_ms, *handle[1:]), state)
+
+    def _after(self, handle: Handle[K]) -> bytes:
+        return self._handles.serialize(handle) + b"\x00"
+
+
+class _HandleSerde(CompositeSerde["Handle[K]"]):
+    """Three times that sort as numbers do, 8 bytes each, then the key's ordered bytes."""
+
+    type_token = tuple
+
+    def __init__(self, key: Serde[K]) -> None:
+        super().__init__("emit-buffer-key", key)
+        self._key = key.ordered
+
+    def serialize(self, value: Handle[K]) -> bytes:
+        """Convert."""
+        due, start, end, key = value
+        heads = sortable_int64(due), sortable_int64(start), sortable_int64(end)
+        return b"".join((*heads, self._key.serialize(key)))
+
+    def deserialize(self, data: bytes) -> Handle[K]:
+        """Convert back."""
+        due, start, end = read_int64(data), read_int64(data, 8), read_int64(data, 16)
+        return due, start, end, self._key.deserialize(data[24:])

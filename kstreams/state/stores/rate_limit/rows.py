@@ -1,0 +1,111 @@
+"""The rows of a rate limit: when a key may be forwarded again, and what is held back."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from typing import Generic
+
+from kstreams._types import K, V
+from kstreams.errors import DeserializationError, SerializationError
+from kstreams.serde.base import Serde
+from kstreams.serde.composite import CompositeSerde
+from kstreams.serde.sequences import divided, joined
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.buffered import BufferedState, BufferedStateSerde
+from kstreams.state.stores.state_store import StoreRows
+from kstreams.state.stores.timed_rows import TimedRows
+
+__all__ = ("RateLimitRows", "Windows")
+
+Windows = tuple[tuple[int, int, BufferedState[V]], ...]
+"""Start and end (ms) of windows, and what is held back of each."""
+
+_Row = tuple[int, Windows[V]]
+"""From when on (ms) a key may be forwarded again, and what is held back until then."""
+
+_TIME = struct.Struct(">q")
+_BOUNDS = struct.Struct(">qq")
+
+
+class RateLimitRows(StoreRows, Generic[K, V]):
+    """A row for each key that was forwarded lately.
+
+    Its timer is the time from which on the key may be forwarded again, if anything is held
+    back; else some while later, with many others, when the row is to be deleted.
+
+    Args:
+        name: The store's name.
+        key: Serde of the keys.
+        value: Serde of the states that results are made of.
+        overlay: The task's stores.
+
+    Attributes:
+        delete: Deletes a key's row.
+        rebuild: Sets or deletes a key's row by its bytes, as a changelog has them.
+        due: Returns the keys of timers at a time (ms) or before, by time, then by key.
+        next_timer: Returns the earliest timer (ms), or None.
+        approximate_count: Returns about how many rows there are.
+    """
+
+    def __init__(self, name: str, key: Serde[K], value: Serde[V], overlay: Overlay) -> None:
+        serde: Serde[_Row[V]] = _RowSerde(value)
+        self._rows: TimedRows[K, _Row[V]] = TimedRows(name, key, serde, overlay)
+        self.delete: Callable[[K], None] = self._rows.delete
+        self.rebuild: Callable[[K, bytes | None], None] = self._rows.rebuild
+        self.due: Callable[[int], list[K]] = self._rows.due
+        self.next_timer: Callable[[], int | None] = self._rows.next_timer
+        self.approximate_count: Callable[[], int] = self._rows.approximate_count
+
+    def get(self, key: K) -> tuple[int, Windows[V]] | None:
+        """Return when a key may be forwarded again (ms), and what is held back; None if at once."""
+        found = self._rows.get(key)
+        return None if found is None else found[1]
+
+    def hold_back(self, key: K, free_ms: int, windows: Windows[V]) -> None:
+        """Hold windows back, one or more, until a key may be forwarded again (ms)."""
+        self._rows.put(key, free_ms, (free_ms, windows))
+
+    def forwarded(self, key: K, free_ms: int, span_ms: int) -> int:
+        """Note when a key may be forwarded again (ms), with nothing held back; return its timer.
+
+        The timer is a multiple of `span_ms`, so that many rows are deleted at once, and the
+        index is rarely written.
+        """
+        found = self._rows.get(key)
+        resting = found is not None and not found[1][1] and found[0] >= free_ms
+        timer = found[0] if found is not None and resting else (free_ms // span_ms + 2) * span_ms
+        self._rows.put(key, timer, (free_ms, ()))
+        return timer
+
+    def scan(self, *, reverse: bool = False) -> Iterator[tuple[K, _Row[V]]]:
+        """Yield keys with what `get` returns, by key."""
+        return self._rows.rows(reverse=reverse)
+
+
+class _RowSerde(CompositeSerde["_Row[V]"]):
+    """A time, and windows with what waits: int64; lengths (u32), two int64 and the entry."""
+
+    type_token = tuple
+
+    def __init__(self, value: Serde[V]) -> None:
+        super().__init__("rate-limit-row", value)
+        self._state: Serde[BufferedState[V]] = BufferedStateSerde(value)
+
+    def serialize(self, value: _Row[V]) -> bytes:
+        """Convert; a time that is no int64 is a `SerializationError`."""
+        write, pack = self._state.serialize, _BOUNDS.pack
+        try:
+            pieces = [pack(start, end) + write(item) for start, end, item in value[1]]
+            return _TIME.pack(value[0]) + joined(pieces)
+        except struct.error as exc:
+            raise SerializationError(f"expected int64 times, got {value!r}") from exc
+
+    def deserialize(self, data: bytes) -> _Row[V]:
+        """Convert back; what is cut short is a `DeserializationError`."""
+        read, unpack = self._state.deserialize, _BOUNDS.unpack_from
+        try:
+            windows = tuple((*unpack(piece), read(piece[16:])) for piece in divided(data[8:]))
+            return _TIME.unpack_from(data)[0], windows
+        except struct.error as exc:
+            raise DeserializationError(f"windows are cut short: {data[:40]!r}") from exc

@@ -1,0 +1,116 @@
+"""The rows of a sliding store: the slices of a key in one row, with a timer."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from typing import Generic
+
+from kstreams._types import K, V
+from kstreams.errors import DeserializationError, SerializationError
+from kstreams.serde.base import Serde
+from kstreams.serde.composite import CompositeSerde
+from kstreams.serde.sequences import divided, joined
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.state_store import StoreRows
+from kstreams.state.stores.timed_rows import TimedRows
+
+__all__ = ("Slice", "SlidingRows")
+
+
+Slice = tuple[int, V]
+"""Time (ms) and value."""
+
+_Row = tuple[int, tuple[Slice[V], ...]]
+"""The time (ms) up to which a key's windows are done with, and its slices by time."""
+
+_TIME = struct.Struct(">q")
+
+
+class SlidingRows(StoreRows, Generic[K, V]):
+    """A row for each key that has slices.
+
+    A slice is the value of all records of a key at one very time. Every sliding window is
+    made of whole slices, so slices are all that is kept: windows need no copies of what
+    they share. Beside them a row has a time up to which its windows are done with.
+
+    Args:
+        name: The store's name.
+        key: Serde of the keys.
+        value: Serde of the values.
+        overlay: The task's stores.
+
+    Attributes:
+        overlay: The store's part of them.
+        value: Serde of the values.
+        rebuild: Sets or deletes a key's row by its bytes, as a changelog has them.
+        due: Returns the keys of timers at a time (ms) or before, by time, then by key.
+        next_timer: Returns the earliest timer (ms), or None.
+
+    Source: departs from Kafka Streams, which keeps the windows in a `WindowStore`.
+    """
+
+    def __init__(self, name: str, key: Serde[K], value: Serde[V], overlay: Overlay) -> None:
+        self._rows: TimedRows[K, _Row[V]] = TimedRows(name, key, _RowSerde(value), overlay)
+        self.value = value
+        self.overlay = self._rows.overlay
+        self.rebuild: Callable[[K, bytes | None], None] = self._rows.rebuild
+        self.due: Callable[[int], list[K]] = self._rows.due
+        self.next_timer: Callable[[], int | None] = self._rows.next_timer
+
+    def of_key(self, key: K) -> tuple[Slice[V], ...]:
+        """Return a key's slices, by time."""
+        found = self._rows.get(key)
+        return () if found is None else found[1][1]
+
+    def get(self, key: K) -> tuple[int, int, tuple[Slice[V], ...]] | None:
+        """Return a key's timer, the time up to which it is done (ms), and its slices."""
+        found = self._rows.get(key)
+        return None if found is None else (found[0], *found[1])
+
+    def scan(self, *, reverse: bool = False) -> Iterator[tuple[K, tuple[Slice[V], ...]]]:
+        """Yield keys with their slices, by key."""
+        for key, (_, slices) in self._rows.rows(reverse=reverse):
+            yield key, slices
+
+    def put(self, key: K, slices: tuple[Slice[V], ...], *, done_ms: int, timer_ms: int) -> None:
+        """Set a key's slices, sorted by time; none at all deletes the row.
+
+        Args:
+            key: The key.
+            slices: Pairs of time (ms) and value.
+            done_ms: Windows that end before it are done with.
+            timer_ms: When `due` finds the row.
+        """
+        if slices:
+            self._rows.put(key, timer_ms, (done_ms, slices))
+        else:
+            self._rows.delete(key)
+
+
+class _RowSerde(CompositeSerde["_Row[V]"]):
+    """A time, and a tuple of `(time, value)`: int64, then lengths (u32), int64 and value."""
+
+    type_token = tuple
+
+    def __init__(self, value: Serde[V]) -> None:
+        super().__init__("slices", value)
+        self._value = value
+
+    def serialize(self, value: _Row[V]) -> bytes:
+        """Convert; a time that is no int64 is a `SerializationError`."""
+        write = self._value.serialize
+        try:
+            pieces = [_TIME.pack(time) + write(content) for time, content in value[1]]
+            return _TIME.pack(value[0]) + joined(pieces)
+        except struct.error as exc:
+            raise SerializationError(f"expected int64 times, got {value!r}") from exc
+
+    def deserialize(self, data: bytes) -> _Row[V]:
+        """Convert back; what is cut short is a `DeserializationError`."""
+        read = self._value.deserialize
+        try:
+            slices = tuple((_TIME.unpack_from(p)[0], read(p[8:])) for p in divided(data[8:]))
+            return _TIME.unpack_from(data)[0], slices
+        except struct.error as exc:
+            raise DeserializationError(f"slices are cut short: {data[:40]!r}") from exc

@@ -1,0 +1,43 @@
+"""The rows of a timestamped store: a value and a time for each key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic
+
+from kstreams._types import K, V
+from kstreams.serde.base import Serde
+from kstreams.serde.stamped import StampedSerde
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.state_store import StoreRows
+
+__all__ = ("TimestampedRows",)
+
+
+class TimestampedRows(StoreRows, Generic[K, V]):
+    """A row for each key.
+
+    Args:
+        name: The store's name.
+        key: Serde of the keys.
+        value: Serde of the values.
+        overlay: The task's stores.
+
+    Attributes:
+        overlay: The store's part of them.
+        key: Serde of the keys, whose bytes sort as they do.
+        value: Serde of values with their timestamps.
+    """
+
+    def __init__(self, name: str, key: Serde[K], value: Serde[V], overlay: Overlay) -> None:
+        self.key = key.ordered
+        self.value = StampedSerde(value)
+        self.overlay = overlay.store(name, key, self.value)
+
+    def reader(self) -> Callable[[K], tuple[V, int] | None]:
+        """Return what returns a key's value and timestamp, or None."""
+        return self.overlay.get
+
+    def writer(self) -> Callable[[K, tuple[V, int] | None], None]:
+        """Return what sets a key's value and timestamp; None deletes."""
+        return self.overlay.put
