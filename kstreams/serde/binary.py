@@ -10,7 +10,14 @@ import pyarrow as pa
 
 from kstreams._types import Ints
 
-__all__ = ("binary_array", "has_all", "int64_column", "sortable_column")
+__all__ = (
+    "binary_array",
+    "has_all",
+    "int64_column",
+    "read_times",
+    "sortable_column",
+    "sortable_times",
+)
 
 
 _SIGN = np.uint64(1 << 63)
@@ -32,10 +39,19 @@ def int64_column(numbers: Sequence[object]) -> Ints | None:
     return column if column.dtype == np.int64 and column.ndim == 1 else None
 
 
+def sortable_times(times: Ints) -> npt.NDArray[np.uint64]:
+    """Return int64 numbers as big-endian ones whose bytes sort as they do."""
+    return (times.astype(np.uint64) ^ _SIGN).astype(">u8")
+
+
+def read_times(data: bytes) -> Ints:
+    """Read the bytes that `sortable_times` has made, 8 a number."""
+    return (np.frombuffer(data, ">u8").astype(np.uint64) ^ _SIGN).astype(np.int64)
+
+
 def sortable_column(numbers: Ints) -> pa.Array:
     """Return what `sortable_int64` returns for each."""
-    bits = (numbers.astype(np.uint64) ^ _SIGN).astype(">u8")
-    return binary_array(bits.view(np.uint8), len(numbers), 8)
+    return binary_array(sortable_times(numbers).view(np.uint8), len(numbers), 8)
 
 
 def has_all(column: pa.Array, values: Sequence[object]) -> bool:

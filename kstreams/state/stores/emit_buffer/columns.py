@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kstreams._types import Ints
-from kstreams.serde.binary import binary_array
+from kstreams.serde.binary import binary_array, read_times, sortable_times
 from kstreams.serde.composite import sortable_int64
 from kstreams.serde.layout import Columns
 from kstreams.serde.objects import objects_of
@@ -23,7 +23,6 @@ __all__ = ("EmitBufferColumns", "Taken")
 Taken = tuple[Ints, Ints, pa.Array, Columns]
 """Starts, ends (ms), keys as `to_arrow` makes them, and states that begin with the time."""
 
-_SIGN = np.uint64(1 << 63)
 _NEW = b"\x01"
 """The flags of a window that has a value, and was perhaps never forwarded."""
 _HEAD = 24
@@ -61,7 +60,7 @@ class EmitBufferColumns(EntryColumns):
         count = len(starts)
         heads = np.empty((count, 3), ">u8")
         for place, times in enumerate((np.full(count, due_ms), starts, ends)):
-            heads[:, place] = times.astype(np.uint64) ^ _SIGN
+            heads[:, place] = sortable_times(times)
         fixed = binary_array(heads.reshape(-1).view(np.uint8), count, _HEAD)
         handles = pc.binary_join_element_wise(fixed, keys, b"")
         data = pc.binary_join_element_wise(
@@ -84,8 +83,7 @@ class EmitBufferColumns(EntryColumns):
             return None
         handles = [handle for handle, _ in pairs]
         self.overlay.delete_range(b"", handles[-1] + b"\x00" if end is None else end)
-        heads = np.frombuffer(b"".join([handle[8:_HEAD] for handle in handles]), ">u8")
-        times = (heads.astype(np.uint64) ^ _SIGN).astype(np.int64).reshape(-1, 2)
+        times = read_times(b"".join([handle[8:_HEAD] for handle in handles])).reshape(-1, 2)
         keys = self._key.to_arrow(pa.array([handle[_HEAD:] for handle in handles], pa.binary()))
         state = self.layout.decode([value[1:] for _, value in pairs])
         return times[:, 0], times[:, 1], keys, state

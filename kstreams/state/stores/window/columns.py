@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kstreams._types import Ints
-from kstreams.serde.binary import sortable_column
+from kstreams.serde.binary import read_times, sortable_column
 from kstreams.serde.composite import read_int64, sortable_int64
 from kstreams.serde.layout import Columns
 from kstreams.serde.objects import objects_of
@@ -18,8 +17,6 @@ from kstreams.state.stores.state_store import StateStore
 from kstreams.state.stores.window.rows import WindowRows
 
 __all__ = ("WindowColumns",)
-
-_SIGN = np.uint64(1 << 63)
 
 
 class WindowColumns(EntryColumns):
@@ -70,7 +67,6 @@ class WindowColumns(EntryColumns):
 
     def decoded(self, handles: list[bytes], values: list[bytes]) -> tuple[Ints, pa.Array, Columns]:
         """Return starts, keys (as `to_arrow` makes them) and values of what was taken."""
-        heads = np.frombuffer(b"".join([handle[:8] for handle in handles]), ">u8")
-        starts = (heads.astype(np.uint64) ^ _SIGN).astype(np.int64)
+        starts = read_times(b"".join([handle[:8] for handle in handles]))
         keys = self._key.to_arrow(pa.array([handle[8:] for handle in handles], pa.binary()))
         return starts, keys, self.layout.decode(values)

@@ -1,0 +1,26 @@
+"""Columns of numbers as bytes that sort as the numbers do."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstreams.serde.binary import read_times, sortable_column, sortable_times
+from kstreams.serde.composite import sortable_int64
+
+_TIMES = st.lists(st.integers(-(1 << 63), (1 << 63) - 1), max_size=20)
+
+
+@given(_TIMES)
+def test_times_in_bulk_have_the_bytes_of_single_ones(times: list[int]) -> None:
+    column = np.array(times, np.int64)
+    expected = [sortable_int64(time) for time in times]
+    assert sortable_times(column).tobytes() == b"".join(expected)
+    assert sortable_column(column).to_pylist() == expected
+    assert sorted(expected) == [sortable_int64(time) for time in sorted(times)]
+
+
+@given(_TIMES)
+def test_times_are_read_as_they_were_written(times: list[int]) -> None:
+    assert read_times(sortable_times(np.array(times, np.int64)).tobytes()).tolist() == times
