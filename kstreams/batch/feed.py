@@ -49,6 +49,18 @@ class Feed(Protocol):
         """Make a committed batch's output visible, if writing it was not enough."""
         ...
 
+    def sweep(self, producers: Iterable[str], *, older_than_ms: int) -> None:
+        """Remove what attempts have left that do not count, where they can leave anything.
+
+        Called when all is published that counts, and no batch of these producers runs.
+
+        Args:
+            producers: Ids of the query's tasks, as writers.
+            older_than_ms: What others had begun before this time, ms since the epoch, and not
+                finished, goes too.
+        """
+        ...
+
 
 def feed_of(connection: Connection) -> Feed:
     """Return a feed from and to the topics of a connection.

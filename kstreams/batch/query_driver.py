@@ -94,9 +94,10 @@ class QueryDriver:
     # ------------------------------------------------------------ planning
 
     def publish_last(self) -> None:
-        """Publish what a crash may have left of the last commit."""
+        """Publish what a crash may have left of the last commit, and remove what else it left."""
         if self._last is not None:
             self._feed.publish(self._last.outputs, self._last.batch)
+        self._sweep_topics()
 
     def is_over(self, batch: int) -> bool:
         """Tell whether a batch that Spark begins was done, or passed over, before.
@@ -205,6 +206,7 @@ class QueryDriver:
             self.planner.saw(status.sizes)
         if batch % _SWEEP_EVERY == _SWEEP_EVERY - 1:
             self.sweep()
+            self._sweep_topics()
         return self._report(commit, statuses, began)
 
     def _report(self, commit: Commit, statuses: Sequence[TaskStatus], began: float) -> BatchReport:
@@ -253,3 +255,8 @@ class QueryDriver:
             pinned=pinned,
             set_ms=self._clock.set_ms,
         )
+
+    def _sweep_topics(self) -> None:
+        """Remove what lost attempts have left in topics: all that counts is published."""
+        before = self._clock.now_ms() - int(_MIN_AGE.total_seconds() * 1000)
+        self._feed.sweep(self._settings.producers(), older_than_ms=before)

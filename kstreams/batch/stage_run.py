@@ -157,7 +157,7 @@ class StageRun:
             settings.group,
             task,
             query.io,
-            producer=f"{query.epoch}/{TaskId(settings.group.name, task)}",
+            producer=query.producer(TaskId(settings.group.name, task)),
             edges={
                 edge: EdgeTarget(stage, query.counts[stage])
                 for edge, stage in settings.exits.items()

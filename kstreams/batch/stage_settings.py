@@ -57,6 +57,18 @@ class QuerySettings:
         """Return the name of a task's state in the durable log."""
         return TaskKey(self.scope, *task)
 
+    def producer(self, task: TaskId) -> str:
+        """Return the id of a task as a writer of records."""
+        return f"{self.epoch}/{task}"
+
+    def producers(self) -> list[str]:
+        """Return those of all tasks."""
+        return [
+            self.producer(TaskId(group.name, number))
+            for group, count in zip(self.groups, self.counts, strict=True)
+            for number in range(count)
+        ]
+
 
 @dataclass(frozen=True)
 class StageSettings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from uuid import uuid4
@@ -15,7 +15,7 @@ from kstreams.embedded.files import explained
 from kstreams.embedded.partition import PartitionLog
 from kstreams.embedded.reading import read_segment, segment_bytes
 from kstreams.embedded.rows import COLUMNS, checked, encode, max_timestamp
-from kstreams.embedded.segment import Segment, Staged, producer_hash
+from kstreams.embedded.segment import APPENDING, Segment, Staged, producer_hash
 from kstreams.errors import RowsRefusedError, UnknownPartitionError, Where
 from kstreams.files import sync_directory, write_new
 
@@ -111,14 +111,20 @@ class EmbeddedLog:
             found = log.find(name, _checked_batch(batch, topic, partition))
             if found is not None:
                 return found
-            staged = self._stage(topic, partition, table)
+            staged = self._stage(topic, partition, table, APPENDING)
             return log.publish(self._staged_file(topic, partition, staged), staged, name, batch)
 
-    def stage(self, topic: str, partition: int, table: pa.Table) -> str:
+    def stage(self, topic: str, partition: int, table: pa.Table, *, owner: str) -> str:
         """
         Write rows to a file that nobody sees yet, for `publish`.
 
         Runs on executors, as often as attempts do: each call makes a file of its own.
+
+        Args:
+            topic: An existing topic.
+            partition: One of its partitions.
+            table: As for `append`.
+            owner: Whose file it is, for `sweep_staged`; any text.
 
         Returns:
             The file's name, to hand to `publish`. It survives a loss of power.
@@ -128,7 +134,7 @@ class EmbeddedLog:
         """
         self._partition(topic, partition)
         with explained("stage rows", topic=topic, partition=partition):
-            staged = self._stage(topic, partition, table)
+            staged = self._stage(topic, partition, table, producer_hash(owner))
             if self._durable:
                 sync_directory(self._staging(topic, partition))
         return staged.name
@@ -156,27 +162,30 @@ class EmbeddedLog:
         with explained("publish", topic=topic, partition=partition):
             return log.publish(file, parsed, producer_hash(producer), batch)
 
-    def sweep_staged(self, older_than_ms: int) -> int:
-        """
-        Remove what killed writers left behind, in all topics.
+    def sweep_staged(self, owners: Iterable[str], *, older_than_ms: int) -> int:
+        """Remove what killed writers have left, in all topics.
+
+        What was staged by others stays: a stopped app may still publish it.
 
         Args:
-            older_than_ms: Files last written before this time, milliseconds since the
-                epoch. It must lie before the start of the oldest attempt that can still
-                be published.
+            owners: Those of which nothing that is staged now will be published; as in `stage`.
+            older_than_ms: Also remove appends and topics that were not finished, last written
+                before this time, ms since the epoch: longer ago than any of them takes.
 
         Returns:
             How many files and unfinished topics were removed.
         """
         removed = self._catalog.sweep(older_than_ms)
-        for topic in self.topics():
-            for file in (self.root / topic / STAGING).glob("*/*.parquet"):
-                try:
-                    if file.stat().st_mtime_ns < older_than_ms * 1_000_000:
-                        file.unlink()
-                        removed += 1
-                except FileNotFoundError:  # published, or swept by another, meanwhile
-                    continue
+        dead = set(map(producer_hash, owners))
+        for file in self.root.glob(f"*/{STAGING}/*/*.parquet"):
+            staged = Staged.parse(file.name)
+            owner = None if staged is None else staged.owner
+            try:
+                if owner in dead or (owner == APPENDING and _is_older(file, older_than_ms)):
+                    file.unlink()
+                    removed += 1
+            except FileNotFoundError:  # published, or swept by another, meanwhile
+                continue
         return removed
 
     def segments(self, topic: str, partition: int, start_offset: int = 0) -> tuple[Segment, ...]:
@@ -277,9 +286,9 @@ class EmbeddedLog:
                 )
         return log
 
-    def _stage(self, topic: str, partition: int, table: pa.Table) -> Staged:
+    def _stage(self, topic: str, partition: int, table: pa.Table, owner: str) -> Staged:
         rows = checked(table, topic=topic, partition=partition)
-        staged = Staged(uuid4().hex, rows.num_rows, max_timestamp(rows))
+        staged = Staged(owner + uuid4().hex, rows.num_rows, max_timestamp(rows))
         file = self._staged_file(topic, partition, staged)
         write_new(file, encode(rows), durable=self._durable)
         return staged
@@ -289,6 +298,10 @@ class EmbeddedLog:
 
     def _staged_file(self, topic: str, partition: int, staged: Staged) -> Path:
         return self._staging(topic, partition) / staged.name
+
+
+def _is_older(file: Path, time_ms: int) -> bool:
+    return file.stat().st_mtime_ns < time_ms * 1_000_000
 
 
 def _checked_batch(batch: int, topic: str, partition: int) -> int:

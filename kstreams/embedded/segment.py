@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from hashlib import blake2b
 
-__all__ = ("Segment", "Staged", "producer_hash")
+__all__ = ("APPENDING", "Segment", "Staged", "producer_hash")
 
 _SEGMENT = re.compile(
     r"(\d{20})-([1-9]\d{0,18})-(\d{1,19})-([0-9a-f]{16})-(\d+)\.parquet", re.ASCII
@@ -14,6 +14,10 @@ _SEGMENT = re.compile(
 _STAGED = re.compile(r"[0-9a-f]+-([1-9]\d{0,18})-(\d{1,19})\.parquet", re.ASCII)
 _OFFSETS = 1 << 63
 """Offsets are below it."""
+
+
+APPENDING = "0" * 16
+"""In place of an owner: who stages the file publishes it at once, and nobody else can."""
 
 
 def producer_hash(producer: str) -> str:
@@ -78,7 +82,7 @@ class Staged:
     A complete file that is not visible yet: what publishing it needs to know.
 
     Args:
-        attempt: Hexadecimal digits that no other attempt has.
+        attempt: Hexadecimal digits that no other attempt has: 16 for its owner, and 32 more.
         count: Number of rows.
         max_timestamp: The greatest timestamp, milliseconds since the epoch.
     """
@@ -91,6 +95,11 @@ class Staged:
     def name(self) -> str:
         """The file's name below the partition's staging directory."""
         return f"{self.attempt}-{self.count}-{self.max_timestamp}.parquet"
+
+    @property
+    def owner(self) -> str:
+        """`producer_hash` of who may have it removed, or `APPENDING`; empty in old names."""
+        return self.attempt[:-32]
 
     @staticmethod
     def parse(name: str) -> Staged | None:

@@ -41,12 +41,14 @@ def int64_column(numbers: Sequence[object]) -> Ints | None:
 
 def sortable_times(times: Ints) -> npt.NDArray[np.uint64]:
     """Return int64 numbers as big-endian ones whose bytes sort as they do."""
-    return (times.astype(np.uint64) ^ _SIGN).astype(">u8")
+    bits: npt.NDArray[np.uint64] = times.astype(np.uint64) ^ _SIGN
+    return bits.astype(">u8")
 
 
 def read_times(data: bytes) -> Ints:
     """Read the bytes that `sortable_times` has made, 8 a number."""
-    return (np.frombuffer(data, ">u8").astype(np.uint64) ^ _SIGN).astype(np.int64)
+    bits: npt.NDArray[np.uint64] = np.frombuffer(data, ">u8").astype(np.uint64) ^ _SIGN
+    return bits.astype(np.int64)
 
 
 def sortable_column(numbers: Ints) -> pa.Array:

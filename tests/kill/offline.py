@@ -148,8 +148,9 @@ def batch(checkpoint: Checkpoint, topology: Topology, pairs: Mapping[str, int]) 
             pointer = before.get(name, Pointer.empty())
             tasks[name] = _task(checkpoint, group, partition, pointer, number, own).to_json()
             if own:
-                staged = connection().log().stage("out", partition, _rows(group.name, own))
                 producer = f"{checkpoint.epoch(group.name)}/{name}"
+                rows = _rows(group.name, own)
+                staged = connection().log().stage("out", partition, rows, owner=producer)
                 outputs.append(Output("out", partition, staged, producer))
         log.append(
             Commit(

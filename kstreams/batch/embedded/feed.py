@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 
 from kstreams.batch.embedded.io import EmbeddedIO, publish
@@ -13,6 +14,8 @@ from kstreams.ids import TopicPartition
 from kstreams.state.log.commits import Output
 
 __all__ = ("EmbeddedFeed",)
+
+_LOG = logging.getLogger(__name__)
 
 
 class EmbeddedFeed:
@@ -41,3 +44,9 @@ class EmbeddedFeed:
     def publish(self, outputs: Sequence[Output], batch: int) -> None:
         """Make a committed batch's output visible."""
         publish(self._log, outputs, batch)
+
+    def sweep(self, producers: Iterable[str], *, older_than_ms: int) -> None:
+        """Remove files that attempts have staged and no commit names."""
+        removed = self._log.sweep_staged(producers, older_than_ms=older_than_ms)
+        if removed:
+            _LOG.info("removed %d staged files of attempts that do not count", removed)

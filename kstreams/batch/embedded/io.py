@@ -102,12 +102,12 @@ class EmbeddedIO:
             for number, piece in enumerate(pieces(table)):
                 # Published once for a producer and batch: each piece has a producer of its own.
                 own = f"{producer}/{sink}#{number}" if number else f"{producer}/{sink}"
-                for topic, partition, name in self._staged(piece, partitioner, written):
+                for topic, partition, name in self._staged(piece, partitioner, written, producer):
                     staged.append(Output(topic, partition, name, own))
         return staged
 
     def _staged(
-        self, piece: pa.Table, partitioner: Partitioner, written: dict[str, int]
+        self, piece: pa.Table, partitioner: Partitioner, written: dict[str, int], owner: str
     ) -> Iterator[tuple[str, int, str]]:
         """Stage a piece of a sink's output; yield topic, partition and name of each file."""
         log = _log(self._connection)
@@ -116,7 +116,7 @@ class EmbeddedIO:
             first = written.get(topic, 0)
             written[topic] = first + rows.num_rows
             for partition, part in by_partition(rows, partitioner, count, first=first):
-                yield topic, partition, log.stage(topic, partition, _columns(part))
+                yield topic, partition, log.stage(topic, partition, _columns(part), owner=owner)
 
 
 def publish(log: EmbeddedLog, outputs: Sequence[Output], batch: int) -> None:

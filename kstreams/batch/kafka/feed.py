@@ -36,3 +36,6 @@ class KafkaFeed:
 
     def publish(self, outputs: Sequence[Output], batch: int) -> None:
         """Do nothing: what tasks write is seen at once."""
+
+    def sweep(self, producers: Iterable[str], *, older_than_ms: int) -> None:
+        """Do nothing: what was written stays, and has the id of what is written again."""

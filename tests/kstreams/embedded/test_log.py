@@ -9,6 +9,7 @@ import pytest
 from kstreams.embedded.catalog import STAGING
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.embedded.reading import read_segment
+from kstreams.embedded.segment import APPENDING, Staged
 from kstreams.errors import DataLossError, ExecutionError
 from kstreams.errors.topics import CorruptSegmentError, RowsRefusedError, UnknownPartitionError
 from tests.kstreams.embedded.samples import rows, values
@@ -58,7 +59,7 @@ def test_a_replay_writes_nothing_and_returns_the_first(log: EmbeddedLog) -> None
 
 
 def test_staged_rows_are_seen_once_published(log: EmbeddedLog) -> None:
-    staged = log.stage("t", 0, rows(1, 2))
+    staged = log.stage("t", 0, rows(1, 2), owner="own")
     assert log.segments("t", 0) == ()
     segment = EmbeddedLog(log.root).publish("t", 0, staged, producer="p", batch=0)
     assert log.segments("t", 0) == (segment,)
@@ -67,7 +68,7 @@ def test_staged_rows_are_seen_once_published(log: EmbeddedLog) -> None:
 
 
 def test_the_first_published_attempt_wins(log: EmbeddedLog) -> None:
-    won, lost = log.stage("t", 0, rows(1)), log.stage("t", 0, rows(2))
+    won, lost = log.stage("t", 0, rows(1), owner="own"), log.stage("t", 0, rows(2), owner="own")
     assert won != lost
     segment = log.publish("t", 0, won, producer="p", batch=0)
     assert log.publish("t", 0, lost, producer="p", batch=0) == segment
@@ -77,7 +78,7 @@ def test_the_first_published_attempt_wins(log: EmbeddedLog) -> None:
 
 
 def test_publishing_what_is_gone_is_an_error_and_leaves_the_log_usable(log: EmbeddedLog) -> None:
-    staged = log.stage("t", 0, rows(1))
+    staged = log.stage("t", 0, rows(1), owner="own")
     staged_files(log)[0].unlink()
     with pytest.raises(ExecutionError, match="is gone") as caught:
         log.publish("t", 0, staged, producer="p", batch=0)
@@ -87,17 +88,31 @@ def test_publishing_what_is_gone_is_an_error_and_leaves_the_log_usable(log: Embe
     assert log.append("t", 0, rows(1), producer="p", batch=0).first_offset == 0
 
 
-def test_a_sweep_removes_old_staged_files_only(log: EmbeddedLog) -> None:
+def test_a_sweep_removes_what_its_owners_have_staged_and_nothing_of_others(
+    log: EmbeddedLog,
+) -> None:
     log.append("t", 0, rows(1), producer="p", batch=0)
-    old, new = log.stage("t", 0, rows(2)), log.stage("t", 1, rows(3))
-    (log.root / ".creating-1").mkdir()
-    for left in (log.root / "t" / STAGING / "0" / old, log.root / ".creating-1"):
-        os.utime(left, (1_000, 1_000))
-    assert log.sweep_staged(older_than_ms=1_000_000) == 0
-    assert log.sweep_staged(older_than_ms=1_000_001) == 2
-    assert [file.name for file in staged_files(log)] == [new]
+    log.stage("t", 0, rows(2), owner="own")
+    others = log.stage("t", 1, rows(3), owner="another")
+    assert log.sweep_staged(["own", "gone"], older_than_ms=ALWAYS) == 1
+    assert [file.name for file in staged_files(log)] == [others]
     assert values(log, "t") == [1]
-    assert log.sweep_staged(older_than_ms=ALWAYS) == 1
+    assert log.publish("t", 1, others, producer="another", batch=0).count == 1
+
+
+def test_a_sweep_removes_old_unfinished_appends_and_topics(log: EmbeddedLog) -> None:
+    staging = log.root / "t" / STAGING / "0"
+    old, new = (staging / Staged(APPENDING + f"{n:032x}", 1, 1).name for n in range(2))
+    before = staging / Staged(f"{0:032x}", 1, 1).name  # of a version that named no owner
+    topic = log.root / ".creating-1"
+    topic.mkdir()
+    for file in (old, new, before):
+        file.write_bytes(b"")
+    for left in (old, before, topic):
+        os.utime(left, (1_000, 1_000))
+    assert log.sweep_staged([], older_than_ms=1_000_000) == 0
+    assert log.sweep_staged([], older_than_ms=1_000_001) == 2
+    assert sorted(staged_files(log)) == sorted([new, before])
 
 
 def test_offsets_at_finds_the_first_late_enough(log: EmbeddedLog) -> None:

@@ -49,9 +49,9 @@ class LogMachine(RuleBasedStateMachine):
         made = self.logs[log].append("t", p, rows(*content), producer=producer, batch=batch)
         self.expect((p, producer, batch), content, made)
 
-    @rule(target=staged, p=partitions, content=numbers)
-    def stage(self, p: int, content: list[int]) -> tuple[int, str, list[int]]:
-        return p, self.logs[0].stage("t", p, rows(*content)), content
+    @rule(target=staged, p=partitions, content=numbers, owner=producers)
+    def stage(self, p: int, content: list[int], owner: str) -> tuple[int, str, list[int]]:
+        return p, self.logs[0].stage("t", p, rows(*content), owner=owner), content
 
     @rule(log=st.integers(0, 1), file=staged, producer=producers, batch=batches)
     def publish(
@@ -68,9 +68,9 @@ class LogMachine(RuleBasedStateMachine):
     def reopen(self, log: int) -> None:
         self.logs[log] = EmbeddedLog(self.root, durable=False)
 
-    @rule()
-    def sweep(self) -> None:
-        self.logs[0].sweep_staged(older_than_ms=0)
+    @rule(owner=producers)
+    def sweep(self, owner: str) -> None:
+        self.logs[0].sweep_staged([owner], older_than_ms=0)
 
     @rule(log=st.integers(0, 1), p=partitions)
     def read(self, log: int, p: int) -> None:

@@ -115,6 +115,7 @@ class Running:
         numbers, state = told(records)
         assert numbers == expected(self.input)
         assert self.state(self.home / "checkpoint", self.log) == state
+        assert list((self.home / "topics").glob("*/.staged/*/*")) == []
 
     def state(self, checkpoint: Path, log: Directory) -> State:
         with View(checkpoint, MARKS, log=log) as view:
