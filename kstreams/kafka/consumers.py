@@ -15,8 +15,8 @@ from kstreams.errors import (
     Where,
 )
 from kstreams.kafka.client_log import ClientLog
+from kstreams.kafka.client_options import ClientOptions
 from kstreams.kafka.librdkafka import Consumer, KafkaError, KafkaException
-from kstreams.kafka.options import Kafka
 
 __all__ = ("Consumers",)
 
@@ -37,15 +37,15 @@ class Consumers:
     Opens consumers, which see no record of an open or aborted transaction.
 
     Args:
-        connection: The cluster; its `consumer` options win over `tuning`.
+        options: Those of a consumer; they win over `tuning`.
         tuning: Options of librdkafka.
         lost: What a user is to do when records are gone.
     """
 
     def __init__(
-        self, connection: Kafka, *, tuning: Mapping[str, Any] | None = None, lost: str
+        self, options: ClientOptions, *, tuning: Mapping[str, Any] | None = None, lost: str
     ) -> None:
-        self._options = connection.client_options("consumer")
+        self._options = options
         self._tuning = dict(tuning or {})
         self._lost = lost
         self._said: deque[KafkaError] = deque(maxlen=1)

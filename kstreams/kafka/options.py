@@ -116,13 +116,13 @@ class Kafka:
         """Open the reading side; it sees no record of an open or aborted transaction."""
         from kstreams.kafka.reader import KafkaReader  # noqa: PLC0415
 
-        return KafkaReader(self)
+        return KafkaReader(self.client_options("consumer"), self.client_options("admin"))
 
     def writer(self) -> KafkaWriter:
         """Open the writing side; close it after use."""
         from kstreams.kafka.writer import KafkaWriter  # noqa: PLC0415
 
-        return KafkaWriter(self)
+        return KafkaWriter(self.client_options("producer"), self.client_options("admin"))
 
     def client_options(self, role: Role = "admin") -> ClientOptions:
         """Return what a librdkafka client of this role is made with, addresses included."""

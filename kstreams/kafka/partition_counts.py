@@ -8,7 +8,7 @@ from threading import Lock
 
 from kstreams.errors import UnknownTopicError, Where
 from kstreams.kafka.admin import KafkaAdmin
-from kstreams.kafka.options import Kafka
+from kstreams.kafka.client_options import ClientOptions
 
 __all__ = ("PartitionCounts",)
 
@@ -20,12 +20,14 @@ class PartitionCounts:
     Partition counts by topic, kept for a minute. Threads may share it.
 
     Args:
-        connection: The cluster.
+        options: Those of an admin client.
         timeout: How long to wait for a broker that does not answer.
     """
 
-    def __init__(self, connection: Kafka, *, timeout: timedelta = timedelta(seconds=20)) -> None:
-        self._connection = connection
+    def __init__(
+        self, options: ClientOptions, *, timeout: timedelta = timedelta(seconds=20)
+    ) -> None:
+        self._options = options
         self._timeout = timeout
         self._admin: KafkaAdmin | None = None
         self._known: dict[str, tuple[int, float]] = {}
@@ -51,7 +53,7 @@ class PartitionCounts:
         """Return the client that asks, opened at the first need."""
         with self._lock:
             if self._admin is None:
-                self._admin = KafkaAdmin(self._connection.client_options(), timeout=self._timeout)
+                self._admin = KafkaAdmin(self._options, timeout=self._timeout)
             return self._admin
 
     def unknown(self, topic: str) -> UnknownTopicError:

@@ -17,9 +17,9 @@ from kstreams.errors import (
     Where,
 )
 from kstreams.kafka.client_log import ClientLog
+from kstreams.kafka.client_options import ClientOptions
 from kstreams.kafka.headers import HeaderList
 from kstreams.kafka.librdkafka import KafkaError, KafkaException, Message, Producer
-from kstreams.kafka.options import Kafka
 
 __all__ = (
     "BATCH_BYTES",
@@ -81,7 +81,7 @@ class ProducerLink:
     No error, nor the cause of one, holds a secret of the options.
 
     Args:
-        connection: The cluster; its `producer` options win over the defaults.
+        options: Those of a producer; they win over the defaults.
         on_delivery: Called from `poll` and `flush` for each record.
         settings: Defaults of this use.
 
@@ -91,9 +91,12 @@ class ProducerLink:
     """
 
     def __init__(
-        self, connection: Kafka, on_delivery: DeliveryReport, settings: Mapping[str, str | bool]
+        self,
+        options: ClientOptions,
+        on_delivery: DeliveryReport,
+        settings: Mapping[str, str | bool],
     ) -> None:
-        self._options = connection.client_options("producer")
+        self._options = options
         # Not a method: a client that refers to its owner is not freed with it.
         said: deque[str] = deque(maxlen=1)
         self._said = said
@@ -140,7 +143,7 @@ class BulkProducer:
     Produces many records and reports the first failure; one thread at a time.
 
     Args:
-        connection: The cluster.
+        options: Those of a producer.
         batch_bytes: The least limit of the topics that are written: no more than so much is
             sent in one batch, which would be refused as a whole.
 
@@ -149,7 +152,7 @@ class BulkProducer:
 
     """
 
-    def __init__(self, connection: Kafka, *, batch_bytes: int | None = None) -> None:
+    def __init__(self, options: ClientOptions, *, batch_bytes: int | None = None) -> None:
         failed: list[_Failed] = []
 
         def report(error: KafkaError | None, message: Message) -> None:
@@ -159,7 +162,7 @@ class BulkProducer:
 
         self._failed = failed
         size = min(batch_bytes or BATCH_BYTES, BATCH_BYTES)
-        self._link = ProducerLink(connection, report, {**_BULK, "batch.size": str(size)})
+        self._link = ProducerLink(options, report, {**_BULK, "batch.size": str(size)})
 
     def produce(self, chunks: Iterable[Iterable[Row]]) -> None:
         """

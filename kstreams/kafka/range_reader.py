@@ -169,7 +169,9 @@ class RangeReader:
     """
 
     def __init__(self, connection: Kafka, *, timeout: timedelta = timedelta(seconds=40)) -> None:
-        self._consumers = Consumers(connection, tuning=_TUNING, lost=DataLossError.WAY_ON)
+        self._consumers = Consumers(
+            connection.client_options("consumer"), tuning=_TUNING, lost=DataLossError.WAY_ON
+        )
         self._timeout_s = timeout.total_seconds()
         self._consumer: Consumer | None = None
         self._last: dict[_Place, _Progress] = {}

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from kstreams.connection import RawRecord
 from kstreams.errors import Where
+from kstreams.kafka.client_options import ClientOptions
 from kstreams.kafka.consumers import Consumers
 from kstreams.kafka.headers import read_headers
 from kstreams.kafka.librdkafka import (
@@ -17,7 +18,6 @@ from kstreams.kafka.librdkafka import (
     Message,
     TopicPartition,
 )
-from kstreams.kafka.options import Kafka
 from kstreams.kafka.partition_counts import PartitionCounts
 from kstreams.raw_batch import named_headers
 
@@ -31,17 +31,24 @@ class KafkaReader:
     """
     Implements `kstreams.connection.TopicReader` on Kafka. Threads may share it.
 
-    Records of open and aborted transactions are left out, unless the connection's
-    `consumer` options have another `isolation.level`.
+    Records of open and aborted transactions are left out, unless the consumer's options
+    have another `isolation.level`.
 
     Args:
-        connection: The cluster.
+        consumer: Options of a consumer.
+        admin: Options of an admin client.
         timeout: How long to wait for a broker that does not answer.
     """
 
-    def __init__(self, connection: Kafka, *, timeout: timedelta = timedelta(seconds=20)) -> None:
-        self._consumers = Consumers(connection, lost=_LOST)
-        self._counts = PartitionCounts(connection, timeout=timeout)
+    def __init__(
+        self,
+        consumer: ClientOptions,
+        admin: ClientOptions,
+        *,
+        timeout: timedelta = timedelta(seconds=20),
+    ) -> None:
+        self._consumers = Consumers(consumer, lost=_LOST)
+        self._counts = PartitionCounts(admin, timeout=timeout)
         self._timeout_s = timeout.total_seconds()
         self._idle: list[Consumer] = []
 

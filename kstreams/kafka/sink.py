@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import repeat
 from threading import Lock
 
@@ -14,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kstreams.errors import KStreamsError, RecordRefusedError
+from kstreams.kafka.client_options import ClientOptions
 from kstreams.kafka.headers import header_lists
 from kstreams.kafka.options import Kafka
 from kstreams.kafka.partition_counts import PartitionCounts
@@ -107,9 +107,9 @@ class _Sink:
     """One process's producers for a connection, and what it knows of topics."""
 
     def __init__(self, connection: Kafka) -> None:
-        self._connection = connection
-        self._counts = PartitionCounts(connection)
-        self.limits = KafkaLimits(connection, self._counts)
+        self._options = connection.client_options("producer")
+        self._counts = PartitionCounts(connection.client_options("admin"))
+        self.limits = KafkaLimits(self._options, self._counts)
         self._producers: dict[int | None, BulkProducer] = {}
         self._lock = Lock()
 
@@ -118,7 +118,7 @@ class _Sink:
         with self._lock:
             size = self._batch_bytes(table)
             producer = self._producers.pop(size, None)
-            producer = producer or BulkProducer(self._connection, batch_bytes=size)
+            producer = producer or BulkProducer(self._options, batch_bytes=size)
             try:
                 producer.produce(self._rows(table, partitioner, id_prefix))
                 producer.flush()
@@ -133,9 +133,9 @@ class _Sink:
     def write_apart(
         self, table: pa.Table, partitioner: Partitioner, id_prefix: str
     ) -> dict[int, RecordRefusedError]:
-        alone = {**self._connection.producer, "batch.num.messages": 1}
+        alone = ClientOptions({**self._options, "batch.num.messages": 1})
         with self._lock:
-            producer = BulkProducer(replace(self._connection, producer=alone))
+            producer = BulkProducer(alone)
             try:
                 return producer.produce_noting(self._rows(table, partitioner, id_prefix))
             finally:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kstreams.errors import KStreamsError, UnknownTopicError
-from kstreams.kafka.options import Kafka
+from kstreams.kafka.client_options import ClientOptions
 from kstreams.kafka.partition_counts import PartitionCounts
 from kstreams.topic_limits import TopicLimits
 
@@ -60,13 +60,13 @@ class KafkaLimits:
     Threads may share it.
 
     Args:
-        connection: The cluster; `message.max.bytes` of its producer wins over a topic's limit.
+        producer: Options of the producer; its `message.max.bytes` wins over a topic's limit.
         counts: Has the admin client.
 
     """
 
-    def __init__(self, connection: Kafka, counts: PartitionCounts) -> None:
-        own = connection.client_options("producer").get(_OWN_SIZE, "")
+    def __init__(self, producer: ClientOptions, counts: PartitionCounts) -> None:
+        own = producer.get(_OWN_SIZE, "")
         self._own_bytes = int(own) if own.isdecimal() else None
         self._counts = counts
         self._known: dict[str, tuple[TopicLimits | None, float]] = {}

@@ -9,9 +9,9 @@ from threading import Event, Lock, Thread
 
 from kstreams.connection import Appended
 from kstreams.errors import ExecutionError, KStreamsError, Where
+from kstreams.kafka.client_options import ClientOptions
 from kstreams.kafka.headers import HeaderList, check_names
 from kstreams.kafka.librdkafka import KafkaError, KafkaException, Message
-from kstreams.kafka.options import Kafka
 from kstreams.kafka.partition_counts import PartitionCounts
 from kstreams.kafka.producing import DeliveryReport, ProducerLink, check_timestamp
 from kstreams.record import Headers
@@ -31,16 +31,17 @@ class KafkaWriter:
     the end of the process is flushed then.
 
     Args:
-        connection: The cluster; its `producer` options win over what is set here.
+        producer: Options of a producer; they win over what is set here.
+        admin: Options of an admin client.
 
     Raises:
         KafkaOptionsError: librdkafka does not know an option or its value.
 
     """
 
-    def __init__(self, connection: Kafka) -> None:
-        self._counts = PartitionCounts(connection)
-        self._link = ProducerLink(connection, self._settle, _LINGER)
+    def __init__(self, producer: ClientOptions, admin: ClientOptions) -> None:
+        self._counts = PartitionCounts(admin)
+        self._link = ProducerLink(producer, self._settle, _LINGER)
         self._failure: KStreamsError | None = None
         self._lock = Lock()
         self._closing = Event()

@@ -132,7 +132,11 @@ def test_sasl_listener_gives_records(broker: KafkaBroker, topic: str) -> None:
 def test_wrong_password_is_told_but_not_shown(broker: KafkaBroker, topic: str) -> None:
     wrong = sasl(broker, password="hunter2")
     with pytest.raises(BrokerUnavailableError) as caught:
-        KafkaReader(wrong, timeout=timedelta(seconds=3)).read(topic, 1, 0, 10)
+        KafkaReader(
+            wrong.client_options("consumer"),
+            wrong.client_options(),
+            timeout=timedelta(seconds=3),
+        ).read(topic, 1, 0, 10)
     assert "hunter2" not in str(caught.value)
 
 

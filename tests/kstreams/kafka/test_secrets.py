@@ -63,7 +63,7 @@ def administer(kafka):
     connection.attempt(lambda: connection.client.list_topics(timeout=1))
 
 def consume(kafka):
-    consumers = Consumers(kafka, lost="")
+    consumers = Consumers(kafka.client_options("consumer"), lost="")
     consumer = consumers.open()
     try:
         consumer.list_topics(timeout=0.5)

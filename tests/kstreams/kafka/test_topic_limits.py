@@ -170,8 +170,8 @@ def test_what_was_allowed_when_it_was_asked_goes_by_the_sinks_policy_too(
 
 def test_a_cluster_that_is_away_is_no_records_fault() -> None:
     kafka = Kafka("127.0.0.1:1")
-    counts = PartitionCounts(kafka, timeout=timedelta(seconds=1))
-    assert KafkaLimits(kafka, counts).of("topic") == BARE_LIMITS
+    counts = PartitionCounts(kafka.client_options(), timeout=timedelta(seconds=1))
+    assert KafkaLimits(kafka.client_options("producer"), counts).of("topic") == BARE_LIMITS
 
 
 def _configure(broker: KafkaBroker, topic: str, name: str, value: str) -> None:

@@ -1,0 +1,89 @@
+"""Modules do not import each other in circles, but where a good face is worth it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+_ROOT = Path(__file__).parents[1]
+_FOLDERS = (_ROOT, _ROOT / "stores", _ROOT / "serdes")
+_PACKAGES = ("kstreams", "kstreams_rocksdb", "kstreams_s3", "kstreams_json")
+
+_ALLOWED = {
+    # `topology.describe()`: users find the pictures where they look for them.
+    ("kstreams.graph.topology", "kstreams.graph.describe"),
+    ("kstreams.graph.topology", "kstreams.graph.dot"),
+    ("kstreams.graph.topology", "kstreams.graph.mermaid"),
+    # A definition names its kind, and a kind makes things of definitions; in types alone.
+    ("kstreams.state.stores.kind", "kstreams.state.stores.spec"),
+    ("kstreams.state.stores.kind", "kstreams.state.stores.changelog_form"),
+    ("kstreams.state.stores.spec", "kstreams.state.stores.changelog_form"),
+    # `S3(...)` is a value that opens its store, and a store shows its settings.
+    ("kstreams_s3.settings", "kstreams_s3.store"),
+}
+"""Imports inside of functions, or for types alone, that may close a circle."""
+
+
+def _modules() -> dict[str, Path]:
+    return {
+        _name(file.relative_to(folder)): file
+        for folder in _FOLDERS
+        for package in _PACKAGES
+        for file in (folder / package).rglob("*.py")
+    }
+
+
+def _name(path: Path) -> str:
+    return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+
+
+def _imported(file: Path, modules: Mapping[str, Path]) -> Iterator[str]:
+    """Yield the modules that a file imports, wherever in it."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                yield whole if whole in modules else node.module
+
+
+def _graph() -> dict[str, set[str]]:
+    modules = _modules()
+    return {
+        name: {found for found in _imported(file, modules) if found in modules and found != name}
+        for name, file in modules.items()
+    }
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    graph = {
+        name: {other for other in others if (name, other) not in _ALLOWED}
+        for name, others in _graph().items()
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as exc:
+        circle = " <- ".join(exc.args[1])
+        raise AssertionError(f"modules import each other in a circle: {circle}") from None
+
+
+def test_each_import_that_may_close_a_circle_closes_one() -> None:
+    graph = _graph()
+    assert {pair for pair in _ALLOWED if not _leads(graph, pair[1], pair[0])} == set()
+    assert {pair for pair in _ALLOWED if pair[1] not in graph[pair[0]]} == set()
+
+
+def _leads(graph: Mapping[str, set[str]], start: str, end: str) -> bool:
+    seen: set[str] = set()
+    waiting = [start]
+    while waiting:
+        name = waiting.pop()
+        if name == end:
+            return True
+        if name not in seen:
+            seen.add(name)
+            waiting.extend(graph[name])
+    return False
