@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ("WARM_UP", "Figures", "Span", "span_of")
+__all__ = ("ENOUGH_RECORDS", "ENOUGH_S", "WARM_UP", "Figures", "Span", "span_of")
 
 WARM_UP = 0.1
-"""The clock starts when this share of the records is done: every peer is warm by then."""
+"""The clock starts when this share of the records is done."""
+ENOUGH_S = 20.0
+ENOUGH_RECORDS = 1_000_000
+"""Seconds, or records, that are timed at least: in a shorter run a peer may not be warm yet."""
 
 
 @dataclass(frozen=True)
@@ -68,3 +71,18 @@ class Figures:
     state_bytes: int
     results: int
     progress: list[tuple[float, int]]
+
+    @property
+    def timed_records(self) -> float:
+        """Return how many records came after the warm-up."""
+        return self.records * (1 - WARM_UP)
+
+    @property
+    def timed_s(self) -> float:
+        """Return how long they took, seconds."""
+        return self.timed_records / self.rate
+
+    @property
+    def long_enough(self) -> bool:
+        """Tell whether the rate is that of a warm peer."""
+        return self.timed_records >= ENOUGH_RECORDS or self.timed_s >= ENOUGH_S

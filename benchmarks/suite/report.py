@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from benchmarks.suite.figures import ENOUGH_RECORDS, ENOUGH_S
 from benchmarks.suite.lag import RATE
 from benchmarks.suite.outcome import Cell, Outcome, Spread
 
@@ -66,6 +67,7 @@ def _table(workload: str, title: str, cells: list[Cell]) -> Iterator[str]:
         yield _row(_columns(cell, base))
     yield ""
     yield from _reasons((cell.peer, cell.reason) for cell in cells)
+    yield from _reasons((cell.peer, _too_short(cell)) for cell in cells)
     lags = ((cell.peer, cell.lag.reason) for cell in cells if cell.lag)
     yield from _reasons((peer, reason and f"no lag, {reason}") for peer, reason in lags)
     yield ""
@@ -81,6 +83,16 @@ def _reasons(told: Iterable[tuple[str, str]]) -> Iterator[str]:
         yield f"- {', '.join(names)}: {reason}"
 
 
+def _too_short(cell: Cell) -> str:
+    """Say that a peer's runs were too short for the rate of a warm peer; empty if they were not."""
+    if all(figures.long_enough for figures in cell.rounds):
+        return ""
+    return (
+        f"timed for less than {ENOUGH_S:.0f} s and {ENOUGH_RECORDS:,} records: too short to be "
+        "warm, so that its rate is not compared"
+    )
+
+
 def _columns(cell: Cell, base: Spread | None) -> Iterator[str]:
     yield cell.peer
     rate = cell.of("rate")
@@ -89,7 +101,7 @@ def _columns(cell: Cell, base: Spread | None) -> Iterator[str]:
         return
     yield f"{rate.median:,.0f}"
     yield f"{rate.least:,.0f} to {rate.most:,.0f}"
-    yield f"{rate.median / base.median:.2f}"
+    yield "-" if _too_short(cell) else f"{rate.median / base.median:.2f}"
     yield f"{cell.rounds[0].records:,}"
     yield _median(cell, "startup_s", 1, 1)
     yield _median(cell, "peak_bytes", 1e6, 0)

@@ -67,7 +67,7 @@ class Workload:
     spark: Callable[[DataFrame], tuple[DataFrame, str]] | None = None
     values: Literal["int64", "json"] = "int64"
     by_record: bool = True
-    records: int = 1_000_000
+    records: int = 1_200_000
     keys: int | None = None
     settle: Callable[[Results], Results] | None = None
 

@@ -53,5 +53,4 @@ WORKLOAD = Workload(
     topology=topology,
     spark=spark,
     by_record=False,
-    records=300_000,
 )

@@ -89,6 +89,5 @@ WORKLOAD = Workload(
     topology=topology,
     spark=spark,
     by_record=False,
-    records=300_000,
     settle=settle,
 )

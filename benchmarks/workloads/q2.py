@@ -51,5 +51,4 @@ WORKLOAD = Workload(
     topology=topology,
     spark=spark,
     by_record=False,
-    records=300_000,
 )

@@ -73,6 +73,5 @@ WORKLOAD = Workload(
     topology=topology,
     spark=spark,
     values="json",
-    records=500_000,
     settle=without_closers,
 )

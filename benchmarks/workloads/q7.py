@@ -81,6 +81,5 @@ WORKLOAD = Workload(
     spark=spark,
     values="json",
     by_record=False,
-    records=300_000,
     settle=without_closers,
 )

@@ -60,5 +60,4 @@ WORKLOAD = Workload(
     expected=partial(windows, size_ms=60_000, advance_ms=10_000, column="amount"),
     topology=topology,
     spark=spark,
-    records=300_000,
 )

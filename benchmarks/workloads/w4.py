@@ -53,5 +53,4 @@ WORKLOAD = Workload(
     expected=partial(sessions, gap_ms=30_000),
     topology=topology,
     spark=spark,
-    records=300_000,
 )

@@ -6,9 +6,9 @@ from benchmarks.suite.figures import Figures
 from benchmarks.suite.outcome import Cell, Lag, Outcome
 
 
-def figures(rate: float) -> Figures:
+def figures(rate: float, records: int = 10_000) -> Figures:
     return Figures(
-        records=1000,
+        records=records,
         rate=rate,
         startup_s=2.0,
         cpu_s_per_million=10.0,

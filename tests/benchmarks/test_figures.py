@@ -1,9 +1,12 @@
+"""What of a run is timed."""
+
 from __future__ import annotations
 
 import pytest
 
 from benchmarks.suite.figures import span_of
 from benchmarks.suite.process_tree import Sample, cpu_between
+from tests.benchmarks.samples import figures
 
 
 def test_clock_starts_behind_the_warm_up_and_ends_with_the_last_result() -> None:
@@ -15,6 +18,21 @@ def test_clock_starts_behind_the_warm_up_and_ends_with_the_last_result() -> None
 def test_everything_at_once_is_not_timed() -> None:
     with pytest.raises(ValueError, match="all results came at once"):
         span_of([(1.0, 1000)], 1000, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("rate", "records", "enough"),
+    [
+        (400_000.0, 1_200_000, True),
+        (400_000.0, 1_000_000, False),
+        (1_200.0, 30_000, True),
+        (1_500.0, 30_000, False),
+    ],
+)
+def test_a_run_is_long_enough_by_time_or_by_records(
+    rate: float, records: int, enough: bool
+) -> None:
+    assert figures(rate, records).long_enough is enough
 
 
 def test_processor_time_lies_on_straight_lines_between_samples() -> None:

@@ -28,7 +28,7 @@ def test_other_file_is_refused(tmp_path: Path) -> None:
 def test_report_has_median_span_dash_and_reason() -> None:
     text = markdown(outcome(100.0, 300.0, 250.0))
     assert "a cpu, 2 cores" in text
-    assert "| kstreams | 250 | 100 to 300 | 1.00 | 1,000 | 2.0 | 500 |" in text
+    assert "| kstreams | 250 | 100 to 300 | 1.00 | 10,000 | 2.0 | 500 |" in text
     assert "100 / 250 |" in text
     assert "| other | - | - |" in text
     assert "- `other`: it has no windows" in text
@@ -74,3 +74,11 @@ def test_plots_are_pictures_of_workloads_batches_and_keys(tmp_path: Path) -> Non
     names = ["w1.png", "w1-batches.png", "w1-1000-keys.png", "w1-keys.png"]
     assert [path.name for path in made] == names
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in made)
+
+
+def test_a_rate_of_a_run_too_short_to_be_warm_is_not_compared() -> None:
+    whole = outcome(200.0)
+    whole.cells[1] = Cell("W1", "other", [figures(200.0, 1_000)])
+    text = markdown(whole)
+    assert "| other | 200 | 200 to 200 | - | 1,000 |" in text
+    assert "- `other`: timed for less than 20 s and 1,000,000 records: too short to be warm" in text

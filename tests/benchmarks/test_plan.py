@@ -25,10 +25,10 @@ def test_run_has_ten_batches_after_the_first() -> None:
 
 def test_slow_peers_run_fewer_records() -> None:
     plan = Plan([])
-    assert plan.records_of(workload_by("W1"), peer_by("kstreams")) == 1_000_000
-    assert plan.records_of(workload_by("W1"), peer_by("quix")) == 200_000
+    assert plan.records_of(workload_by("W1"), peer_by("kstreams")) == 1_200_000
+    assert plan.records_of(workload_by("W1"), peer_by("faust")) == 100_000
     few = Plan([], records=20_000)
-    assert few.records_of(workload_by("W1"), peer_by("quix")) == 20_000
+    assert few.records_of(workload_by("W1"), peer_by("faust")) == 20_000
 
 
 def test_workload_on_another_number_of_keys_has_its_own_data_and_label() -> None:

@@ -25,7 +25,7 @@ class Bytewax:
     timestamps: Timestamps = "none"
     reports_progress: bool = False
     emits_updates: bool = False
-    most_records: int | None = 100_000
+    most_records: int | None = None
 
     @property
     def title(self) -> str:

@@ -24,7 +24,7 @@ class Faust:
     timestamps: Timestamps = "none"
     reports_progress: bool = False
     emits_updates: bool = True
-    most_records: int | None = 20_000
+    most_records: int | None = 100_000
 
     @property
     def title(self) -> str:

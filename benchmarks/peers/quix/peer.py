@@ -25,7 +25,7 @@ class Quix:
     timestamps: Timestamps = "none"
     reports_progress: bool = False
     emits_updates: bool = True
-    most_records: int | None = 200_000
+    most_records: int | None = None
 
     @property
     def title(self) -> str:
