@@ -44,12 +44,17 @@ from kstreams.partitioner import Partitioner
 from kstreams.topic import Topic, TopicChoice, topic_by
 
 if TYPE_CHECKING:
+    from kstreams.kafka.admin import KafkaAdmin, TopicDescription
     from kstreams.kafka.options import Kafka
+    from kstreams.kafka.writer import KafkaWriter
 else:  # a checker would take any name then
     __getattr__ = lazy_names(
         __name__,
         {
             "Kafka": "kstreams.kafka.options",
+            "KafkaAdmin": "kstreams.kafka.admin",
+            "KafkaWriter": "kstreams.kafka.writer",
+            "TopicDescription": "kstreams.kafka.admin",
         },
     )
 
@@ -60,11 +65,14 @@ __all__ = (
     "Embedded",
     "Emitter",
     "Kafka",
+    "KafkaAdmin",
+    "KafkaWriter",
     "Partitioner",
     "RawRecord",
     "Topic",
     "TopicAdmin",
     "TopicChoice",
+    "TopicDescription",
     "TopicEnds",
     "TopicReader",
     "TopicWriter",

@@ -33,7 +33,15 @@ from __future__ import annotations
 
 from kstreams.processors.aggregate import aggregate, reduce
 from kstreams.processors.call_external import call_external
-from kstreams.processors.deduplicate import HeaderId, KeyId, by_header, by_key, deduplicate
+from kstreams.processors.deduplicate import (
+    HeaderId,
+    HeaderSupplier,
+    KeyId,
+    KeySupplier,
+    by_header,
+    by_key,
+    deduplicate,
+)
 from kstreams.processors.filter import filter_, filter_not
 from kstreams.processors.flat_map import flat_map
 from kstreams.processors.flat_map_values import flat_map_values
@@ -45,7 +53,9 @@ from kstreams.processors.transform import transform, transform_values
 
 __all__ = (
     "HeaderId",
+    "HeaderSupplier",
     "KeyId",
+    "KeySupplier",
     "aggregate",
     "by_header",
     "by_key",

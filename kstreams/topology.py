@@ -27,6 +27,7 @@ from kstreams.graph.builder import TopologyBuilder
 from kstreams.graph.nodes import (
     FunctionSink,
     Node,
+    NodeHandle,
     ProcessorNode,
     RepartitionNode,
     SinkNode,
@@ -44,6 +45,7 @@ __all__ = (
     "FunctionSink",
     "Invalid",
     "Node",
+    "NodeHandle",
     "OnError",
     "PartitionGroup",
     "ProcessorNode",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from kstreams.serde.base import Serde
 
@@ -20,7 +20,7 @@ class Field(Generic[N]):
     name: str
     number: Serde[N]
 
-    def __call__(self, value: Any) -> N:  # noqa: ANN401  # whatever has the field
+    def __call__(self, value: object) -> N:
         """Return the field of a value: an attribute, or what a mapping has under the name."""
         found: N = value[self.name] if isinstance(value, dict) else getattr(value, self.name)
         return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal
+from typing import Literal
 
 from kstreams.checkpoint.fork import ForkSource
 from kstreams.checkpoint.migration import Migration
@@ -62,7 +62,7 @@ class AppSettings:
     packages: Packages = "auto"
     parallelism: int | None = None
     config: Mapping[str, str] = field(default_factory=dict, repr=False)
-    migrate: Mapping[str, Migration[Any, Any]] = field(default_factory=dict)
+    migrate: Mapping[str, Migration] = field(default_factory=dict)
     reset: frozenset[str] = frozenset()
     fork: ForkSource | None = None
     retained_batches: int = 10

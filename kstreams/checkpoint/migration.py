@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from kstreams.errors import CheckpointMismatchError, ProcessingError
 from kstreams.quoting import kind_of, text_of
@@ -23,7 +23,7 @@ _ROWS_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True)
-class Migration(Generic[K, V]):
+class Migration:
     """Where a store's contents come from when a topology has changed.
 
     Keys stay: they decide in which task a value lies. Times of windows, sessions and
@@ -38,12 +38,12 @@ class Migration(Generic[K, V]):
             key out. By default values stay: for a store that was only renamed.
     """
 
-    old: StoreSpec[Any]
-    convert: Callable[[K, V], object] | None = None
+    old: StoreSpec[object]
+    convert: Callable[..., object] | None = None
 
 
 def migrate_store(
-    migration: Migration[Any, Any],
+    migration: Migration,
     new: StoreSpec[Any],
     source: WorkingStore,
     target: WorkingStore,
@@ -83,7 +83,7 @@ def migrate_store(
     return count
 
 
-def _converted(migration: Migration[Any, Any], key: object, value: object) -> object:
+def _converted(migration: Migration, key: object, value: object) -> object:
     if migration.convert is None:
         return value
     try:

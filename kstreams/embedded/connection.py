@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kstreams.connection import TopicAdmin, TopicReader, TopicWriter
 from kstreams.embedded.admin import EmbeddedAdmin
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.embedded.reader import EmbeddedReader
@@ -69,15 +70,15 @@ class Embedded:
         """Return a topic's partition count, after creating it if it is missing."""
         return self.log().ensure(topic, self.default_partitions).partitions
 
-    def admin(self) -> EmbeddedAdmin:
+    def admin(self) -> TopicAdmin:
         """Open the administrative side."""
         return EmbeddedAdmin(self.log())
 
-    def reader(self) -> EmbeddedReader:
+    def reader(self) -> TopicReader:
         """Open the reading side."""
         return EmbeddedReader(self.log())
 
-    def writer(self) -> EmbeddedWriter:
+    def writer(self) -> TopicWriter:
         """Open the writing side; close it after use."""
         return EmbeddedWriter(
             self.log(), default_partitions=self.default_partitions, batching=self.batching

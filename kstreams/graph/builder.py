@@ -12,6 +12,7 @@ from kstreams.graph.nodes import (
     AnyProcessor,
     FunctionSink,
     Node,
+    NodeHandle,
     ProcessorNode,
     RepartitionNode,
     SinkNode,
@@ -153,7 +154,7 @@ class TopologyBuilder:
         name: str,
         supplier: Callable[[], BaseProcessor[K, V, K2, V2]],
         *parents: Node[K, V],
-        stores: Sequence[StoreSpec[Any]] = (),
+        stores: Sequence[StoreSpec[object]] = (),
     ) -> Node[K2, V2]:
         """Run a processor on what its parents forward.
 
@@ -230,12 +231,12 @@ class TopologyBuilder:
     @overload
     def add_sink(self, name: str, target: FunctionSink[K, V], *parents: Node[K, V]) -> None: ...
     @overload
-    def add_sink(self, name: str, target: StdoutSink, *parents: Node[Any, Any]) -> None: ...
+    def add_sink(self, name: str, target: StdoutSink, *parents: NodeHandle) -> None: ...
     def add_sink(
         self,
         name: str,
         target: SinkTarget,
-        *parents: Node[Any, Any],
+        *parents: NodeHandle,
         on_refused: OnError = "fail",
     ) -> None:
         """Write records to a topic, to one chosen per record, to stdout or to a function.
@@ -313,7 +314,7 @@ class TopologyBuilder:
     def _through(self, name: str, *parents: Node[K, V]) -> Node[K, V]:
         return self.add_processor(name, PassThrough[K, V], *parents)
 
-    def _names(self, name: str, parents: Sequence[Node[Any, Any]]) -> tuple[str, ...]:
+    def _names(self, name: str, parents: Sequence[NodeHandle]) -> tuple[str, ...]:
         if not parents:
             self._problems.append(f"node {name!r} has no parents")
         for parent in parents:

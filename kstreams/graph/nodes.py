@@ -11,6 +11,7 @@ from kstreams.partitioner import Partitioner
 from kstreams.processors.event_time import EventTime
 from kstreams.processors.on_error import OnError
 from kstreams.processors.processor import BatchProcessor, Processor
+from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.topic import Topic, TopicChoice
@@ -21,6 +22,7 @@ __all__ = (
     "Entry",
     "FunctionSink",
     "Node",
+    "NodeHandle",
     "ProcessorNode",
     "RepartitionNode",
     "SinkNode",
@@ -46,11 +48,16 @@ AnyProcessor = Processor[Any, Any, Any, Any] | BatchProcessor[Any, Any, Any, Any
 
 
 @dataclass(frozen=True)
-class Node(Generic[K, V]):
-    """A handle on a node of a builder; carries the types of what leaves the node."""
+class NodeHandle:
+    """A handle on a node of a builder, whatever leaves the node."""
 
     name: str
     builder: object
+
+
+@dataclass(frozen=True)
+class Node(NodeHandle, Generic[K, V]):
+    """A handle on a node of a builder; carries the types of what leaves the node."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +110,7 @@ class StdoutSink:
 class FunctionSink(Generic[K, V]):
     """Calls a function with each record, on the executor; made by `to_function`."""
 
-    function: Callable[[Any], None]
+    function: Callable[[Record[K, V]], None]
     label: str
 
 

@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 from kstreams.graph.depth import deepest
 from kstreams.graph.nodes import (
@@ -22,6 +21,9 @@ from kstreams.state.stores.spec import StoreSpec
 __all__ = ("PartitionGroup", "Topology")
 
 _SHAPE_VERSION = 2
+
+Shape = dict[str, dict[str, dict[str, dict[str, object]]]]
+"""By group, by `sources`, `entries` or `stores`, and by name: what state depends on."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class PartitionGroup:
         return deepest(self.nodes)[0]
 
     @property
-    def stores(self) -> tuple[StoreSpec[Any], ...]:
+    def stores(self) -> tuple[StoreSpec[object], ...]:
         """Stores of the group, by name."""
         found = {spec.name: spec for node in self.processors for spec in node.stores}
         return tuple(found[name] for name in sorted(found))
@@ -103,7 +105,7 @@ class Topology:
         return tuple(node for group in self.groups for node in group.sinks)
 
     @property
-    def stores(self) -> tuple[StoreSpec[Any], ...]:
+    def stores(self) -> tuple[StoreSpec[object], ...]:
         """All stores."""
         return tuple(spec for group in self.groups for spec in group.stores)
 
@@ -118,7 +120,7 @@ class Topology:
                 return group
         raise KeyError(store)
 
-    def shape(self) -> dict[str, Any]:
+    def shape(self) -> Shape:
         """Return what a checkpoint depends on, by group, as plain data.
 
         Serdes and partitioners are named: they decide in which task, and as which bytes,
@@ -142,7 +144,7 @@ class Topology:
                     }
                     for edge in sorted(group.entries, key=lambda edge: edge.name)
                 },
-                "stores": {spec.name: spec.schema() for spec in group.stores},
+                "stores": {spec.name: {**spec.schema()} for spec in group.stores},
             }
             for group in self.groups
         }

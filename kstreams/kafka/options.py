@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from kstreams.connection import TopicReader
 from kstreams.errors import KafkaOptionsError
 from kstreams.kafka.client_options import ClientOptions, OptionValue
 from kstreams.kafka.java_only import is_java_only
 
 if TYPE_CHECKING:
     from kstreams.kafka.admin import KafkaAdmin
-    from kstreams.kafka.reader import KafkaReader
     from kstreams.kafka.writer import KafkaWriter
 
 __all__ = ("Kafka", "Role")
@@ -112,7 +112,7 @@ class Kafka:
 
         return KafkaAdmin(self.client_options("admin"))
 
-    def reader(self) -> KafkaReader:
+    def reader(self) -> TopicReader:
         """Open the reading side; it sees no record of an open or aborted transaction."""
         from kstreams.kafka.reader import KafkaReader  # noqa: PLC0415
 

@@ -17,6 +17,7 @@ from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.emission import EachUpdate, OncePerBatch, once_per_batch
+from kstreams.processors.store_supplier import StoreSupplier
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.state.stores.kind import check_kind
@@ -25,7 +26,7 @@ from kstreams.state.stores.timestamped.kind import TIMESTAMPED
 from kstreams.state.stores.timestamped.rows import TimestampedRows
 from kstreams.state.stores.timestamped.store import TimestampedStore
 
-__all__ = ("AggregateSupplier", "aggregate", "reduce")
+__all__ = ("aggregate", "reduce")
 
 _ONCE = once_per_batch()
 
@@ -38,7 +39,7 @@ A_co = TypeVar("A_co", covariant=True)
 
 
 @dataclass(frozen=True)
-class AggregateSupplier(Generic[K, V_contra, A_co]):
+class _AggregateSupplier(Generic[K, V_contra, A_co]):
     """Makes the processors of `aggregate` and `reduce`, and brings their store."""
 
     aggregator: Aggregator[Any, Any, Any, Any]
@@ -72,7 +73,7 @@ def aggregate(
     store: StoreSpec[TimestampedStore[K, S]],
     emit: EachUpdate | OncePerBatch = _ONCE,
     execution: Execution = "auto",
-) -> AggregateSupplier[K, V, A]:
+) -> StoreSupplier[K, V, K, A]:
     """Aggregate all records of a key, and forward results; brings its store.
 
     A result's timestamp is the highest of its records. Null keys and null values are
@@ -101,7 +102,7 @@ def aggregate(
             f"state is {aggregator.state.name}",
             hint="give the store value=aggregator.state",
         )
-    return AggregateSupplier(aggregator, store, emit, execution)
+    return _AggregateSupplier(aggregator, store, emit, execution)
 
 
 def reduce(
@@ -109,7 +110,7 @@ def reduce(
     *,
     store: StoreSpec[TimestampedStore[K, V]],
     emit: EachUpdate | OncePerBatch = _ONCE,
-) -> AggregateSupplier[K, V, V]:
+) -> StoreSupplier[K, V, K, V]:
     """Combine all values of a key, two at a time, and forward results.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from enum import Enum
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -19,6 +19,8 @@ KOut_contra = TypeVar("KOut_contra", contravariant=True)
 """Type of the keys that a processor forwards."""
 VOut_contra = TypeVar("VOut_contra", contravariant=True)
 """Type of the values that a processor forwards."""
+T = TypeVar("T")
+"""Type of what is held back."""
 
 
 class PunctuationType(Enum):
@@ -95,7 +97,7 @@ class _Common(Protocol):
         """
         ...
 
-    def hold(self, release: Callable[[Sequence[Any]], None]) -> Callable[[Any], None]:
+    def hold(self, release: Callable[[Sequence[T]], None]) -> Callable[[T], None]:
         """Return what holds objects back until the end of the micro-batch. Only in `init`.
 
         `release` then gets all of them, in order, behind all records and punctuators of

@@ -12,6 +12,8 @@ from kstreams.clock import to_ms
 from kstreams.errors import TopologyError
 from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext
+from kstreams.processors.processor import BaseProcessor
+from kstreams.processors.store_supplier import StoreSupplier
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.serde.numbers import INT64
@@ -19,7 +21,16 @@ from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.stores.key_value.store import KeyValueStore
 from kstreams.state.stores.spec import StoreSpec
 
-__all__ = ("HeaderId", "KeyId", "LatePolicy", "by_header", "by_key", "deduplicate")
+__all__ = (
+    "HeaderId",
+    "HeaderSupplier",
+    "KeyId",
+    "KeySupplier",
+    "LatePolicy",
+    "by_header",
+    "by_key",
+    "deduplicate",
+)
 
 I = TypeVar("I", bound=Hashable)  # noqa: E741  # an id
 """Type of the ids."""
@@ -29,7 +40,7 @@ LatePolicy = Literal["forward", "drop"]
 
 
 @dataclass(frozen=True)
-class DeduplicateSupplier(Generic[K, V]):
+class _DeduplicateSupplier(Generic[K, V]):
     """Makes the processors of `deduplicate`, and brings their store."""
 
     by: Callable[[Record[K, V]], Any]
@@ -50,12 +61,12 @@ class DeduplicateSupplier(Generic[K, V]):
 class KeySupplier(Protocol[K]):
     """Makes the processors of `deduplicate` by key, for values of any type."""
 
-    def __call__(self) -> ClosureProcessor[K, V, K, V]:
+    def __call__(self) -> BaseProcessor[K, V, K, V]:
         """Return a new processor."""
         ...
 
     @property
-    def stores(self) -> tuple[StoreSpec[Any], ...]:
+    def stores(self) -> tuple[StoreSpec[object], ...]:
         """Return the store."""
         ...
 
@@ -63,12 +74,12 @@ class KeySupplier(Protocol[K]):
 class HeaderSupplier(Protocol):
     """Makes the processors of `deduplicate` by header, for keys and values of any type."""
 
-    def __call__(self) -> ClosureProcessor[K, V, K, V]:
+    def __call__(self) -> BaseProcessor[K, V, K, V]:
         """Return a new processor."""
         ...
 
     @property
-    def stores(self) -> tuple[StoreSpec[Any], ...]:
+    def stores(self) -> tuple[StoreSpec[object], ...]:
         """Return the store."""
         ...
 
@@ -102,7 +113,7 @@ def deduplicate(
     store: str,
     late: LatePolicy = ...,
     changelog: str | None = ...,
-) -> DeduplicateSupplier[K, V]: ...
+) -> StoreSupplier[K, V, K, V]: ...
 def deduplicate(
     by: KeyId | HeaderId | Callable[[Record[Any, Any]], Any],
     *,
@@ -151,7 +162,7 @@ def deduplicate(
     if changelog is not None:
         seen = seen.with_changelog(changelog)
     find = by if callable(by) else by.of
-    return DeduplicateSupplier(find, to_ms(within), late, seen)
+    return _DeduplicateSupplier(find, to_ms(within), late, seen)
 
 
 def by_header(name: str) -> HeaderId:
@@ -168,7 +179,7 @@ def by_key() -> KeyId:
 class KeyId:
     """Finds the key; made by `by_key`."""
 
-    def of(self, record: Record[Any, Any]) -> object:
+    def of(self, record: Record[object, object]) -> object:
         """Return the key, or None."""
         return record.key
 
@@ -179,7 +190,7 @@ class HeaderId:
 
     name: str
 
-    def of(self, record: Record[Any, Any]) -> bytes | None:
+    def of(self, record: Record[object, object]) -> bytes | None:
         """Return the last value of the header's name, or None."""
         for name, value in reversed(record.headers):
             if name == self.name:
@@ -190,7 +201,7 @@ class HeaderId:
 class _Deduplicate(ClosureProcessor[K, V, K, V]):
     keeps_key: ClassVar[bool] = True
 
-    def __init__(self, settings: DeduplicateSupplier[K, V]) -> None:
+    def __init__(self, settings: _DeduplicateSupplier[K, V]) -> None:
         self._settings = settings
 
     def bind(self, context: ProcessorContext[K, V]) -> Callable[[Record[K, V]], None]:

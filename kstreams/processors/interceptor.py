@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 from kstreams.ids import TaskId
 from kstreams.record import Record
@@ -18,7 +18,7 @@ class Interceptor(Protocol):
     """
 
     def bind(
-        self, node: str, task: TaskId, process: Callable[[Record[Any, Any]], None]
-    ) -> Callable[[Record[Any, Any]], None]:
+        self, node: str, task: TaskId, process: Callable[[Record[object, object]], None]
+    ) -> Callable[[Record[object, object]], None]:
         """Return what is called in place of `process`; called once a node and batch."""
         ...

@@ -22,20 +22,20 @@ class StoreSupplier(Supplier[KIn, VIn, KOut, VOut], Protocol[KIn, VIn, KOut, VOu
     """
 
     @property
-    def stores(self) -> Sequence[StoreSpec[Any]]:
+    def stores(self) -> Sequence[StoreSpec[object]]:
         """Return the definitions of the stores that the processors use."""
         ...
 
 
 def stores_of(
-    name: str, supplier: object, stores: Sequence[StoreSpec[Any]]
-) -> tuple[StoreSpec[Any], ...]:
+    name: str, supplier: object, stores: Sequence[StoreSpec[object]]
+) -> tuple[StoreSpec[object], ...]:
     """Return the stores of a node: those its supplier brings, then the given ones, once each.
 
     Raises:
         TopologyError: The supplier's attribute `stores` holds something else.
     """
-    found: list[StoreSpec[Any]] = []
+    found: list[StoreSpec[object]] = []
     for spec in (*_brought(name, supplier), *stores):
         if spec not in found:
             found.append(spec)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pyspark.sql import SparkSession
 
@@ -96,7 +96,7 @@ class App:
         config: Mapping[str, str] | None = None,
         clock: Clock | None = None,
         on_batch: Callable[[BatchReport], None] | None = None,
-        migrate: Mapping[str, Migration[Any, Any]] | None = None,
+        migrate: Mapping[str, Migration] | None = None,
         reset: Collection[str] = (),
         fork: str | ForkSource | None = None,
         retained_batches: int = 10,

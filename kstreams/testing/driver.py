@@ -7,10 +7,11 @@ from contextlib import ExitStack
 from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from kstreams._types import K, V
 from kstreams.clock import FakeClock, WatchedClock, to_ms
+from kstreams.connection import RawRecord
 from kstreams.errors import TopologyError, UnknownTopicError
 from kstreams.graph.partitions import group_partitions
 from kstreams.graph.topology import PartitionGroup, Topology
@@ -20,14 +21,16 @@ from kstreams.record import Headers, Record
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.backend.working import StateBackend, WorkingStore
 from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.key_value.store import KeyValueStore
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.timestamped.store import TimestampedStore
 from kstreams.task.meta import TaskMeta
 from kstreams.task.own_partition import OwnPartition
 from kstreams.task.queues import Queue
 from kstreams.task.routing import route
 from kstreams.task.task import Task
 from kstreams.testing.driver_task import DriverTask
-from kstreams.testing.driver_topics import DriverTopics, Row
+from kstreams.testing.driver_topics import DriverTopics
 from kstreams.testing.key_check import KeyCheck, with_batch_checks
 from kstreams.topic import Topic, TopicChoice
 from kstreams.topic_limits import NO_LIMITS, TopicLimits
@@ -208,8 +211,8 @@ class TopologyTestDriver:
         if source is None:
             known = ", ".join(map(repr, self._sources))
             raise UnknownTopicError(f"no source reads topic {topic!r}; sources read {known}")
-        row = Row(key, value, timestamp, headers)
-        self._topics.append(topic, row, source.partitioner, partition)
+        record = RawRecord(topic, 0, 0, timestamp, key, value, headers)
+        self._topics.append(record, source.partitioner, partition)
 
     def run(self) -> None:
         """Process what was written as one batch, and on until all topics are quiet."""
@@ -249,7 +252,7 @@ class TopologyTestDriver:
         """Return the last value of each key of what `read` would return."""
         return {record.key: record.value for record in self.read(topic)}
 
-    def read_rows(self, topic: str) -> list[Row]:
+    def read_rows(self, topic: str) -> list[RawRecord]:
         """Return the encoded records of a topic that were not read before."""
         return self._topics.read(topic)
 
@@ -267,8 +270,15 @@ class TopologyTestDriver:
             )
         return tasks[partition or 0].store(spec)
 
+    @overload
+    def store_contents(self, spec: StoreSpec[KeyValueStore[K, V]]) -> dict[K, V]: ...
+    @overload
+    def store_contents(self, spec: StoreSpec[TimestampedStore[K, V]]) -> dict[K, tuple[V, int]]: ...
     def store_contents(self, spec: StoreSpec[Any]) -> dict[Any, Any]:
-        """Return all that a key-value store holds, over all partitions, sorted by partition."""
+        """Return all that a key-value store holds, over all partitions, sorted by partition.
+
+        Of a timestamped store the values are pairs of value and time (ms).
+        """
         contents: dict[Any, Any] = {}
         for task in self._store_tasks(spec):
             contents.update(task.store(spec).range())

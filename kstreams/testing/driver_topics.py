@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 
 import pyarrow as pa
 
+from kstreams.connection import RawRecord
 from kstreams.errors import PartitionCountError, TopologyError
 from kstreams.graph.nodes import SourceNode
 from kstreams.ids import TopicPartition
 from kstreams.partitioner import Partitioner, count_problem, target, targets
 from kstreams.raw_batch import INPUT_SCHEMA, by_topic, headers_array, headers_of
-from kstreams.record import Headers
 from kstreams.serde.objects import objects_of
 from kstreams.task.meta import TaskMeta
 from kstreams.task.queues import Queue
 
-__all__ = ("DriverTopics", "Row")
-
-
-@dataclass(frozen=True)
-class Row:
-    """An encoded record; `timestamp` in ms since the epoch."""
-
-    key: bytes | None
-    value: bytes | None
-    timestamp: int
-    headers: Headers = ()
-    partition: int = 0
-    offset: int = 0
+__all__ = ("DriverTopics",)
 
 
 class DriverTopics:
@@ -42,8 +30,8 @@ class DriverTopics:
         if problem:
             raise PartitionCountError(problem, hint="a test's topics have as many as it needs")
         self._partitions = partitions
-        self._logs: dict[str, list[list[Row]]] = {}
-        self._unread: dict[str, list[Row]] = {}
+        self._logs: dict[str, list[list[RawRecord]]] = {}
+        self._unread: dict[str, list[RawRecord]] = {}
 
     def count(self, topic: str) -> int:
         """Return a topic's partition count; 1 for one that is not named."""
@@ -56,32 +44,39 @@ class DriverTopics:
         self._logs[topic] = [[] for _ in range(partitions)]
 
     def append(
-        self, topic: str, row: Row, partitioner: Partitioner, partition: int | None = None
+        self, record: RawRecord, partitioner: Partitioner, partition: int | None = None
     ) -> None:
-        """Add a record; those of null key take turns, by the topic's length."""
-        logs = self._log(topic)
+        """Add a record; those of null key take turns, by the topic's length.
+
+        Args:
+            record: The record; its own partition and offset do not count.
+            partitioner: Which partition its key belongs to.
+            partition: Where to put it instead.
+        """
+        logs = self._log(record.topic)
         if partition is None:
-            partition = target(partitioner, row.key, len(logs), count(sum(map(len, logs))))
-        self._place(topic, logs, row, partition)
+            partition = target(partitioner, record.key, len(logs), count(sum(map(len, logs))))
+        self._place(logs, record, partition)
 
     def append_table(self, table: pa.Table, partitioner: Partitioner) -> None:
         """Add a task's output; in each topic, rows of null key take turns."""
         for topic, rows in by_topic(table):
             logs = self._log(topic)
             placed = targets(partitioner, rows.column("key").combine_chunks(), len(logs))
-            columns = [objects_of(rows.column(name)) for name in ("key", "value", "timestamp")]
+            columns = [objects_of(rows.column(name)) for name in ("timestamp", "key", "value")]
             headers = headers_of(rows.column("headers"))
-            for row, partition in zip(map(Row, *columns, headers), placed.tolist(), strict=True):
-                self._place(topic, logs, row, partition)
+            for partition, *parts in zip(placed.tolist(), *columns, headers, strict=True):
+                self._place(logs, RawRecord(topic, partition, 0, *parts), partition)
 
-    def _place(self, topic: str, logs: list[list[Row]], row: Row, partition: int) -> None:
+    def _place(self, logs: list[list[RawRecord]], record: RawRecord, partition: int) -> None:
+        topic = record.topic
         if not 0 <= partition < len(logs):
             raise TopologyError(f"topic {topic!r} has {len(logs)} partitions, not {partition}")
-        placed = replace(row, partition=partition, offset=len(logs[partition]))
+        placed = replace(record, partition=partition, offset=len(logs[partition]))
         logs[partition].append(placed)
         self._unread.setdefault(topic, []).append(placed)
 
-    def read(self, topic: str) -> list[Row]:
+    def read(self, topic: str) -> list[RawRecord]:
         """Return what was not read before, in the order it was written."""
         return self._unread.pop(topic, [])
 
@@ -103,5 +98,5 @@ class DriverTopics:
         table = pa.Table.from_arrays(columns, schema=INPUT_SCHEMA)
         return Queue(node.name, topic, partition, table)
 
-    def _log(self, topic: str) -> list[list[Row]]:
+    def _log(self, topic: str) -> list[list[RawRecord]]:
         return self._logs.setdefault(topic, [[] for _ in range(self.count(topic))])

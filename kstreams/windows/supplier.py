@@ -17,6 +17,7 @@ from kstreams.processors.emission import (
     Every,
     OncePerBatch,
 )
+from kstreams.processors.processor import BaseProcessor
 from kstreams.record import Record
 from kstreams.state.stores.emit_buffer.rows import EmitBufferRows
 from kstreams.state.stores.rate_limit.rows import RateLimitRows
@@ -55,12 +56,12 @@ class WindowedSupplier(Generic[K, V, A]):
     kind: Callable[[AggregationPlan], ClosureProcessor[K, V, Windowed[K], A]]
     by_columns: Callable[[AggregationPlan, ColumnSource], ColumnProcessor | str]
 
-    def __call__(self) -> ClosureProcessor[K, V, Windowed[K], A]:
+    def __call__(self) -> BaseProcessor[K, V, Windowed[K], A]:
         """Return a new processor."""
         return self.kind(self.plan)
 
     @property
-    def stores(self) -> tuple[StoreSpec[Any], ...]:
+    def stores(self) -> tuple[StoreSpec[object], ...]:
         """Return the store, and that of waiting results if there are any."""
         waiting = self.plan.emission_store
         return (self.plan.store,) if waiting is None else (self.plan.store, waiting)

@@ -11,6 +11,7 @@ from kstreams.durations import milliseconds
 from kstreams.errors import LimitError
 from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext, PunctuationType
+from kstreams.processors.store_supplier import StoreSupplier
 from kstreams.record import Record
 from kstreams.state.stores.buffer.kind import BUFFER
 from kstreams.state.stores.buffer.rows import BufferRows
@@ -20,7 +21,7 @@ from kstreams.state.stores.spec import StoreSpec
 from kstreams.windowed import Windowed
 from kstreams.windows.suppression import UntilTimeLimit, UntilWindowCloses
 
-__all__ = ("SuppressSupplier", "suppress")
+__all__ = ("suppress",)
 
 VIn = TypeVar("VIn", contravariant=True)
 """Type of the values that come in."""
@@ -31,7 +32,7 @@ _FAR = 1 << 62
 
 
 @dataclass(frozen=True)
-class SuppressSupplier(Generic[K, VIn, VOut]):
+class _SuppressSupplier(Generic[K, VIn, VOut]):
     """Makes the processors of `suppress`, and brings their store."""
 
     until: UntilWindowCloses | UntilTimeLimit
@@ -50,14 +51,14 @@ class SuppressSupplier(Generic[K, VIn, VOut]):
 @overload
 def suppress(
     until: UntilWindowCloses, *, store: StoreSpec[BufferStore[Windowed[K], V]]
-) -> SuppressSupplier[Windowed[K], V | None, V]: ...
+) -> StoreSupplier[Windowed[K], V | None, Windowed[K], V]: ...
 @overload
 def suppress(
     until: UntilTimeLimit, *, store: StoreSpec[BufferStore[K, V]]
-) -> SuppressSupplier[K, V, V]: ...
+) -> StoreSupplier[K, V, K, V]: ...
 def suppress(
     until: UntilWindowCloses | UntilTimeLimit, *, store: StoreSpec[Any]
-) -> SuppressSupplier[Any, Any, Any]:
+) -> StoreSupplier[Any, Any, Any, Any]:
     """Hold a stream of updates back, and forward the last one of each key.
 
     Args:
@@ -71,7 +72,7 @@ def suppress(
     Source: `org.apache.kafka.streams.kstream.KTable#suppress`.
     """
     check_kind(store, BUFFER, "suppress needs")
-    return SuppressSupplier(until, store)
+    return _SuppressSupplier(until, store)
 
 
 class _Suppress(ClosureProcessor[K, VIn, K, VOut]):

@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import Any
 
 from kstreams import INT64, TEXT, Topic, Topology
+from kstreams.io import RawRecord
 from kstreams.testing.driver import TopologyTestDriver
-from kstreams.testing.driver_topics import Row
 from kstreams.windows import windowed
 from tests.hostile.accounts import LETTERS, Account, Written, identified
 from tests.hostile.records import NOW, Hostile
@@ -65,5 +65,5 @@ def _count(data: bytes | None) -> int | None:
     return None if data is None else INT64.deserialize(data)
 
 
-def _written(rows: Sequence[Row]) -> list[Written]:
+def _written(rows: Sequence[RawRecord]) -> list[Written]:
     return [Written(row.key, row.value, row.timestamp, row.headers) for row in rows]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 from typing_extensions import assert_type
 
@@ -80,6 +79,6 @@ def halves(key: str, value: int) -> float:
 
 
 MIGRATION = Migration(COUNTS, halves)
-assert_type(MIGRATION, Migration[str, int])
-ANY: Migration[Any, Any] = MIGRATION
+assert_type(MIGRATION, Migration)
+ANY: Migration = MIGRATION
 LAST: VersionedValue[int] = VersionedValue(1, 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import kstreams.io
 from kstreams import BYTES, INT64, NONE, TEXT, Node, Record, Topic, TopologyBuilder
 from kstreams.io import topic_by
 from kstreams.topology import to_function
@@ -42,6 +43,10 @@ def name_text(record: Record[str, str]) -> str:
     """Take text."""
     return record.value
 
+
+# Names that are not there.
+misspelt = kstreams.aggregrate  # red
+misspelt = kstreams.io.Kafak  # red
 
 # Parents of another type.
 b.add_processor("p", CountWords, lines, stores=[COUNTS])  # red

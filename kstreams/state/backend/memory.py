@@ -15,7 +15,7 @@ from pathlib import Path
 from kstreams.errors import StoreError, Where
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.backend.sorted_keys import SortedKeys
-from kstreams.state.backend.working import Changes, KeyRange, Pair
+from kstreams.state.backend.working import Changes, KeyRange, Pair, WorkingStore
 
 __all__ = ("Memory", "MemoryStore")
 
@@ -37,7 +37,7 @@ class Memory:
         """Return `memory`."""
         return "memory"
 
-    def open(self, directory: Path, stores: Sequence[str]) -> MemoryStore:
+    def open(self, directory: Path, stores: Sequence[str]) -> WorkingStore:
         """Open what this process holds under a directory; nothing there is an empty state."""
         _forget_removed()
         closed = _CLOSED.pop(str(directory), None)

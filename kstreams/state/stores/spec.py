@@ -16,10 +16,12 @@ __all__ = ("StoreSpec",)
 
 S = TypeVar("S")
 """The live type of a store."""
+S_co = TypeVar("S_co", covariant=True)
+"""The live type of a store that a definition makes."""
 
 
 @dataclass(frozen=True)
-class StoreSpec(Generic[S]):
+class StoreSpec(Generic[S_co]):
     """A store as a topology names it; hand it to `stores=[...]` and `context.store`.
 
     Two nodes that are given equal definitions share one store, and so one partition
@@ -35,12 +37,12 @@ class StoreSpec(Generic[S]):
     """
 
     name: str
-    kind: StoreKind[S]
+    kind: StoreKind[S_co]
     key: Serde[Any]
     value: Serde[Any]
     changelog: str | None = None
 
-    def open(self, overlay: Overlay) -> S:
+    def open(self, overlay: Overlay) -> S_co:
         """Return the live store of a task, reading and writing through its overlay."""
         return self.kind.open(self, overlay)
 
@@ -52,7 +54,7 @@ class StoreSpec(Generic[S]):
         """
         return self.kind.changelog(self)
 
-    def with_changelog(self, topic: str) -> StoreSpec[S]:
+    def with_changelog(self, topic: str) -> StoreSpec[S_co]:
         """Return a definition of the same store that other systems can follow.
 
         Each batch writes the last value of every key that it has changed, and a null for

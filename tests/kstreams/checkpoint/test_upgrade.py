@@ -90,7 +90,7 @@ class Life:
         new: Topology,
         *,
         tasks: int = 2,
-        migrate: Mapping[str, Migration[Any, Any]] | None = None,
+        migrate: Mapping[str, Migration] | None = None,
         reset: Collection[str] = (),
     ) -> Checkpoint:
         counts = {group.name: tasks for group in new.groups}
@@ -202,7 +202,7 @@ def test_reset_empties_one_store_and_keeps_the_others(tmp_path: Path) -> None:
 
 def test_a_migration_converts_values_and_leaves_out_none(tmp_path: Path) -> None:
     epoch = filled(tmp_path, kv())
-    change = Migration[str, int](kv(), lambda key, value: None if key == "b" else value / 2)
+    change = Migration(kv(), lambda key, value: None if key == "b" else value / 2)
     epoch.upgrade(topology(kv(value=DOUBLE)), migrate={"s": change})
     assert dict(epoch.live(kv(value=DOUBLE)).range()) == {"a": 0.5}
     assert dict(epoch.live(kv(value=DOUBLE), TaskId("a", 1)).range()) == {"a": 0.5}
@@ -233,7 +233,7 @@ def test_times_survive_a_migration(tmp_path: Path, kind: Any) -> None:
             live.put(Windowed("a", 60, 77), 1)
 
     epoch.commit(0, fill, old)
-    change = Migration[str, int](old, lambda key, value: value + 0.5)
+    change = Migration(old, lambda key, value: value + 0.5)
     epoch.upgrade(topology(new), migrate={"s": change})
     live = epoch.live(new)
     if kind is timestamped_store:
@@ -254,7 +254,7 @@ def test_times_survive_a_migration(tmp_path: Path, kind: Any) -> None:
     ids=["wrong old definition", "raises", "wrong type"],
 )
 def test_a_migration_that_fails_changes_nothing(
-    tmp_path: Path, migration: Migration[Any, Any], error: type[Exception], told: str
+    tmp_path: Path, migration: Migration, error: type[Exception], told: str
 ) -> None:
     epoch = filled(tmp_path, kv())
     with pytest.raises(error, match=told):
@@ -265,7 +265,7 @@ def test_a_migration_that_fails_changes_nothing(
 
 def test_orders_for_unknown_stores_are_refused(tmp_path: Path) -> None:
     epoch = filled(tmp_path, kv())
-    orders = {"t": Migration[Any, Any](kv("nowhere"))}
+    orders = {"t": Migration(kv("nowhere"))}
     with pytest.raises(CheckpointMismatchError, match="which the checkpoint has not"):
         epoch.upgrade(topology(kv(), kv("t")), migrate=orders)
     with pytest.raises(CheckpointMismatchError, match="reset names 'x', which is no store"):

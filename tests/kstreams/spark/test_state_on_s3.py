@@ -185,7 +185,7 @@ def test_a_running_app_on_s3_is_viewed_forked_upgraded_rebuilt_and_reset(
         app_id="fork",
         checkpoint=bench.home / "fork",
         fork=ForkSource(bench.checkpoint, "first", log=log),
-        migrate={"counts": Migration[str, int](COUNTS, lambda key, value: value / 2)},
+        migrate={"counts": Migration(COUNTS, lambda key, value: value / 2)},
     )
     with View(bench.home / "fork", HALVES, log=log) as forked:
         assert dict(forked.items()) == {key: n / 2 for key, n in counts[1].items()}

@@ -143,7 +143,7 @@ def test_a_changed_topology_is_refused_told_and_goes_on(bench: Bench) -> None:
         bench.run(next_topology())
     bench.emit(WORDS, LINES)
     bench.emit(MORE, LINES)
-    change = Migration[str, int](COUNTS, lambda key, value: value / 2)
+    change = Migration(COUNTS, lambda key, value: value / 2)
     for _ in range(2):
         bench.run(next_topology(), migrate={"counts": change})
     with View(bench.checkpoint, HALVES) as view:

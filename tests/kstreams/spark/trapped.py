@@ -20,7 +20,7 @@ from kstreams import (
 )
 from kstreams.state import Memory
 from kstreams.state.backend.memory import MemoryStore
-from kstreams.state.backend.working import Changes
+from kstreams.state.backend.working import Changes, WorkingStore
 from tests.kstreams.spark.apps import COUNTS, WORDS, Count
 
 MARKS = Topic("marks", TEXT, TEXT)
@@ -155,7 +155,7 @@ class FailingMemory(Memory):
 
     trap: Trap = Trap(Path("nowhere"))
 
-    def open(self, directory: Path, stores: Any) -> MemoryStore:
+    def open(self, directory: Path, stores: Any) -> WorkingStore:
         opened = super().open(directory, stores)
         opened.__class__ = FailingStore
         failing: Any = opened

@@ -14,7 +14,7 @@ from kstreams.errors import StoreError
 from kstreams.state.backend.memory import Memory, MemoryStore
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.backend.task_key import TaskKey, new_attempt
-from kstreams.state.backend.working import StateBackend, StoreChanges
+from kstreams.state.backend.working import StateBackend, StoreChanges, WorkingStore
 from kstreams.state.log.durable import Attempt, DurableLog
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.upkeep import Upkeep
@@ -194,7 +194,7 @@ class Plain:
     directory: str | None = None
     log: ObjectStoreSettings | None = None
 
-    def open(self, directory: Path, stores: Sequence[str]) -> MemoryStore:
+    def open(self, directory: Path, stores: Sequence[str]) -> WorkingStore:
         return Memory().open(directory, stores)
 
     def branch(self, source: Path, target: Path) -> bool:

@@ -1,0 +1,126 @@
+"""What an editor shows of the public names: every annotation of their signatures."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tests.kstreams.faces import FACES, file_of, home_of, names_of, tree_of
+
+__all__ = ("ANY", "PUBLIC", "Mention", "definitions", "mentions", "undocumented")
+
+ANY = ("typing", "Any")
+PUBLIC = {home_of(face, name): name for face in FACES for name in names_of(face)}
+"""Names by module and name of their definition."""
+
+_SHOWN = ("__init__", "__call__", "__iter__", "__next__", "__getitem__")
+_Callable = ast.FunctionDef | ast.AsyncFunctionDef
+_DOCUMENTED = ast.ClassDef | _Callable
+
+
+class Mention(NamedTuple):
+    """A type that a signature names: where, and which."""
+
+    place: str
+    module: str
+    name: str
+
+
+def definitions(module: str, name: str) -> list[ast.stmt]:
+    """Return the statements that define a name; several for a function with overloads."""
+    return [node for node in tree_of(module).body if name in _names(node)]
+
+
+def mentions() -> Iterator[Mention]:
+    """Yield what the signatures of all public names mention, of the library or of `typing`."""
+    for (module, name), shown in sorted(PUBLIC.items()):
+        found = definitions(module, name)
+        if isinstance(found[0], ast.ClassDef):
+            yield from _of_class(module, found[0], shown, {(module, name)})
+        elif isinstance(found[0], _Callable):
+            yield from _of_functions(module, found, shown)
+        elif isinstance(found[0], ast.Assign) and not isinstance(found[0].value, ast.Call):
+            yield from _of(module, found[0].value, shown)
+
+
+def undocumented() -> Iterator[str]:
+    """Yield public classes, functions and methods without a docstring."""
+    for (module, name), shown in sorted(PUBLIC.items()):
+        found = definitions(module, name)[-1]
+        if isinstance(found, _DOCUMENTED) and not ast.get_docstring(found):
+            yield shown
+        if isinstance(found, ast.ClassDef):
+            last = {each.name: each for each in found.body if isinstance(each, _Callable)}
+            for method, function in last.items():
+                if not method.startswith(("_", "test_")) and not ast.get_docstring(function):
+                    yield f"{shown}.{method}"
+
+
+def _names(node: ast.stmt) -> list[str]:
+    if isinstance(node, _DOCUMENTED):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def _of_class(
+    module: str, node: ast.ClassDef, place: str, seen: set[tuple[str, str]]
+) -> Iterator[Mention]:
+    methods: dict[str, list[ast.stmt]] = {}
+    for each in node.body:
+        if isinstance(each, _Callable):
+            methods.setdefault(each.name, []).append(each)
+        elif isinstance(each, ast.AnnAssign) and not (name := ast.unparse(each.target)).startswith(
+            "_"
+        ):
+            yield from _of(module, each.annotation, f"{place}.{name}")
+    for name, functions in methods.items():
+        if not name.startswith("_") or name in _SHOWN:
+            yield from _of_functions(module, functions, f"{place}.{name}")
+    for base in node.bases:  # what a private base has is shown too
+        plain = base.value if isinstance(base, ast.Subscript) else base
+        home = home_of(module, plain.id) if isinstance(plain, ast.Name) else ("", "")
+        if home[0].startswith("kstreams") and home not in PUBLIC and home not in seen:
+            seen.add(home)
+            for found in definitions(*home):
+                if isinstance(found, ast.ClassDef):
+                    yield from _of_class(home[0], found, place, seen)
+
+
+def _of_functions(module: str, found: list[ast.stmt], place: str) -> Iterator[Mention]:
+    functions = [node for node in found if isinstance(node, _Callable)]
+    overloads = [node for node in functions if "overload" in map(ast.unparse, node.decorator_list)]
+    for node in overloads or functions:
+        given = node.args
+        named = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+        for each in named:
+            if each is not None and each.annotation is not None and each.arg != "self":
+                yield from _of(module, each.annotation, f"{place}({each.arg})")
+        if node.returns is not None:
+            yield from _of(module, node.returns, f"{place}()")
+
+
+def _of(module: str, annotation: ast.expr, place: str) -> Iterator[Mention]:
+    """Yield what an annotation names; private aliases are looked into."""
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        yield from _of(module, ast.parse(annotation.value, mode="eval").body, place)
+    elif isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) == "Literal":
+        return
+    elif not isinstance(annotation, ast.Name):
+        for part in ast.iter_child_nodes(annotation):
+            if isinstance(part, ast.expr):
+                yield from _of(module, part, place)
+    else:
+        home, name = home_of(module, annotation.id)
+        if (home, name) == ANY:
+            yield Mention(place, home, name)
+        elif home.startswith("kstreams") and file_of(home).exists():
+            found = definitions(home, name)
+            value = found[0].value if found and isinstance(found[0], ast.Assign) else None
+            if (home, name) in PUBLIC or not found or isinstance(value, ast.Call):
+                return  # public, a builtin, or a type variable
+            if value is None:
+                yield Mention(place, home, name)
+            else:
+                yield from _of(home, value, place)

@@ -1,0 +1,65 @@
+"""What an editor shows of the public names says what it means: types with a name, and no `Any`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.kstreams.signatures import ANY, mentions, undocumented
+
+ERASED = {
+    "Partitioner.partition_batch(keys)": "a column of pyarrow, which has no types",
+    "ProcessorNode.supplier": "a built topology has nodes of any types; handles carry them",
+    "ProcessorNode.stores": "likewise",
+    "RepartitionNode.key": "likewise",
+    "RepartitionNode.value": "likewise",
+    "SinkNode.target": "likewise",
+    "SourceNode.topic": "likewise",
+    "StoreSpec.key": "a definition has the type of the store it makes, not those of its parts",
+    "StoreSpec.value": "likewise",
+    "TopicChoice.key": "a topic with nulls has a serde of values without them",
+    "TopicChoice.value": "likewise",
+    "objects_of()": "of a column of any type",
+}
+"""Where `Any` is the truth, and why."""
+
+ENGINE = {
+    "Embedded.log": "the segments themselves, for the library and its tests",
+    "ForkSource.load": "called by an app at its start",
+    "Kafka.client_options": "for the library's own clients",
+    "SourceNode.event_time": "what a source was given, in one value",
+    "StoreSpec": "its kind, which opens stores for tasks",
+    "Upkeep": "called by a task at the end of a commit",
+    "WindowedSupplier": "handed on to add_processor or split_late",
+}
+"""Public names of which a part is the engine's alone, and what for."""
+
+OF_TASKS = ("Overlay", "Columns")
+"""What the engine asks of live stores."""
+
+
+def test_no_signature_shows_any() -> None:
+    shown = {each.place for each in mentions() if each[1:] == ANY}
+    assert (sorted(shown - {*ERASED}), sorted({*ERASED} - shown)) == ([], [])
+
+
+def test_what_signatures_name_is_public() -> None:
+    private = [each for each in mentions() if each[1:] != ANY and not each.name.endswith(OF_TASKS)]
+    found = {f"{each.place}: {each.name}" for each in private if not _engine(each.place)}
+    assert sorted(found) == []
+
+
+def test_every_part_of_the_engine_that_shows_is_there() -> None:
+    places = [each.place for each in mentions() if each[1:] != ANY]
+    assert [name for name in ENGINE if not any(map(_below(name), places))] == []
+
+
+def test_all_that_is_public_is_documented() -> None:
+    assert list(undocumented()) == []
+
+
+def _engine(place: str) -> bool:
+    return any(_below(name)(place) for name in ENGINE)
+
+
+def _below(name: str) -> Callable[[str], bool]:
+    return lambda place: place == name or place.startswith((f"{name}.", f"{name}("))
