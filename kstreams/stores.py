@@ -46,7 +46,7 @@ from kstreams.state.stores.versioned.kind import versioned_key_value_store
 from kstreams.state.stores.versioned.rows import LATEST, NOT_PUT
 from kstreams.state.stores.versioned.store import VersionedKeyValueStore, VersionedValue
 from kstreams.state.stores.window.kind import window_store
-from kstreams.state.stores.window.store import WindowStore
+from kstreams.state.stores.window.store import WindowEnds, WindowStore
 
 __all__ = (
     "LATEST",
@@ -61,6 +61,7 @@ __all__ = (
     "TimestampedStore",
     "VersionedKeyValueStore",
     "VersionedValue",
+    "WindowEnds",
     "WindowStore",
     "buffer_store",
     "key_value_store",
