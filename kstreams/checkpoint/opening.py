@@ -19,7 +19,7 @@ from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.log.commits import Commit, CommitLog, Output
 from kstreams.state.log.traffic import CountedObjects
 
-__all__ = ("OpenedQuery", "open_for_running", "opened_query")
+__all__ = ("OpenedQuery", "Publish", "open_for_running", "opened_query")
 
 Publish = Callable[[Sequence[Output], int], None]
 """Makes a committed batch's output visible, if it is not yet."""

@@ -15,7 +15,7 @@ from kstreams.cli.packages import PackageOption, shown_packages
 from kstreams.cli.usage import WrongUsageError, for_option
 from kstreams.graph.topology import Topology
 
-__all__ = ("TargetArgument", "describe")
+__all__ = ("DiagramFormat", "TargetArgument", "describe")
 
 _NODE = r"(?m)^ *(?P<bold>\w+:) (?P<cyan>\S+)(?P<dim> \(.*\))?$"
 _ARROW = r"(?m)^ *(?P<green>-->|<--)"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kstreams.batch.report import AppState
     from kstreams.spark.app import App
 
-__all__ = ("run",)
+__all__ = ("Until", "run")
 
 _LOG = logging.getLogger("kstreams.run")
 _PANEL = "Spark"

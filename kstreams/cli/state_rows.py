@@ -16,7 +16,7 @@ __all__ = ("Times", "columns_of", "key_serde", "rows_of", "rows_of_key")
 Times = tuple["int | None", "int | None"]
 """Bounds in ms: from, and before."""
 
-Row = tuple[Any, ...]
+_Row = tuple[Any, ...]
 
 _HELD_BACK = ("key", "start_ms", "end_ms", "due_ms", "value", "timestamp_ms")
 _COLUMNS: dict[str, tuple[str, ...]] = {
@@ -50,7 +50,7 @@ def _has_windows(view: View[Any]) -> bool:
 
 def rows_of(
     view: View[Any], start: object = None, end: object = None, *, reverse: bool = False
-) -> Iterator[Row]:
+) -> Iterator[_Row]:
     """Yield the rows of a store, as flat tuples; those that lie by time are all looked at.
 
     Args:
@@ -83,12 +83,12 @@ def _within(key: Any, start: Any, end: Any) -> bool:  # noqa: ANN401  # keys of 
     return (start is None or key >= start) and (end is None or key < end)
 
 
-def _by_key(view: View[Any], start: object, end: object, *, reverse: bool) -> Iterator[Row]:
+def _by_key(view: View[Any], start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
     for key, found in view.range(start, end, reverse=reverse):
         yield from _flat(view.spec.kind.name, key, found, reverse=reverse)
 
 
-def _by_time(view: View[Any], *, reverse: bool) -> Iterator[Row]:
+def _by_time(view: View[Any], *, reverse: bool) -> Iterator[_Row]:
     kind = view.spec.kind.name
     everything: Iterator[Any] = view.fetch_all(reverse=reverse)
     for window, value in everything:
@@ -107,7 +107,7 @@ def _flat(
     found: Any,  # noqa: ANN401  # erased
     *,
     reverse: bool,
-) -> Iterator[Row]:
+) -> Iterator[_Row]:
     """Yield the rows of a key: one, or one an element of a list."""
     match kind:
         case "timestamped":
@@ -122,11 +122,11 @@ def _flat(
             yield key, found
 
 
-def _held_back(window: Windowed[Any], result: BufferedResult[Any]) -> Row:
+def _held_back(window: Windowed[Any], result: BufferedResult[Any]) -> _Row:
     return window.start_ms, window.end_ms, result.due_ms, result.value, result.timestamp_ms
 
 
-def rows_of_key(view: View[Any], key: object, times: Times) -> Iterator[Row]:
+def rows_of_key(view: View[Any], key: object, times: Times) -> Iterator[_Row]:
     """Yield what a store has of a key, as flat tuples without the key.
 
     Raises:
@@ -155,7 +155,7 @@ def rows_of_key(view: View[Any], key: object, times: Times) -> Iterator[Row]:
 def _of_key(
     view: Any,  # noqa: ANN401  # of one kind or another
     key: object,
-) -> Iterator[Row]:
+) -> Iterator[_Row]:
     match view.spec.kind.name:
         case "list":
             yield from ((item,) for item in view.get(key))

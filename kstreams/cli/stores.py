@@ -42,6 +42,7 @@ __all__ = (
     "StoreArgument",
     "TopologyOption",
     "ValueOption",
+    "load_log",
 )
 
 AppArgument = Annotated[

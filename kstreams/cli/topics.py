@@ -18,6 +18,7 @@ from kstreams.errors import TopicExistsError, UnknownTopicError
 from kstreams.partitioner import MAX_PARTITIONS
 
 __all__ = (
+    "FormatOption",
     "OutputFormat",
     "TopicArgument",
     "create",

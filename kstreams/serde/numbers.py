@@ -18,7 +18,7 @@ from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde.base import Serde, T
 from kstreams.serde.objects import objects_of
 
-__all__ = ("BOOL", "DOUBLE", "INT32", "INT64", "FixedWidthSerde")
+__all__ = ("BOOL", "DOUBLE", "INT32", "INT64", "BoolSerde", "FixedWidthSerde")
 
 
 class FixedWidthSerde(Serde[T]):

@@ -10,7 +10,12 @@ from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde.base import Serde
 from kstreams.serde.composite import CompositeSerde
 
-__all__ = ("FrozenSetSerde", "SequenceSerde")
+__all__ = (
+    "FrozenSetSerde",
+    "SequenceSerde",
+    "divided",
+    "joined",
+)
 
 T = TypeVar("T")
 """Type of the elements."""

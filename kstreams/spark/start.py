@@ -69,20 +69,20 @@ def start(settings: AppSettings, parts: AppParts) -> tuple[Pipeline, ...]:
         LogMismatchError: The durable log is not the one that the checkpoint stands on.
     """
     parts.lock.acquire()
-    tasks = count_tasks(parts.connection, parts.topology)
+    tasks = _count_tasks(parts.connection, parts.topology)
     session = parts.spark or app_session(settings.app_id, config=settings.config)
     publish = partial(publish_outputs, parts.connection)
     queries = open_for_running(settings, parts.topology, tasks, run=parts.run, publish=publish)
-    executors = prepare_executors(session, settings)
+    executors = _prepare_executors(session, settings)
     changelogs = open_changelogs(parts.connection, parts.topology, tasks)
     pipelines = tuple(
         make_pipeline(settings, parts, query, tasks, executors, changelogs) for query in queries
     )
-    begin(pipelines, session)
+    _begin(pipelines, session)
     return pipelines
 
 
-def count_tasks(connection: Connection, topology: Topology) -> dict[str, int]:
+def _count_tasks(connection: Connection, topology: Topology) -> dict[str, int]:
     """Return how many tasks each group has: as many as its topics have partitions."""
     topics = sorted({node.topic.name for node in topology.sources})
     with closing(connection.admin()) as admin:
@@ -90,7 +90,7 @@ def count_tasks(connection: Connection, topology: Topology) -> dict[str, int]:
     return group_partitions(topology, counts)
 
 
-def prepare_executors(session: SparkSession, settings: AppSettings) -> Executors:
+def _prepare_executors(session: SparkSession, settings: AppSettings) -> Executors:
     """Make sure that executors see the checkpoint and have the user's packages."""
     width = settings.parallelism or session.sparkContext.defaultParallelism
     archives: tuple[str, ...] = ()
@@ -144,7 +144,7 @@ def make_pipeline(
     return Pipeline(query, opened, driver, parts, archives=executors.archives, pinned=pinned)
 
 
-def begin(pipelines: Sequence[Pipeline], session: SparkSession) -> None:
+def _begin(pipelines: Sequence[Pipeline], session: SparkSession) -> None:
     """Begin all queries, or none."""
     try:
         for pipeline in pipelines:

@@ -38,7 +38,7 @@ _HINT = (
     "crashes its process; one of the records under way may be what makes it"
 )
 
-Span = tuple[str, int, int, int]
+_Span = tuple[str, int, int, int]
 """Topic, partition, the first offset, and the offset behind the last."""
 
 
@@ -115,7 +115,7 @@ class WorkerDeaths:
         return None
 
     def _error(
-        self, stage: int | None, tasks: Sequence[int], spans: Sequence[Span]
+        self, stage: int | None, tasks: Sequence[int], spans: Sequence[_Span]
     ) -> WorkerDiedError:
         group = self._groups[stage] if stage is not None else None
         names = [f"group {group!r}" if group is not None else f"groups {list(self._groups)!r}"]
@@ -146,7 +146,7 @@ def _called(sent: Sequence[tuple[int, bytes]]) -> list[int]:
     return sorted({each.task for each in envelopes if each.stage == 0})
 
 
-def _spans(plan: Plan, stage: int | None, tasks: Sequence[int]) -> list[Span]:
+def _spans(plan: Plan, stage: int | None, tasks: Sequence[int]) -> list[_Span]:
     """Return what dead tasks were reading; below an edge, that is all of the batch."""
     if stage == 0:
         own = [plan.tasks.get((0, task), ()) for task in tasks]
@@ -160,7 +160,7 @@ def _spans(plan: Plan, stage: int | None, tasks: Sequence[int]) -> list[Span]:
     return [(*place, *span) for place, span in spans.items()]
 
 
-def _shown(spans: Sequence[Span]) -> str:
+def _shown(spans: Sequence[_Span]) -> str:
     if not spans:
         return "no records"
     shown = [

@@ -17,7 +17,12 @@ from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 from kstreams.state.log.commits import Commit
 from kstreams.state.stores.spec import StoreSpec
 
-__all__ = ("StorePlace", "ViewedApp", "checkpoint_of")
+__all__ = (
+    "StorePlace",
+    "ViewedApp",
+    "checkpoint_of",
+    "stamp_of",
+)
 
 
 class ViewedApp(Protocol):

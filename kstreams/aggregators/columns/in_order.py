@@ -23,19 +23,19 @@ __all__ = ("added_up", "running_sums", "scanned", "seeded")
 _LONG = 64
 """A run of more rows is gone through by itself; shorter ones side by side."""
 
-Doubles = npt.NDArray[np.float64]
+_Doubles = npt.NDArray[np.float64]
 
 
-def added_up(column: Doubles, runs: Runs) -> Doubles:
+def added_up(column: _Doubles, runs: Runs) -> _Doubles:
     """Return the sum of each run's doubles, from left to right."""
     found: Any = np.bincount(runs.of_row, column, len(runs.firsts))
-    sums: Doubles = found
+    sums: _Doubles = found
     return sums
 
 
-def running_sums(column: Doubles, runs: Runs) -> Doubles:
+def running_sums(column: _Doubles, runs: Runs) -> _Doubles:
     """Return, for each row, the sum of its run's doubles up to it, from left to right."""
-    found: Doubles = column.copy()
+    found: _Doubles = column.copy()
     with np.errstate(over="ignore", invalid="ignore"):
         for rows in _steps(runs):
             found[rows] += found[rows - 1]

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from kstreams.aggregators.columns.runs import Runs
 from kstreams.serde.layout import Columns
 
-__all__ = ("AnyOrder", "replaced", "running")
+__all__ = ("AnyOrder", "Merging", "replaced", "running")
 
-Array = npt.NDArray[Any]
+_Array = npt.NDArray[Any]
 
 
 class Merging(Protocol):
@@ -54,7 +54,7 @@ def running(form: Merging, state: Columns, runs: Runs) -> Columns:
     return state
 
 
-def replaced(column: Array, rows: Array, new: Array) -> Array:
+def replaced(column: _Array, rows: _Array, new: _Array) -> _Array:
     """Return a column with some rows replaced; of Python's integers if the new ones are."""
     kind = object if "O" in (column.dtype.kind, new.dtype.kind) else column.dtype
     found = column.astype(kind)

@@ -15,7 +15,7 @@ from kstreams.aggregators.columns.values import ValueColumn
 from kstreams.errors import SerializationError
 from kstreams.serde.layout import Columns
 
-__all__ = ("CountForm", "MeanForm", "SumForm", "integers")
+__all__ = ("CountForm", "MeanForm", "SumForm", "added", "integers", "totals")
 
 _LIMIT = 1 << 63
 

@@ -12,7 +12,7 @@ from kstreams.serde.base import Serde
 from kstreams.serde.composite import CompositeSerde, read_int64, sortable_int64
 from kstreams.state.cache.overlay import Overlay
 
-__all__ = ("ROW", "TIMER", "TimedRows", "row_of")
+__all__ = ("ROW", "SIZE", "TIMER", "TimedRows", "row_of")
 
 P = TypeVar("P")
 """Type of what a row holds."""

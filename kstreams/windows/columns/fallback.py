@@ -25,7 +25,7 @@ __all__ = ("RecordFallback", "late_keys", "out_of_order_keys")
 
 _LAST = (1 << 63) - 1
 
-Forward = Callable[[Record[Any, Any]], None]
+_Forward = Callable[[Record[Any, Any]], None]
 """Takes a record."""
 
 
@@ -77,7 +77,7 @@ class RecordFallback:
         source: ColumnSource,
         form: ColumnForm,
         bind: Callable[
-            [AggregationPlan, Forward, LateCall], Callable[[Record[Any, Any], int], object]
+            [AggregationPlan, _Forward, LateCall], Callable[[Record[Any, Any], int], object]
         ],
     ) -> None:
         self._source = source
