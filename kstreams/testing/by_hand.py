@@ -12,7 +12,7 @@ from kstreams.state.cache.store_overlay import StoreOverlay
 
 __all__ = ("ByHand",)
 
-_WRITES = ("put", "put_many", "put_bytes", "delete_range")
+_WRITES = ("put", "put_many", "delete_range")
 
 
 class ByHand(Overlay):

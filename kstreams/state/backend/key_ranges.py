@@ -6,9 +6,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
 
-from kstreams.state.backend.working import KeyRange
+from kstreams.state.backend.working import KeyRange, Pair
 
-__all__ = ("all_covered", "covers", "gaps", "united")
+__all__ = ("all_covered", "covers", "gaps", "united", "without_deletions")
 
 _start = itemgetter(0)
 _end = itemgetter(1)
@@ -26,6 +26,17 @@ def all_covered(ranges: Sequence[KeyRange], keys: Sequence[bytes]) -> list[bool]
         start, end = ranges[0]
         return [start <= key < end for key in keys]
     return [covers(ranges, key) for key in keys]
+
+
+def without_deletions(pairs: list[Pair], ranges: Sequence[KeyRange]) -> list[Pair]:
+    """Leave out deletions of single keys that ranges delete anyway."""
+    key, kept, done = itemgetter(0), list[Pair](), 0
+    for start, end in ranges:
+        low, high = bisect_left(pairs, start, key=key), bisect_left(pairs, end, key=key)
+        kept += pairs[done:low]
+        kept += [pair for pair in pairs[low:high] if pair[1] is not None]
+        done = high
+    return kept + pairs[done:] if ranges else pairs
 
 
 def united(ranges: Sequence[KeyRange], added: KeyRange) -> tuple[KeyRange, ...]:

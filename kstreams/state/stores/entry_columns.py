@@ -12,6 +12,7 @@ from kstreams.errors import SerdeError
 from kstreams.serde.base import Serde
 from kstreams.serde.layout import Columns, fixed_layout
 from kstreams.serde.objects import objects_of
+from kstreams.state.cache.encoded_rows import EncodedRows
 from kstreams.state.cache.store_overlay import StoreOverlay
 
 __all__ = ("EntryColumns",)
@@ -32,13 +33,12 @@ class EntryColumns:
         layout = fixed_layout(value)
         if layout is None:
             raise TypeError(f"values of {value.name} vary in width")
-        overlay.keep_bytes()
-        self.overlay = overlay
+        self.rows = EncodedRows(overlay)
         self.layout = layout
 
     def read(self, handles: Sequence[bytes]) -> tuple[npt.NDArray[np.int64], Columns]:
         """Return the places of those handles that have an entry, and their values."""
-        data = self.overlay.get_bytes(handles)
+        data = self.rows.get_many(handles)
         places = [place for place, item in enumerate(data) if item is not None]
         values = self.layout.decode([item for item in data if item is not None])
         return np.array(places, np.int64), values
@@ -52,5 +52,5 @@ class EntryColumns:
         try:
             data = self.layout.encode(values)
         except SerdeError as exc:
-            raise exc.at(store=self.overlay.name) from None
-        self.overlay.put_bytes(handles, objects_of(data))
+            raise exc.at(store=self.rows.name) from None
+        self.rows.put_many(handles, objects_of(data))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kstreams.serde.composite import read_int64, sortable_int64
+from kstreams.state.cache.encoded_rows import EncodedRows
 from kstreams.state.cache.store_overlay import StoreOverlay
 from kstreams.state.stores.timed_rows import ROW, TIMER
 
@@ -22,12 +23,11 @@ class TimedColumns:
     """
 
     def __init__(self, overlay: StoreOverlay) -> None:
-        overlay.keep_bytes()
-        self.overlay = overlay
+        self.rows = EncodedRows(overlay)
 
     def read(self, keys: Sequence[bytes]) -> tuple[list[int | None], list[bytes]]:
         """Return the timers (ms) of keys' rows, None without a row, and their payloads."""
-        data = self.overlay.get_bytes([ROW + key for key in keys])
+        data = self.rows.get_many([ROW + key for key in keys])
         timers = [None if row is None else read_int64(row, 1) for row in data]
         return timers, [b"" if row is None else row[_HEAD:] for row in data]
 
@@ -57,7 +57,7 @@ class TimedColumns:
                     changes[TIMER + head + key] = b""
             elif old is not None:
                 changes[ROW + key] = None
-        self.overlay.put_bytes(list(changes), list(changes.values()))
+        self.rows.put_many(list(changes), list(changes.values()))
 
     def due(self, until_ms: int) -> list[bytes]:
         """Return the keys of timers at `until_ms` or before, by time, then by key.
@@ -65,11 +65,11 @@ class TimedColumns:
         They leave the index: the caller writes the rows with a later timer, or deletes them.
         """
         end = TIMER + sortable_int64(until_ms + 1)
-        found = [handle[_HEAD:] for handle, _ in self.overlay.scan_bytes(TIMER, end)]
+        found = [handle[_HEAD:] for handle, _ in self.rows.scan(TIMER, end)]
         if found:
-            self.overlay.delete_range(TIMER, end)
+            self.rows.delete_range(TIMER, end)
         return found
 
     def keys(self) -> list[bytes]:
         """Return the keys of all rows, by timer, then by key."""
-        return [handle[_HEAD:] for handle, _ in self.overlay.scan_bytes(TIMER, ROW)]
+        return [handle[_HEAD:] for handle, _ in self.rows.scan(TIMER, ROW)]

@@ -66,11 +66,11 @@ class EmitBufferColumns(EntryColumns):
         data = pc.binary_join_element_wise(
             pa.scalar(_NEW, pa.binary()), self.layout.encode(state), b""
         )
-        self.overlay.put_bytes(objects_of(handles), objects_of(data))
+        self.rows.put_many(objects_of(handles), objects_of(data))
 
     def is_empty(self) -> bool:
         """Return whether nothing is held back."""
-        return next(self.overlay.scan_bytes(None, None), None) is None
+        return next(self.rows.scan(None, None), None) is None
 
     def take_until(self, time_ms: int | None) -> Taken | None:
         """Delete and return what is due at a time (ms) or before, by window, then by key.
@@ -78,11 +78,11 @@ class EmitBufferColumns(EntryColumns):
         All of it where the time is None; None if there is nothing.
         """
         end = None if time_ms is None else sortable_int64(time_ms + 1)
-        pairs = list(self.overlay.scan_bytes(None, end))
+        pairs = list(self.rows.scan(None, end))
         if not pairs:
             return None
         handles = [handle for handle, _ in pairs]
-        self.overlay.delete_range(b"", handles[-1] + b"\x00" if end is None else end)
+        self.rows.delete_range(b"", handles[-1] + b"\x00" if end is None else end)
         times = read_times(b"".join([handle[8:_HEAD] for handle in handles])).reshape(-1, 2)
         keys = self._key.to_arrow(pa.array([handle[_HEAD:] for handle in handles], pa.binary()))
         state = self.layout.decode([value[1:] for _, value in pairs])

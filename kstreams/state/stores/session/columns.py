@@ -102,4 +102,4 @@ class SessionColumns:
         try:
             return self._layout.joined(columns, np.bincount(sessions.rows, minlength=count))
         except SerdeError as exc:
-            raise exc.at(store=self._rows.overlay.name) from None
+            raise exc.at(store=self._rows.rows.name) from None

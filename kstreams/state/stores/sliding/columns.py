@@ -101,6 +101,6 @@ class SlidingColumns:
         try:
             data = self._layout.joined((slices.times, *slices.state), counts)
         except SerdeError as exc:
-            raise exc.at(store=self._rows.overlay.name) from None
+            raise exc.at(store=self._rows.rows.name) from None
         head = np.array(done_ms, _DONE).tobytes()
         self._rows.write(keys, before, timers, [head + d if d else d for d in data])

@@ -40,7 +40,7 @@ class WindowColumns(EntryColumns):
 
     def last_start(self) -> int | None:
         """Return the last start of a window, ms, or None."""
-        found = next(self.overlay.scan_bytes(None, None, reverse=True), None)
+        found = next(self.rows.scan(None, None, reverse=True), None)
         return None if found is None else read_int64(found[0])
 
     def handles(self, starts: Ints, keys: pa.Array) -> list[bytes]:
@@ -56,14 +56,14 @@ class WindowColumns(EntryColumns):
 
     def take_before(self, start_ms: int) -> tuple[list[bytes], list[bytes]]:
         """Delete the windows that start before a time; return handles and encoded values."""
-        pairs = list(self.overlay.scan_bytes(None, sortable_int64(start_ms)))
+        pairs = list(self.rows.scan(None, sortable_int64(start_ms)))
         if pairs:
             self.drop_before(start_ms)
         return [handle for handle, _ in pairs], [value for _, value in pairs]
 
     def drop_before(self, start_ms: int) -> None:
         """Delete the windows that start before a time, without reading them."""
-        self.overlay.delete_range(b"", sortable_int64(start_ms))
+        self.rows.delete_range(b"", sortable_int64(start_ms))
 
     def decoded(self, handles: list[bytes], values: list[bytes]) -> tuple[Ints, pa.Array, Columns]:
         """Return starts, keys (as `to_arrow` makes them) and values of what was taken."""

@@ -113,7 +113,7 @@ class WindowRows(StoreRows, Generic[K, V]):
 
     def first_start(self, from_ms: int | None = None) -> int | None:
         """Return the first start of a window with `from <= start`, ms, or None."""
-        found = self.overlay.first(_bound(from_ms), None)
+        found = self.overlay.merged.first(_bound(from_ms), None)
         return None if found is None else read_int64(found)
 
     def last_start(self) -> int | None:

@@ -141,7 +141,7 @@ class OverlayMachine(RuleBasedStateMachine):
             for key in sorted(self.model)
             if (low is None or key >= low) and (high is None or key < high)
         )
-        assert self.store.first(low, high) == next(expected, None)
+        assert self.store.merged.first(low, high) == next(expected, None)
 
     @rule(data=st.data(), reverse=st.booleans(), steps=st.integers(0, 3))
     def start_scan(self, data: st.DataObject, reverse: bool, steps: int) -> None:
@@ -354,7 +354,7 @@ def test_a_key_without_a_value_at_the_call_is_not_seen_even_if_it_gets_one(commi
     overlay, store = overlay_of(TEXT, INT64, {b"a": bytes(8), b"b": bytes(8)})
     store.put_many(["a", "c"], [None, None])
     if committed:
-        store._rows._base.write(overlay.changes())  # as a commit would
+        store.stored._base.write(overlay.changes())  # as a commit would
         overlay.committed()
     found = store.scan(None, None)
     store.put_many(["a", "c"], [1, 1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kstreams import BYTES, INT64, TEXT
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.backend.working import StoreChanges
+from kstreams.state.cache.encoded_rows import EncodedRows
 from kstreams.state.cache.overlay import Overlay
 
 
@@ -16,24 +17,24 @@ def test_it_takes_over_what_was_cached_and_put() -> None:
     assert store.get("a") == 1
     store.put("b", None)
     store.put("c", 3)
-    store.keep_bytes()
+    rows = EncodedRows(store)
     assert [store.get(key) for key in "abc"] == [1, None, 3]
-    assert store.get_bytes([b"a", b"b", b"c"]) == [INT64.serialize(1), None, INT64.serialize(3)]
-    store.put_bytes([b"a", b"d"], [None, INT64.serialize(4)])
+    assert rows.get_many([b"a", b"b", b"c"]) == [INT64.serialize(1), None, INT64.serialize(3)]
+    rows.put_many([b"a", b"d"], [None, INT64.serialize(4)])
     assert list(store.scan(None, None)) == [("c", 3), ("d", 4)]
     pairs = [(b"c", INT64.serialize(3)), (b"d", INT64.serialize(4))]
-    assert list(store.scan_bytes(None, None)) == pairs
-    assert list(store.scan_bytes(None, None, reverse=True)) == pairs[::-1]
+    assert list(rows.scan(None, None)) == pairs
+    assert list(rows.scan(None, None, reverse=True)) == pairs[::-1]
     assert overlay.changes() == {"s": StoreChanges([(b"a", None), (b"b", None), *pairs])}
 
 
 def test_what_is_undone_leaves_nothing() -> None:
     overlay = Overlay(MemoryStore(["s"]))
     store = overlay.store("s", TEXT, INT64)
-    store.keep_bytes()
-    store.put_bytes([b"a"], [INT64.serialize(1)])
+    rows = EncodedRows(store)
+    rows.put_many([b"a"], [INT64.serialize(1)])
     overlay.begin()
-    store.put_bytes([b"a", b"b"], [None, INT64.serialize(2)])
+    rows.put_many([b"a", b"b"], [None, INT64.serialize(2)])
     overlay.rollback()
     assert list(store.scan(None, None)) == [("a", 1)]
 
@@ -42,14 +43,14 @@ def test_rows_that_go_to_the_next_batch_stay_bytes() -> None:
     base = MemoryStore(["s"])
     first = Overlay(base)
     store = first.store("s", TEXT, INT64)
-    store.keep_bytes()
-    store.put_bytes([b"a"], [INT64.serialize(1)])
+    rows = EncodedRows(store)
+    rows.put_many([b"a"], [INT64.serialize(1)])
     base.write(first.changes())
     first.committed()
     second = Overlay(base, first.cached()).store("s", TEXT, INT64)
     assert second.get("a") == 1
-    second.keep_bytes()
-    assert second.get_bytes([b"a"]) == [INT64.serialize(1)]
+    rows = EncodedRows(second)
+    assert rows.get_many([b"a"]) == [INT64.serialize(1)]
 
 
 def test_a_deleted_range_is_one_change_and_hides_what_was_read_and_put() -> None:
@@ -57,16 +58,16 @@ def test_a_deleted_range_is_one_change_and_hides_what_was_read_and_put() -> None
     base.write({"s": StoreChanges([(b"%d" % n, b"old") for n in range(8)])})
     overlay = Overlay(base)
     store = overlay.store("s", BYTES, BYTES)
-    store.keep_bytes()
-    store.get_bytes([b"2", b"5", b"6"])
-    store.put_bytes([b"3", b"3x", b"6"], [b"new", b"new", None])
+    rows = EncodedRows(store)
+    rows.get_many([b"2", b"5", b"6"])
+    rows.put_many([b"3", b"3x", b"6"], [b"new", b"new", None])
     store.delete_range(b"2", b"5")
-    store.put_bytes([b"4"], [b"again"])
+    rows.put_many([b"4"], [b"again"])
     left = [(b"0", b"old"), (b"1", b"old"), (b"4", b"again"), (b"5", b"old"), (b"7", b"old")]
     keys = [b"%d" % n for n in range(8)]
-    assert store.get_bytes(keys) == [dict(left).get(key) for key in keys]
-    assert list(store.scan_bytes(None, None)) == left
-    assert list(store.scan_bytes(None, None, reverse=True)) == left[::-1]
+    assert rows.get_many(keys) == [dict(left).get(key) for key in keys]
+    assert list(rows.scan(None, None)) == left
+    assert list(rows.scan(None, None, reverse=True)) == left[::-1]
     assert store.count() == 5
     changed = StoreChanges([(b"4", b"again"), (b"6", None)], ((b"2", b"5"),))
     assert overlay.changes() == {"s": changed}
@@ -77,8 +78,7 @@ def test_a_range_without_keys_is_no_change() -> None:
     base.write({"s": StoreChanges([(b"a", b"1"), (b"x", b"1")])})
     overlay = Overlay(base)
     store = overlay.store("s", BYTES, BYTES)
-    store.keep_bytes()
-    store.delete_range(b"b", b"x")
+    EncodedRows(store).delete_range(b"b", b"x")
     assert overlay.changes() == {}
 
 

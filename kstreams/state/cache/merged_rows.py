@@ -1,0 +1,136 @@
+"""A store's rows in the order of their keys: what an attempt has put, over what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from heapq import merge
+from itertools import islice
+from operator import itemgetter
+from typing import Any, Final
+
+from kstreams.state.cache.row_coding import RowCoding
+from kstreams.state.cache.stored_rows import StoredRows
+from kstreams.state.cache.written_keys import WrittenKeys
+
+__all__ = ("MergedRows",)
+
+_MISSING: Final = object()
+"""Stands for "not in this cache", which differs from None: known to have no value."""
+
+
+class MergedRows:
+    """Scans of a store; see `StoreOverlay` for handles and the two caches.
+
+    Args:
+        dirty: What was put, by handle.
+        clean: What was read, by handle.
+        stored: What the backend has.
+        order: The keys of `dirty`, in order.
+        coding: Encodes and decodes.
+        by_object: Whether handles are keys; else they are the keys' bytes.
+        objects: Whether the caches have values; else they have the values' bytes.
+    """
+
+    def __init__(
+        self,
+        dirty: Mapping[Any, Any],
+        clean: Mapping[Any, Any],
+        stored: StoredRows,
+        order: WrittenKeys,
+        coding: RowCoding,
+        *,
+        by_object: bool,
+        objects: bool,
+    ) -> None:
+        self._dirty = dirty
+        self._clean = clean
+        self._stored = stored
+        self._order = order
+        self._coding = coding
+        self._by_object = by_object
+        self._objects = objects
+
+    def scan(
+        self, start: bytes | None, end: bytes | None, *, reverse: bool = False
+    ) -> Iterator[tuple[Any, Any]]:
+        """Return an iterator over decoded pairs with `start <= key bytes < end`, in order.
+
+        The keys are those that have a value at the call; each is seen with the value it
+        has when it is reached, and left out if it has none any more.
+        """
+        written = self._order.within(start, end)
+        if reverse:
+            written.reverse()
+        dirty, handle = self._dirty, self._order.handle
+        gone = {data for data in written if dirty[handle(data)] is None}
+        own = [data for data in written if data not in gone] if gone else written
+        stored = self._stored.scan(start, end, reverse=reverse)
+        return self._merged(own, gone, stored, reverse=reverse)
+
+    def scan_encoded(
+        self, start: bytes | None, end: bytes | None, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Return an iterator over encoded pairs, where the caches have bytes; else as `scan`."""
+        written = self._order.within(start, end)
+        if reverse:
+            written.reverse()
+        stored = self._stored.scan(start, end, reverse=reverse)
+        if not written:
+            return stored
+        known, dirty = set(written), self._dirty
+        own = [(key, value) for key in written if (value := dirty[key]) is not None]
+        others = (pair for pair in stored if pair[0] not in known)
+        return merge(own, others, key=itemgetter(0), reverse=reverse)
+
+    def first(self, start: bytes | None, end: bytes | None) -> bytes | None:
+        """Return the bytes of the first key with a value and `start <= key bytes < end`."""
+        own = next(filter(self._is_put, self._order.walk(start, end)), None)
+        stored = self._stored.scan(start, end if own is None else own)
+        return next((data for data, _ in stored if self._is_put(data) is not False), own)
+
+    def _is_put(self, data: bytes) -> bool | None:
+        """Return whether a key was put or else deleted, None for neither; in `_order`."""
+        found = self._dirty.get(self._order.handle(data, _MISSING), _MISSING)
+        return None if found is _MISSING else found is not None
+
+    def _merged(
+        self,
+        own: list[bytes],
+        gone: set[bytes],
+        stored: Iterator[tuple[bytes, bytes]],
+        *,
+        reverse: bool,
+    ) -> Iterator[tuple[Any, Any]]:
+        place, count = 0, len(own)
+        for data, value in stored:
+            while place < count and (own[place] > data if reverse else own[place] < data):
+                pair = self._pair(own[place], None)
+                place += 1
+                if pair is not None:
+                    yield pair
+            if place < count and own[place] == data:
+                place += 1
+            pair = None if data in gone else self._pair(data, value)
+            if pair is not None:
+                yield pair
+        for data in islice(own, place, None):
+            pair = self._pair(data, None)
+            if pair is not None:
+                yield pair
+
+    def _pair(self, data: bytes, stored: bytes | None) -> tuple[Any, Any] | None:
+        """Return a key and its present value; None when it has none."""
+        key = self._order.handle(data, _MISSING) if self._by_object else _MISSING
+        if key is _MISSING:
+            key = self._coding.key(data)
+        handle = key if self._by_object else data
+        found = self._dirty.get(handle, _MISSING)
+        if found is _MISSING:
+            if self._stored.is_deleted(data):
+                return None
+            found = self._clean.get(handle, _MISSING)
+            if found is _MISSING:
+                return None if stored is None else (key, self._coding.value(stored, key))
+        if found is None:
+            return None
+        return key, found if self._objects else self._coding.value(found, key)
