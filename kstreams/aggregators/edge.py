@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic
 from kstreams._types import V
 from kstreams.aggregators.columns.extremes import EdgeForm
 from kstreams.aggregators.columns.form import ColumnForm
-from kstreams.aggregators.columns.values import is_number
+from kstreams.columns.values import is_number
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.serde.stamped import StampedSerde

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from kstreams.aggregators.columns.extremes import ExtremeForm
 from kstreams.aggregators.columns.form import ColumnForm
-from kstreams.aggregators.columns.values import is_number
+from kstreams.columns.values import is_number
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.aggregators.columns.sums import MeanForm
-from kstreams.aggregators.columns.values import is_number
+from kstreams.columns.values import is_number
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.serde.composite import TupleSerde

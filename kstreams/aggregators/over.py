@@ -10,8 +10,8 @@ from kstreams._types import K, S, V
 from kstreams.aggregators.aggregator import Aggregator, is_exact
 from kstreams.aggregators.columns.form import ColumnForm, column_form
 from kstreams.aggregators.columns.parts import FieldForm
-from kstreams.aggregators.columns.values import is_number
 from kstreams.aggregators.field import Field
+from kstreams.columns.values import is_number
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kstreams.aggregators.columns.grouping import grouped
-from kstreams.aggregators.columns.keys import KeyCodes
 from kstreams.aggregators.columns.stamped import StampedForm
-from kstreams.aggregators.columns.values import ValueColumn
+from kstreams.columns.grouping import grouped
+from kstreams.columns.keys import KeyCodes
+from kstreams.columns.values import ValueColumn
 from kstreams.processors.columns import STREAM_TIME, ColumnProcessor, ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.serde.layout import Columns

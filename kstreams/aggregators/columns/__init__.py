@@ -6,7 +6,7 @@ Read `ColumnForm` first. Depends on serdes alone.
 from __future__ import annotations
 
 from kstreams.aggregators.columns.form import ColumnForm, column_form
-from kstreams.aggregators.columns.runs import Runs
-from kstreams.aggregators.columns.values import ValueColumn
+from kstreams.columns.runs import Runs
+from kstreams.columns.values import ValueColumn
 
 __all__ = ("ColumnForm", "Runs", "ValueColumn", "column_form")

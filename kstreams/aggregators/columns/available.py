@@ -7,7 +7,7 @@ from typing import Any
 
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.aggregators.columns.form import ColumnForm, column_form
-from kstreams.aggregators.columns.keys import has_key_codes
+from kstreams.columns.keys import has_key_codes
 from kstreams.serde.base import Serde
 from kstreams.serde.layout import fixed_layout
 

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kstreams.aggregators.columns.running import AnyOrder
-from kstreams.aggregators.columns.runs import Runs
-from kstreams.aggregators.columns.values import ValueColumn
+from kstreams.columns.running import AnyOrder
+from kstreams.columns.runs import Runs
+from kstreams.columns.values import ValueColumn
 from kstreams.serde.layout import Columns
 
 __all__ = ("EdgeForm", "ExtremeForm")

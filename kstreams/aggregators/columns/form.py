@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kstreams.aggregators.columns.runs import Runs
-from kstreams.aggregators.columns.values import ValueColumn
+from kstreams.columns.runs import Runs
+from kstreams.columns.values import ValueColumn
 from kstreams.serde.base import Serde
 from kstreams.serde.layout import Columns
 

@@ -9,9 +9,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kstreams.aggregators.columns.form import ColumnForm
-from kstreams.aggregators.columns.running import running
-from kstreams.aggregators.columns.runs import Runs
-from kstreams.aggregators.columns.values import ValueColumn
+from kstreams.columns.running import running
+from kstreams.columns.runs import Runs
+from kstreams.columns.values import ValueColumn
 from kstreams.serde.layout import Columns
 from kstreams.serde.object_type import TupleType
 

@@ -7,11 +7,11 @@ import pyarrow as pa
 
 from kstreams._types import Ints
 from kstreams.aggregators.columns.form import ColumnForm
-from kstreams.aggregators.columns.grouping import Grouped
-from kstreams.aggregators.columns.in_order import seeded
-from kstreams.aggregators.columns.running import replaced, running
-from kstreams.aggregators.columns.runs import Runs
-from kstreams.aggregators.columns.values import ValueColumn
+from kstreams.columns.grouping import Grouped
+from kstreams.columns.in_order import seeded
+from kstreams.columns.running import replaced, running
+from kstreams.columns.runs import Runs
+from kstreams.columns.values import ValueColumn
 from kstreams.serde.layout import Columns
 
 __all__ = ("StampedForm",)

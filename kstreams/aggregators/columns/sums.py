@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kstreams.aggregators.columns.in_order import added_up, running_sums
-from kstreams.aggregators.columns.running import AnyOrder, running
-from kstreams.aggregators.columns.runs import Runs
-from kstreams.aggregators.columns.values import ValueColumn
+from kstreams.columns.in_order import added_up, running_sums
+from kstreams.columns.running import AnyOrder, running
+from kstreams.columns.runs import Runs
+from kstreams.columns.values import ValueColumn
 from kstreams.errors import SerializationError
 from kstreams.serde.layout import Columns
 

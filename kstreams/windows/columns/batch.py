@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from kstreams._types import Ints
-from kstreams.aggregators.columns.keys import KeyCodes
-from kstreams.aggregators.columns.values import ValueColumn
+from kstreams.columns.keys import KeyCodes
+from kstreams.columns.values import ValueColumn
 from kstreams.processors.columns import STREAM_TIME, ColumnSource
 from kstreams.windows.rules import lateness_time
 

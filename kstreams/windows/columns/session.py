@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from kstreams._types import Bools, Ints
 from kstreams.aggregators.columns.form import ColumnForm
-from kstreams.aggregators.columns.in_order import seeded
-from kstreams.aggregators.columns.keys import KeyCodes
-from kstreams.aggregators.columns.running import replaced
+from kstreams.columns.in_order import seeded
+from kstreams.columns.keys import KeyCodes
+from kstreams.columns.running import replaced
 from kstreams.processors.columns import ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.serde.objects import objects_of

@@ -7,10 +7,10 @@ import numpy.typing as npt
 
 from kstreams._types import Ints
 from kstreams.aggregators.columns.form import ColumnForm
-from kstreams.aggregators.columns.grouping import grouped
-from kstreams.aggregators.columns.in_order import seeded
-from kstreams.aggregators.columns.running import replaced
-from kstreams.aggregators.columns.runs import Runs
+from kstreams.columns.grouping import grouped
+from kstreams.columns.in_order import seeded
+from kstreams.columns.running import replaced
+from kstreams.columns.runs import Runs
 from kstreams.serde.layout import Columns
 from kstreams.state.stores.session.columns import Sessions
 from kstreams.windows.columns.session_runs import Joined, SessionRuns

@@ -8,8 +8,8 @@ import numpy as np
 
 from kstreams._types import Bools, Ints
 from kstreams.aggregators.columns.form import ColumnForm
-from kstreams.aggregators.columns.grouping import grouped
-from kstreams.aggregators.columns.runs import Runs
+from kstreams.columns.grouping import grouped
+from kstreams.columns.runs import Runs
 from kstreams.serde.layout import Columns
 from kstreams.state.stores.session.columns import Sessions
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from kstreams._types import Ints
 from kstreams.aggregators.columns.form import ColumnForm
-from kstreams.aggregators.columns.grouping import grouped
-from kstreams.aggregators.columns.ranges import merged_behind, merged_ranges
-from kstreams.aggregators.columns.runs import Runs
+from kstreams.columns.grouping import grouped
+from kstreams.columns.ranges import merged_behind, merged_ranges
+from kstreams.columns.runs import Runs
 from kstreams.serde.layout import Columns
 from kstreams.state.stores.sliding.columns import SliceRows
 from kstreams.windows.columns.results import Placed, Results

@@ -12,9 +12,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kstreams._types import Ints
-from kstreams.aggregators.columns.grouping import grouped
-from kstreams.aggregators.columns.keys import KeyCodes
 from kstreams.aggregators.columns.stamped import StampedForm
+from kstreams.columns.grouping import grouped
+from kstreams.columns.keys import KeyCodes
 from kstreams.processors.columns import STREAM_TIME, ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.processors.emission import Every

@@ -8,7 +8,7 @@ import pytest
 
 from kstreams import TopologyBuilder
 from kstreams.aggregators import count
-from kstreams.aggregators.columns.grouping import grouped
+from kstreams.columns.grouping import grouped
 from kstreams.durations import days, hours, milliseconds, minutes, seconds
 from kstreams.emit import each_update, on_close, once_per_batch
 from kstreams.errors import ProcessingError

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kstreams._types import Ints
-from kstreams.aggregators.columns.keys import KeyCodes
+from kstreams.columns.keys import KeyCodes
 from kstreams.serde.layout import Columns
 from kstreams.state.stores.emit_buffer.columns import EmitBufferColumns, Taken
 from kstreams.state.stores.emit_buffer.rows import EmitBufferRows

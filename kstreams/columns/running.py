@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from kstreams.aggregators.columns.runs import Runs
+from kstreams.columns.runs import Runs
 from kstreams.serde.layout import Columns
 
 __all__ = ("AnyOrder", "Merging", "replaced", "running")

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kstreams._types import Ints
-from kstreams.aggregators.columns.running import replaced
-from kstreams.aggregators.columns.runs import Runs
+from kstreams.columns.running import replaced
+from kstreams.columns.runs import Runs
 from kstreams.serde.layout import Columns
 
 __all__ = ("added_up", "running_sums", "scanned", "seeded")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kstreams._types import Ints
-from kstreams.aggregators.columns.running import Merging, replaced
+from kstreams.columns.running import Merging, replaced
 from kstreams.serde.layout import Columns
 
 __all__ = ("merged_behind", "merged_ranges")

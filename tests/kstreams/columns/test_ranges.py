@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams.aggregators.columns.ranges import merged_ranges
+from kstreams.columns.ranges import merged_ranges
 from kstreams.serde.layout import Columns
 
 

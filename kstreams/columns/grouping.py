@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kstreams._types import Ints
-from kstreams.aggregators.columns.runs import Runs
+from kstreams.columns.runs import Runs
 
 __all__ = ("Grouped", "grouped")
 

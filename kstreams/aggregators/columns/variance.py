@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kstreams.aggregators.columns.in_order import scanned
-from kstreams.aggregators.columns.runs import Runs
-from kstreams.aggregators.columns.values import ValueColumn
+from kstreams.columns.in_order import scanned
+from kstreams.columns.runs import Runs
+from kstreams.columns.values import ValueColumn
 from kstreams.serde.layout import Columns
 
 __all__ = ("VarianceForm",)

@@ -1,0 +1,3 @@
+"""Tests of kstreams.columns."""
+
+from __future__ import annotations
