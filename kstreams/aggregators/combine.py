@@ -7,8 +7,8 @@ from typing import Any, TypeVar, overload
 
 from kstreams._types import K, V
 from kstreams.aggregators.aggregator import Aggregator, is_exact
+from kstreams.aggregators.columns.combine import CombineForm
 from kstreams.aggregators.columns.form import ColumnForm, column_form
-from kstreams.aggregators.columns.parts import TogetherForm
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.serde.composite import TupleSerde
@@ -92,4 +92,4 @@ class _Combine:
             if form is None or layout is None:
                 return None
             parts.append((form, layout.column_count))
-        return TogetherForm(parts)
+        return CombineForm(parts)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kstreams.aggregators.aggregator import Aggregator
+from kstreams.aggregators.columns.count import CountForm
 from kstreams.aggregators.columns.form import ColumnForm
-from kstreams.aggregators.columns.sums import CountForm
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.serde.numbers import INT64

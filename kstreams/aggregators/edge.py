@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic
 
 from kstreams._types import V
-from kstreams.aggregators.columns.extremes import EdgeForm
+from kstreams.aggregators.columns.edge import EdgeForm
 from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.columns.values import is_number
 from kstreams.record import Record

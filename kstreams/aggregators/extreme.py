@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from kstreams.aggregators.columns.extremes import ExtremeForm
+from kstreams.aggregators.columns.extreme import ExtremeForm
 from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.columns.values import is_number
 from kstreams.record import Record

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.aggregators.columns.form import ColumnForm
-from kstreams.aggregators.columns.sums import MeanForm
+from kstreams.aggregators.columns.mean import MeanForm
 from kstreams.columns.values import is_number
 from kstreams.record import Record
 from kstreams.serde.base import Serde

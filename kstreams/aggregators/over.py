@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from kstreams._types import K, S, V
 from kstreams.aggregators.aggregator import Aggregator, is_exact
 from kstreams.aggregators.columns.form import ColumnForm, column_form
-from kstreams.aggregators.columns.parts import FieldForm
+from kstreams.aggregators.columns.over import OverForm
 from kstreams.aggregators.field import Field
 from kstreams.columns.values import is_number
 from kstreams.record import Record
@@ -70,4 +70,4 @@ class _Over(Generic[K, V, W, S, A]):
         form = column_form(self.aggregator, part.number)
         if form is None or not form.reads_values:
             return form
-        return FieldForm(lambda column: column.field(part.name, part.number), form)
+        return OverForm(lambda column: column.field(part.name, part.number), form)

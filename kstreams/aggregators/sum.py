@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.aggregators.columns.form import ColumnForm
-from kstreams.aggregators.columns.sums import SumForm
+from kstreams.aggregators.columns.sum import SumForm
 from kstreams.columns.values import is_number
 from kstreams.record import Record
 from kstreams.serde.base import Serde

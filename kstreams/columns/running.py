@@ -10,7 +10,7 @@ import numpy.typing as npt
 from kstreams.columns.runs import Runs
 from kstreams.serde.layout import Columns
 
-__all__ = ("AnyOrder", "Merging", "replaced", "running")
+__all__ = ("Merging", "replaced", "running")
 
 _Array = npt.NDArray[Any]
 
@@ -21,16 +21,6 @@ class Merging(Protocol):
     def merge(self, earlier: Columns, later: Columns) -> Columns:
         """Merge states row by row."""
         ...
-
-
-class AnyOrder:
-    """Part of the forms whose states merge to the same in any order."""
-
-    exact = True
-
-    def scan(self: Merging, state: Columns, runs: Runs) -> Columns:
-        """See `ColumnForm`."""
-        return running(self, state, runs)
 
 
 def running(form: Merging, state: Columns, runs: Runs) -> Columns:

@@ -12,7 +12,7 @@ from kstreams.errors import ProcessingError
 from kstreams.serde.base import Serde
 from kstreams.serde.numbers import DOUBLE, INT32, INT64
 
-__all__ = ("ValueColumn", "is_number")
+__all__ = ("ValueColumn", "is_number", "wide")
 
 
 def is_number(serde: Serde[Any], *, whole: bool = False) -> bool:
@@ -53,3 +53,8 @@ class ValueColumn:
     def field(self, name: str, number: Serde[Any]) -> ValueColumn:
         """Return one field of each value, of a number's type; no other is decoded."""
         return ValueColumn(self.serde.field(self.data, name, number.arrow_type), number)
+
+
+def wide(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return int64 for int32; any other column as it is."""
+    return column.astype(np.int64) if column.dtype == np.int32 else column

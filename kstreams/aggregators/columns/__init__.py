@@ -1,4 +1,4 @@
-"""Aggregation by columns: what the built-in aggregators do to many records at once.
+"""Aggregation by columns: what the built-in aggregators do, in files of the same names.
 
 Read `ColumnForm` first. Depends on serdes alone.
 """

@@ -8,12 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from kstreams.columns.running import Merging, running
 from kstreams.columns.runs import Runs
 from kstreams.columns.values import ValueColumn
 from kstreams.serde.base import Serde
 from kstreams.serde.layout import Columns
 
-__all__ = ("ColumnForm", "column_form")
+__all__ = ("AnyOrder", "ColumnForm", "column_form")
 
 
 class ColumnForm(Protocol):
@@ -60,6 +61,16 @@ class ColumnForm(Protocol):
             SerializationError: A number is no int64.
         """
         ...
+
+
+class AnyOrder:
+    """Part of the forms whose states merge to the same in any order."""
+
+    exact = True
+
+    def scan(self: Merging, state: Columns, runs: Runs) -> Columns:
+        """See `ColumnForm`."""
+        return running(self, state, runs)
 
 
 def column_form(aggregator: object, value: Serde[Any]) -> ColumnForm | None:

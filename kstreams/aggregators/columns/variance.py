@@ -1,4 +1,4 @@
-"""Variance over columns."""
+"""The column form of `variance`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Forms made of forms: one part of each value, several side by side."""
+"""The column form of `combine`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -15,34 +15,10 @@ from kstreams.columns.values import ValueColumn
 from kstreams.serde.layout import Columns
 from kstreams.serde.object_type import TupleType
 
-__all__ = ("FieldForm", "TogetherForm")
+__all__ = ("CombineForm",)
 
 
-class FieldForm:
-    """The form of `over(field(...), ...)`.
-
-    Args:
-        part: Takes the field out of a column of values.
-        form: What is done with it.
-    """
-
-    reads_values = True
-
-    def __init__(self, part: Callable[[ValueColumn], ValueColumn], form: ColumnForm) -> None:
-        self._part = part
-        self._form = form
-        self.exact = form.exact
-        self.reduce = form.reduce
-        self.scan = form.scan
-        self.merge = form.merge
-        self.result = form.result
-
-    def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
-        """See `ColumnForm`."""
-        return self._form.lift(self._part(values), times)
-
-
-class TogetherForm:
+class CombineForm:
     """The form of `combine`.
 
     Args:

@@ -1,0 +1,36 @@
+"""The column form of `count`."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kstreams.aggregators.columns.form import AnyOrder
+from kstreams.columns.runs import Runs
+from kstreams.columns.values import ValueColumn
+from kstreams.serde.layout import Columns
+
+__all__ = ("CountForm",)
+
+
+class CountForm(AnyOrder):
+    """The form of `count`."""
+
+    reads_values = False
+
+    def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
+        """See `ColumnForm`."""
+        return (np.ones(len(times), np.int64),)
+
+    def reduce(self, state: Columns, runs: Runs) -> Columns:
+        """See `ColumnForm`."""
+        return (np.add.reduceat(state[0], runs.firsts),)
+
+    def merge(self, earlier: Columns, later: Columns) -> Columns:
+        """See `ColumnForm`."""
+        return (earlier[0] + later[0],)
+
+    def result(self, state: Columns) -> pa.Array:
+        """See `ColumnForm`."""
+        return pa.array(state[0])

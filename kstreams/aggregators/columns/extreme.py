@@ -1,0 +1,46 @@
+"""The column form of `min_` and `max_`."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kstreams.aggregators.columns.form import AnyOrder
+from kstreams.columns.runs import Runs
+from kstreams.columns.values import ValueColumn, wide
+from kstreams.serde.layout import Columns
+
+__all__ = ("ExtremeForm",)
+
+
+class ExtremeForm(AnyOrder):
+    """The form of `min_` and `max_`; NaN gives way to any number.
+
+    Args:
+        greatest: The greatest, rather than the smallest.
+        floats: Whether states are doubles.
+    """
+
+    reads_values = True
+
+    def __init__(self, *, greatest: bool, floats: bool) -> None:
+        self._pick: np.ufunc = np.fmax if greatest else np.fmin
+        self._floats = floats
+
+    def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
+        """See `ColumnForm`."""
+        numbers = values.numbers()
+        return (numbers.astype(np.float64) if self._floats else numbers,)
+
+    def reduce(self, state: Columns, runs: Runs) -> Columns:
+        """See `ColumnForm`."""
+        return (self._pick.reduceat(state[0], runs.firsts),)
+
+    def merge(self, earlier: Columns, later: Columns) -> Columns:
+        """See `ColumnForm`."""
+        return (self._pick(earlier[0], later[0]),)
+
+    def result(self, state: Columns) -> pa.Array:
+        """See `ColumnForm`."""
+        return pa.array(wide(state[0]))

@@ -1,0 +1,38 @@
+"""The column form of `over(field(...), ...)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from kstreams.aggregators.columns.form import ColumnForm
+from kstreams.columns.values import ValueColumn
+from kstreams.serde.layout import Columns
+
+__all__ = ("OverForm",)
+
+
+class OverForm:
+    """The form of `over(field(...), ...)`.
+
+    Args:
+        part: Takes the field out of a column of values.
+        form: What is done with it.
+    """
+
+    reads_values = True
+
+    def __init__(self, part: Callable[[ValueColumn], ValueColumn], form: ColumnForm) -> None:
+        self._part = part
+        self._form = form
+        self.exact = form.exact
+        self.reduce = form.reduce
+        self.scan = form.scan
+        self.merge = form.merge
+        self.result = form.result
+
+    def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
+        """See `ColumnForm`."""
+        return self._form.lift(self._part(values), times)
