@@ -15,7 +15,13 @@ from kstreams.batch.worker_state import this_worker
 from kstreams.errors import CompileError, Where
 from kstreams.quoting import text_of
 from kstreams.spark.failure import ErrorChannel
-from kstreams.spark.worker import add_archives, drop_spark_archives, freeze_heap, load_once
+from kstreams.spark.worker import (
+    add_archives,
+    drop_spark_archives,
+    freeze_heap,
+    leave_quietly,
+    load_once,
+)
 from kstreams.task.gc_pause import gc_pauses
 
 __all__ = ("Stage",)
@@ -51,6 +57,7 @@ class Stage:
 
     def _run(self, batch: int, cuts: Cuts, messages: Iterable[Message]) -> Iterator[Message]:
         try:
+            leave_quietly()
             drop_spark_archives()
             add_archives(self._archives)
             settings: StageSettings = load_once(self._digest, self._data)

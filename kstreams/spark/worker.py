@@ -1,4 +1,4 @@
-"""What a Python worker keeps between tasks, and how it finds the user's modules."""
+"""What a Python worker keeps between tasks, how it finds the user's modules, and how it ends."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import sys
 from functools import cache
 from importlib.machinery import PathFinder
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-__all__ = ("add_archives", "drop_spark_archives", "freeze_heap", "load_once")
+__all__ = ("add_archives", "drop_spark_archives", "freeze_heap", "leave_quietly", "load_once")
 
 _SPARK_ARCHIVE = re.compile(r"(pyspark\.zip|py4j-[^/]*\.zip|spark-core_[^/]*\.jar)(/|$)")
 _loaded: dict[str, Any] = {}
@@ -21,7 +21,7 @@ def drop_spark_archives() -> None:
     """Take Spark's own archives off the import path of this worker.
 
     A reused worker spends 100-250 ms of every task in `importlib.invalidate_caches()`,
-    which reads the directory of an archive anew for the archive and for each package that
+    which reads the directory of an archive again for the archive and for each package that
     was imported from it. Where pyspark is installed otherwise, as pip does, the archives
     are not needed; what is imported from them later is found all the same.
     """
@@ -64,3 +64,29 @@ def freeze_heap() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+@cache
+def leave_quietly() -> None:
+    """Let this worker end in silence when Spark closes it between two tasks, once a worker.
+
+    Spark closes workers that were idle for a minute, and all when an app is left. PySpark's
+    worker takes the end of its input for an error and wants to tell Spark, which does not
+    listen any more; over Unix sockets that fails at once, and the daemon prints a traceback of
+    `BrokenPipeError`. What goes wrong within a task is reported as ever.
+    """
+    daemon = sys.modules["__main__"]
+    main = getattr(daemon, "worker_main", None)
+    if main is None:
+        return  # this worker has no daemon
+
+    def main_unless_closed(infile: IO[bytes], outfile: IO[bytes]) -> None:
+        try:
+            is_closed = not infile.peek(1)  # type: ignore[attr-defined]  # it is buffered
+        except ConnectionError:
+            is_closed = True
+        if is_closed:
+            sys.exit(1)  # the daemon keeps a worker that ends with 0
+        main(infile, outfile)
+
+    daemon.worker_main = main_unless_closed  # type: ignore[attr-defined]  # looked up each time
