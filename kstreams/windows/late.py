@@ -1,28 +1,18 @@
-"""Records that come after their window has closed, as a stream of their own."""
+"""What becomes of a record that comes too late."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic
 
 from kstreams._types import V
-from kstreams.processors.context import ProcessorContext
-from kstreams.record import Record
-from kstreams.windows.plan import Routes
 
-__all__ = ("Late", "LateCall", "late_call")
-
-A = TypeVar("A")
-"""Type of the results."""
-
-LateCall = Callable[[Record[Any, Any], int, int], None]
-"""Takes a refused record, and start and end (ms) of the window that refused it."""
+__all__ = ("Late",)
 
 
 @dataclass(frozen=True)
 class Late(Generic[V]):
-    """A value that a closed window refused.
+    """A value that a closed window refused; `split_late` makes a stream of them.
 
     Args:
         value: The value.
@@ -38,21 +28,3 @@ class Late(Generic[V]):
     end_ms: int
     stream_time_ms: int
     lateness_ms: int
-
-
-def late_call(
-    context: ProcessorContext[Any, Any], close_delay_ms: int, routes: Routes | None
-) -> LateCall:
-    """Return what is called with a refused record: it counts it as `late`, and routes it."""
-    drop = context.drop
-    if routes is None:
-        return lambda _record, _start, _end: drop("late")
-    target, forward_to = routes.late, context.forward_to
-
-    def late(record: Record[Any, Any], start: int, end: int) -> None:
-        drop("late")
-        now = context.stream_time
-        value = Late(record.value, start, end, now, now - end - close_delay_ms)
-        forward_to(target, record.with_value(value))
-
-    return late

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,16 +16,15 @@ from kstreams.serde.layout import fixed_layout
 from kstreams.serde.objects import objects_of
 from kstreams.windows.columns.batch import Batch
 from kstreams.windows.columns.results import Results
-from kstreams.windows.columns.states import StatesOf
-from kstreams.windows.late import LateCall
 from kstreams.windows.plan import AggregationPlan
+from kstreams.windows.records.emission.at_once import UpdateEmitter
+from kstreams.windows.records.emission.emitter import Emitter
+from kstreams.windows.records.lateness import LateCall
+from kstreams.windows.rules import closed_end
 
 __all__ = ("RecordFallback", "late_keys", "out_of_order_keys")
 
 _LAST = (1 << 63) - 1
-
-_Forward = Callable[[Record[Any, Any]], None]
-"""Takes a record."""
 
 
 def late_keys(batch: Batch, grace_ms: int) -> Bools:
@@ -67,8 +65,8 @@ class RecordFallback:
         plan: The aggregation.
         source: What the records come from.
         form: Makes results of states.
-        bind: Returns what aggregates a record at a stream time (ms), of a plan, what takes
-            results, and what takes records that came too late.
+        bind: Returns what aggregates a record, given the last end (ms) that is closed; of
+            what takes states, and what takes late records.
     """
 
     def __init__(
@@ -76,9 +74,7 @@ class RecordFallback:
         plan: AggregationPlan,
         source: ColumnSource,
         form: ColumnForm,
-        bind: Callable[
-            [AggregationPlan, _Forward, LateCall], Callable[[Record[Any, Any], int], object]
-        ],
+        bind: Callable[[Emitter, LateCall], Callable[[Record[Any, Any], int], object]],
     ) -> None:
         self._source = source
         self._form = form
@@ -90,8 +86,8 @@ class RecordFallback:
         self._results: list[tuple[int, Record[Any, Any]]] = []
         self._late: list[int] = []
         self._row = 0
-        states = replace(plan, aggregator=StatesOf(plan.aggregator))
-        self._call = bind(states, self._forward, self._refuse)
+        self._close_delay: int = plan.windows.close_delay_ms
+        self._call = bind(UpdateEmitter(_itself, self._forward), self._refuse)
 
     def aggregate(self, batch: Batch, rows: Ints) -> tuple[Ints, Ints, Results]:
         """Aggregate records, in order.
@@ -107,10 +103,10 @@ class RecordFallback:
         self._results, self._late = [], []
         table = batch.table.take(pa.array(rows))
         keys = self._source.key.deserialize_many(table.column("key").combine_chunks())
-        times, lateness_times = batch.times[rows].tolist(), batch.lateness_times[rows].tolist()
-        columns = (rows.tolist(), keys, self._values(table), times, lateness_times)
-        for self._row, key, value, time, now in zip(*columns, strict=True):
-            self._call(Record(key, value, time), now)
+        ends = closed_end(batch.lateness_times[rows], self._close_delay).tolist()
+        columns = (rows.tolist(), keys, self._values(table), batch.times[rows].tolist(), ends)
+        for self._row, key, value, time, closed in zip(*columns, strict=True):
+            self._call(Record(key, value, time), closed)
         places = np.array([row for row, _ in self._results], np.int64)
         return np.array(self._late, np.int64), places, self._as_columns()
 
@@ -142,3 +138,7 @@ class RecordFallback:
             self._form.result(state).take(places),
             np.array([record.timestamp for record in records], np.int64),
         )
+
+
+def _itself(state: Any) -> Any:  # noqa: ANN401  # erased types
+    return state

@@ -27,7 +27,7 @@ from kstreams.windows.columns.results import Placed, Results, by_place, joined
 from kstreams.windows.columns.session_order import Arrivals
 from kstreams.windows.columns.session_runs import Joined, SessionRuns, joined_sessions, session_runs
 from kstreams.windows.plan import AggregationPlan
-from kstreams.windows.records.session import joining, told
+from kstreams.windows.records.session import session_join
 from kstreams.windows.rules import by_end, closed_end
 
 __all__ = ("SessionWindowColumns",)
@@ -52,14 +52,11 @@ class SessionWindowColumns(WindowedColumns):
         super().init(context)
         sessions: SessionRows[Any, Any] = SessionRows.of(context.store(self.plan.store))
         self._store = SessionColumns(sessions)
-        final = self.plan.emits_on_close
         self._fallback = RecordFallback(
             self.plan,
             self.source,
             self._form,
-            lambda plan, forward, late: joining(
-                plan, sessions, None if final else told(plan.aggregator, forward), late
-            ),
+            lambda emitter, late: session_join(self.plan, sessions, emitter, late),
         )
 
     def aggregate(self, table: pa.Table, closed_ms: int) -> Sequence[Results]:

@@ -51,10 +51,12 @@ class SlidingWindowColumns(WindowedColumns):
         store: SlidingRows[Any, Any] = SlidingRows.of(context.store(self.plan.store))
         self._store = SlidingColumns(store)
 
-        def bind(plan: AggregationPlan, forward: Any, _: Any) -> Any:  # noqa: ANN401  # erased
-            return Slicer(plan, store, forward).add
-
-        self._fallback = RecordFallback(self.plan, self.source, self._form, bind)
+        self._fallback = RecordFallback(
+            self.plan,
+            self.source,
+            self._form,
+            lambda emitter, _: Slicer(self.plan, store, emitter).add,
+        )
 
     def aggregate(self, table: pa.Table, closed_ms: int) -> Sequence[Results]:
         """See `WindowedColumns`."""

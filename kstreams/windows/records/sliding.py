@@ -6,15 +6,16 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from kstreams._types import K
-from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.state.stores.sliding.rows import SlidingRows
-from kstreams.windowed import Windowed
-from kstreams.windows.kinds.sliding import SlidingWindows
+from kstreams.state.stores.state_store import StateStore
 from kstreams.windows.plan import AggregationPlan
-from kstreams.windows.records.emission.batch_end import Change
+from kstreams.windows.records.closing import Closer
+from kstreams.windows.records.emission.emitter import Emitter, Process, Stamped
+from kstreams.windows.records.lateness import LateCall, LatenessClock
+from kstreams.windows.records.processor import WindowedProcessor
 from kstreams.windows.records.slices import Slices
-from kstreams.windows.supplier import WindowedProcessor
+from kstreams.windows.rules import by_start, closed_end, last_sliding_end, refusing_window
 
 __all__ = ("Slicer", "SlidingAggregate")
 
@@ -25,156 +26,157 @@ A = TypeVar("A", covariant=True)
 
 _FAR = 1 << 62
 
+_Final = tuple[Any, int, Stamped]
+"""Key and start (ms) of a window that is closed, and its last state."""
+
 
 class SlidingAggregate(WindowedProcessor[K, V, A]):
-    """Keeps a state for each key and time, and merges those a window is made of.
+    """Keeps a state for each key and time, and merges those that a window is made of.
 
     Source: `org.apache.kafka.streams.kstream.internals.KStreamSlidingWindowAggregate`;
     departs from it where that loses the later window of a late record, or forwards a
     window twice.
     """
 
-    def bind(self, context: ProcessorContext[Windowed[K], A]) -> Callable[[Record[K, V]], None]:
-        """Return what processes a record."""
-        windows: SlidingWindows = self.plan.windows
-        span, lag, drop = windows.difference_ms, windows.close_delay_ms, context.drop
-        forward, hold, late = self.outputs(
-            context, lambda handle: Windowed(handle[1], handle[0], handle[0] + span)
-        )
-        store: SlidingRows[Any, Any] = SlidingRows.of(context.store(self.plan.store))
-        slicer = Slicer(self.plan, store, forward, hold)
-        self.at_close(context, slicer.close, slicer.last_end)
+    def aggregation(
+        self,
+        store: StateStore[Any],
+        clock: LatenessClock,
+        emitter: Emitter,
+        late: LateCall,
+        drop: Callable[[str], None],
+    ) -> tuple[Process, Closer]:
+        """Return what processes a record, and what closes windows."""
+        windows = self.plan.windows
+        difference, delay = windows.difference_ms, windows.close_delay_ms
+        slicer = Slicer(self.plan, SlidingRows.of(store), emitter)
 
-        def process(record: Record[K, V]) -> None:
-            key, time = record.key, record.timestamp
-            if key is None or record.value is None:
-                drop("null-key" if key is None else "null-value")
+        def process(record: Record[Any, Any]) -> None:
+            time = record.timestamp
+            closed = closed_end(clock.stream_time, delay)
+            if record.key is None:
+                drop("null-key")
+            elif record.value is None:
+                drop("null-value")
             elif time < 0:
                 drop("no-window")
-            elif time + span < context.stream_time - lag + 1:
-                late(record, max(0, time - span), max(time, span))
+            elif last_sliding_end(time, difference) <= closed:
+                late(record, *refusing_window(time, difference))
             else:
-                slicer.close_ahead(context.stream_time - lag)
-                slicer.add(record, context.stream_time)
+                slicer.close_ahead(closed)
+                slicer.add(record, closed)
 
-        return process
+        return process, slicer
 
 
 class Slicer:
-    """Adds records to slices, forwards windows, and drops slices nobody needs.
+    """Adds records to slices, takes windows to the emitter, and drops slices not needed.
 
-    `next_timer` is only a hint that spares looks at the store: no row has an earlier timer.
+    `next_timer` is only a hint that saves looks at the store: no row's timer is before it.
 
     Args:
         plan: The aggregation.
-        store: Where slices are.
-        forward: Takes results.
-        hold: Notes changes in its place, if it is there.
+        rows: Where slices are.
+        emitter: Takes changes and final states.
     """
 
     def __init__(
-        self,
-        plan: AggregationPlan,
-        store: SlidingRows[Any, Any],
-        forward: Callable[[Record[Any, Any]], None],
-        hold: Callable[[Change], None] | None = None,
+        self, plan: AggregationPlan, rows: SlidingRows[Any, Any], emitter: Emitter
     ) -> None:
-        self._store = store
+        self._rows = rows
         self._span: int = plan.windows.difference_ms
-        self._lag = plan.windows.close_delay_ms
         self._aggregator = plan.aggregator
-        self._finals = plan.emits_on_close
-        self._forward = forward
-        self._hold = hold
-        self._place = plan.store.key.ordered.serialize
+        self._on_close = plan.emits_on_close
+        self._emitter = emitter
+        self._encode = plan.store.key.ordered.serialize
         self._next_timer = -1
 
-    def add(self, record: Record[Any, Any], stream_time: int) -> None:
-        """Add a record that is not late; forward the windows that it changes or makes."""
+    def add(self, record: Record[Any, Any], closed: int) -> None:
+        """Add a record that is not late; take the windows that it changes to the emitter.
+
+        Args:
+            record: The record.
+            closed: Windows that end then or before are closed, ms.
+        """
         key, time = record.key, record.timestamp
-        opened = stream_time - self._lag + 1  # windows that end before it are closed
-        slices, wake, ended = self._open(key, opened)
-        for final in ended:
-            self._forward(final)
+        opened = closed + 1
+        slices, timer, finals = self._open(key, opened)
+        self._close_all(finals)
         is_new = slices.add(time, record)
         # No window that the record makes or changes ends before the record's time.
-        self._keep(key, slices, opened, None if wake is None else min(wake, time))
-        if self._finals:
+        self._keep(key, slices, opened, None if timer is None else min(timer, time))
+        if self._on_close:
             return
-        result, span, hold = self._aggregator.result, self._span, self._hold
+        span, update = self._span, self._emitter.update
         for start, state, latest in slices.changed(time, opened, is_new=is_new):
-            if hold is not None:
-                hold(((start, key), (state, latest)))
-                continue
-            window = Windowed(key, start, start + span)
-            self._forward(Record(window, result(state), latest, record.headers))
+            update(record, start, start + span, (state, latest))
 
-    def close(self, closed: int) -> None:
-        """Deal with all windows that have ended at `closed` or before."""
-        if closed < self._next_timer:
+    def close(self, closed_ms: int) -> None:
+        """Close the windows that end at a time or before."""
+        if closed_ms < self._next_timer:
             return
-        self._close_due(closed)
-        following = self._store.next_timer()
+        self._close_due(closed_ms)
+        following = self._rows.next_timer()
         self._next_timer = _FAR if following is None else following
 
     def last_end(self) -> int | None:
         """Return the last end of a window, or None without any."""
-        rows = (Slices(row, self._span, self._aggregator) for _, row in self._store.scan())
-        ends = (row.last_end() for row in rows)
+        rows = (Slices(row, self._span, self._aggregator) for _, row in self._rows.scan())
+        ends = (slices.last_end() for slices in rows)
         return max((end for end in ends if end is not None), default=None)
 
     def close_ahead(self, closed: int) -> None:
         """Forward final results before a record that may be undone: the hint stays.
 
-        All that ends with one record is so forwarded in one order, whatever its key.
+        All that closes with one record is so forwarded in one order, whatever its key.
         """
-        if self._finals and closed >= self._next_timer:
+        if self._on_close and closed >= self._next_timer:
             self._close_due(closed)
 
     def _close_due(self, closed: int) -> None:
-        finals: list[Record[Any, Any]] = []
-        for key in self._store.due(closed):
-            slices, wake, ended = self._open(key, closed + 1)
-            finals += ended
-            self._keep(key, slices, closed + 1, wake)
-        place = self._place
-        finals.sort(key=lambda record: (record.key.start_ms, place(record.key.key)))
-        for record in finals:
-            self._forward(record)
+        found: list[_Final] = []
+        for key in self._rows.due(closed):
+            slices, timer, finals = self._open(key, closed + 1)
+            found += finals
+            self._keep(key, slices, closed + 1, timer)
+        found.sort(key=lambda final: by_start(final[1], self._encode(final[0])))
+        self._close_all(found)
+
+    def _close_all(self, finals: list[_Final]) -> None:
+        for key, start, stamped in finals:
+            self._emitter.close(key, start, start + self._span, stamped)
 
     def _open(
         self,
         key: Any,  # noqa: ANN401  # erased
         opened: int,
-    ) -> tuple[Slices, int | None, list[Record[Any, Any]]]:
+    ) -> tuple[Slices, int | None, list[_Final]]:
         """Take out a key's slices that no open window needs.
 
         Returns:
             The slices that are left; a time before which none of their windows ends, None
-            when windows are not forwarded on closing; and the results of those that end
-            before `opened`.
+            when windows are not forwarded on closing; and the last states of those that
+            end before `opened`.
         """
-        wake, done, pairs = self._store.get(key) or (_FAR, 0, ())
+        timer, done, pairs = self._rows.get(key) or (_FAR, 0, ())
         slices = Slices(pairs, self._span, self._aggregator)
-        if not self._finals:
+        if not self._on_close:
             return slices.since(opened - self._span - 1), None, []
-        if wake >= opened:
-            return slices, wake, []
-        result = self._aggregator.result
-        ended = [
-            Record(Windowed(key, start, start + self._span), result(state), latest)
-            for start, state, latest in slices.ending(done, opened)
+        if timer >= opened:
+            return slices, timer, []
+        finals = [
+            (key, start, (state, latest)) for start, state, latest in slices.ending(done, opened)
         ]
         slices = slices.since(opened - self._span - 1)
         following = slices.next_end(opened)
-        return slices, _FAR if following is None else following, ended
+        return slices, _FAR if following is None else following, finals
 
-    def _keep(self, key: Any, slices: Slices, opened: int, wake: int | None) -> None:  # noqa: ANN401
+    def _keep(self, key: Any, slices: Slices, opened: int, timer: int | None) -> None:  # noqa: ANN401
         """Store a key's slices; windows that end before `opened` are done with.
 
-        With no window to wake for, the row wakes when its last slice can be dropped.
+        Without a window to close, the row's timer is when its last slice can be dropped.
         """
         unneeded = slices.last + self._span + 1
-        wakes = unneeded if wake is None or wake == _FAR else max(wake, opened)
-        self._store.put(key, slices.pairs, done_ms=opened, timer_ms=wakes)
-        self._next_timer = min(self._next_timer, wakes)
+        due = unneeded if timer is None or timer == _FAR else max(timer, opened)
+        self._rows.put(key, slices.pairs, done_ms=opened, timer_ms=due)
+        self._next_timer = min(self._next_timer, due)

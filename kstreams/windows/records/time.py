@@ -1,4 +1,4 @@
-"""Aggregate by windows laid out in time: tumbling, hopping, calendar, one's own."""
+"""Aggregate by windows laid out in time: tumbling, hopping, calendar, custom."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from kstreams._types import K
-from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
+from kstreams.state.stores.state_store import StateStore
 from kstreams.state.stores.window.rows import WindowRows
-from kstreams.windowed import Windowed
-from kstreams.windows.kinds.bounds import bounds_of
+from kstreams.windows.kinds.bounds import WindowBounds
 from kstreams.windows.kinds.contract import TimeWindows
-from kstreams.windows.supplier import WindowedProcessor
+from kstreams.windows.records.closing import Closer
+from kstreams.windows.records.emission.emitter import Emitter, Process
+from kstreams.windows.records.lateness import LateCall, LatenessClock
+from kstreams.windows.records.processor import WindowedProcessor
+from kstreams.windows.rules import closed_end
 
 __all__ = ("TimeAggregate",)
 
@@ -23,35 +26,40 @@ A = TypeVar("A", covariant=True)
 
 
 class TimeAggregate(WindowedProcessor[K, V, A]):
-    """A window is judged alone: a late record may enter one hop and miss another.
+    """Keeps a state for each key and window; a record may be late for one, and not the next.
 
     Source: `org.apache.kafka.streams.kstream.internals.KStreamWindowAggregate`.
     """
 
-    def bind(self, context: ProcessorContext[Windowed[K], A]) -> Callable[[Record[K, V]], None]:
-        """Return what processes a record."""
+    def aggregation(
+        self,
+        store: StateStore[Any],
+        clock: LatenessClock,
+        emitter: Emitter,
+        late: LateCall,
+        drop: Callable[[str], None],
+    ) -> tuple[Process, Closer]:
+        """Return what processes a record, and what closes windows."""
         windows: TimeWindows = self.plan.windows
-        store: WindowRows[Any, Any] = WindowRows.of(context.store(self.plan.store))
-        aggregator, lag = self.plan.aggregator, windows.close_delay_ms
-        init, add, drop = aggregator.init, aggregator.add, context.drop
-        get, put, held = store.reader(), store.writer(), bounds_of(windows)
-        end_of, result, each = windows.end, aggregator.result, not self.plan.emits_on_close
-        forward, hold, late = self.outputs(
-            context, lambda handle: Windowed(handle[1], handle[0], end_of(handle[0]))
-        )
-        closer = _Closer(store, end_of, self._final(forward) if self.plan.emits_on_close else None)
-        self.at_close(context, closer.close, closer.last_end)
+        init, add = self.plan.aggregator.init, self.plan.aggregator.add
+        delay, on_close = windows.close_delay_ms, self.plan.emits_on_close
+        rows: WindowRows[Any, Any] = WindowRows.of(store)
+        get, put = rows.reader(), rows.writer()
+        bounds = WindowBounds(windows)
+        span = bounds.span_ms
+        update = None if on_close else emitter.update
+        closer = _TimeCloser(rows, windows.end, emitter if on_close else None)
 
-        def process(record: Record[K, V]) -> None:
+        def process(record: Record[Any, Any]) -> None:
             key, timestamp = record.key, record.timestamp
             if key is None:
                 drop("null-key")
                 return
-            found = held(timestamp)
+            found = bounds[timestamp // span]
             if not found:
                 drop("no-window")
                 return
-            closed = context.stream_time - lag
+            closed = closed_end(clock.stream_time, delay)
             for start, end in found:
                 if end <= closed:
                     late(record, start, end)
@@ -59,73 +67,59 @@ class TimeAggregate(WindowedProcessor[K, V, A]):
                 handle = (start, key)
                 before = get(handle)
                 if before is None:
-                    made = (init(record), timestamp)
+                    stamped = (init(record), timestamp)
                     if end < closer.next_end:
                         closer.next_end = end
                 else:
                     state, latest = before
                     if timestamp > latest:
                         latest = timestamp
-                    made = (add(state, record), latest)
-                put(handle, made)
-                if hold is not None:
-                    hold((handle, made))
-                elif each:
-                    window = Windowed(key, start, end)
-                    forward(Record(window, result(made[0]), made[1], record.headers))
+                    stamped = (add(state, record), latest)
+                put(handle, stamped)
+                if update is not None:
+                    update(record, start, end, stamped)
 
-        return process
-
-    def _final(
-        self, forward: Callable[[Record[Windowed[K], A]], None]
-    ) -> Callable[[Any, int, int, Any, int], None]:
-        result = self.plan.aggregator.result
-
-        def final(key: Any, start: int, end: int, state: Any, latest: int) -> None:  # noqa: ANN401
-            forward(Record(Windowed(key, start, end), result(state), latest))
-
-        return final
+        return process, closer
 
 
-class _Closer:
-    """Drops closed windows, after calling `final` for each.
+class _TimeCloser:
+    """Deletes closed windows, after their final results where those are wanted.
 
-    `next_end` and the first start are only hints that spare looks at the store: no window
+    `next_end` and the first start are only hints that save looks at the store: no window
     ends before the one, none starts before the other.
     """
 
     def __init__(
         self,
-        store: WindowRows[Any, Any],
+        rows: WindowRows[Any, Any],
         end_of: Callable[[int], int],
-        final: Callable[[Any, int, int, Any, int], None] | None,
+        emitter: Emitter | None,
     ) -> None:
-        self._store = store
+        self._rows = rows
         self._end_of = end_of
-        self._final = final
+        self._emitter = emitter
         self._first: int | None = None
         self.next_end: float = -1
 
-    def close(self, closed: int) -> None:
-        """Close what has ended at `closed` or before."""
-        if closed < self.next_end:
+    def close(self, closed_ms: int) -> None:
+        """Close the windows that end at a time or before."""
+        if closed_ms < self.next_end:
             return
-        store, end_of, first = self._store, self._end_of, self._first
-        start = store.first_start(first)
+        rows, end_of, first = self._rows, self._end_of, self._first
+        start = rows.first_start(first)
         past = None
-        while start is not None and end_of(start) <= closed:
+        while start is not None and end_of(start) <= closed_ms:
             past = start + 1
-            start = store.first_start(past)
+            start = rows.first_start(past)
         if past is not None:
-            if self._final is not None:
-                for (begin, key), (state, latest) in store.scan(first, past):
-                    self._final(key, begin, end_of(begin), state, latest)
-            store.drop_before(past, from_ms=first)
-            # No window that starts so early can come any more.
-            self._first = past
+            if self._emitter is not None:
+                for (begin, key), stamped in rows.scan(first, past):
+                    self._emitter.close(key, begin, end_of(begin), stamped)
+            rows.drop_before(past, from_ms=first)
+            self._first = past  # a window that starts before it would be closed: none is made
         self.next_end = float("inf") if start is None else end_of(start)
 
     def last_end(self) -> int | None:
         """Return the end of the last window, or None without any."""
-        last = self._store.last_start()
+        last = self._rows.last_start()
         return None if last is None else self._end_of(last)

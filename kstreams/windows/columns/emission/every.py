@@ -15,7 +15,7 @@ from kstreams.columns.keys import KeyCodes
 from kstreams.serde.layout import Columns
 from kstreams.state.stores.emit_buffer.columns import EmitBufferColumns, Taken
 from kstreams.state.stores.emit_buffer.rows import EmitBufferRows
-from kstreams.windows.records.emission.every import interval_end
+from kstreams.windows.rules import interval_end
 
 __all__ = ("Changes", "IntervalColumns")
 
@@ -60,7 +60,7 @@ class Changes:
 
 
 class IntervalColumns:
-    """What `EveryInterval` does, by columns: only what still waits after a table is stored.
+    """What `IntervalEmitter` does, by columns: only what still waits after a table is stored.
 
     Args:
         store: What is held back.

@@ -1,65 +1,81 @@
-"""Of a batch's changed windows, the last state of each."""
+"""Results that are forwarded at the end of a batch."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.serde.base import Serde
-from kstreams.windowed import Windowed
+from kstreams.windows.records.emission.emitter import Emitter, Process, Stamped
 
-__all__ = ("Change", "last_states")
+__all__ = ("BatchEndEmitter",)
 
-Change = tuple[tuple[Any, ...], "tuple[Any, int] | None"]
-"""Start (ms), key and, for windows of no one length, end of a window; then its state and
-time, or None if it was deleted."""
+_Change = tuple[tuple[int, Any, int], "Stamped | None"]
+"""Start (ms), key and end of a window; then its state and time, or None if it was deleted."""
 
 
-def last_states(
-    key: Serde[Any],
-    window_of: Callable[[tuple[Any, ...]], Windowed[Any]],
-    result: Callable[[Any], Any],
-    forward: Callable[[Record[Any, Any]], None],
-) -> Callable[[Sequence[Change]], None]:
-    """Return what forwards, of changes in order, the last result of each key and window.
+class BatchEndEmitter(Emitter):
+    """Forwards the last result of each window that a batch has changed: `once_per_batch()`.
 
     Deleted sessions come first, then results by start, key and end. They carry no headers:
-    a result of a batch is no single record's. A session that began and was swallowed
-    within the batch is left out. A record costs no more than noting its change: windows
-    and results are made once a batch.
+    a result of a batch is no single record's. A session that began and was merged within
+    the batch is left out. A record costs no more than noting its change: windows and
+    results are made once a batch.
 
     Args:
+        context: The node's, in `init`.
         key: Serde of the keys; tells keys apart that do not hash.
-        window_of: Makes a window of what a change begins with.
         result: Makes a result of a state.
-        forward: Takes the results.
+        forward: Takes results.
     """
-    by_object, encode = key.hashes_by_bytes, key.ordered.serialize
 
-    def place(change: Change) -> tuple[Any, ...]:
-        (start, own, *end), content = change
-        return content is not None, start, encode(own), *end
+    def __init__(
+        self,
+        context: ProcessorContext[Any, Any],
+        key: Serde[Any],
+        result: Callable[[Any], Any],
+        forward: Process,
+    ) -> None:
+        super().__init__(result, forward)
+        self._hashes = key.hashes_by_bytes
+        self._encode = key.ordered.serialize
+        self._hold = context.hold(self._release)
 
-    def release(changes: Sequence[Change]) -> None:
-        if by_object:
-            last, first = dict(changes), dict(reversed(changes))
-            kept = [(h, c) for h, c in last.items() if c is not None or first[h] is None]
-        else:
-            keyed = [((h[0], encode(h[1]), *h[2:]), (h, c)) for h, c in changes]
-            latest, earliest = dict(keyed), dict(reversed(keyed))
-            kept = [
-                change
-                for handle, change in latest.items()
-                if change[1] is not None or earliest[handle][1] is None
-            ]
-        kept.sort(key=place)
-        for handle, content in kept:
-            window = window_of(handle)
-            if content is None:
-                gone: Any = None
-                forward(Record(window, gone, window.end_ms))
-            else:
-                forward(Record(window, result(content[0]), content[1]))
+    def update(
+        self, record: Record[Any, Any], start: int, end: int, stamped: Stamped | None
+    ) -> None:
+        """Note the change."""
+        self._hold(((start, record.key, end), stamped))
 
-    return release
+    def _release(self, changes: Sequence[_Change]) -> None:
+        for (start, key, end), stamped in sorted(self._last(changes), key=self._place):
+            self.forward(key, start, end, stamped)
+
+    def _place(self, change: _Change) -> tuple[bool, int, bytes, int]:
+        (start, key, end), stamped = change
+        return stamped is not None, start, self._encode(key), end
+
+    def _last(self, changes: Sequence[_Change]) -> list[_Change]:
+        """Return the last change of each window, without sessions that came and went."""
+        if self._hashes:
+            return _last_of_each(changes)
+        windows = [window for window, _ in changes]
+        names = [(start, self._encode(key), end) for start, key, end in windows]
+        stamps = [stamped for _, stamped in changes]
+        named = dict(zip(names, windows, strict=True))
+        last = _last_of_each(list(zip(names, stamps, strict=True)))
+        return [(named[name], stamped) for name, stamped in last]
+
+
+def _last_of_each(changes: Sequence[_Change]) -> list[_Change]:
+    last = dict(changes)
+    if all(stamped is not None for stamped in last.values()):
+        return list(last.items())
+    first = dict(reversed(changes))
+    return [
+        (window, stamped)
+        for window, stamped in last.items()
+        if stamped is not None or first[window] is None
+    ]

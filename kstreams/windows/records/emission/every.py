@@ -1,36 +1,28 @@
-"""Hold changes back until stream time reaches the next interval."""
+"""Results that are forwarded at the end of each interval of stream time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
-
-import numpy as np
+from functools import partial
+from typing import Any
 
 from kstreams.durations import milliseconds
 from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.record import Record
 from kstreams.state.stores.buffered import state_after
 from kstreams.state.stores.emit_buffer.rows import EmitBufferRows
-from kstreams.windowed import Windowed
+from kstreams.windows.records.emission.emitter import Emitter, Process, Stamped
+from kstreams.windows.rules import interval_end
 
-__all__ = ("EveryInterval", "interval_end")
-
-T = TypeVar("T", int, "np.ndarray[Any, np.dtype[np.int64]]")
-"""A time, or a column of times."""
+__all__ = ("IntervalEmitter",)
 
 
-def interval_end(now: T, interval_ms: int) -> T:
-    """Return the end of the interval that a time (ms) lies in, or each of many."""
-    return now - now % interval_ms + interval_ms
-
-
-class EveryInterval:
-    """Forwards the last state of each window that has changed, interval by interval.
+class IntervalEmitter(Emitter):
+    """Forwards the last state of each window that has changed: `every(interval)`.
 
     Args:
         context: The node's, in `init`.
-        store: What is held back.
+        rows: Keep changes until their interval is over.
         interval_ms: Length of an interval.
         result: Makes a result of a state.
         forward: Takes results.
@@ -39,35 +31,37 @@ class EveryInterval:
     def __init__(
         self,
         context: ProcessorContext[Any, Any],
-        store: EmitBufferRows[Any, Any],
+        rows: EmitBufferRows[Any, Any],
         interval_ms: int,
         result: Callable[[Any], Any],
-        forward: Callable[[Record[Any, Any]], None],
+        forward: Process,
     ) -> None:
+        super().__init__(result, forward)
         self._context = context
-        self._store = store
-        self._get, self._put = store.reader(), store.writer()
+        self._rows = rows
+        self._get, self._put = rows.reader(), rows.writer()
         self._interval = interval_ms
-        self._result = result
-        self._forward = forward
-        store.bring_forward(interval_end(context.stream_time, interval_ms))
+        rows.bring_forward(interval_end(context.stream_time, interval_ms))
         context.schedule(
             milliseconds(interval_ms),
             PunctuationType.STREAM_TIME,
-            self.release,
+            self._release,
             name=f"every {interval_ms} ms",
         )
+        context.on_end_of_run(partial(self._release, None))
 
-    def take(self, record: Record[Windowed[Any], Any]) -> None:
-        """Note a window's new state, or its deletion (None)."""
-        window, now = record.key, self._context.stream_time
-        handle = interval_end(now, self._interval), window.start_ms, window.end_ms, window.key
-        self._put(handle, state_after(self._get(handle), record.value, record.timestamp))
+    def update(
+        self, record: Record[Any, Any], start: int, end: int, stamped: Stamped | None
+    ) -> None:
+        """Keep the change in place of an earlier one of the same window and interval."""
+        handle = interval_end(self._context.stream_time, self._interval), start, end, record.key
+        state, time = (None, end) if stamped is None else stamped
+        self._put(handle, state_after(self._get(handle), state, time))
 
-    def release(self, now: int | None) -> None:
+    def _release(self, now: int | None) -> None:
         """Forward what is due at a time (ms), deletions first; None is all there is."""
-        found = self._store.take_until(now)
+        found = self._rows.take_until(now)
         found.sort(key=lambda pair: pair[1].value is not None)
-        for (_, start, end, key), waiting in found:
-            value = None if waiting.value is None else self._result(waiting.value)
-            self._forward(Record(Windowed(key, start, end), value, waiting.time_ms))
+        for (_, start, end, key), change in found:
+            stamped = None if change.value is None else (change.value, change.time_ms)
+            self.forward(key, start, end, stamped)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kstreams.durations import milliseconds
 from kstreams.windows import CalendarWindows, HoppingWindows, TumblingWindows
-from kstreams.windows.kinds.bounds import bounds_of
+from kstreams.windows.kinds.bounds import WindowBounds
 
 KINDS = (
     TumblingWindows(milliseconds(7)),
@@ -23,26 +23,28 @@ KINDS = (
 @pytest.mark.parametrize("windows", KINDS, ids=lambda windows: type(windows).__name__)
 @given(times=st.lists(st.integers(-20, 10**9) | st.integers(-5, 60), max_size=30))
 def test_bounds_are_those_of_the_windows(windows: Any, times: list[int]) -> None:
-    bounds = bounds_of(windows)
+    bounds = WindowBounds(windows)
     for time in [*times, *times]:
         expected = [(start, windows.end(start)) for start in windows.starts(time)]
-        assert list(bounds(time)) == expected
+        assert list(bounds[time // bounds.span_ms]) == expected
 
 
 def test_what_it_remembers_is_bounded() -> None:
-    windows = TumblingWindows(milliseconds(1))
-    bounds = bounds_of(windows)
-    remembered: Any = bounds.__closure__
-    known = next(cell.cell_contents for cell in remembered if isinstance(cell.cell_contents, dict))
+    bounds = WindowBounds(TumblingWindows(milliseconds(1)))
     for time in range(5000):
-        assert list(bounds(time)) == [(time, time + 1)]
-        assert len(known) <= 1024
+        assert list(bounds[time]) == [(time, time + 1)]
+        assert len(bounds) <= 1024
 
 
 def test_what_it_remembers_of_many_windows_is_bounded() -> None:
-    bounds = bounds_of(HoppingWindows(milliseconds(3000), milliseconds(1)))
-    remembered: Any = bounds.__closure__
-    known = next(cell.cell_contents for cell in remembered if isinstance(cell.cell_contents, dict))
+    bounds = WindowBounds(HoppingWindows(milliseconds(3000), milliseconds(1)))
     for time in range(10_000, 10_100):
-        assert len(bounds(time)) == 3000
-        assert sum(map(len, known.values())) <= 1 << 16
+        assert len(bounds[time]) == 3000
+        assert sum(map(len, bounds.values())) <= 1 << 16
+
+
+def test_other_kinds_are_not_remembered() -> None:
+    bounds = WindowBounds(CalendarWindows("day"))
+    for time in range(100):
+        assert len(bounds[time]) == 1
+    assert len(bounds) == 0

@@ -1,0 +1,59 @@
+"""What decides when results are forwarded."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from kstreams.record import Record
+from kstreams.windowed import Windowed
+
+__all__ = ("Emitter", "Process", "Stamped")
+
+Process = Callable[[Record[Any, Any]], None]
+"""Takes a record."""
+
+Stamped = tuple[Any, int]
+"""The state of a window, and the timestamp (ms) of its result."""
+
+
+class Emitter(ABC):
+    """Takes each change of a window, and forwards results when they are due.
+
+    There is one class for each emission of `kstreams.processors.emission`.
+
+    Args:
+        result: Makes a result of a state.
+        forward: Takes results.
+    """
+
+    def __init__(self, result: Callable[[Any], Any], forward: Process) -> None:
+        self._result = result
+        self._forward = forward
+
+    @abstractmethod
+    def update(
+        self, record: Record[Any, Any], start: int, end: int, stamped: Stamped | None
+    ) -> None:
+        """Take what a record has made of a window.
+
+        Args:
+            record: The record; its key is the window's.
+            start: Start of the window, ms.
+            end: End of the window, ms.
+            stamped: State and timestamp; None: the session is deleted.
+        """
+
+    def close(self, key: Any, start: int, end: int, stamped: Stamped) -> None:  # noqa: ANN401
+        """Take the last state of a window that closes; called for `on_close()` alone."""
+        self.forward(key, start, end, stamped)
+
+    def around(self, process: Process) -> Process:
+        """Return what processes records in the place of `process`; itself by default."""
+        return process
+
+    def forward(self, key: Any, start: int, end: int, stamped: Stamped | None) -> None:  # noqa: ANN401
+        """Forward a result, or the deletion of a session, without headers."""
+        value, time = (None, end) if stamped is None else (self._result(stamped[0]), stamped[1])
+        self._forward(Record(Windowed(key, start, end), value, time))

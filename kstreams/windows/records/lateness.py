@@ -1,0 +1,75 @@
+"""The clock by which records are late, and where late records go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from kstreams.processors.context import ProcessorContext
+from kstreams.record import Record
+from kstreams.windows.late import Late
+from kstreams.windows.plan import Routes
+from kstreams.windows.rules import closed_end, lateness_time
+
+__all__ = ("LateCall", "LatenessClock", "late_call", "lateness_clock")
+
+LateCall = Callable[[Record[Any, Any], int, int], None]
+"""Takes a late record, and start and end (ms) of the window that refuses it."""
+
+
+class LatenessClock(Protocol):
+    """Shows the time that lateness is judged by (`rules.lateness_time`)."""
+
+    @property
+    def stream_time(self) -> int:
+        """The time, ms since the epoch."""
+        ...
+
+
+def lateness_clock(context: ProcessorContext[Any, Any]) -> LatenessClock:
+    """Return the clock of a node, in `init`: its context, unless windows were closed early.
+
+    Stream time never goes back, so once it is past the early closing it is the one.
+    """
+    close_time = context.close_time
+    return context if close_time <= context.stream_time else _ClosedEarly(context, close_time)
+
+
+class _ClosedEarly:
+    """The clock of a node that has closed windows as of a time to come."""
+
+    def __init__(self, context: ProcessorContext[Any, Any], close_time_ms: int) -> None:
+        self._context = context
+        self._close_time = close_time_ms
+
+    @property
+    def stream_time(self) -> int:
+        return lateness_time(self._context.stream_time, self._close_time)
+
+
+def late_call(
+    context: ProcessorContext[Any, Any],
+    clock: LatenessClock,
+    close_delay_ms: int,
+    routes: Routes | None,
+) -> LateCall:
+    """Return what takes late records: it counts them, and forwards them to their child.
+
+    Args:
+        context: The node's.
+        clock: Says how late they are.
+        close_delay_ms: From a window's end until it closes.
+        routes: Where they go; None: nowhere.
+    """
+    drop = context.drop
+    if routes is None:
+        return lambda _record, _start, _end: drop("late")
+    child, forward_to = routes.late, context.forward_to
+
+    def late(record: Record[Any, Any], start: int, end: int) -> None:
+        drop("late")
+        now = clock.stream_time
+        value = Late(record.value, start, end, now, closed_end(now, close_delay_ms) - end)
+        forward_to(child, record.with_value(value))
+
+    return late

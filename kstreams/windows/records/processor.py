@@ -1,0 +1,70 @@
+"""The base of the processors that aggregate record by record."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
+
+from kstreams._types import K
+from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.context import ProcessorContext
+from kstreams.record import Record
+from kstreams.state.stores.state_store import StateStore
+from kstreams.windowed import Windowed
+from kstreams.windows.plan import AggregationPlan
+from kstreams.windows.records.closing import Closer, schedule_closing
+from kstreams.windows.records.emission.choice import emitter_of
+from kstreams.windows.records.emission.emitter import Emitter, Process
+from kstreams.windows.records.lateness import LateCall, LatenessClock, late_call, lateness_clock
+
+__all__ = ("WindowedProcessor",)
+
+V = TypeVar("V", contravariant=True)
+"""Type of the values that come in."""
+A = TypeVar("A", covariant=True)
+"""Type of the results."""
+
+
+class WindowedProcessor(ClosureProcessor[K, V, Windowed[K], A]):
+    """What the aggregations of all kinds of windows share; read `bind` first.
+
+    A kind of windows says what a record does to the states in the store, and what closing
+    does. When a record is late, when windows close (`rules.py`) and when results are
+    forwarded (`emission/`) is the same for all. Nothing but stores outlives a batch.
+    """
+
+    keeps_key: ClassVar[bool] = True  # a windowed key stays in the partition of its key
+
+    def __init__(self, plan: AggregationPlan) -> None:
+        self.plan = plan
+
+    def bind(self, context: ProcessorContext[Windowed[K], A]) -> Callable[[Record[K, V]], None]:
+        """Return what processes a record."""
+        plan = self.plan
+        store = context.store(plan.store)
+        clock = lateness_clock(context)
+        late = late_call(context, clock, plan.windows.close_delay_ms, plan.routes)
+        emitter = emitter_of(plan, context)
+        process, closer = self.aggregation(store, clock, emitter, late, context.drop)
+        schedule_closing(context, plan, closer)
+        return emitter.around(process)
+
+    @abstractmethod
+    def aggregation(
+        self,
+        store: StateStore[Any],
+        clock: LatenessClock,
+        emitter: Emitter,
+        late: LateCall,
+        drop: Callable[[str], None],
+    ) -> tuple[Process, Closer]:
+        """Return what processes a record, and what closes windows.
+
+        Args:
+            store: Where states are.
+            clock: Shows the time that lateness is judged by.
+            emitter: Takes what changes, and final states if results are final.
+            late: Takes late records.
+            drop: Counts other records that are dropped, by reason.
+        """
