@@ -35,7 +35,7 @@ OTHER_JOINS = {
     "package_files.py": "paths",
     "pipeline.py": "names of Spark's queries",
     "plans.py": "names of documents",
-    "stage_run.py": "ids of producers",
+    "stage_settings.py": "ids of producers",
     "task_key.py": "names of objects",
     "windowed.py": "windows as people read them",
 }

@@ -1,3 +1,3 @@
-"""Records that are held back."""
+"""Records that `suppress` holds back; its store is for reading alone."""
 
 from __future__ import annotations

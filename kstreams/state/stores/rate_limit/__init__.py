@@ -1,3 +1,6 @@
-"""Results that wait until the last one is old enough."""
+"""Results that `at_most_every` holds back until their key may be forwarded again.
+
+Users do not define such stores: an aggregation brings one. Views read it.
+"""
 
 from __future__ import annotations

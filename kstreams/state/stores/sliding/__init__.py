@@ -1,3 +1,3 @@
-"""The slices that sliding windows consist of."""
+"""The slices that sliding windows are made of; their store is for reading alone."""
 
 from __future__ import annotations
