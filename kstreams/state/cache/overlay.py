@@ -44,7 +44,7 @@ class CachedRows:
 
     @property
     def size_bytes(self) -> int:
-        """About how much memory the rows take, judged by a few of them."""
+        """About how much memory the rows take, estimated from a few of them."""
         size = sys.getsizeof
         sample = [size(h) + size(value) for h, value in islice(self.rows.items(), _SAMPLE)]
         each = _ENTRY_BYTES + (sum(sample) / len(sample) if sample else 0)
@@ -152,7 +152,7 @@ class Overlay:
             store.committed()
 
     def cached(self) -> Mapping[str, CachedRows]:
-        """Return what is known of each store, beside the changes."""
+        """Return what is known of each store, without the changes."""
         return {
             name: replace(known, encoded=self._stores[name].encoded)
             if name in self._stores

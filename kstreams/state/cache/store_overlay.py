@@ -36,7 +36,7 @@ class StoreOverlay:
     """One store's part of an overlay.
 
     Keys are cached as objects where equal objects have equal bytes, else as their bytes;
-    values as objects where nobody can change them, else as bytes. What stands for a key
+    values as objects where they cannot be changed, else as bytes. What stands for a key
     in the cache is called its handle.
 
     Attributes:
@@ -310,7 +310,7 @@ class StoreOverlay:
         self.drop_stale()
         written = (d for bounds in self.stored.deleted for d in self._order.within(*bounds))
         for handle in [h for d in written if self.dirty[h := self._order.handle(d)] is None]:
-            del self.dirty[handle]  # nobody asks for what has expired
+            del self.dirty[handle]  # what has expired is not asked for
         self.clean.update(self.dirty)
         self.dirty.clear()
         self.stored.deleted = ()

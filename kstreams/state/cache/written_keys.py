@@ -48,7 +48,7 @@ class WrittenKeys:
         return key if self._encode is None else self._handles.get(key, default)
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Start fresh."""
         self._sorted = []
         self._handles = {}
 

@@ -146,7 +146,7 @@ def key_and_numbers(form: struct.Struct, key: bytes) -> tuple[bytes, tuple[int, 
     """
     place = len(key) - form.size
     if place < 0:
-        raise DeserializationError(f"expected {form.size} bytes behind a windowed key, got {key!r}")
+        raise DeserializationError(f"expected {form.size} bytes after a windowed key, got {key!r}")
     return key[:place], form.unpack_from(key, place)
 
 

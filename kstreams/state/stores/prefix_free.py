@@ -16,7 +16,7 @@ def write_prefix_free(data: bytes) -> bytes:
 
 
 def read_prefix_free(data: bytes, place: int = 0) -> tuple[bytes, int]:
-    """Return what was written at a place, and the place behind it.
+    """Return what was written at a place, and the place after it.
 
     Raises:
         DeserializationError: It has no end.

@@ -22,7 +22,7 @@ TIMER, ROW, _NUMBER = b"\x00", b"\x01", b"\x02"
 """What the bytes begin with: of an entry of the index, of a row, of the numbers."""
 _SIZE = _NUMBER + b"\x01"
 SIZE: tuple[Any, ...] = (None, None, None)
-"""The key of the size that may be kept beside the number."""
+"""The key of the size that may be kept with the number."""
 
 
 class TimedRows(Generic[K, P]):
@@ -162,7 +162,7 @@ class TimedRows(Generic[K, P]):
         return 0 if found is None else found[0]
 
     def set_number(self, number: int) -> None:
-        """Set the number that is kept beside the rows."""
+        """Set the number that is kept with the rows."""
         self._store.put((), (number,))
 
     def size(self) -> int | None:
@@ -171,7 +171,7 @@ class TimedRows(Generic[K, P]):
         return None if found is None else found[0]
 
     def set_size(self, size: int | None) -> None:
-        """Set the size that is kept beside the rows, or forget it."""
+        """Set the size that is kept with the rows, or forget it."""
         self._store.put(SIZE, None if size is None else (size,))
 
 

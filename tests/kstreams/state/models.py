@@ -368,7 +368,7 @@ class Slices:
     def step(self, live: Any, action: int, key: str, a: int, b: int, times: Times) -> None:
         rows: SlidingRows[str, int] = SlidingRows.of(live)
         if action % 4 < 3:
-            slices = {**dict(rows.of_key(key)), b: a}
+            slices = {**dict(rows.slices(key)), b: a}
             self.rows[key] = b + 10, a, tuple(sorted(slices.items()))
             rows.put(key, self.rows[key][2], done_ms=a, timer_ms=b + 10)
         else:

@@ -34,7 +34,7 @@ class ExpiringRows(StoreRows, Generic[K, V]):
         key: Serde of the keys.
         value: Serde of the values.
         overlay: The task's stores, and its times.
-        ttl_ms: How long values live.
+        ttl_ms: How long values last.
         clock: By which clock.
 
     Attributes:
@@ -70,7 +70,7 @@ class ExpiringRows(StoreRows, Generic[K, V]):
         return [self.get(key) for key in keys]
 
     def put(self, key: K, value: V | None) -> None:
-        """Set a key's value, which lives from now on; None deletes the key."""
+        """Set a key's value, which lasts from now on; None deletes the key."""
         now = self._now()
         if value is None:
             self._rows.delete(key)
@@ -101,7 +101,7 @@ class ExpiringRows(StoreRows, Generic[K, V]):
         return self._rows.approximate_count()
 
     def expiries(self) -> Iterator[tuple[K, V, int]]:
-        """Yield key, value and the time (ms) when it expires, of all that live."""
+        """Yield key, value and the time (ms) when it expires, of all that have not expired."""
         now = self._now()
         for key, (value, expires) in self._rows.rows():
             if expires > now:

@@ -21,7 +21,7 @@ class ListStore(StateStore[ListRows[K, V]], Generic[K, V]):
     long it is, and it is never read or written whole unless asked for. A list without
     elements does not exist.
 
-    Source: the `ListValueStore` behind Kafka Streams' outer joins.
+    Source: the `ListValueStore` of Kafka Streams' outer joins.
     """
 
     def __init__(self, spec: StoreSpec[ListStore[K, V]], overlay: Overlay) -> None:

@@ -84,7 +84,7 @@ class RateLimitRows(StoreRows, Generic[K, V]):
 
 
 class _RowSerde(CompositeSerde["_Row[V]"]):
-    """A time, and windows with what waits: int64; lengths (u32), two int64 and the entry."""
+    """A time, and windows with what is held back: int64; lengths (u32), two int64 and the entry."""
 
     type_token = tuple
 

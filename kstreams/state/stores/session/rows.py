@@ -51,7 +51,7 @@ class SessionRows(StoreRows, Generic[K, V]):
         self.get: Callable[[K], SessionRow[V] | None] = self._rows.get
         self.next_timer: Callable[[], int | None] = self._rows.next_timer
 
-    def of_key(self, key: K) -> tuple[Session[V], ...]:
+    def sessions(self, key: K) -> tuple[Session[V], ...]:
         """Return a key's sessions, by start, then by end."""
         found = self._rows.get(key)
         return () if found is None else found[1]
@@ -75,7 +75,7 @@ class SessionRows(StoreRows, Generic[K, V]):
 
     def delete(self, key: K, start_ms: int, end_ms: int) -> None:
         """Delete a session of a key; one that is not there is no error."""
-        sessions = self.of_key(key)
+        sessions = self.sessions(key)
         kept = tuple(each for each in sessions if each[:2] != (start_ms, end_ms))
         if kept != sessions:
             self._set(key, kept)
@@ -93,7 +93,7 @@ class SessionRows(StoreRows, Generic[K, V]):
         """Delete all sessions with `end <= until`; return them by end, start, then key."""
         taken: list[tuple[K, int, int, V]] = []
         for key in sorted(self._rows.due(until_ms), key=self._key.serialize):
-            sessions = self.of_key(key)
+            sessions = self.sessions(key)
             taken += [(key, *session) for session in sessions if session[1] <= until_ms]
             self._set(key, tuple(session for session in sessions if session[1] > until_ms))
         taken.sort(key=_end)

@@ -29,7 +29,7 @@ class SessionStore(StateStore[SessionRows[K, V]], Generic[K, V]):
 
     def get(self, key: Windowed[K]) -> V | None:
         """Return the value of the session with exactly these bounds, or None."""
-        for start, end, value in self._rows.of_key(key.key):
+        for start, end, value in self._rows.sessions(key.key):
             if (start, end) == (key.start_ms, key.end_ms):
                 return value
         return None
@@ -68,7 +68,7 @@ class SessionStore(StateStore[SessionRows[K, V]], Generic[K, V]):
 
     def fetch(self, key: K, *, reverse: bool = False) -> Iterator[tuple[Windowed[K], V]]:
         """Yield all sessions of a key, by start, then by end; backward if asked."""
-        return _pairs(key, self._rows.of_key(key), reverse=reverse)
+        return _pairs(key, self._rows.sessions(key), reverse=reverse)
 
     def fetch_all(self, *, reverse: bool = False) -> Iterator[tuple[Windowed[K], V]]:
         """Yield all sessions, by key, then by start; backward if asked."""

@@ -32,7 +32,7 @@ class SlidingRows(StoreRows, Generic[K, V]):
 
     A slice is the value of all records of a key at one very time. Every sliding window is
     made of whole slices, so slices are all that is kept: windows need no copies of what
-    they share. Beside them a row has a time up to which its windows are done with.
+    they share. A row also has a time up to which its windows are done with.
 
     Args:
         name: The store's name.
@@ -58,7 +58,7 @@ class SlidingRows(StoreRows, Generic[K, V]):
         self.due: Callable[[int], list[K]] = self._rows.due
         self.next_timer: Callable[[], int | None] = self._rows.next_timer
 
-    def of_key(self, key: K) -> tuple[Slice[V], ...]:
+    def slices(self, key: K) -> tuple[Slice[V], ...]:
         """Return a key's slices, by time."""
         found = self._rows.get(key)
         return () if found is None else found[1][1]

@@ -37,7 +37,7 @@ class SlidingStore(StateStore[SlidingRows[K, V]], Generic[K, V]):
         reverse: bool = False,
     ) -> Iterator[tuple[Windowed[K], V]]:
         """Yield the slices of a key with `from <= time < to`, by time; backward if asked."""
-        for window, value in _pairs(key, self._rows.of_key(key), reverse=reverse):
+        for window, value in _pairs(key, self._rows.slices(key), reverse=reverse):
             time = window.start_ms
             if (from_ms is None or time >= from_ms) and (to_ms is None or time < to_ms):
                 yield window, value

@@ -227,7 +227,7 @@ class _KeySerde(CompositeSerde[Any]):
                 return _OBSERVED
 
     def after_old(self, key: object) -> bytes:
-        """Return what lies behind all old versions of a key."""
+        """Return what sorts after all old versions of a key."""
         return _OLD + self._whole(key) + b"\xff" * 9
 
     def deserialize(self, data: bytes) -> tuple[Any, ...]:

@@ -89,7 +89,7 @@ def put_slice(store: Any, change: Change) -> None:
     """Add a slice; None deletes all of a key."""
     key, time, value = change
     rows: SlidingRows[int, Any] = SlidingRows.of(store)
-    slices = {**dict(rows.of_key(key)), time: value}
+    slices = {**dict(rows.slices(key)), time: value}
     found = () if value is None else tuple(sorted(slices.items()))
     rows.put(key, found, done_ms=time // 2, timer_ms=time)
 
@@ -346,5 +346,5 @@ def test_a_kind_that_does_not_say_how_has_none() -> None:
 @pytest.mark.parametrize("kind", ["window", "session", "list", "pending"])
 def test_a_key_that_is_too_short_is_no_window(kind: str) -> None:
     logged = Logged(KINDS[kind][0])
-    with pytest.raises(DeserializationError, match="behind a windowed key"):
+    with pytest.raises(DeserializationError, match="after a windowed key"):
         logged.rebuilt([ChangelogRecord(b"abc", None, 1)])
