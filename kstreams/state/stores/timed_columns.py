@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from kstreams._types import Ints
+from kstreams.errors import SerdeError
+from kstreams.serde.base import Serde
 from kstreams.serde.composite import read_int64, sortable_int64
+from kstreams.serde.layout import Columns, FixedLayout
 from kstreams.state.cache.encoded_rows import EncodedRows
 from kstreams.state.cache.store_overlay import StoreOverlay
 from kstreams.state.stores.timed_rows import ROW, TIMER
@@ -20,16 +25,41 @@ class TimedColumns:
 
     Args:
         overlay: The store's part of the overlay; keeps bytes from here on.
+        value: Serde of the values.
+        layout: Of what a row holds for each value; None where values vary in width.
+
+    Raises:
+        TypeError: There is no layout.
     """
 
-    def __init__(self, overlay: StoreOverlay) -> None:
+    def __init__(
+        self, overlay: StoreOverlay, value: Serde[Any], layout: FixedLayout | None
+    ) -> None:
+        if layout is None:
+            raise TypeError(f"values of {value.name} vary in width")
         self.rows = EncodedRows(overlay)
+        self.layout = layout
 
     def read(self, keys: Sequence[bytes]) -> tuple[list[int | None], list[bytes]]:
         """Return the timers (ms) of keys' rows, None without a row, and their payloads."""
         data = self.rows.get_many([ROW + key for key in keys])
         timers = [None if row is None else read_int64(row, 1) for row in data]
         return timers, [b"" if row is None else row[_HEAD:] for row in data]
+
+    def payloads(self, columns: Columns, counts: Ints) -> list[bytes]:
+        """Return the payloads of rows.
+
+        Args:
+            columns: What the rows hold, row by row.
+            counts: How much of it each row has.
+
+        Raises:
+            SerializationError: A number of a value is out of its range.
+        """
+        try:
+            return self.layout.joined(columns, counts)
+        except SerdeError as exc:
+            raise exc.at(store=self.rows.name) from None
 
     def write(
         self,

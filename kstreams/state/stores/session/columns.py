@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from kstreams._types import Ints
-from kstreams.errors import SerdeError
 from kstreams.serde.layout import Columns, span_layout
 from kstreams.state.stores.session.rows import SessionRows
 from kstreams.state.stores.state_store import StateStore
@@ -51,11 +50,7 @@ class SessionColumns:
     """
 
     def __init__(self, rows: SessionRows[Any, Any]) -> None:
-        layout = span_layout(rows.value)
-        if layout is None:
-            raise TypeError(f"values of {rows.value.name} vary in width")
-        self._rows = TimedColumns(rows.overlay)
-        self._layout = layout
+        self._rows = TimedColumns(rows.overlay, rows.value, span_layout(rows.value))
         self.due, self.keys = self._rows.due, self._rows.keys
 
     @classmethod
@@ -66,7 +61,7 @@ class SessionColumns:
     def read(self, keys: list[bytes]) -> tuple[list[int | None], Sessions]:
         """Return the timers (ms) of keys' rows, None without one, and their sessions."""
         timers, payloads = self._rows.read(keys)
-        rows, (starts, ends, *state) = self._layout.divided(payloads)
+        rows, (starts, ends, *state) = self._rows.layout.divided(payloads)
         return timers, Sessions(rows, starts, ends, tuple(state))
 
     def write(self, keys: list[bytes], timers: list[int | None], sessions: Sessions) -> None:
@@ -99,7 +94,4 @@ class SessionColumns:
 
     def _payloads(self, count: int, sessions: Sessions) -> list[bytes]:
         columns = (sessions.starts, sessions.ends, *sessions.state)
-        try:
-            return self._layout.joined(columns, np.bincount(sessions.rows, minlength=count))
-        except SerdeError as exc:
-            raise exc.at(store=self._rows.rows.name) from None
+        return self._rows.payloads(columns, np.bincount(sessions.rows, minlength=count))

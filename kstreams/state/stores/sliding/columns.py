@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from kstreams._types import Ints
-from kstreams.errors import SerdeError
 from kstreams.serde.layout import Columns, slice_layout
 from kstreams.state.stores.sliding.rows import SlidingRows
 from kstreams.state.stores.state_store import StateStore
@@ -23,7 +22,7 @@ _DONE_BYTES = 8
 
 @dataclass(frozen=True)
 class SliceRows:
-    """SliceRows of some rows, sorted by row, then by time.
+    """Slices of some rows, sorted by row, then by time.
 
     Attributes:
         rows: The row of each slice, by its place among the keys that were asked for.
@@ -52,11 +51,7 @@ class SlidingColumns:
     """
 
     def __init__(self, rows: SlidingRows[Any, Any]) -> None:
-        layout = slice_layout(rows.value)
-        if layout is None:
-            raise TypeError(f"values of {rows.value.name} vary in width")
-        self._rows = TimedColumns(rows.overlay)
-        self._layout = layout
+        self._rows = TimedColumns(rows.overlay, rows.value, slice_layout(rows.value))
         self.due, self.keys = self._rows.due, self._rows.keys
 
     @classmethod
@@ -69,7 +64,7 @@ class SlidingColumns:
         timers, payloads = self._rows.read(keys)
         zero = bytes(_DONE_BYTES)
         heads = b"".join([data[:_DONE_BYTES] or zero for data in payloads])
-        rows, (times, *state) = self._layout.divided([data[_DONE_BYTES:] for data in payloads])
+        rows, (times, *state) = self._rows.layout.divided([data[_DONE_BYTES:] for data in payloads])
         return (
             timers,
             np.frombuffer(heads, _DONE).astype(np.int64),
@@ -98,9 +93,6 @@ class SlidingColumns:
             SerializationError: A number of a value is out of its range.
         """
         counts = np.bincount(slices.rows, minlength=len(keys))
-        try:
-            data = self._layout.joined((slices.times, *slices.state), counts)
-        except SerdeError as exc:
-            raise exc.at(store=self._rows.rows.name) from None
+        data = self._rows.payloads((slices.times, *slices.state), counts)
         head = np.array(done_ms, _DONE).tobytes()
         self._rows.write(keys, before, timers, [head + d if d else d for d in data])
