@@ -17,7 +17,7 @@ from kstreams.windowed import NEVER_ENDS
 from kstreams.windows.columns.assignment import Assigned
 from kstreams.windows.columns.batch import Batch
 from kstreams.windows.columns.emission.batch_end import last_results
-from kstreams.windows.columns.late import LateType
+from kstreams.windows.columns.lateness import LateRecords
 from kstreams.windows.columns.results import Results, joined, order_by
 from kstreams.windows.plan import AggregationPlan
 from kstreams.windows.rules import close_time, closed_end, lateness_time
@@ -46,6 +46,7 @@ class WindowedColumns(ColumnProcessor):
         self.close_delay: int = plan.windows.close_delay_ms
         self.each_update = isinstance(plan.emit, EachUpdate)
         self.once_per_batch = isinstance(plan.emit, OncePerBatch)
+        self._late = LateRecords(source, self.close_delay)
         self._reads_values = reads_values
         self._closed_by = -1  # the stream time by which windows were closed last, ms
 
@@ -125,25 +126,13 @@ class WindowedColumns(ColumnProcessor):
             self.context.drop(reason, count)
 
     def refuse(self, table: pa.Table, pairs: Assigned) -> None:
-        """Count late pairs of a table, and forward them if somebody takes them."""
+        """Count late pairs of a table, and forward them to their child if there is one."""
         self.drop("late", len(pairs.rows))
         routes = self.plan.routes
-        if routes is None:
-            return
-        rows = table.take(pa.array(pairs.rows))
-        values = rows.column("value").combine_chunks()
-        now = self.lateness_times(rows.column(STREAM_TIME).to_numpy())
-        late = now - close_time(pairs.ends, self.close_delay)
-        numbers = (pairs.starts, pairs.ends, now, late)
-        kind = LateType(values.type, self.source.value)
-        columns = {
-            "key": self.source.key.to_arrow(rows.column("key").combine_chunks()),
-            "value": kind.of(values, *map(pa.array, numbers)),
-            "timestamp": rows.column("timestamp"),
-            "headers": rows.column("headers"),
-            STREAM_TIME: rows.column(STREAM_TIME),
-        }
-        self.context.forward_to(routes.late, pa.table(columns))
+        if routes is not None:
+            rows = table.take(pa.array(pairs.rows))
+            times = self.lateness_times(rows.column(STREAM_TIME).to_numpy())
+            self.context.forward_to(routes.late, self._late.table(rows, pairs, times))
 
     def stored_keys(self, keys: Sequence[bytes]) -> pa.Array:
         """Return keys as results have them, of those that a store has."""

@@ -1,0 +1,56 @@
+"""The two engines have the same files: who knows the one finds the way in the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import kstreams.windows
+
+HERE = Path(next(iter(kstreams.windows.__path__)))
+
+MIRRORED = {
+    "emission/batch_end",
+    "emission/every",
+    "lateness",
+    "processor",
+    "session",
+    "slices",
+    "sliding",
+    "time",
+}
+"""What both engines do, each in its way."""
+
+RECORDS_ALONE = {
+    "blocks": "columns merge ranges in `kstreams/columns/ranges.py`",
+    "closing": "columns close windows after each table, in `processor`",
+    "emission/at_once": "columns forward updates as one table, in `processor`",
+    "emission/choice": "columns have a base for all emissions",
+    "emission/emitter": "columns have a base for all emissions",
+    "emission/rate_limit": "at_most_every() looks at each record by itself",
+    "suppress": "it stands below an aggregation, where there are records",
+}
+COLUMNS_ALONE = {
+    "assignment": "records ask the kind of windows for each time",
+    "batch": "records come one by one",
+    "choice": "records need no reason",
+    "fallback": "columns leave some keys to records",
+    "results": "the type of results in columns",
+    "session_order": "records come in the order of arrival",
+    "session_runs": "records join sessions one by one",
+    "sliding_ranges": "records change only the windows around them",
+}
+
+
+def names(engine: str) -> set[str]:
+    root = HERE / engine
+    files = (file.relative_to(root).with_suffix("") for file in root.rglob("*.py"))
+    return {file.as_posix() for file in files if file.name != "__init__"}
+
+
+def test_records_and_columns_have_the_same_files() -> None:
+    assert names("records") & names("columns") == MIRRORED
+
+
+def test_what_one_engine_alone_has_is_named_with_the_reason() -> None:
+    assert names("records") - MIRRORED == RECORDS_ALONE.keys()
+    assert names("columns") - MIRRORED == COLUMNS_ALONE.keys()
