@@ -10,30 +10,30 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeVar, overload
 
 from kstreams._types import K, V
+from kstreams.batch.task_call import TaskCall
+from kstreams.batch.task_run import EdgeTarget, TaskSettings
+from kstreams.batch.task_status import TaskStatus
+from kstreams.checkpoint.plans import Slice
 from kstreams.clock import FakeClock, WatchedClock, to_ms
 from kstreams.connection import RawRecord
 from kstreams.errors import TopologyError, UnknownTopicError
 from kstreams.graph.partitions import group_partitions
 from kstreams.graph.topology import PartitionGroup, Topology
-from kstreams.partitioner import Murmur2Partitioner
+from kstreams.ids import TaskId
 from kstreams.processors.interceptor import Interceptor
 from kstreams.record import Headers, Record
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.backend.working import StateBackend, WorkingStore
-from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.key_value.store import KeyValueStore
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.timestamped.store import TimestampedStore
-from kstreams.task.meta import TaskMeta
-from kstreams.task.own_partition import OwnPartition
 from kstreams.task.queues import Queue
-from kstreams.task.routing import route
-from kstreams.task.task import Task
+from kstreams.testing.driver_io import DriverIO
 from kstreams.testing.driver_task import DriverTask
 from kstreams.testing.driver_topics import DriverTopics
 from kstreams.testing.key_check import KeyCheck, with_batch_checks
-from kstreams.topic import Topic, TopicChoice
-from kstreams.topic_limits import NO_LIMITS, TopicLimits
+from kstreams.topic import Topic
+from kstreams.topic_limits import TopicLimits
 
 __all__ = ("TopologyTestDriver",)
 
@@ -85,12 +85,12 @@ class TopologyTestDriver:
         limits: Mapping[str, TopicLimits] | None = None,
     ) -> None:
         self.topology = topology
-        self._given_limits = dict(limits or {})
         self.clock = FakeClock(start if isinstance(start, int) else to_ms(start))
         self._watched = WatchedClock(self.clock)
         self.dropped: dict[str, int] = {}
         self.lines: list[str] = []
         self._topics = DriverTopics(partitions)
+        self._io = DriverIO(self._topics, limits or {})
         self._sources = {node.topic.name: node.topic for node in topology.sources}
         self._recreate = recreate_processors
         self._check_keys = check_keys
@@ -107,6 +107,12 @@ class TopologyTestDriver:
             for spec in group.stores:
                 if spec.changelog is not None:
                     self._topics.create(spec.changelog, self._counts[group.name])
+        self._edges = {
+            edge.name: EdgeTarget(stage, self._counts[group.name])
+            for groups in topology.pipelines()
+            for stage, group in enumerate(groups)
+            for edge in group.entries
+        }
         self._tasks = {
             group.name: [self._task(group, number) for number in range(self._counts[group.name])]
             for group in topology.groups
@@ -117,20 +123,16 @@ class TopologyTestDriver:
         if self._check_keys and group.stores:
             interceptors = (*self._given, KeyCheck(group, count))
             made = with_batch_checks(group, partition, count)
-
-        def make(overlay: Overlay, meta: TaskMeta, wall_ms: int) -> Task:
-            return Task(
-                made,
-                partition,
-                overlay,
-                meta,
-                wall_ms=wall_ms,
-                interceptors=interceptors,
-                limits=lambda topic: self._given_limits.get(topic, NO_LIMITS),
-            )
-
-        working = self._working(group, partition)
-        return DriverTask(group, partition, working, make, wall_ms=self.clock.now_ms())
+        settings = TaskSettings(
+            made,
+            partition,
+            self._io,
+            producer=str(TaskId(group.name, partition)),
+            edges=self._edges,
+            interceptors=interceptors,
+            keeps_processors=not self._recreate,
+        )
+        return DriverTask(settings, self._working(group, partition), wall_ms=self.clock.now_ms())
 
     def _working(self, group: PartitionGroup, partition: int) -> WorkingStore:
         stores = [spec.name for spec in group.stores]
@@ -268,7 +270,7 @@ class TopologyTestDriver:
                 f"store {spec.name!r} has {len(tasks)} partitions",
                 hint="name one, or use store_contents for all",
             )
-        return tasks[partition or 0].store(spec)
+        return tasks[partition or 0].state.store(spec)
 
     @overload
     def store_contents(self, spec: StoreSpec[KeyValueStore[K, V]]) -> dict[K, V]: ...
@@ -281,12 +283,12 @@ class TopologyTestDriver:
         """
         contents: dict[Any, Any] = {}
         for task in self._store_tasks(spec):
-            contents.update(task.store(spec).range())
+            contents.update(task.state.store(spec).range())
         return contents
 
     def stream_time(self, group: str, partition: int = 0) -> int:
         """Return a task's stream time, ms; -1 before any record."""
-        return self._tasks[group][partition].meta.stream_time
+        return self._tasks[group][partition].state.meta.stream_time
 
     def close(self) -> None:
         """Close the processors and stores."""
@@ -325,70 +327,45 @@ class TopologyTestDriver:
         always: bool = False,
         close_windows: bool = False,
     ) -> bool:
-        """Run one batch of chained groups; commit all, or nothing."""
-        queues = {group.name: self._source_queues(group) for group in groups}
-        if not always and not any(any(by_task) for by_task in queues.values()):
+        """Run one batch of chained groups; keep all of it, or nothing."""
+        tasks = [(stage, task) for stage, group in enumerate(groups) for task in self._of(group)]
+        slices = [self._fresh(task) for _, task in tasks]
+        if not always and not any(slices):
             return False
-        tasks = [task for group in groups for task in self._tasks[group.name]]
+        wall_ms, since_ms = self._watched.now_ms(), self._watched.since_ms
+        forwarded: dict[tuple[int, int], list[Queue]] = {}
+        statuses: list[TaskStatus] = []
         try:
-            for task in tasks:
-                own = queues[task.group.name][task.partition]
-                task.run(
-                    own,
-                    wall_ms=self._watched.now_ms(),
-                    since_ms=self._watched.since_ms,
-                    close=self._recreate,
-                    close_windows=close_windows,
-                )
-                self._route(task, groups, queues)
+            for (stage, task), own in zip(tasks, slices, strict=True):
+                call = TaskCall(own, wall_ms, since_ms, close_windows)
+                edges = forwarded.pop((stage, task.partition), ())
+                result = task.runner.run(call, self._io.read(own), edges)
+                for each in result.forwarded:
+                    forwarded.setdefault((each.stage, each.task), []).append(each.queue)
+                statuses.append(result.status)
         except BaseException:
-            for task in tasks:
-                task.abort()
+            self._io.discard()
+            for _, task in tasks:
+                task.undo()
             raise
-        for task in tasks:
-            self._commit(task)
+        for _, task in tasks:
+            task.keep()
+        self._io.publish()
+        for status in statuses:
+            for reason, count in status.dropped.items():
+                self.dropped[reason] = self.dropped.get(reason, 0) + count
+            self.lines.extend(status.lines)
         return True
 
-    def _route(
-        self,
-        task: DriverTask,
-        groups: tuple[PartitionGroup, ...],
-        queues: dict[str, list[list[Queue]]],
-    ) -> None:
-        """Take what a task forwarded to repartition edges to the tasks below."""
-        for group in groups:
-            count = self._counts[group.name]
-            for entry in group.entries:
-                table = task.output.edges.get(entry.name)
-                if table is not None:
-                    parts = route(entry, table, upstream=task.partition, partitions=count)
-                    for target, queue in parts:
-                        queues[group.name][target].append(queue)
+    def _of(self, group: PartitionGroup) -> list[DriverTask]:
+        return self._tasks[group.name]
 
-    def _source_queues(self, group: PartitionGroup) -> list[list[Queue]]:
-        return [
-            [
-                queue
-                for node in group.sources
-                if (queue := self._topics.queue(node, task.partition, task.meta)) is not None
-            ]
-            for task in self._tasks[group.name]
-        ]
-
-    def _commit(self, task: DriverTask) -> None:
-        task.commit()
-        output = task.output
-        for reason, count in output.dropped.items():
-            self.dropped[reason] = self.dropped.get(reason, 0) + count
-        self.lines.extend(output.lines)
-        for node in task.group.sinks:
-            table = output.sinks.get(node.name)
-            if table is not None and isinstance(node.target, (Topic, TopicChoice)):
-                self._topics.append_table(table, node.target.partitioner)
-        for table in output.dead_letters.values():
-            self._topics.append_table(table, Murmur2Partitioner())
-        for table in output.changelogs.values():
-            self._topics.append_table(table, OwnPartition(task.partition))
+    def _fresh(self, task: DriverTask) -> tuple[Slice, ...]:
+        """Return what a task has to read."""
+        found = (
+            self._topics.fresh(node, task.partition, task.state.meta) for node in task.group.sources
+        )
+        return tuple(each for each in found if each is not None)
 
 
 def _decoded(serde: Any, data: bytes | None) -> Any:  # noqa: ANN401  # erased types

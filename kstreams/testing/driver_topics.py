@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 
 import pyarrow as pa
 
+from kstreams.checkpoint.plans import Slice
 from kstreams.connection import RawRecord
 from kstreams.errors import PartitionCountError, TopologyError
 from kstreams.graph.nodes import SourceNode
 from kstreams.ids import TopicPartition
 from kstreams.partitioner import Partitioner, count_problem, target, targets
 from kstreams.raw_batch import INPUT_SCHEMA, by_topic, headers_array, headers_of
+from kstreams.record import Headers
 from kstreams.serde.objects import objects_of
 from kstreams.task.meta import TaskMeta
-from kstreams.task.queues import Queue
 
-__all__ = ("DriverTopics",)
+__all__ = ("DriverTopics", "PlacedRows")
+
+
+PlacedRows = tuple[str, Sequence[tuple[int, int, bytes | None, bytes | None, Headers]]]
+"""A topic, and records for it: partition, timestamp, key, value, headers."""
 
 
 class DriverTopics:
@@ -53,41 +57,62 @@ class DriverTopics:
             partitioner: Which partition its key belongs to.
             partition: Where to put it instead.
         """
-        logs = self._log(record.topic)
+        topic = record.topic
+        logs = self._log(topic)
         if partition is None:
             partition = target(partitioner, record.key, len(logs), count(sum(map(len, logs))))
-        self._place(logs, record, partition)
+        self._check(topic, partition)
+        row = (partition, record.timestamp, record.key, record.value, record.headers)
+        self.add((topic, [row]))
 
-    def append_table(self, table: pa.Table, partitioner: Partitioner) -> None:
-        """Add a task's output; in each topic, rows of null key take turns."""
+    def placed(self, table: pa.Table, partitioner: Partitioner) -> Iterator[PlacedRows]:
+        """Yield a task's output by topic, each record with its partition.
+
+        In each topic, rows of null key take turns.
+
+        Raises:
+            TopologyError: A partitioner names a partition that the topic does not have.
+        """
         for topic, rows in by_topic(table):
-            logs = self._log(topic)
-            placed = targets(partitioner, rows.column("key").combine_chunks(), len(logs))
+            count = len(self._log(topic))
+            partitions = targets(partitioner, rows.column("key").combine_chunks(), count).tolist()
+            for partition in set(partitions):
+                self._check(topic, partition)
             columns = [objects_of(rows.column(name)) for name in ("timestamp", "key", "value")]
             headers = headers_of(rows.column("headers"))
-            for partition, *parts in zip(placed.tolist(), *columns, headers, strict=True):
-                self._place(logs, RawRecord(topic, partition, 0, *parts), partition)
+            yield topic, list(zip(partitions, *columns, headers, strict=True))
 
-    def _place(self, logs: list[list[RawRecord]], record: RawRecord, partition: int) -> None:
-        topic = record.topic
-        if not 0 <= partition < len(logs):
-            raise TopologyError(f"topic {topic!r} has {len(logs)} partitions, not {partition}")
-        placed = replace(record, partition=partition, offset=len(logs[partition]))
-        logs[partition].append(placed)
-        self._unread.setdefault(topic, []).append(placed)
+    def add(self, placed: PlacedRows) -> None:
+        """Add records to the partitions that they name."""
+        topic, rows = placed
+        logs, unread = self._log(topic), self._unread.setdefault(topic, [])
+        for partition, timestamp, key, value, headers in rows:
+            log = logs[partition]
+            record = RawRecord(topic, partition, len(log), timestamp, key, value, headers)
+            log.append(record)
+            unread.append(record)
+
+    def _check(self, topic: str, partition: int) -> None:
+        count = len(self._log(topic))
+        if not 0 <= partition < count:
+            raise TopologyError(f"topic {topic!r} has {count} partitions, not {partition}")
 
     def read(self, topic: str) -> list[RawRecord]:
         """Return what was not read before, in the order it was written."""
         return self._unread.pop(topic, [])
 
-    def queue(self, node: SourceNode, partition: int, meta: TaskMeta) -> Queue | None:
-        """Return a source partition's records behind the task's position, or None."""
+    def fresh(self, node: SourceNode, partition: int, meta: TaskMeta) -> Slice | None:
+        """Return what a source's partition has that a task has not processed, or None."""
         topic = node.topic.name
-        logs = self._log(topic)
         start = meta.next_offsets.get(TopicPartition(topic, partition), 0)
-        rows = logs[partition][start:] if partition < len(logs) else []
-        if not rows:
-            return None
+        logs = self._log(topic)
+        end = len(logs[partition]) if partition < len(logs) else 0
+        return Slice(node.name, topic, partition, start, end) if start < end else None
+
+    def table(self, records: Slice) -> pa.Table:
+        """Return records of a partition, in columns of `INPUT_SCHEMA`."""
+        log = self._log(records.topic)[records.partition]
+        rows = log[records.from_offset : records.to_offset]
         columns = [
             pa.array([row.offset for row in rows], pa.int64()),
             pa.array([row.timestamp for row in rows], pa.int64()),
@@ -95,8 +120,10 @@ class DriverTopics:
             pa.array([row.value for row in rows], pa.binary()),
             headers_array([row.headers for row in rows]),
         ]
-        table = pa.Table.from_arrays(columns, schema=INPUT_SCHEMA)
-        return Queue(node.name, topic, partition, table)
+        return pa.Table.from_arrays(columns, schema=INPUT_SCHEMA)
 
     def _log(self, topic: str) -> list[list[RawRecord]]:
-        return self._logs.setdefault(topic, [[] for _ in range(self.count(topic))])
+        found = self._logs.get(topic)
+        if found is None:
+            found = self._logs[topic] = [[] for _ in range(self.count(topic))]
+        return found

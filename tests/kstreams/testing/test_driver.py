@@ -321,6 +321,22 @@ def test_a_failure_below_a_repartition_edge_undoes_what_is_above() -> None:
         assert driver.store_contents(above) == driver.store_contents(COUNTS) == {"a": 2}
 
 
+def test_a_result_that_has_no_partition_to_go_to_keeps_nothing() -> None:
+    broken = [True]
+    wrong = partition_by(lambda key, count: 7 if key == b"bad" and broken else 0, name="wrong")
+    out = Topic("out", TEXT, INT64, partitioner=wrong)
+    builder = TopologyBuilder("t")
+    source = builder.add_source("words", WORDS)
+    builder.add_sink("out", out, builder.add_processor("count", Count, source, stores=[COUNTS]))
+    with TopologyTestDriver(builder.build()) as driver:
+        with pytest.raises(ValueError, match="gave partition 7"):
+            driver.pipe_batch(WORDS, [Record(key, 1, 0) for key in ("a", "bad")])
+        assert (driver.read(out), driver.store_contents(COUNTS)) == ([], {})
+        broken.clear()
+        driver.run()
+        assert driver.read_values(out) == {"a": 1, "bad": 1}
+
+
 def test_a_value_that_a_store_cannot_write_keeps_nothing() -> None:
     class Wrong(Count):
         def process(self, record: Record[str, Any]) -> None:

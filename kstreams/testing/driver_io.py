@@ -1,0 +1,73 @@
+"""How tasks of the test driver read and write its topics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kstreams.batch.sinks import outputs_of
+from kstreams.checkpoint.plans import Slice
+from kstreams.graph.topology import PartitionGroup
+from kstreams.raw_batch import NO_LIMIT
+from kstreams.state.log.commits import Output
+from kstreams.task.outputs import TaskOutput
+from kstreams.task.queues import Queue
+from kstreams.testing.driver_topics import DriverTopics, PlacedRows
+from kstreams.topic_limits import NO_LIMITS, TopicLimits
+
+__all__ = ("DriverIO",)
+
+
+class DriverIO:
+    """A `TopicIO` on lists of records: what a batch writes waits until all its tasks are done.
+
+    Args:
+        topics: The lists.
+        limits: By topic name, what it takes; others take anything.
+    """
+
+    def __init__(self, topics: DriverTopics, limits: Mapping[str, TopicLimits]) -> None:
+        self._topics = topics
+        self._limits = dict(limits)
+        self._waiting: list[PlacedRows] = []
+
+    def read(self, slices: Sequence[Slice], *, max_bytes: int = NO_LIMIT) -> list[Queue]:
+        """Read slices, however large they are."""
+        return [
+            Queue(each.entry, each.topic, each.partition, self._topics.table(each))
+            for each in slices
+        ]
+
+    def read_ahead(self) -> None:
+        """Do nothing: all is in memory."""
+
+    def limits(self, topic: str) -> TopicLimits:
+        """Return what a topic takes."""
+        return self._limits.get(topic, NO_LIMITS)
+
+    def write(
+        self,
+        output: TaskOutput,
+        group: PartitionGroup,
+        *,
+        producer: str,
+        batch: int,
+        revision: int = 0,
+    ) -> tuple[Output, ...]:
+        """Decide where a task's output goes; `publish` makes it visible.
+
+        Raises:
+            TopologyError: A partitioner names a partition that the topic does not have.
+        """
+        for _, partitioner, table in outputs_of(output, group):
+            self._waiting += self._topics.placed(table, partitioner)
+        return ()
+
+    def publish(self) -> None:
+        """Make what was written visible, in the order of writing."""
+        for rows in self._waiting:
+            self._topics.add(rows)
+        self._waiting.clear()
+
+    def discard(self) -> None:
+        """Forget what was written and not published."""
+        self._waiting.clear()

@@ -1,0 +1,86 @@
+"""The state of a task of the test driver: a working store in this process, always open."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from kstreams.state.backend.working import Changes, WorkingStore
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.log.pointer import Pointer
+from kstreams.state.log.traffic import Traffic
+from kstreams.state.stores.spec import S, StoreSpec
+from kstreams.task.meta import TaskMeta
+from kstreams.testing.by_hand import ByHand
+
+__all__ = ("ResidentState",)
+
+_NO_POINTER = Pointer.empty()
+_NO_TRAFFIC = Traffic()
+
+
+class ResidentState:
+    """A `TaskState` with one version, and the batch that may become the next.
+
+    The same overlay serves all batches, so that processors may stay, and stores that were
+    handed out by `store` stay valid.
+
+    Args:
+        working: Its stores.
+
+    Attributes:
+        overlay: Over the stores.
+        meta: What the task remembers besides.
+        folder: None: output waits where the system has its temporary files.
+    """
+
+    folder = None
+
+    def __init__(self, working: WorkingStore) -> None:
+        self.overlay = Overlay(working)
+        self.meta = TaskMeta()
+        self._working = working
+        self._changes: Changes = {}
+        self._kept = self.meta.to_json()
+
+    def open(self, pointer: str | None, batch: int) -> ResidentState:  # there is one version
+        """Return itself; see `TaskState`."""
+        return self
+
+    def __enter__(self) -> ResidentState:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Do nothing: `undo` is called for all tasks of a batch that failed."""
+
+    def commit(self, changes: Changes) -> Pointer:
+        """Remember the changes until the batch of all tasks is done: then `keep` is called."""
+        self._changes = changes
+        return _NO_POINTER
+
+    def traffic(self) -> Traffic:
+        """Return nothing: there is no durable log."""
+        return _NO_TRAFFIC
+
+    def keep(self) -> None:
+        """Make what was committed last the version that counts."""
+        self._working.write(self._changes)
+        self.overlay.committed()
+        self._kept = self.meta.to_json()
+
+    def undo(self) -> None:
+        """Return to the version that counts."""
+        self.overlay.forget()
+        self.meta = TaskMeta.from_json(self._kept)
+
+    def store(self, spec: StoreSpec[S]) -> S:
+        """Return a live store, which also takes what is put between batches."""
+        return spec.open(ByHand(self.overlay))
+
+    def close(self) -> None:
+        """Close the stores."""
+        self._working.close()
