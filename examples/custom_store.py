@@ -1,7 +1,7 @@
-"""Teaches: a state backend of one's own, here on SQLite, in one small file.
+"""A custom state backend, on SQLite: `App(state=Sqlite())` runs on it.
 
-A backend keeps a directory a version. It needs no locks, no log and no fsync, because
-the durable log has the truth. Proved by `tests/examples/test_custom_store.py`.
+A backend keeps a directory for each version of a task's state. It needs no locks, no log and no
+fsync, because the durable log has the truth. `tests/examples/test_custom_store.py` tests it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Windows of a kind of its own: the shifts of a factory, which begin at 04:00, 12:00, 20:00 UTC.
+"""A custom kind of windows: the shifts of a factory, which start at 04:00, 12:00 and 20:00 UTC.
 
 python examples/custom_window.py
 """

@@ -1,14 +1,14 @@
 """Run a topology on a Kafka cluster that asks for TLS and a password.
 
-    export KAFKA_BOOTSTRAP=broker-1:9093,broker-2:9093 KAFKA_USER=app KAFKA_PASSWORD=...
-    python examples/kafka_with_tls.py --ca ca.pem
+    export KAFKA_BOOTSTRAP=broker-1:9093,broker-2:9093 KAFKA_CA=ca.pem
+    export KAFKA_USER=app KAFKA_PASSWORD=...
+    python examples/kafka_with_tls.py
 
 Options have librdkafka's names. The topics `payments` and `large-payments` must exist.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 
 from kstreams import INT64, TEXT, App, Kafka, Topic, TopologyBuilder, filter_
@@ -20,12 +20,12 @@ builder.add_sink("out", Topic("large-payments", key=TEXT, value=INT64), large)
 topology = builder.build()
 
 
-def cluster(ca: str) -> Kafka:
+def cluster() -> Kafka:
     return Kafka(
         os.environ["KAFKA_BOOTSTRAP"],
         {
             "security.protocol": "SASL_SSL",
-            "ssl.ca.location": ca,
+            "ssl.ca.location": os.environ["KAFKA_CA"],
             "sasl.mechanism": "SCRAM-SHA-512",
             "sasl.username": os.environ["KAFKA_USER"],
             "sasl.password": os.environ["KAFKA_PASSWORD"],
@@ -34,7 +34,5 @@ def cluster(ca: str) -> Kafka:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Pass on large payments.")
-    parser.add_argument("--ca", required=True, help="the cluster's certificate authority, PEM")
-    with App(topology, cluster(parser.parse_args().ca)) as app:
+    with App(topology, cluster()) as app:
         app.run()

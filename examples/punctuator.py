@@ -5,22 +5,13 @@ python examples/punctuator.py
 
 from __future__ import annotations
 
-from datetime import timedelta
-
-from kstreams import (
-    INT64,
-    TEXT,
-    FixedKeyProcessor,
-    ProcessorContext,
-    Record,
-    Topic,
-    TopologyBuilder,
-    key_value_store,
-)
-from kstreams.processors import PunctuationType
+from kstreams import INT64, TEXT, FixedKeyProcessor, Record, Topic, TopologyBuilder
+from kstreams.durations import minutes
+from kstreams.processors import ProcessorContext, PunctuationType
+from kstreams.stores import key_value_store
 from kstreams.testing import TopologyTestDriver
 
-ORDERS = Topic("orders", key=TEXT, value=TEXT)  # "placed" or "paid", by the order's number
+ORDERS = Topic("orders", key=TEXT, value=TEXT)  # "placed" or "paid", by number
 REMINDERS = Topic("reminders", key=TEXT, value=TEXT)
 UNPAID = key_value_store("unpaid", key=TEXT, value=INT64)  # when each was placed, ms
 HOUR_MS = 3_600_000
@@ -31,7 +22,7 @@ class Remind(FixedKeyProcessor[str, str, str]):
 
     def init(self, context: ProcessorContext[str, str]) -> None:
         self.context, self.unpaid = context, context.store(UNPAID)
-        context.schedule(timedelta(minutes=1), PunctuationType.STREAM_TIME, self.remind)
+        context.schedule(minutes(1), PunctuationType.STREAM_TIME, self.remind)
 
     def process(self, record: Record[str, str]) -> None:
         if record.value == "placed":

@@ -1,4 +1,4 @@
-"""Keep a version of an app's state by name, and begin another app on a copy of it.
+"""Keep a version of an app's state by name, and start another app on a copy of it.
 
 python examples/savepoint_and_fork.py
 """
@@ -10,19 +10,10 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from kstreams import (
-    INT64,
-    TEXT,
-    App,
-    Embedded,
-    Emitter,
-    Topic,
-    TopologyBuilder,
-    View,
-    aggregate,
-    timestamped_store,
-)
+from kstreams import INT64, TEXT, App, Embedded, Emitter, Topic, TopologyBuilder, View
 from kstreams.aggregators import sum_
+from kstreams.operators import aggregate
+from kstreams.stores import timestamped_store
 
 PAYMENTS = Topic("payments", key=TEXT, value=INT64)
 BALANCES = timestamped_store("balances", key=TEXT, value=INT64)
@@ -56,9 +47,8 @@ def main(home: Path) -> None:
     subprocess.run([str(kstreams), *keep], check=True)  # noqa: S603  # the command installed here
 
     pay(50, topics)
-    App(topology, topics, app_id="trial", checkpoint=trial, fork=f"{original}@monday").run(
-        until="end"
-    )
+    fork = f"{original}@monday"
+    App(topology, topics, app_id="trial", checkpoint=trial, fork=fork).run(until="end")
     print("the app:", balance(original))
     print("its savepoint:", balance(original, as_of="monday"))
     print("a fork of it, which has read on:", balance(trial))

@@ -1,4 +1,4 @@
-"""Read an app's store from outside: here after a run, just as well while the app runs.
+"""Read an app's store from outside: after a run, as here, or while the app runs.
 
 python examples/view.py
 """
@@ -8,19 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from kstreams import (
-    INT64,
-    TEXT,
-    App,
-    Embedded,
-    Emitter,
-    Topic,
-    TopologyBuilder,
-    View,
-    aggregate,
-    timestamped_store,
-)
+from kstreams import INT64, TEXT, App, Embedded, Emitter, Topic, TopologyBuilder, View
 from kstreams.aggregators import count
+from kstreams.operators import aggregate
+from kstreams.stores import timestamped_store
 
 VISITS = Topic("visits", key=TEXT, value=TEXT)
 COUNTS = timestamped_store("counts", key=TEXT, value=INT64)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from benchmarks.suite.bids import BID, BIDS
 from benchmarks.suite.plain import sessions
-from benchmarks.suite.workload import Execution, Workload
+from benchmarks.suite.workload import Execution, Results, Workload
 from kstreams import INT64, NONE, TEXT, Topic, Topology, TopologyBuilder, map_
 from kstreams.aggregators import count
 from kstreams.durations import seconds
@@ -24,11 +24,11 @@ VISITS = SessionWindows(seconds(10), grace=seconds(60))
 def topology(source: str, sink: str, execution: Execution) -> Topology:
     builder = TopologyBuilder("q11")
     bids = builder.add_source("bids", Topic(source, TEXT, BID))
-    bidders: Any = builder.add_processor("bidder", map_(lambda _, b: (str(b.bidder), None)), bids)
+    bidders = builder.add_processor("bidder", map_(lambda _, b: (str(b.bidder), None)), bids)
     bidders = builder.repartition("by-bidder", bidders, key=TEXT, value=NONE)
     store = session_store("visits", key=TEXT, value=INT64)
     supplier = windowed_aggregate(VISITS, count(), store=store, execution=execution)
-    visits: Any = builder.add_processor("count", supplier, bidders)
+    visits = builder.add_processor("count", supplier, bidders)
     out = Topic(sink, windowed(TEXT, VISITS), INT64, nulls="pass")
     builder.add_sink("visits-out", out, visits)
     return builder.build()
@@ -50,7 +50,7 @@ def spark(rows: DataFrame) -> tuple[DataFrame, str]:
     return counts.select("key", start, end, "value"), "append"
 
 
-def settle(results: Any) -> Any:
+def settle(results: Results) -> Results:
     """Leave out the session of the records that only move time."""
     return {key: found for key, found in results.items() if key[0] != b"0"}
 

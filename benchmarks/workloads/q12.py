@@ -6,7 +6,7 @@ The windows are those of the clock, so only each bidder's sum over all of them i
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -44,12 +44,12 @@ class Now(FixedKeyProcessor[str, None, None]):
 def topology(source: str, sink: str, execution: Execution) -> Topology:
     builder = TopologyBuilder("q12")
     bids = builder.add_source("bids", Topic(source, TEXT, BID))
-    bidders: Any = builder.add_processor("bidder", map_(lambda _, b: (str(b.bidder), None)), bids)
+    bidders = builder.add_processor("bidder", map_(lambda _, b: (str(b.bidder), None)), bids)
     bidders = builder.repartition("by-bidder", bidders, key=TEXT, value=NONE)
     bidders = builder.add_processor("now", Now, bidders)
     store = window_store("counts", key=TEXT, value=INT64)
     supplier = windowed_aggregate(SIZE, count(), store=store, execution=execution)
-    counts: Any = builder.add_processor("count", supplier, bidders)
+    counts = builder.add_processor("count", supplier, bidders)
     builder.add_sink("counts-out", Topic(sink, windowed(TEXT, SIZE), INT64), counts)
     return builder.build()
 

@@ -5,7 +5,7 @@ Of several with the same number of bids the one with the greatest id.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -36,7 +36,7 @@ def topology(source: str, sink: str, execution: Execution) -> Topology:
     bids = builder.add_source("bids", Topic(source, TEXT, BYTES))
     store = window_store("bids", key=TEXT, value=INT64)
     supplier = windowed_aggregate(LATELY, count(), store=store, execution=execution)
-    counts: Any = builder.add_processor("count", supplier, bids)
+    counts = builder.add_processor("count", supplier, bids)
     add_greatest(builder, counts, place, serde=PAIR, sink=sink)
     return builder.build()
 

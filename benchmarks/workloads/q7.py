@@ -5,7 +5,7 @@ Of several with the same price the one with the greatest auction, then bidder.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -38,10 +38,10 @@ def place(_: Windowed[str], highest: Offer) -> Offer:
 def topology(source: str, sink: str, execution: Execution) -> Topology:
     builder = TopologyBuilder("q7")
     bids = builder.add_source("bids", Topic(source, TEXT, BID))
-    store: Any = window_store("of-auctions", key=TEXT, value=OFFER)
-    highest: Any = over(offer, reducing(max, OFFER))
+    store = window_store("of-auctions", key=TEXT, value=OFFER)
+    highest = over(offer, reducing(max, OFFER))
     supplier = windowed_aggregate(SIZE, highest, store=store, execution=execution)
-    of_auctions: Any = builder.add_processor("of-auctions", supplier, bids)
+    of_auctions = builder.add_processor("of-auctions", supplier, bids)
     add_greatest(builder, of_auctions, place, serde=OFFER, sink=sink)
     return builder.build()
 

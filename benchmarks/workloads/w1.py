@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from benchmarks.suite.clicks import CLICKS
 from benchmarks.suite.plain import windows
@@ -25,7 +25,7 @@ def topology(source: str, sink: str, execution: Execution) -> Topology:
     clicks = builder.add_source("clicks", Topic(source, TEXT, BYTES))
     store = window_store("counts", key=TEXT, value=INT64)
     supplier = windowed_aggregate(SIZE, count(), store=store, execution=execution)
-    counts: Any = builder.add_processor("count", supplier, clicks)
+    counts = builder.add_processor("count", supplier, clicks)
     builder.add_sink("counts-out", Topic(sink, windowed(TEXT, SIZE), INT64), counts)
     return builder.build()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from benchmarks.suite.clicks import CLICKS
 from benchmarks.suite.plain import each_key
@@ -44,7 +44,6 @@ class Count(FixedKeyProcessor[str, bytes, int]):
 def topology(source: str, sink: str, execution: Execution) -> Topology:
     builder = TopologyBuilder("w2")
     clicks = builder.add_source("clicks", Topic(source, TEXT, BYTES))
-    totals: Any
     if execution == "records":
         totals = builder.add_processor("count", Count, clicks, stores=[TOTALS])
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -35,7 +35,7 @@ def topology(source: str, sink: str, execution: Execution) -> Topology:
     store = window_store("sums", key=TEXT, value=INT64)
     total = over(field("amount", INT64), sum_(INT64))
     supplier = windowed_aggregate(MINUTES, total, store=store, execution=execution)
-    sums: Any = builder.add_processor("sum", supplier, clicks)
+    sums = builder.add_processor("sum", supplier, clicks)
     builder.add_sink("sums-out", Topic(sink, windowed(TEXT, MINUTES), INT64), sums)
     return builder.build()
 

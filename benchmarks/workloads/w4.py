@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from benchmarks.suite.clicks import CLICKS
 from benchmarks.suite.plain import sessions
@@ -25,7 +25,7 @@ def topology(source: str, sink: str, execution: Execution) -> Topology:
     clicks = builder.add_source("clicks", Topic(source, TEXT, BYTES))
     store = session_store("visits", key=TEXT, value=INT64)
     supplier = windowed_aggregate(VISITS, count(), store=store, execution=execution)
-    visits: Any = builder.add_processor("count", supplier, clicks)
+    visits = builder.add_processor("count", supplier, clicks)
     out = Topic(sink, windowed(TEXT, VISITS), INT64, nulls="pass")
     builder.add_sink("visits-out", out, visits)
     return builder.build()

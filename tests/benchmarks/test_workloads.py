@@ -15,7 +15,7 @@ from kstreams.testing import TopologyTestDriver
 
 CASES = [
     pytest.param(workload, execution, id=f"{workload.name}-{execution}")
-    for workload in (*all_workloads(), workload_by(str(ROOT / "examples" / "own_benchmark.py")))
+    for workload in (*all_workloads(), workload_by(str(ROOT / "examples" / "custom_benchmark.py")))
     for execution in (("auto", "records") if workload.by_record else ("auto",))
 ]
 

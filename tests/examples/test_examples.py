@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 _EXAMPLES = Path(__file__).parents[2] / "examples"
-_ELSEWHERE = {"word_count", "custom_store", "own_benchmark", "kafka_with_tls"}
+_ELSEWHERE = {"word_count", "custom_store", "custom_benchmark", "kafka_with_tls"}
 _ON_SPARK = {
     "view": ["/docs: 1 visits, as of batch 0", "/home: 2 visits, as of batch 0"],
     "savepoint_and_fork": ["its savepoint: 100", "a fork of it, which has read on: 150"],
@@ -47,6 +47,7 @@ def test_every_example_is_run() -> None:
     assert found == {*_IN_MEMORY, *_ON_SPARK, *_ELSEWHERE}
 
 
-@pytest.mark.parametrize("name", sorted({*_IN_MEMORY, *_ON_SPARK}))
-def test_it_is_one_idea_on_one_screen(name: str) -> None:
-    assert len((_EXAMPLES / f"{name}.py").read_text().splitlines()) <= 75
+@pytest.mark.parametrize("path", sorted(_EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
+def test_it_is_one_idea_on_one_screen(path: Path) -> None:
+    longest = {"custom_store": 100}.get(path.stem, 60)  # a whole contract takes more than an idea
+    assert 20 <= len(path.read_text().splitlines()) <= longest

@@ -1,4 +1,4 @@
-"""The demo, as `make demo` runs it: on embedded topics, and on a broker."""
+"""The demo, as `make demo` runs it; and its topology by the command line, on a broker."""
 
 from __future__ import annotations
 
@@ -12,38 +12,40 @@ import pytest
 from devtools.servers.kafka import KafkaBroker
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "word_count.py"
+KSTREAMS = str(Path(sys.executable).with_name("kstreams"))
 
 
-def count_words(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    text = folder / "text"
-    text.mkdir()
-    (text / "one.txt").write_text("to be or not to be\n\nthat is the question\n")
-    (text / "two.txt").write_text("be that as it may\n")
-    command = [sys.executable, str(EXAMPLE), "--input", str(text), "--top", "2", *options]
-    return subprocess.run(
+def run(folder: Path, *command: str, text: str | None = None) -> str:
+    done = subprocess.run(
         command,
         cwd=folder,
         env={**os.environ, "COLUMNS": "100"},
+        input=text,
         capture_output=True,
         text=True,
         check=False,
         timeout=280,
     )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 @pytest.mark.spark
 @pytest.mark.timeout(300)
-def test_it_counts_draws_and_proves_itself_on_embedded_topics(tmp_path: Path) -> None:
-    done = count_words(tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "top 2 of 11 words" in " ".join(done.stdout.split())
-    assert done.stdout.splitlines()[-1] == "equal to a plain count: yes"
-    assert (tmp_path / "word-count.mmd").read_text().startswith("flowchart")
+def test_it_counts_and_checks_its_counts(tmp_path: Path) -> None:
+    *words, last = run(tmp_path, sys.executable, str(EXAMPLE)).splitlines()
+    assert last == "equal to a plain count: yes"
+    assert words[0].split()[1] == "the"
+    assert len(words) == 10
 
 
 @pytest.mark.kafka
 @pytest.mark.timeout(600)
-def test_it_counts_on_a_broker(tmp_path: Path, broker: KafkaBroker) -> None:
-    done = count_words(tmp_path, "--bootstrap", broker.bootstrap, "--partitions", "2")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.splitlines()[-1] == "equal to a plain count: yes"
+def test_its_topology_runs_on_a_broker(tmp_path: Path, broker: KafkaBroker) -> None:
+    there = ("--bootstrap", broker.bootstrap)
+    for topic in ("lines", "totals"):
+        run(tmp_path, KSTREAMS, "topics", "create", topic, "--partitions", "2", *there)
+    text = "1\tto be or not to be\n2\tthat is the question\n3\tbe that as it may\n"
+    run(tmp_path, KSTREAMS, "topics", "produce", "lines", *there, text=text)
+    run(tmp_path, KSTREAMS, "run", str(EXAMPLE), "--until", "end", *there)
+    assert run(tmp_path, KSTREAMS, "state", "get", "word-count", "counts", "be").split()[0] == "3"
