@@ -14,7 +14,7 @@ from kstreams.cli.consoles import counted, new_table, stderr, stdout
 from kstreams.cli.formats import find_format, printable
 from kstreams.cli.moments import iso, parse_moment
 from kstreams.cli.sizes import shown_size
-from kstreams.cli.state_rows import Times, columns_of, key_serde, rows_of, rows_of_key
+from kstreams.cli.state_rows import columns_of, key_serde, rows_of, rows_of_key
 from kstreams.cli.stores import (
     AppArgument,
     AppState,
@@ -29,6 +29,7 @@ from kstreams.cli.stores import (
 from kstreams.cli.usage import WrongUsageError, for_option
 from kstreams.serde.base import Serde
 from kstreams.state.log.commits import SEED
+from kstreams.state.stores.kind import Times
 
 __all__ = ("get", "list_stores", "scan")
 

@@ -75,7 +75,7 @@ def export(
 
 def _write(view: View[Any], file: Path) -> int:
     columns = columns_of(view)
-    makers = [_column(view, name) for name in columns]
+    makers = [_column(view, name, is_key=n == 0) for n, name in enumerate(columns)]
     schema = pa.schema([(name, kind) for name, (kind, _) in zip(columns, makers, strict=True)])
     # Nobody can have put a link there: the name cannot be guessed, and must be free.
     unfinished = file.with_name(f".{file.name[:200]}.{uuid4().hex}")
@@ -105,10 +105,12 @@ def _blocks(rows: Iterator[tuple[Any, ...]]) -> Iterator[Sequence[tuple[Any, ...
         yield block
 
 
-def _column(view: View[Any], name: str) -> tuple[pa.DataType, Callable[[Any], object]]:
+def _column(
+    view: View[Any], name: str, *, is_key: bool
+) -> tuple[pa.DataType, Callable[[Any], object]]:
     if name.endswith("_ms"):
         return pa.int64(), int
-    serde: Serde[Any] = key_serde(view) if name == "key" else view.spec.value
+    serde: Serde[Any] = key_serde(view) if is_key else view.spec.value
     if serde.arrow_type != pa.binary():
         return serde.arrow_type, _same
     return (pa.binary(), bytes) if serde.type_token is bytes else (pa.string(), _as_json)

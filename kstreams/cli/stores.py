@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,21 +13,13 @@ from kstreams.checkpoint.checkpoint import Checkpoint, checkpoint_path
 from kstreams.cli.formats import find_format, known_format
 from kstreams.cli.loading import load_object, load_topology
 from kstreams.cli.usage import WrongUsageError, for_option
-from kstreams.errors import CheckpointMismatchError
+from kstreams.errors import CheckpointMismatchError, StoreKindError
 from kstreams.serde.base import Serde
 from kstreams.serde.text import BYTES
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
-from kstreams.state.stores.buffer.kind import buffer_store
-from kstreams.state.stores.emit_buffer.kind import emit_buffer_store
 from kstreams.state.stores.key_value.kind import key_value_store
-from kstreams.state.stores.list.kind import list_store
-from kstreams.state.stores.rate_limit.kind import rate_limit_store
-from kstreams.state.stores.session.kind import session_store
-from kstreams.state.stores.sliding.kind import sliding_store
+from kstreams.state.stores.known_kinds import find_kind
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.state.stores.timestamped.kind import timestamped_store
-from kstreams.state.stores.versioned.kind import versioned_key_value_store
-from kstreams.state.stores.window.kind import window_store
 from kstreams.views.view import View
 
 __all__ = (
@@ -92,24 +82,6 @@ AsOfOption = Annotated[
         show_default="the newest",
     ),
 ]
-
-_ANY_SPAN = timedelta(days=1)  # rows know when they expire; nothing is put here
-_ALL_TIME = timedelta(days=365_000)  # all versions that are there
-
-_KINDS: Mapping[str, Callable[..., StoreSpec[Any]]] = {
-    "key-value": key_value_store,
-    "key-value-ttl-stream": partial(key_value_store, ttl=_ANY_SPAN, ttl_clock="stream"),
-    "key-value-ttl-wall": partial(key_value_store, ttl=_ANY_SPAN, ttl_clock="wall"),
-    "timestamped": timestamped_store,
-    "window": window_store,
-    "session": session_store,
-    "versioned": partial(versioned_key_value_store, retention=_ALL_TIME),
-    "list": list_store,
-    "sliding": sliding_store,
-    "buffer": partial(buffer_store, nullable=True),
-    "pending": emit_buffer_store,
-    "paced": rate_limit_store,
-}
 
 
 class _Named(Serde[Any]):
@@ -181,24 +153,26 @@ class AppState:
     def _spec(
         self, store: str, topology: str | None, key: str | None, value: str | None
     ) -> StoreSpec[Any]:
+        brought: Mapping[str, StoreSpec[Any]] = {}
         if topology is not None:
             with for_option("--topology"):
-                specs = {spec.name: spec for spec in load_topology(topology).stores}
-            if store in specs:
-                return specs[store]
+                brought = {spec.name: spec for spec in load_topology(topology).stores}
+            if store in brought:
+                return brought[store]
         recorded = self.checkpoint.stores().get(store)
         if recorded is None:
             return key_value_store(store, key=BYTES, value=BYTES)  # the view says what there is
         schema = recorded[1]
-        make = _KINDS.get(schema["kind"])
-        if make is None:
-            raise WrongUsageError(
-                f"store {store!r} is of kind {schema['kind']}, which only its app can read", "STORE"
-            )
-        return make(
+        try:
+            kind = find_kind(schema["kind"], brought.values())
+        except StoreKindError as exc:
+            exc.at(app=self.checkpoint.app, store=store)
+            raise
+        return StoreSpec(
             store,
-            key=_serde(schema["key"], key, "--key"),
-            value=_serde(schema["value"], value, "--value"),
+            kind,
+            _serde(schema["key"], key, "--key"),
+            _serde(schema["value"], value, "--value"),
         )
 
 

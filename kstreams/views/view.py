@@ -2,40 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import timedelta
-from itertools import chain
 from pathlib import Path
-from typing import Any, cast, overload
+from typing import Any, Generic, TypeVar
 
-from kstreams._types import K, V
 from kstreams.clock import Clock, SystemClock, to_ms
 from kstreams.errors import CheckpointMismatchError
 from kstreams.partitioner import Partitioner
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.backend.working import StateBackend
-from kstreams.state.stores.buffer.store import BufferedRecord, BufferStore
-from kstreams.state.stores.key_value.store import KeyValueStore
-from kstreams.state.stores.list.store import ListStore
-from kstreams.state.stores.session.store import SessionStore
-from kstreams.state.stores.spec import S, StoreSpec
-from kstreams.state.stores.timestamped.store import TimestampedStore
-from kstreams.state.stores.versioned.store import VersionedKeyValueStore, VersionedValue
-from kstreams.state.stores.window.store import WindowStore
+from kstreams.state.stores.spec import StoreSpec
 from kstreams.views.following import Following
+from kstreams.views.named_reads import NamedReads
 from kstreams.views.place import ViewedApp, checkpoint_of
 from kstreams.views.reader import Reader, ReaderSettings
-from kstreams.views.scan import ViewScan
-from kstreams.views.timed_reads import TimedReads
-from kstreams.windowed import Windowed
 
 __all__ = ("View",)
+
+S_co = TypeVar("S_co", covariant=True)
+"""The live type of a store."""
 
 
 _POLL = timedelta(milliseconds=100)
 
 
-class View(TimedReads[S]):
+class View(NamedReads[S_co], Generic[S_co]):
     """Reads a committed store of a running or stopped app, from any process.
 
     Each read sees all partitions at one committed batch, never a part of one: the newest,
@@ -47,11 +39,11 @@ class View(TimedReads[S]):
     partition; after that each commit costs what it changed, and a point read what the
     backend's costs. Threads may share a view.
 
-    Which methods there are follows from the kind of the store: `get`, `has`, `range` and
-    `items` for key-value, timestamped, versioned and list stores and buffers, also `history`
-    for versioned ones; `get`, `fetch` and `fetch_all` for window and session stores; `fetch`
-    and `fetch_all` for sliding stores and for what `every` and `at_most_every` hold back,
-    whose definition is the last of the aggregation's `stores`.
+    Which reads there are follows from the live store, whose methods they mirror: `get`,
+    `has`, `range` and `items` where rows lie by key; `fetch` and `fetch_all` where a key has
+    several (what waits for `every` and `at_most_every` is in the last of the aggregation's
+    `stores`); `history` for versioned stores; and for custom kinds whatever theirs have by
+    these names. `read`, `read_key`, `scan` and `scan_key` take any function of a live store.
 
     Args:
         source: The app's checkpoint directory, the app's id where that is below `.kstreams`,
@@ -82,7 +74,7 @@ class View(TimedReads[S]):
     def __init__(
         self,
         source: str | Path | ViewedApp,
-        store: StoreSpec[S],
+        store: StoreSpec[S_co],
         *,
         log: ObjectStoreSettings | None = None,
         as_of: int | str | None = None,
@@ -96,20 +88,10 @@ class View(TimedReads[S]):
         else:
             path, log = source.checkpoint, log or source.log
             partitioner = partitioner or _partitioner(source, store)
-        self.spec = store
-        self._reader: Reader[S] = Reader(
-            store,
-            ReaderSettings(
-                path,
-                log,
-                as_of,
-                to_ms(max_age),
-                backend,
-                partitioner,
-                clock or SystemClock(),
-            ),
+        settings = ReaderSettings(
+            path, log, as_of, to_ms(max_age), backend, partitioner, clock or SystemClock()
         )
-        self._key = store.key.ordered.serialize
+        super().__init__(store, Reader(store, settings))
 
     # ------------------------------------------------------------ versions
 
@@ -150,191 +132,11 @@ class View(TimedReads[S]):
         """Remove the working copies; a second call does nothing."""
         self._reader.close()
 
-    def __enter__(self) -> View[S]:
+    def __enter__(self) -> View[S_co]:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    # ------------------------------------------------------------ all kinds of one value a key
-
-    @overload
-    def get(self: View[KeyValueStore[K, V]], key: K) -> V | None: ...
-
-    @overload
-    def get(self: View[TimestampedStore[K, V]], key: K) -> tuple[V, int] | None: ...
-
-    @overload
-    def get(self: View[WindowStore[K, V]], key: Windowed[K]) -> V | None: ...
-
-    @overload
-    def get(self: View[SessionStore[K, V]], key: Windowed[K]) -> V | None: ...
-
-    @overload
-    def get(
-        self: View[VersionedKeyValueStore[K, V]], key: K, as_of_ms: int | None = None
-    ) -> VersionedValue[V] | None: ...
-
-    @overload
-    def get(self: View[ListStore[K, V]], key: K) -> tuple[V, ...]: ...
-
-    @overload
-    def get(self: View[BufferStore[K, V]], key: K) -> BufferedRecord[K, V] | None: ...
-
-    def get(self, key: Any, as_of_ms: int | None = None) -> Any:
-        """Return a key's value, or None; windows and sessions have windowed keys.
-
-        A timestamped store's is a pair of value and timestamp (ms); a versioned store's the
-        value that held at a time, the latest by default; a list store's its elements; a
-        buffer's the record that it keeps.
-        """
-        times = () if as_of_ms is None else (as_of_ms,)
-        lists = self.spec.kind.name == "list"
-
-        def look(stores: Sequence[S]) -> Any:  # noqa: ANN401  # the overloads say it
-            for store in stores:
-                found = cast("Any", store).get(key, *times)
-                if found is not None and not (lists and found == ()):
-                    return found
-            return () if lists else None
-
-        windowed = isinstance(key, Windowed) and self.spec.key.type_token is not Windowed
-        return self._reader.read(self._reader.partitions_of(key.key if windowed else key), look)
-
-    @overload
-    def has(self: View[KeyValueStore[K, V]], key: K) -> bool: ...
-
-    @overload
-    def has(self: View[TimestampedStore[K, V]], key: K) -> bool: ...
-
-    @overload
-    def has(self: View[VersionedKeyValueStore[K, V]], key: K) -> bool: ...
-
-    @overload
-    def has(self: View[ListStore[K, V]], key: K) -> bool: ...
-
-    @overload
-    def has(self: View[BufferStore[K, V]], key: K) -> bool: ...
-
-    def has(self, key: Any) -> bool:
-        """Tell whether a key has a value, or a list any elements."""
-        found: Any = cast("View[KeyValueStore[Any, Any]]", self).get(key)
-        return found is not None and not (self.spec.kind.name == "list" and found == ())
-
-    @overload
-    def range(
-        self: View[KeyValueStore[K, V]],
-        start: K | None = None,
-        end: K | None = None,
-        *,
-        reverse: bool = False,
-    ) -> ViewScan[tuple[K, V]]: ...
-
-    @overload
-    def range(
-        self: View[TimestampedStore[K, V]],
-        start: K | None = None,
-        end: K | None = None,
-        *,
-        reverse: bool = False,
-    ) -> ViewScan[tuple[K, tuple[V, int]]]: ...
-
-    @overload
-    def range(
-        self: View[VersionedKeyValueStore[K, V]],
-        start: K | None = None,
-        end: K | None = None,
-        *,
-        reverse: bool = False,
-    ) -> ViewScan[tuple[K, VersionedValue[V]]]: ...
-
-    @overload
-    def range(
-        self: View[ListStore[K, V]],
-        start: K | None = None,
-        end: K | None = None,
-        *,
-        reverse: bool = False,
-    ) -> ViewScan[tuple[K, tuple[V, ...]]]: ...
-
-    @overload
-    def range(
-        self: View[BufferStore[K, V]],
-        start: K | None = None,
-        end: K | None = None,
-        *,
-        reverse: bool = False,
-    ) -> ViewScan[tuple[K, BufferedRecord[K, V]]]: ...
-
-    def range(self, start: Any = None, end: Any = None, *, reverse: bool = False) -> Any:
-        """Yield pairs with `start <= key < end` of all partitions, in key order.
-
-        A versioned store's values are the latest versions, a list store's all elements, a
-        buffer's records with their places in the order of release.
-        """
-        return self._merged(
-            lambda store: cast("Any", store).range(start, end, reverse=reverse),
-            lambda row: self._key(row[0]),
-            reverse=reverse,
-        )
-
-    @overload
-    def items(self: View[KeyValueStore[K, V]]) -> ViewScan[tuple[K, V]]: ...
-
-    @overload
-    def items(self: View[TimestampedStore[K, V]]) -> ViewScan[tuple[K, tuple[V, int]]]: ...
-
-    @overload
-    def items(
-        self: View[VersionedKeyValueStore[K, V]],
-    ) -> ViewScan[tuple[K, VersionedValue[V]]]: ...
-
-    @overload
-    def items(self: View[ListStore[K, V]]) -> ViewScan[tuple[K, tuple[V, ...]]]: ...
-
-    @overload
-    def items(self: View[BufferStore[K, V]]) -> ViewScan[tuple[K, BufferedRecord[K, V]]]: ...
-
-    def items(self) -> Any:
-        """Yield all pairs, in key order."""
-        return cast("View[KeyValueStore[Any, Any]]", self).range()
-
-    @overload
-    def prefix_scan(
-        self: View[KeyValueStore[K, V]], prefix: bytes, *, reverse: bool = False
-    ) -> ViewScan[tuple[K, V]]: ...
-
-    @overload
-    def prefix_scan(
-        self: View[TimestampedStore[K, V]], prefix: bytes, *, reverse: bool = False
-    ) -> ViewScan[tuple[K, tuple[V, int]]]: ...
-
-    def prefix_scan(self, prefix: bytes, *, reverse: bool = False) -> Any:
-        """Yield pairs whose key's bytes start with a prefix, in key order."""
-        return self._merged(
-            lambda store: cast("Any", store).prefix_scan(prefix, reverse=reverse),
-            lambda row: self._key(row[0]),
-            reverse=reverse,
-        )
-
-    def history(
-        self: View[VersionedKeyValueStore[K, V]],
-        key: K,
-        from_ms: int | None = None,
-        to_ms: int | None = None,
-        *,
-        reverse: bool = False,
-    ) -> ViewScan[VersionedValue[V]]:
-        """Yield a key's versions that were valid at some time with `from <= time <= to`.
-
-        By time (ms), or backward; as far as the store's retention reaches back.
-        """
-        return self._reader.scan(
-            self._reader.partitions_of(key),
-            lambda stores: chain.from_iterable(
-                store.history(key, from_ms, to_ms, reverse=reverse) for store in stores
-            ),
-        )
 
 
 def _partitioner(app: ViewedApp, store: StoreSpec[Any]) -> Partitioner | None:

@@ -39,6 +39,10 @@ class SessionKind(StoreKind[_Live]):
         """Return windowed keys, and values with the ends of their sessions."""
         return SessionForm(spec)
 
+    def routed_by(self, key: Windowed[Any]) -> object:
+        """Return the key, without its window."""
+        return key.key
+
     def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
         """Yield all sessions."""
         return store.fetch_all(reverse=reverse)

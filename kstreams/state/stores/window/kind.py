@@ -47,6 +47,10 @@ class WindowKind(StoreKind[_Live]):
         """Return windowed keys, and values with their own times."""
         return WindowForm(spec)
 
+    def routed_by(self, key: Windowed[Any]) -> object:
+        """Return the key, without its window."""
+        return key.key
+
     def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
         """Yield all windows."""
         return store.fetch_all(reverse=reverse)

@@ -1,0 +1,275 @@
+"""A kind of store from outside of the package is served like the library's own."""
+
+from __future__ import annotations
+
+import pickle
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstreams import (
+    DOUBLE,
+    INT64,
+    TEXT,
+    FixedKeyProcessor,
+    Migration,
+    ProcessorContext,
+    Record,
+    Topic,
+    Topology,
+    TopologyBuilder,
+    TopologyError,
+    View,
+    key_value_store,
+)
+from kstreams import plugins
+from kstreams.aggregators import count
+from kstreams.checkpoint.fork import ForkSource, fork
+from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.clock import FakeClock
+from kstreams.errors import CheckpointMismatchError, StoreKindError
+from kstreams.processors.aggregate import aggregate
+from kstreams.state.backend.memory import MemoryStore
+from kstreams.store_kinds import Overlay, StoreKind, StoreSpec, find_kind
+from kstreams.testing import TopologyTestDriver
+from kstreams.windows import SessionWindows, seconds, windowed_aggregate
+from tests.kstreams.checkpoint.test_changelog_restore import Logging
+from tests.kstreams.checkpoint.test_upgrade import Life
+from tests.kstreams.checkpoint.test_upgrade import topology as shape
+from tests.kstreams.cli.terminal import kstreams, say
+from tests.kstreams.state.stores import sorted_set as outside
+from tests.kstreams.state.stores.sorted_set import SORTED_SET, SortedSet, by_score, rank, sorted_set
+from tests.kstreams.views.committing import Committing
+
+SCORES = sorted_set("scores", member=TEXT)
+GAMES = Topic("games", TEXT, DOUBLE)
+RANKS = Topic("ranks", TEXT, INT64)
+WHERE = ("--checkpoint", "c")
+TOPOLOGY = ("--topology", "scoring:TOPOLOGY")
+
+
+class Rank(FixedKeyProcessor[str, float, int]):
+    """Adds to a member's score, and forwards its rank."""
+
+    def init(self, context: ProcessorContext[str, int]) -> None:
+        self.context, self.scores = context, context.store(SCORES)
+
+    def process(self, record: Record[str, float]) -> None:
+        score = (self.scores.get(record.key) or 0.0) + record.value
+        self.scores.put(record.key, score)
+        self.context.forward(record.with_value(self.scores.rank(record.key) or 0))
+
+
+def ranking(store: StoreSpec[SortedSet[str]] = SCORES) -> Topology:
+    builder = TopologyBuilder("ranking")
+    games = builder.add_source("games", GAMES)
+    builder.add_sink("ranks", RANKS, builder.add_processor("rank", Rank, games, stores=[store]))
+    return builder.build()
+
+
+scores = st.dictionaries(st.text("abc", max_size=3), st.none() | st.floats(-5, 5), max_size=8)
+
+
+@given(st.lists(scores, max_size=5))
+def test_it_is_what_a_plain_model_says(batches: list[dict[str, float | None]]) -> None:
+    base, model = MemoryStore(["scores"]), dict[str, float]()
+    for batch in batches:
+        overlay = Overlay(base)
+        for member, score in batch.items():
+            SCORES.open(overlay).put(member, score)
+            model.pop(member, None)
+            if score is not None:
+                model[member] = score
+        base.write(overlay.changes())
+    live = SCORES.open(Overlay(base))
+    assert dict(live.range()) == model
+    places = sorted((score + 0.0, member) for member, score in model.items())
+    assert [member for _, member in live.by_score(-9, 9)] == [member for _, member in places]
+    assert [live.rank(member) for _, member in places] == list(range(len(places)))
+
+
+def test_it_works_in_the_test_driver_and_is_read_ahead() -> None:
+    outside.READ_AHEAD.clear()
+    with TopologyTestDriver(ranking()) as driver:
+        driver.pipe_batch(GAMES, [Record(f"m{n % 700}", float(n % 700), n) for n in range(1400)])
+        assert driver.store(SCORES).rank("m699") == 699
+        assert driver.store_contents(SCORES) == {f"m{n}": 2.0 * n for n in range(700)}
+        assert driver.read_values(RANKS)["m10"] == 19  # of 2.0 * n up to it, of n beyond it
+    assert set(outside.READ_AHEAD) == {f"m{n}" for n in range(700)}
+
+
+def test_views_read_it_by_its_own_names_and_types(tmp_path: Path) -> None:
+    app = Committing(tmp_path, SCORES)
+    app.put((f"m{n}", float(n % 10)) for n in range(30))
+    with View(tmp_path, SCORES) as view:
+        assert (view.get("m17"), view.get("none"), view.has("m3")) == (7.0, None, True)
+        assert list(view.range("m28", "m4")) == [("m28", 8.0), ("m29", 9.0), ("m3", 3.0)]
+        assert (rank(view, "m11"), rank(view, "m10"), rank(view, "none")) == (4, 1, None)
+        assert sorted(by_score(view, 8, 9)) == ["m18", "m28", "m8"]
+        assert by_score(view, 3, 5)[3:] == by_score(view, 4, 5)
+        found = view.read_key("m3", lambda store: store.rank("m3"))
+        assert found is not None
+
+
+def fill() -> None:
+    app = Committing(Path("c").absolute(), SCORES)
+    app.put([("ann", 3.5), ("bob", 1.0), ("cid", 2.0)])
+    Path("scoring.py").write_text(
+        "from tests.kstreams.state.stores.test_outside_kind import ranking\n"
+        "TOPOLOGY = ranking()\n"
+    )
+
+
+@pytest.fixture
+def app(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(".")
+    fill()
+
+
+def words(text: str) -> list[list[str]]:
+    return [line.split() for line in text.splitlines() if line.split()]
+
+
+@pytest.mark.usefixtures("app")
+def test_the_command_line_shows_and_exports_it_with_its_topology() -> None:
+    rows = words(say("state", "scan", "viewed", "scores", *WHERE, *TOPOLOGY))
+    assert rows == [["member", "score"], ["ann", "3.5"], ["bob", "1.0"], ["cid", "2.0"]]
+    assert say("state", "get", "viewed", "scores", "ann", *WHERE, *TOPOLOGY).startswith("3.5\t")
+    kstreams("state", "export", "viewed", "scores", "s.parquet", *WHERE, *TOPOLOGY)
+    assert pq.read_table("s.parquet").to_pylist() == [
+        {"member": "ann", "score": 3.5},
+        {"member": "bob", "score": 1.0},
+        {"member": "cid", "score": 2.0},
+    ]
+
+
+@pytest.mark.usefixtures("app")
+def test_without_its_topology_what_knows_no_rows_works_and_the_rest_says_what_is_missing() -> None:
+    assert words(say("state", "list", "viewed", *WHERE))[1][:2] == ["scores", "sorted-set"]
+    say("state", "verify", "viewed", *WHERE)
+    say("state", "savepoint", "viewed", "monday", *WHERE)
+    refused = kstreams("state", "scan", "viewed", "scores", *WHERE)
+    assert refused.exit_code == 1
+    assert "StoreKindError: there is no kind of store 'sorted-set' here" in refused.stderr
+    assert "name the topology that brings it, or install the package" in refused.stderr
+
+
+def offer(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    point = EntryPoint(name, value, "kstreams.store_kinds")
+    monkeypatch.setattr(plugins, "_found", lambda group: {name: (point,)})
+
+
+@pytest.mark.usefixtures("app")
+def test_an_installed_package_can_bring_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(monkeypatch, "sorted-set", f"{outside.__name__}:SORTED_SET")
+    rows = words(say("state", "scan", "viewed", "scores", *WHERE, "--reverse", "--limit", "1"))
+    assert rows == [["member", "score"], ["cid", "2.0"]]
+    with pytest.raises(StoreKindError) as caught:
+        find_kind("sorted-sets")
+    assert caught.value.hint == "did you mean 'sorted-set'?"
+
+
+def test_what_a_package_offers_has_to_be_a_kind_of_that_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    offer(monkeypatch, "sorted-sets", f"{outside.__name__}:SORTED_SET")
+    with pytest.raises(StoreKindError, match="what is offered as 'sorted-sets'"):
+        find_kind("sorted-sets")
+
+
+def test_a_changelog_rebuilds_it(tmp_path: Path) -> None:
+    logged = SCORES.with_changelog("scores-log")
+    app = Logging(tmp_path, logged)
+    app.commit({"ann": 3, "bob": 1})
+    app.commit({"ann": 5, "bob": None, "cid": 2})
+    assert app.read(logged) == {"ann": 5.0, "cid": 2.0}
+    app.lose_state()
+    app.restore()
+    assert app.read(logged) == {"ann": 5.0, "cid": 2.0}
+
+
+def life(path: Path, *stores: StoreSpec[Any]) -> Life:
+    epoch = Life(path, shape(*stores))
+
+    def put(overlay: Overlay) -> None:
+        for spec in stores:
+            spec.open(overlay).put("ann", 3.0)
+            spec.open(overlay).put("bob", 1.0)
+
+    epoch.commit(3, put, *stores)
+    return epoch
+
+
+def test_an_upgrade_keeps_it(tmp_path: Path) -> None:
+    epoch = life(tmp_path, SCORES)
+    epoch.upgrade(shape(SCORES, key_value_store("more", key=TEXT, value=INT64)))
+    assert epoch.live(SCORES).rank("ann") == 1
+
+
+def test_an_upgrade_migrates_it(tmp_path: Path) -> None:
+    epoch = life(tmp_path, SCORES)
+    new = sorted_set("points", member=TEXT)
+    migration = Migration[str, float](SCORES, lambda member, score: -score)
+    epoch.upgrade(shape(new), migrate={"points": migration})
+    assert dict(epoch.live(new).range()) == {"ann": -3.0, "bob": -1.0}
+    assert epoch.live(new).rank("ann") == 0
+
+
+def test_it_is_not_taken_for_another_kind(tmp_path: Path) -> None:
+    epoch = life(tmp_path, SCORES)
+    plain = key_value_store("scores", key=TEXT, value=DOUBLE)
+    with pytest.raises(CheckpointMismatchError, match="kind was sorted-set, now key-value"):
+        epoch.upgrade(shape(plain))
+    with pytest.raises(CheckpointMismatchError, match="of kind sorted-set, and 'scores' of kind"):
+        epoch.upgrade(shape(plain), migrate={"scores": Migration(SCORES)})
+    with pytest.raises(CheckpointMismatchError):
+        View(tmp_path, plain)
+
+
+def test_savepoints_and_forks_have_it(tmp_path: Path) -> None:
+    epoch = life(tmp_path / "a", SCORES)
+    Savepoints(epoch.checkpoint, epoch.objects).create("monday", FakeClock(9))
+    with View(tmp_path / "a", SCORES, as_of="monday") as view:
+        assert list(view.items()) == [("ann", 3.0), ("ann", 3.0), ("bob", 1.0), ("bob", 1.0)]
+    fork(ForkSource(tmp_path / "a", "monday"), tmp_path / "b", "copy")
+    with View(tmp_path / "b", SCORES) as view:
+        assert view.get("ann") == 3.0
+
+
+def test_processors_say_which_kind_they_need() -> None:
+    wrong: Any = SCORES
+    with pytest.raises(TopologyError, match="is a sorted-set store, but aggregate needs a timest"):
+        aggregate(count(), store=wrong)
+    with pytest.raises(TopologyError, match="but SessionWindows need a session store"):
+        windowed_aggregate(SessionWindows(seconds(1)), count(), store=wrong)
+
+
+def test_kinds_are_compared_and_pickled_by_class_and_fields() -> None:
+    assert pickle.loads(pickle.dumps(SCORES)) == SCORES
+    assert pickle.loads(pickle.dumps(SORTED_SET)) == SORTED_SET
+    assert find_kind("sorted-set", [SCORES]) is SORTED_SET
+
+
+class Bare(StoreKind[object]):
+    """A kind that says nothing but how it is opened."""
+
+    def open(self, spec: StoreSpec[object], overlay: Overlay) -> object:
+        return overlay.store(spec.name, spec.key, spec.value)
+
+
+def test_what_a_kind_does_not_say_is_an_error_that_names_it() -> None:
+    spec = StoreSpec("s", Bare("bare"), TEXT, INT64)
+    overlay = Overlay(MemoryStore(["s"]))
+    with pytest.raises(TopologyError, match="is of kind 'bare', which has no changelog"):
+        spec.changelog_form()
+    with pytest.raises(StoreKindError, match="stores of kind 'bare' have no rows to show"):
+        spec.kind.scan(spec.open(overlay), None, None, reverse=False)
+    with pytest.raises(CheckpointMismatchError, match="of kind bare, which cannot be migrated"):
+        spec.kind.contents(spec, overlay)
+    assert spec.kind.read_ahead(spec, overlay) is None
