@@ -56,8 +56,11 @@ TOPOLOGY = ("--topology", "scoring:TOPOLOGY")
 class Rank(FixedKeyProcessor[str, float, int]):
     """Adds to a member's score, and forwards its rank."""
 
+    def __init__(self, store: StoreSpec[SortedSet[str]]) -> None:
+        self.store = store
+
     def init(self, context: ProcessorContext[str, int]) -> None:
-        self.context, self.scores = context, context.store(SCORES)
+        self.context, self.scores = context, context.store(self.store)
 
     def process(self, record: Record[str, float]) -> None:
         score = (self.scores.get(record.key) or 0.0) + record.value
@@ -68,7 +71,8 @@ class Rank(FixedKeyProcessor[str, float, int]):
 def ranking(store: StoreSpec[SortedSet[str]] = SCORES) -> Topology:
     builder = TopologyBuilder("ranking")
     games = builder.add_source("games", GAMES)
-    builder.add_sink("ranks", RANKS, builder.add_processor("rank", Rank, games, stores=[store]))
+    ranks = builder.add_processor("rank", lambda: Rank(store), games, stores=[store])
+    builder.add_sink("ranks", RANKS, ranks)
     return builder.build()
 
 
