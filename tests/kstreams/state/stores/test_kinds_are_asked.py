@@ -1,0 +1,111 @@
+"""Nobody but a kind of store itself decides anything by which kind it is."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kstreams
+from kstreams.state.stores.known_kinds import BUILT_IN_KINDS
+
+PACKAGE = Path(kstreams.__file__).parent
+STORES = PACKAGE / "state" / "stores"
+FOLDERS = sorted(path.parent for path in STORES.glob("*/kind.py"))
+NAMES = {kind.name for kind in BUILT_IN_KINDS}
+OF_STORES = {"spec", "store", "old", "new"}
+
+
+def classes() -> set[str]:
+    """Return the names of the classes that kinds define."""
+    trees = (ast.parse(path.read_text()) for folder in FOLDERS for path in folder.glob("*.py"))
+    nodes = (node for tree in trees for node in ast.walk(tree))
+    return {node.name for node in nodes if isinstance(node, ast.ClassDef)} | {"StoreKind"}
+
+
+CLASSES = classes()
+
+
+def is_kind(node: ast.expr) -> bool:
+    """Tell whether an expression is a store's kind, or the name of one."""
+    if isinstance(node, ast.Attribute) and node.attr == "name":
+        node = node.value
+    if not isinstance(node, ast.Attribute) or node.attr != "kind":
+        return False
+    owner = node.value
+    name = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
+    return name.strip("_") in OF_STORES
+
+
+def names_kinds(nodes: list[ast.expr | None], at_least: int) -> bool:
+    found = {node.value for node in nodes if isinstance(node, ast.Constant)}
+    return len(found & NAMES) >= at_least
+
+
+def switches(tree: ast.AST) -> Iterator[int]:
+    """Yield the lines that decide something by a store's kind or class."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Compare(left=left, comparators=others):
+                if any(map(is_kind, (left, *others))):
+                    yield node.lineno
+            case ast.Match(subject=subject):
+                if is_kind(subject):
+                    yield node.lineno
+            case ast.Subscript(slice=index):
+                if is_kind(index):
+                    yield node.lineno
+            case ast.Dict(keys=keys):
+                if names_kinds(keys, 2):
+                    yield node.lineno
+            case ast.Call(func=ast.Name(id="isinstance"), args=[_, kinds]):
+                named = {n.id for n in ast.walk(kinds) if isinstance(n, ast.Name)}
+                if named & CLASSES:
+                    yield node.lineno
+            case ast.Call(func=ast.Attribute(attr="get" | "startswith"), args=arguments):
+                called = node.func.value if isinstance(node.func, ast.Attribute) else node.func
+                if any(map(is_kind, (called, *arguments))):
+                    yield node.lineno
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "spec.kind == 'window'",
+        "self.spec.kind.name in ('timestamped', 'list')",
+        "old.kind != new.kind",
+        "view.spec.kind.name.startswith('key-value')",
+        "match view.spec.kind:\n    case 'list':\n        pass",
+        "_ORDERS[self.spec.kind]",
+        "_COLUMNS.get(view.spec.kind.name, ('key', 'value'))",
+        "_KINDS = {'window': window_store, 'session': session_store}",
+        "isinstance(store, (TimestampedStore, VersionedKeyValueStore))",
+        "isinstance(spec.kind, WindowKind)",
+    ],
+)
+def test_a_switch_is_found(code: str) -> None:
+    assert list(switches(ast.parse(code)))
+
+
+def test_nobody_else_switches_on_a_kind() -> None:
+    found = [
+        f"{path.relative_to(PACKAGE.parent)}:{line}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if path.parent not in FOLDERS and path.parent != STORES
+        for line in switches(ast.parse(path.read_text()))
+    ]
+    assert found == []
+
+
+def test_each_kind_has_the_same_files() -> None:
+    allowed = {"__init__", "store", "rows", "columns", "changelog", "kind"}
+    extra = {f"{f.name}/{p.stem}" for f in FOLDERS for p in f.glob("*.py")}
+    assert {name for name in extra if name.split("/")[1] not in allowed} <= {"key_value/expiring"}
+    assert len(FOLDERS) == 10
+    assert all((folder / "store.py").exists() for folder in FOLDERS)
+
+
+def test_no_two_kinds_have_one_name() -> None:
+    assert len(NAMES) == len(BUILT_IN_KINDS)
