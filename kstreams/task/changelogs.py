@@ -12,9 +12,9 @@ import pyarrow as pa
 from kstreams.errors import RecordRefusedError, SerdeError, Where
 from kstreams.raw_batch import HEADERS_TYPE, OUTPUT_SCHEMA
 from kstreams.state.backend.key_ranges import covers
-from kstreams.state.backend.working import Changes, StoreChanges
+from kstreams.state.backend.working import Changes, Pair, StoreChanges
 from kstreams.state.cache.overlay import Overlay
-from kstreams.state.stores.changelog_form import ChangelogRecord, Pair
+from kstreams.state.stores.changelog_form import ChangelogRecord
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.task.columns import rows_of
 from kstreams.task.meta import TaskMeta

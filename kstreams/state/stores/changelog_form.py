@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from kstreams.errors import DeserializationError
 from kstreams.serde.base import Serde
+from kstreams.state.backend.working import Pair
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.state_store import StoreRows
@@ -21,7 +22,6 @@ __all__ = (
     "Before",
     "ChangelogForm",
     "ChangelogRecord",
-    "Pair",
     "PlainForm",
     "RowForm",
     "key_and_numbers",
@@ -31,9 +31,6 @@ __all__ = (
 
 COMPACTED: Mapping[str, str] = {"cleanup.policy": "compact"}
 """Settings of a topic that keeps the last record of each key."""
-
-Pair = tuple[bytes, "bytes | None"]
-"""An encoded row of a store, as the backend has it; None is a deletion."""
 
 Before = Callable[[Sequence[bytes]], "list[bytes | None]"]
 """Returns what rows held before the batch, by their encoded keys."""

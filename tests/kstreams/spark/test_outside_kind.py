@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 
-from kstreams import ForkSource, Migration, Record, Topology, View
+from kstreams import Record, Topology, View
+from kstreams.app import ForkSource, Migration
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.clock import SystemClock

@@ -89,7 +89,7 @@ class Committing:
         self.commits.append(Commit(self.batch, "run", 1000 + self.batch, tasks))
         return self.batch
 
-    def put(self, pairs: Iterable[tuple[str, int | None]]) -> int:
+    def put(self, pairs: Iterable[tuple[str, float | None]]) -> int:
         """Commit a batch that puts pairs where their keys belong."""
         pairs = list(pairs)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from kstreams.state.backend.working import Pair
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.changelog_form import (
     Before,
     ChangelogRecord,
-    Pair,
     PlainForm,
     stamped_record,
 )

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from kstreams.serde.composite import read_int64
 from kstreams.serde.sequences import divided
+from kstreams.state.backend.working import Pair
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.changelog_form import (
     Before,
     ChangelogRecord,
-    Pair,
     PlainForm,
     key_and_numbers,
     values_before,

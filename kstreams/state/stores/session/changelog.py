@@ -6,11 +6,11 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 
 from kstreams.serde.sequences import divided
+from kstreams.state.backend.working import Pair
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.changelog_form import (
     Before,
     ChangelogRecord,
-    Pair,
     PlainForm,
     key_and_numbers,
     values_before,

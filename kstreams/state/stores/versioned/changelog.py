@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from kstreams.state.backend.working import Pair
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.changelog_form import (
     COMPACTED,
     Before,
     ChangelogRecord,
-    Pair,
     PlainForm,
     values_before,
 )

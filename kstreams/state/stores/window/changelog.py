@@ -6,11 +6,11 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 
 from kstreams.serde.composite import read_int64
+from kstreams.state.backend.working import Pair
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.changelog_form import (
     Before,
     ChangelogRecord,
-    Pair,
     PlainForm,
     key_and_numbers,
     stamped_record,

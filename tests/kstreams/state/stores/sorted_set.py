@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 from kstreams import DOUBLE, Serde, View
+from kstreams.state import Pair
 from kstreams.store_kinds import (
     AheadRows,
     Before,
@@ -15,13 +16,12 @@ from kstreams.store_kinds import (
     CompositeSerde,
     Content,
     Overlay,
-    Pair,
     PlainForm,
     StoreKind,
     StoreOverlay,
-    StoreSpec,
     Times,
 )
+from kstreams.stores import StoreSpec
 
 K = TypeVar("K")
 """Type of the members."""

@@ -47,27 +47,24 @@ def names_kinds(nodes: list[ast.expr | None], at_least: int) -> bool:
 def switches(tree: ast.AST) -> Iterator[int]:
     """Yield the lines that decide something by a store's kind or class."""
     for node in ast.walk(tree):
-        match node:
-            case ast.Compare(left=left, comparators=others):
-                if any(map(is_kind, (left, *others))):
-                    yield node.lineno
-            case ast.Match(subject=subject):
-                if is_kind(subject):
-                    yield node.lineno
-            case ast.Subscript(slice=index):
-                if is_kind(index):
-                    yield node.lineno
-            case ast.Dict(keys=keys):
-                if names_kinds(keys, 2):
-                    yield node.lineno
-            case ast.Call(func=ast.Name(id="isinstance"), args=[_, kinds]):
-                named = {n.id for n in ast.walk(kinds) if isinstance(n, ast.Name)}
-                if named & CLASSES:
-                    yield node.lineno
-            case ast.Call(func=ast.Attribute(attr="get" | "startswith"), args=arguments):
-                called = node.func.value if isinstance(node.func, ast.Attribute) else node.func
-                if any(map(is_kind, (called, *arguments))):
-                    yield node.lineno
+        if isinstance(node, (ast.expr, ast.Match)) and decides(node):
+            yield node.lineno if isinstance(node, ast.expr) else node.subject.lineno
+
+
+def decides(node: ast.expr | ast.Match) -> bool:
+    match node:
+        case ast.Compare(left=left, comparators=others):
+            return any(map(is_kind, (left, *others)))
+        case ast.Match(subject=asked) | ast.Subscript(slice=asked):
+            return is_kind(asked)
+        case ast.Dict(keys=keys):
+            return names_kinds(keys, 2)
+        case ast.Call(func=ast.Name(id="isinstance"), args=[_, kinds]):
+            return any(isinstance(n, ast.Name) and n.id in CLASSES for n in ast.walk(kinds))
+        case ast.Call(func=ast.Attribute(value=owner, attr="get" | "startswith"), args=given):
+            return any(map(is_kind, (owner, *given)))
+        case _:
+            return False
 
 
 @pytest.mark.parametrize(

@@ -17,27 +17,29 @@ from kstreams import (
     INT64,
     TEXT,
     FixedKeyProcessor,
-    Migration,
     ProcessorContext,
     Record,
     Topic,
     Topology,
     TopologyBuilder,
-    TopologyError,
     View,
     key_value_store,
+    plugins,
 )
-from kstreams import plugins
 from kstreams.aggregators import count
-from kstreams.checkpoint.fork import ForkSource, fork
+from kstreams.app import ForkSource, Migration
+from kstreams.checkpoint.fork import fork
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.clock import FakeClock
-from kstreams.errors import CheckpointMismatchError, StoreKindError
+from kstreams.durations import seconds
+from kstreams.errors import CheckpointMismatchError, StoreKindError, TopologyError
 from kstreams.processors.aggregate import aggregate
 from kstreams.state.backend.memory import MemoryStore
-from kstreams.store_kinds import Overlay, StoreKind, StoreSpec, find_kind
+from kstreams.state.stores.known_kinds import find_kind
+from kstreams.store_kinds import Overlay, StoreKind
+from kstreams.stores import StoreSpec
 from kstreams.testing import TopologyTestDriver
-from kstreams.windows import SessionWindows, seconds, windowed_aggregate
+from kstreams.windows import SessionWindows, windowed_aggregate
 from tests.kstreams.checkpoint.test_changelog_restore import Logging
 from tests.kstreams.checkpoint.test_upgrade import Life
 from tests.kstreams.checkpoint.test_upgrade import topology as shape
@@ -124,8 +126,7 @@ def fill() -> None:
     app = Committing(Path("c").absolute(), SCORES)
     app.put([("ann", 3.5), ("bob", 1.0), ("cid", 2.0)])
     Path("scoring.py").write_text(
-        "from tests.kstreams.state.stores.test_outside_kind import ranking\n"
-        "TOPOLOGY = ranking()\n"
+        "from tests.kstreams.state.stores.test_outside_kind import ranking\nTOPOLOGY = ranking()\n"
     )
 
 
