@@ -53,7 +53,7 @@ def test_it_runs_is_seen_saved_forked_and_upgraded(bench: Bench) -> None:
         assert dict(view.items()) == TOTALS
 
     points = sorted_set("points", member=logged.key)
-    migrate = {"points": Migration[str, float](logged, lambda member, score: -score)}
+    migrate = {"points": Migration(logged, lambda member, score: -score)}
     bench.run(ranking(points), migrate=migrate)
     with View(bench.checkpoint, points) as view:
         assert dict(view.items()) == {member: -score for member, score in TOTALS.items()}
