@@ -23,7 +23,7 @@ from kstreams.state.stores.session.store import SessionStore
 from kstreams.state.stores.sliding.kind import SLIDING
 from kstreams.state.stores.sliding.store import SlidingStore
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.state.stores.window.kind import WINDOW, WindowKind
+from kstreams.state.stores.window.kind import WindowKind
 from kstreams.state.stores.window.store import WindowStore
 from kstreams.windows.columns.choice import column_processor
 from kstreams.windows.kinds.contract import TimeWindows
@@ -139,12 +139,6 @@ def windowed_aggregate(
     """
     kind, wanted = _kind(windows)
     check_kind(store, wanted, f"{type(windows).__name__} need")
-    if isinstance(store.kind, WindowKind) and store.kind.windows not in (None, windows):
-        raise TopologyError(
-            f"store {store.name!r} is of windows {store.kind.windows}, but is to be aggregated by "
-            f"{windows}",
-            hint="give the store the same windows, or none",
-        )
     if store.value != aggregator.state:
         raise TopologyError(
             f"store {store.name!r} holds values of {store.value.name}, but the aggregator's "
@@ -156,9 +150,11 @@ def windowed_aggregate(
     )
 
 
-def _kind(windows: object) -> tuple[Any, StoreKind[Any]]:
+def _kind(
+    windows: TimeWindows | SlidingWindows | SessionWindows,
+) -> tuple[Any, StoreKind[Any]]:
     if isinstance(windows, SessionWindows):
         return SessionAggregate, SESSION
     if isinstance(windows, SlidingWindows):
         return SlidingAggregate, SLIDING
-    return TimeAggregate, WINDOW
+    return TimeAggregate, WindowKind("window", windows)

@@ -86,6 +86,13 @@ class StoreKind(ABC, Generic[S]):
         """
         return None
 
+    def unlike(self, wanted: StoreKind[Any]) -> str:
+        """Return why a processor that wants a kind of this class cannot use this one.
+
+        By default it can: empty. For kinds with fields that processors have too.
+        """
+        return ""
+
     # ------------------------------------------------------------ changelogs
 
     def changelog(self, spec: StoreSpec[S]) -> ChangelogForm:
@@ -177,10 +184,15 @@ def check_kind(store: StoreSpec[Any], wanted: StoreKind[Any], needs: str) -> Non
         needs: Who needs it, for the message: `suppress needs`.
 
     Raises:
-        TopologyError: The store is of another kind.
+        TopologyError: The store is of another kind, or with other parameters.
     """
     if not isinstance(store.kind, type(wanted)):
         raise TopologyError(
             f"store {store.name!r} is a {store.kind.name} store, but {needs} a {wanted.name} store",
             hint=f"define it with {wanted.name}_store(...)",
+        )
+    problem = store.kind.unlike(wanted)
+    if problem:
+        raise TopologyError(
+            f"store {store.name!r} is {problem}", hint="give both the same, or the store none"
         )

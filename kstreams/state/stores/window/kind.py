@@ -43,6 +43,13 @@ class WindowKind(StoreKind[_Live]):
         """Return the live store."""
         return WindowStore(spec, overlay, windows=self.windows)
 
+    def unlike(self, wanted: StoreKind[Any]) -> str:
+        """Return how the windows differ, where this kind knows its own."""
+        windows = wanted.windows if isinstance(wanted, WindowKind) else None
+        if self.windows is None or self.windows == windows:
+            return ""
+        return f"of windows {self.windows}, but is to be aggregated by {windows}"
+
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
         """Return windowed keys, and values with their own times."""
         return WindowForm(spec)

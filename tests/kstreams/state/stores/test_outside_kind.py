@@ -37,9 +37,9 @@ from kstreams.processors.aggregate import aggregate
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.stores.known_kinds import find_kind
 from kstreams.store_kinds import Overlay, StoreKind
-from kstreams.stores import StoreSpec
+from kstreams.stores import StoreSpec, window_store
 from kstreams.testing import TopologyTestDriver
-from kstreams.windows import SessionWindows, windowed_aggregate
+from kstreams.windows import SessionWindows, TumblingWindows, windowed_aggregate
 from tests.kstreams.checkpoint.test_changelog_restore import Logging
 from tests.kstreams.checkpoint.test_upgrade import Life
 from tests.kstreams.checkpoint.test_upgrade import topology as shape
@@ -253,6 +253,11 @@ def test_processors_say_which_kind_they_need() -> None:
         aggregate(count(), store=wrong)
     with pytest.raises(TopologyError, match="but SessionWindows need a session store"):
         windowed_aggregate(SessionWindows(seconds(1)), count(), store=wrong)
+    windows, others = TumblingWindows(seconds(1)), TumblingWindows(seconds(2))
+    store = window_store("w", key=TEXT, value=INT64, windows=others)
+    assert windowed_aggregate(others, count(), store=store).stores == (store,)
+    with pytest.raises(TopologyError, match="store 'w' is of windows .* to be aggregated by"):
+        windowed_aggregate(windows, count(), store=store)
 
 
 def test_kinds_are_compared_and_pickled_by_class_and_fields() -> None:
