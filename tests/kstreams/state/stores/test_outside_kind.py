@@ -256,7 +256,7 @@ def test_processors_say_which_kind_they_need() -> None:
     windows, others = TumblingWindows(seconds(1)), TumblingWindows(seconds(2))
     store = window_store("w", key=TEXT, value=INT64, windows=others)
     assert windowed_aggregate(others, count(), store=store).stores == (store,)
-    with pytest.raises(TopologyError, match="store 'w' is of windows .* to be aggregated by"):
+    with pytest.raises(TopologyError, match=r"store 'w' is of windows .* to be aggregated by"):
         windowed_aggregate(windows, count(), store=store)
 
 
