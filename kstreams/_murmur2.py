@@ -1,5 +1,4 @@
-"""
-Kafka's murmur2: of one key, and of a whole Arrow column.
+"""Kafka's murmur2: of one key, and of a whole Arrow column.
 
 The column form works on offsets and data as they lie in memory, a block of
 rows at a time so that its scratch columns stay in the CPU's cache. A block
@@ -62,15 +61,13 @@ def murmur2_of(data: bytes) -> int:
 
 
 def murmur2_of_column(keys: ArrowKeys) -> _Words:
-    """
-    Return the hash of each key of a column, in its order.
+    """Return the hash of each key of a column, in its order.
 
     Returns:
         A new array of one uint32 a row; a null row's is undefined.
 
     Raises:
         TypeError: The column's type holds no bytes, or lays them out otherwise.
-
     """
     hashes = np.empty(len(keys), np.uint32)
     first = 0

@@ -56,8 +56,7 @@ class WritesInBulk(Protocol):
 
 
 def partition_count(connection: Connection, topic: str) -> int:
-    """
-    Return the partition count of a topic that is to be written.
+    """Return the partition count of a topic that is to be written.
 
     Creates the topic where the connection does so by itself.
 
@@ -74,8 +73,7 @@ def partition_count(connection: Connection, topic: str) -> int:
 
 
 class Emitter(Generic[K, V]):
-    """
-    Appends typed records to one topic. Threads may share it; close it after use.
+    """Appends typed records to one topic. Threads may share it; close it after use.
 
     A record goes to the partition that the topic's partitioner gives its key, as from a
     topology's sink; records without a key take turns. A None value is a tombstone; it
@@ -118,8 +116,7 @@ class Emitter(Generic[K, V]):
         headers: Headers = (),
         partition: int | None = None,
     ) -> Future[Appended]:
-        """
-        Append a record.
+        """Append a record.
 
         Args:
             key: None for a record without a key.
@@ -143,8 +140,7 @@ class Emitter(Generic[K, V]):
         )
 
     def emit_many(self, records: Iterable[tuple[K, V] | Record[K, V]]) -> int:
-        """
-        Append many records, and wait until all are durable.
+        """Append many records, and wait until all are durable.
 
         Args:
             records: Pairs of key and value, timed by the clock, or whole records. Taken

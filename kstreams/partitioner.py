@@ -1,5 +1,4 @@
-"""
-Which partition a key belongs to, by Kafka's own rule.
+"""Which partition a key belongs to, by Kafka's own rule.
 
 One partitioner serves every edge that moves records between partitions, so
 that equal keys meet in the same task wherever they come from. Read
@@ -52,8 +51,7 @@ def count_problem(partitions: int) -> str | None:
 
 
 class Partitioner(Protocol):
-    """
-    The rule that gives a key its partition.
+    """The rule that gives a key its partition.
 
     It is a pure function of the key's bytes and the partition count, on every
     machine and in every process. Two topics are co-partitioned only if their
@@ -68,8 +66,7 @@ class Partitioner(Protocol):
         ...
 
     def partition(self, key: bytes, partitions: int) -> int:
-        """
-        Return the partition of one key, from 0 to `partitions` - 1.
+        """Return the partition of one key, from 0 to `partitions` - 1.
 
         Args:
             key: The key as it is stored in the topic.
@@ -77,13 +74,11 @@ class Partitioner(Protocol):
 
         Raises:
             ValueError: `partitions` is below 1.
-
         """
         ...
 
     def partition_batch(self, keys: ArrowKeys, partitions: int) -> npt.NDArray[np.int32]:
-        """
-        Return the partition of each key of a column, -1 for a null key.
+        """Return the partition of each key of a column, -1 for a null key.
 
         Args:
             keys: Binary or string column; nulls allowed.
@@ -94,7 +89,6 @@ class Partitioner(Protocol):
 
         Raises:
             ValueError: `partitions` is below 1.
-
         """
         ...
 
@@ -102,8 +96,7 @@ class Partitioner(Protocol):
 def target(
     partitioner: Partitioner, key: bytes | None, partitions: int, turns: Iterator[int]
 ) -> int:
-    """
-    Return the partition that a record goes to; those of null key take turns.
+    """Return the partition that a record goes to; those of null key take turns.
 
     Args:
         partitioner: Of the topic.
@@ -119,8 +112,7 @@ def target(
 def targets(
     partitioner: Partitioner, keys: ArrowKeys, partitions: int, *, first: int = 0
 ) -> npt.NDArray[np.int32]:
-    """
-    Return the partition that each record of a column of keys goes to.
+    """Return the partition that each record of a column of keys goes to.
 
     Those of null key take turns, by their number among all of them.
 
@@ -138,22 +130,19 @@ def targets(
 
 
 def murmur2(data: bytes) -> int:
-    """
-    Hash bytes as Kafka's Java client does.
+    """Hash bytes as Kafka's Java client does.
 
     Returns:
         A signed 32-bit integer, negative for about half of all inputs.
 
     Source: `org.apache.kafka.common.utils.Utils#murmur2`.
-
     """
     value = murmur2_of(data)
     return value - 0x100000000 if value & 0x80000000 else value
 
 
 def partition_of(key: bytes, partitions: int) -> int:
-    """
-    Return the partition that Kafka's Java client picks for a key.
+    """Return the partition that Kafka's Java client picks for a key.
 
     Args:
         key: The key as it is stored in the topic; may be empty.
@@ -163,7 +152,6 @@ def partition_of(key: bytes, partitions: int) -> int:
         ValueError: `partitions` is below 1.
 
     Source: `BuiltInPartitioner#partitionForKey`.
-
     """
     if partitions < 1:
         raise _bad_count(partitions)
@@ -171,8 +159,7 @@ def partition_of(key: bytes, partitions: int) -> int:
 
 
 def partitions_of(keys: ArrowKeys, partitions: int) -> npt.NDArray[np.int32]:
-    """
-    Return the partition of each key of an Arrow column.
+    """Return the partition of each key of an Arrow column.
 
     Equal to `partition_of` key by key, without a Python object per key.
 
@@ -189,7 +176,6 @@ def partitions_of(keys: ArrowKeys, partitions: int) -> npt.NDArray[np.int32]:
     Raises:
         TypeError: The column's type holds no bytes.
         ValueError: `partitions` is below 1.
-
     """
     if partitions < 1:
         raise _bad_count(partitions)
@@ -207,8 +193,7 @@ def partitions_of(keys: ArrowKeys, partitions: int) -> npt.NDArray[np.int32]:
 
 @dataclass(frozen=True, slots=True)
 class Murmur2Partitioner:
-    """
-    Kafka's default: murmur2 of the key's bytes, modulo the partition count.
+    """Kafka's default: murmur2 of the key's bytes, modulo the partition count.
 
     Any two instances are equal. Note that librdkafka's own default is another
     rule (`consistent_random`): a producer of that family needs
@@ -228,8 +213,7 @@ class Murmur2Partitioner:
 
 @dataclass(frozen=True, slots=True)
 class InnerKeyPartitioner:
-    """
-    Murmur2 of a key's bytes without its last ones: those that tell a window.
+    """Murmur2 of a key's bytes without its last ones: those that tell a window.
 
     So all windows of a key are in the partition of the key.
 
@@ -251,8 +235,7 @@ class InnerKeyPartitioner:
 
 @dataclass(frozen=True, slots=True)
 class FunctionPartitioner:
-    """
-    A partitioner made of the user's own function.
+    """A partitioner made of the user's own function.
 
     Equal to another one of the same name and the same function. The bulk form
     calls the function once a key.
@@ -262,13 +245,11 @@ class FunctionPartitioner:
     function: Callable[[bytes, int], int]
 
     def partition(self, key: bytes, partitions: int) -> int:
-        """
-        Return the function's answer for one key.
+        """Return the function's answer for one key.
 
         Raises:
             ValueError: `partitions` is below 1, or the answer is not one of
                 the topic's partitions.
-
         """
         if partitions < 1:
             raise _bad_count(partitions)
@@ -298,8 +279,7 @@ class FunctionPartitioner:
 def partition_by(
     function: Callable[[bytes, int], int], *, name: str | None = None
 ) -> FunctionPartitioner:
-    """
-    Make a partitioner of a function of a key's bytes and the partition count.
+    """Make a partitioner of a function of a key's bytes and the partition count.
 
     Args:
         function: Pure, and picklable by the way it is defined: it runs on the
@@ -310,7 +290,6 @@ def partition_by(
         >>> by_length = partition_by(lambda key, count: len(key) % count, name="by-length")
         >>> by_length.partition(b"seven77", 4)
         3
-
     """
     return FunctionPartitioner(name or _function_name(function), function)
 

@@ -1,3 +1,5 @@
+"""The package list, the entry points and the wheel agree with the folders."""
+
 from __future__ import annotations
 
 import subprocess

@@ -1,5 +1,4 @@
-"""
-Begin an app anew: remove its checkpoint and its local state, all or nothing.
+"""Begin an app anew: remove its checkpoint and its local state, all or nothing.
 
 Needs neither a JVM nor the topology. Read `reset` first; `survey` tells beforehand what
 it would remove.
@@ -51,8 +50,7 @@ class Leftover:
 
 @dataclass(frozen=True)
 class Survey:
-    """
-    What a reset removes.
+    """What a reset removes.
 
     Attributes:
         app_id: The app.
@@ -81,8 +79,7 @@ class Survey:
 def survey(
     app_id: str, *, checkpoint: str | Path | None = None, state: StateBackend | None = None
 ) -> Survey:
-    """
-    Return what `reset` would remove, and remove nothing.
+    """Return what `reset` would remove, and remove nothing.
 
     Args:
         app_id: The app's id.
@@ -126,8 +123,7 @@ def survey(
 def reset(
     app_id: str, *, checkpoint: str | Path | None = None, state: StateBackend | None = None
 ) -> Survey:
-    """
-    Remove an app's checkpoint and its working state on this machine.
+    """Remove an app's checkpoint and its working state on this machine.
 
     The app then begins anew: it reads its input from each source's start. Output topics
     stay as they are. The checkpoint is renamed in one step before anything in it is

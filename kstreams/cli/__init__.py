@@ -1,5 +1,4 @@
-"""
-The command line: `kstreams topics`, `state`, `run`, `describe`, `reset`.
+"""The command line: `kstreams topics`, `state`, `run`, `describe`, `reset`.
 
 Read `kstreams.cli.program` first, which lists the commands, one a file. Needs the extra
 `cli`; nothing of the library imports this package.

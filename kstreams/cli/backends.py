@@ -14,8 +14,7 @@ __all__ = ("state_backend",)
 
 
 def state_backend(name: str) -> StateBackend:
-    """
-    Return a state backend with its own defaults.
+    """Return a state backend with its own defaults.
 
     Raises:
         WrongUsageError: There is none of this name, or it is a durable log.

@@ -36,8 +36,7 @@ _PLACE_OPTIONS: dict[str, object] = {
 
 
 def add_command(group: typer.Typer, name: str, function: Callable[..., None]) -> None:
-    """
-    Make a function a command of a group.
+    """Make a function a command of a group.
 
     Its docstring is the help, the part below `Example:` the examples at its end. Every
     command takes `--debug`; one with a parameter `place` takes the options that say

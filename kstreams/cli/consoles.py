@@ -1,5 +1,4 @@
-"""
-Where the command line writes: results to stdout, everything else to stderr.
+"""Where the command line writes: results to stdout, everything else to stderr.
 
 Also the place that tells of a missing extra; import this module before typer's or rich's.
 """

@@ -65,8 +65,7 @@ def describe(
     ] = False,
     package: PackageOption = None,
 ) -> None:
-    """
-    Show a topology: groups, nodes, what leads to what, stores. Starts no Spark.
+    """Show a topology: groups, nodes, what leads to what, stores. Starts no Spark.
 
     Example:
         kstreams describe word_count:topology

@@ -44,8 +44,7 @@ class _AnyJson(Serde[Any]):
 
 @dataclass(frozen=True)
 class Format:
-    """
-    A serde, and the way from typed text to its values.
+    """A serde, and the way from typed text to its values.
 
     Attributes:
         serde: Converts values to bytes and back.
@@ -111,8 +110,7 @@ def known_format(name: str) -> Format | None:
 
 
 def find_format(name: str) -> Format:
-    """
-    Return a format by its name, a plugin's included, or by the `MODULE:SERDE` of one's own.
+    """Return a format by its name, a plugin's included, or by the `MODULE:SERDE` of one's own.
 
     Values of one's own serdes are typed in as JSON, unless they are text, numbers, bools
     or bytes.

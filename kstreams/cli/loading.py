@@ -18,8 +18,7 @@ __all__ = ("load_object", "load_topology")
 
 
 def load_topology(target: str) -> Topology:
-    """
-    Return the topology that `MODULE:NAME` means; the current directory is importable.
+    """Return the topology that `MODULE:NAME` means; the current directory is importable.
 
     NAME is a `Topology`, a `TopologyBuilder`, or a function without arguments that
     returns one. Without `:NAME` the module's only topology is meant, or its only builder
@@ -44,8 +43,7 @@ def load_topology(target: str) -> Topology:
 
 
 def load_object(target: str) -> object:
-    """
-    Return what `MODULE:NAME` means, whatever it is.
+    """Return what `MODULE:NAME` means, whatever it is.
 
     Raises:
         WrongUsageError: There is no such module or name.

@@ -20,8 +20,7 @@ _UNITS = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours"}
 
 @dataclass(frozen=True)
 class Start:
-    """
-    Where to begin to read a topic.
+    """Where to begin to read a topic.
 
     Attributes:
         kind: `offset` counts from 0, `back` from each partition's end, `time` is in
@@ -49,8 +48,7 @@ class Start:
 
 
 def parse_start(text: str) -> Start:
-    """
-    Read a point of a topic: `beginning`, `end`, `42`, `-10` (ten before the end) or a time.
+    """Read a point of a topic: `beginning`, `end`, `42`, `-10` (ten before the end) or a time.
 
     Raises:
         WrongUsageError: It is none of these.
@@ -71,8 +69,7 @@ def parse_start(text: str) -> Start:
 
 
 def parse_moment(text: str) -> int:
-    """
-    Read a time, and return milliseconds since the epoch.
+    """Read a time, and return milliseconds since the epoch.
 
     Args:
         text: ISO 8601, in UTC where it names no zone, or `@` and milliseconds.
@@ -93,8 +90,7 @@ def parse_moment(text: str) -> int:
 
 
 def parse_span(text: str) -> timedelta:
-    """
-    Read a span of time such as `100ms`, `2s`, `1.5m` or `1h`; `0` needs no unit.
+    """Read a span of time such as `100ms`, `2s`, `1.5m` or `1h`; `0` needs no unit.
 
     Raises:
         WrongUsageError: It is none.

@@ -27,8 +27,7 @@ PackageOption = Annotated[
 
 
 def shown_packages(packages: Sequence[str] | None) -> str:
-    """
-    Return what goes to executors, file by file, and what stays at home and why.
+    """Return what goes to executors, file by file, and what stays at home and why.
 
     Args:
         packages: What was named; None finds what this process has imported.

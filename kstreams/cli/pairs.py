@@ -11,8 +11,7 @@ __all__ = ("pairs_of", "read_pairs")
 
 
 def pairs_of(given: Iterable[str], option: str) -> dict[str, str]:
-    """
-    Return what a repeated option says, by name; a later one wins.
+    """Return what a repeated option says, by name; a later one wins.
 
     No text of the user's is repeated in the error: it may be a secret.
 
@@ -26,8 +25,7 @@ def pairs_of(given: Iterable[str], option: str) -> dict[str, str]:
 
 
 def read_pairs(file: Path, option: str) -> dict[str, str]:
-    """
-    Return what a file says, by name. Empty lines and lines that begin with `#` say nothing.
+    """Return what a file says, by name. Empty lines and lines that begin with `#` say nothing.
 
     Raises:
         WrongUsageError: The file cannot be read, or a line is not `name=value`.

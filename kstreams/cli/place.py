@@ -77,8 +77,7 @@ OptionsFileOption = Annotated[
 
 @dataclass(frozen=True)
 class Place:
-    """
-    A connection, and how to speak of it.
+    """A connection, and how to speak of it.
 
     Attributes:
         connection: `Embedded(...)` or `Kafka(...)`.
@@ -108,8 +107,7 @@ def find_place(
     options_file: Path | None,
     environment: Mapping[str, str] = os.environ,
 ) -> Place:
-    """
-    Return the place that options, else the environment, else `./data` say.
+    """Return the place that options, else the environment, else `./data` say.
 
     Raises:
         WrongUsageError: Two places are named, or options that do not fit.

@@ -21,8 +21,7 @@ _PACKAGE = Path(__file__).parents[1]
 
 
 def show_problem(error: Exception, *, debug: bool) -> None:
-    """
-    Write an error to stderr: a panel on a terminal, plain lines elsewhere.
+    """Write an error to stderr: a panel on a terminal, plain lines elsewhere.
 
     Args:
         error: What ended the command.

@@ -78,8 +78,7 @@ def produce(
         ),
     ] = None,
 ) -> None:
-    r"""
-    Append lines of text to a topic, one record a line: key, tab, value.
+    r"""Append lines of text to a topic, one record a line: key, tab, value.
 
     A line without a separator is a value without a key. Records go to the partition of
     their key, as from a topology's sink. A line that is not what its serde writes ends

@@ -52,8 +52,7 @@ class _Query:
 
 
 class Progress:
-    """
-    Counts what batches report; any thread may call.
+    """Counts what batches report; any thread may call.
 
     Args:
         queries: Names of the queries, in their order.

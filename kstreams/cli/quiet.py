@@ -26,8 +26,7 @@ appender.stderr.layout.pattern = %d{yyyy-MM-dd'T'HH:mm:ss} %p Spark: %m%n%ex
 
 @contextmanager
 def quiet_spark(config: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """
-    Give settings under which a Spark made here logs fatal errors only, from its first line.
+    """Give settings under which a Spark made here logs fatal errors only, from its first line.
 
     Args:
         config: The user's settings, which win: one with a log level is left as it is.

@@ -40,8 +40,7 @@ def reset(
     log: LogOption = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """
-    Begin an app anew: remove its checkpoint and its local state.
+    """Begin an app anew: remove its checkpoint and its local state.
 
     The app's next run reads its input again from each source's start. Output topics stay
     as they are: delete them first, or results are in them twice; changelog topics too.

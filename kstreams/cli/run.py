@@ -116,8 +116,7 @@ def run(
     ] = None,
     package: PackageOption = None,
 ) -> None:
-    """
-    Run a topology on Spark: until Ctrl-C, or to the end of its topics.
+    """Run a topology on Spark: until Ctrl-C, or to the end of its topics.
 
     Ctrl-C and SIGTERM let the batch under way end. The next run with the same id and
     checkpoint goes on exactly where this one stopped.

@@ -34,8 +34,7 @@ def savepoint(
         bool, typer.Option("--delete", help="Let clean-up have it, instead of making it.")
     ] = False,
 ) -> None:
-    """
-    Keep the last committed version of an app, with its offsets, under a name.
+    """Keep the last committed version of an app, with its offsets, under a name.
 
     The app may run meanwhile. Nothing is copied: clean-up leaves alone what a savepoint
     needs. Each query is kept at its own last batch.
@@ -89,8 +88,7 @@ def fork(
         ),
     ] = None,
 ) -> None:
-    """
-    Make a checkpoint that begins with a copy of a savepoint's state.
+    """Make a checkpoint that begins with a copy of a savepoint's state.
 
     The original is left alone. Run the new app with its id and checkpoint: it begins with
     that state, and reads on where the savepoint was. A changed topology is upgraded then.

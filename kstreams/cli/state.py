@@ -37,8 +37,7 @@ __all__ = ("get", "list_stores", "scan")
 def list_stores(
     app: AppArgument, checkpoint: CheckpointOption = None, log: LogOption = None
 ) -> None:
-    """
-    List an app's stores and savepoints, with the version that is committed.
+    """List an app's stores and savepoints, with the version that is committed.
 
     The app may run meanwhile; it is not disturbed. The size is that of a group's state in
     the durable log, compressed, all its stores together.
@@ -107,8 +106,7 @@ def get(
         typer.Option("--to", metavar="TIME", help="Those before this time.", show_default=False),
     ] = None,
 ) -> None:
-    """
-    Show a key's value; or its windows, sessions, versions or list elements, a line each.
+    """Show a key's value; or its windows, sessions, versions or list elements, a line each.
 
     Only the partition of the key is read. Ends with exit code 1 when there is nothing.
     Windows and slices count by their start, sessions and versions by any time they have.
@@ -153,8 +151,7 @@ def scan(
     value_format: ValueOption = None,
     as_of: AsOfOption = None,
 ) -> None:
-    """
-    Show a store's rows in order: by key; or windows, sessions and what waits, by time.
+    """Show a store's rows in order: by key; or windows, sessions and what waits, by time.
 
     With --start and --end only those of some keys; where rows lie by time, all are looked at.
     All partitions are shown at one committed version. Values of serdes that are not known

@@ -49,8 +49,7 @@ def export(
     value_format: ValueOption = None,
     as_of: AsOfOption = None,
 ) -> None:
-    """
-    Write a store to a Parquet file: all partitions, at one committed version.
+    """Write a store to a Parquet file: all partitions, at one committed version.
 
     Columns are key and value, with start_ms and end_ms for windows and sessions, and
     timestamp_ms where there is one, time_ms of slices and of what buffers keep, due_ms of

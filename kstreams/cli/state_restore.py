@@ -53,8 +53,7 @@ def restore(
     ] = "memory",
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """
-    Rebuild stores of a stopped app from their changelog topics.
+    """Rebuild stores of a stopped app from their changelog topics.
 
     The app needs it only when objects of its durable log are lost or damaged: it restores
     state by itself otherwise. Refuses while the app runs. Its next run goes on from the

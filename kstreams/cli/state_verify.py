@@ -14,8 +14,7 @@ __all__ = ("verify",)
 
 
 def verify(app: AppArgument, checkpoint: CheckpointOption = None, log: LogOption = None) -> None:
-    """
-    Check all that an app would go on from: commits, plans, savepoints, and every object.
+    """Check all that an app would go on from: commits, plans, savepoints, and every object.
 
     Everything that the retained versions and savepoints name is read; the line of versions
     is recomputed from the deltas; commits and plans have to follow each other, and Spark

@@ -52,8 +52,7 @@ def tail(
     ] = "text",
     value_serde: Annotated[str, typer.Option(metavar="SERDE", help="Likewise.")] = "text",
 ) -> None:
-    r"""
-    Show a topic's records: partition, offset, time in UTC, key, value, headers.
+    r"""Show a topic's records: partition, offset, time in UTC, key, value, headers.
 
     Each partition is in the order of its offsets; partitions are merged by time. Bytes
     that the serde does not read are shown as Python writes them, such as b'\xff'.

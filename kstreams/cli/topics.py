@@ -70,8 +70,7 @@ def create(
         bool, typer.Option("--if-missing", help="No error when the topic exists already.")
     ] = False,
 ) -> None:
-    """
-    Create a topic.
+    """Create a topic.
 
     On Kafka, retention.ms=-1 keeps records with old event times, which the broker
     deletes otherwise.
@@ -101,8 +100,7 @@ def list_topics(
     ] = False,
     output: FormatOption = OutputFormat.TEXT,
 ) -> None:
-    """
-    List the topics, with their partitions and records.
+    """List the topics, with their partitions and records.
 
     Example:
         kstreams topics list
@@ -139,8 +137,7 @@ def list_topics(
 def describe_topic(
     place: Place, name: TopicArgument, output: FormatOption = OutputFormat.TEXT
 ) -> None:
-    """
-    Show a topic's partitions, offsets, record counts and settings.
+    """Show a topic's partitions, offsets, record counts and settings.
 
     Example:
         kstreams topics describe lines
@@ -179,8 +176,7 @@ def delete(
     ],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """
-    Delete topics and all their records.
+    """Delete topics and all their records.
 
     Example:
         kstreams topics delete lines
@@ -205,8 +201,7 @@ def delete(
 
 
 def known_topic(admin: TopicAdmin, name: str, place: Place) -> int:
-    """
-    Return a topic's partition count.
+    """Return a topic's partition count.
 
     Raises:
         UnknownTopicError: There is none; the hint is the command line's.

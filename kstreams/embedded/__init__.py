@@ -1,5 +1,4 @@
-"""
-Embedded topics: a directory tree that behaves like a broker with one consumer API less.
+"""Embedded topics: a directory tree that behaves like a broker with one consumer API less.
 
 For development, tests and single-node use. Read `Embedded`, the settings, then
 `EmbeddedLog`, which appends, publishes, lists and reads segments. Nothing here depends

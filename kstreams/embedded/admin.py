@@ -11,8 +11,7 @@ __all__ = ("EmbeddedAdmin",)
 
 
 class EmbeddedAdmin:
-    """
-    Implements `kstreams.connection.TopicAdmin` on a log.
+    """Implements `kstreams.connection.TopicAdmin` on a log.
 
     Args:
         log: The topics.

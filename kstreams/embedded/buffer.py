@@ -55,8 +55,7 @@ class Buffer:
             self._any_headers = True
 
     def table(self) -> pa.Table:
-        """
-        Return the records as `EmbeddedLog.append` takes them.
+        """Return the records as `EmbeddedLog.append` takes them.
 
         Raises:
             RowsRefusedError: One is not made of the types of a record.

@@ -34,8 +34,7 @@ STAGING = ".staged"
 
 @dataclass(frozen=True)
 class TopicInfo:
-    """
-    What a topic is.
+    """What a topic is.
 
     Args:
         name: The topic's name.
@@ -51,8 +50,7 @@ class TopicInfo:
 
 
 class TopicCatalog:
-    """
-    The topics below one root. Stateless but for a cache; threads may share it.
+    """The topics below one root. Stateless but for a cache; threads may share it.
 
     A topic appears and disappears in one step, as the renaming of a directory.
 
@@ -72,8 +70,7 @@ class TopicCatalog:
         return tuple(sorted(f.parent.name for f in files if is_topic(f.parent.name)))
 
     def get(self, topic: str) -> TopicInfo:
-        """
-        Return what a topic is.
+        """Return what a topic is.
 
         Reads its description anew: a topic that was deleted and created again is noticed
         at once.
@@ -114,8 +111,7 @@ class TopicCatalog:
     def create(
         self, topic: str, partitions: int, config: Mapping[str, str] | None = None
     ) -> TopicInfo:
-        """
-        Create a topic.
+        """Create a topic.
 
         Raises:
             InvalidTopicError: The name is not one of Kafka's, or starts with a dot, or
@@ -158,8 +154,7 @@ class TopicCatalog:
         return self.get(topic)
 
     def delete(self, topic: str) -> None:
-        """
-        Delete a topic and all that is in it.
+        """Delete a topic and all that is in it.
 
         Raises:
             UnknownTopicError: There is none.

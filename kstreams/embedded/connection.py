@@ -18,8 +18,7 @@ __all__ = ("Embedded",)
 
 @dataclass(frozen=True)
 class Embedded:
-    """
-    Topics in a directory of this machine: for development, tests and single-node use.
+    """Topics in a directory of this machine: for development, tests and single-node use.
 
     Implements `kstreams.connection.Connection`. Any number of processes may use the same
     directory at once. A topic that is missing is created by the first write to it; to

@@ -11,8 +11,7 @@ __all__ = ("Listing",)
 
 
 class Listing:
-    """
-    The segments of a partition without a gap, to look up by offset and by batch.
+    """The segments of a partition without a gap, to look up by offset and by batch.
 
     Grows at its end only. Not safe for threads: its owner has a lock.
     """

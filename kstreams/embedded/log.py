@@ -23,8 +23,7 @@ __all__ = ("EmbeddedLog",)
 
 
 class EmbeddedLog:
-    """
-    Topics below one root directory; any number of threads and processes at once.
+    """Topics below one root directory; any number of threads and processes at once.
 
     `<root>/<topic>/topic.json` describes a topic, `<root>/<topic>/<partition>/` holds
     its segments, `<root>/<topic>/.staged/` what is not published yet. Segments never
@@ -52,8 +51,7 @@ class EmbeddedLog:
         return self._catalog.names()
 
     def topic(self, name: str) -> TopicInfo:
-        """
-        Return what a topic is.
+        """Return what a topic is.
 
         Raises:
             UnknownTopicError: There is none; the hint names the nearest.
@@ -64,8 +62,7 @@ class EmbeddedLog:
     def create(
         self, topic: str, partitions: int, *, config: Mapping[str, str] | None = None
     ) -> TopicInfo:
-        """
-        Create a topic, in one step.
+        """Create a topic, in one step.
 
         Raises:
             TopicExistsError: It exists.
@@ -84,8 +81,7 @@ class EmbeddedLog:
     def append(
         self, topic: str, partition: int, table: pa.Table, *, producer: str, batch: int
     ) -> Segment:
-        """
-        Append rows as one segment, once for a producer's batch.
+        """Append rows as one segment, once for a producer's batch.
 
         Args:
             topic: An existing topic.
@@ -115,8 +111,7 @@ class EmbeddedLog:
             return log.publish(self._staged_file(topic, partition, staged), staged, name, batch)
 
     def stage(self, topic: str, partition: int, table: pa.Table, *, owner: str) -> str:
-        """
-        Write rows to a file that nobody sees yet, for `publish`.
+        """Write rows to a file that nobody sees yet, for `publish`.
 
         Runs on executors, as often as attempts do: each call makes a file of its own.
 
@@ -142,8 +137,7 @@ class EmbeddedLog:
     def publish(
         self, topic: str, partition: int, staged: str, *, producer: str, batch: int
     ) -> Segment:
-        """
-        Make staged rows visible under the next offsets, once for a producer's batch.
+        """Make staged rows visible under the next offsets, once for a producer's batch.
 
         Runs on the driver, for the attempt that won. Calling it again is harmless: when
         the batch is published already, the staged file, the same or another attempt's,
@@ -189,8 +183,7 @@ class EmbeddedLog:
         return removed
 
     def segments(self, topic: str, partition: int, start_offset: int = 0) -> tuple[Segment, ...]:
-        """
-        Return the segments that hold `start_offset` or later ones, in offset order.
+        """Return the segments that hold `start_offset` or later ones, in offset order.
 
         Opens no segment, and lists the directory only when more than one segment was
         published since the last call: 10,000 segments cost no more than ten.
@@ -218,8 +211,7 @@ class EmbeddedLog:
             return log.offsets()
 
     def offsets_at(self, topic: str, timestamp_ms: int) -> dict[int, int]:
-        """
-        Return, by partition, the first offset whose timestamp is not before the given.
+        """Return, by partition, the first offset whose timestamp is not before the given.
 
         A partition without such a row gives its end offset. Reads one segment's
         timestamps at most for each partition.
@@ -245,8 +237,7 @@ class EmbeddedLog:
         *,
         max_bytes: int | None = None,
     ) -> pa.Table:
-        """
-        Read a segment's rows, only the columns asked for. Needs no listing.
+        """Read a segment's rows, only the columns asked for. Needs no listing.
 
         Args:
             segment: Of this log, or of another process's log on the same root.

@@ -1,5 +1,4 @@
-"""
-One partition: who may append next, and which segments there are.
+"""One partition: who may append next, and which segments there are.
 
 A publisher holds a `flock` on the file `.head`, writes into it the name of the segment
 it is about to publish, and links the segment's complete file to that name. So a listing
@@ -30,8 +29,7 @@ _HEAD_BYTES = 128
 
 
 class PartitionLog:
-    """
-    The published segments of one partition.
+    """The published segments of one partition.
 
     Threads may share it, and any number of processes may have their own.
 
@@ -52,8 +50,7 @@ class PartitionLog:
         self._head: int | None = None  # open while this process holds the lock
 
     def segments(self, start_offset: int = 0) -> tuple[Segment, ...]:
-        """
-        Return the segments that hold `start_offset` or later ones, in offset order.
+        """Return the segments that hold `start_offset` or later ones, in offset order.
 
         Raises:
             DataLossError: A segment between two others is gone.
@@ -77,8 +74,7 @@ class PartitionLog:
         return found
 
     def publish(self, file: Path, staged: Staged, producer: str, batch: int) -> Segment:
-        """
-        Make a complete file visible under the next offset, once for a producer's batch.
+        """Make a complete file visible under the next offset, once for a producer's batch.
 
         The file is gone afterwards: it became the segment, or the batch was published
         before and it is a copy.

@@ -15,8 +15,7 @@ __all__ = ("EmbeddedReader",)
 
 
 class EmbeddedReader:
-    """
-    Implements `kstreams.connection.TopicReader` on a log.
+    """Implements `kstreams.connection.TopicReader` on a log.
 
     Args:
         log: The topics.
@@ -26,8 +25,7 @@ class EmbeddedReader:
         self._log = log
 
     def read(self, topic: str, partition: int, start: int, end: int) -> Iterator[RawRecord]:
-        """
-        Yield records with `start <= offset < end` in offset order, without waiting.
+        """Yield records with `start <= offset < end` in offset order, without waiting.
 
         What is appended after the call is not seen. Holds one segment in memory.
 

@@ -22,8 +22,7 @@ def read_segment(
     columns: Sequence[str] = COLUMNS,
     max_bytes: int | None = None,
 ) -> pa.Table:
-    """
-    Read a segment's rows; see `EmbeddedLog.read`, which this is without a log.
+    """Read a segment's rows; see `EmbeddedLog.read`, which this is without a log.
 
     Args:
         root: Directory of the topics.
@@ -60,8 +59,7 @@ def read_segment(
 
 
 def segment_bytes(root: Path, segment: Segment) -> int:
-    """
-    Return how many bytes a segment's rows have in memory, or nearly so.
+    """Return how many bytes a segment's rows have in memory, or nearly so.
 
     Raises:
         CorruptSegmentError: The file is damaged.

@@ -27,8 +27,7 @@ def producer_hash(producer: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """
-    One published file of a partition: offsets from `first_offset`, `count` of them.
+    """One published file of a partition: offsets from `first_offset`, `count` of them.
 
     All of it stands in the file's name, so planning opens no file, and the name alone
     takes a segment to another process (`parse`).
@@ -78,8 +77,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """
-    A complete file that is not visible yet: what publishing it needs to know.
+    """A complete file that is not visible yet: what publishing it needs to know.
 
     Args:
         attempt: Hexadecimal digits that no other attempt has: 16 for its owner, and 32 more.

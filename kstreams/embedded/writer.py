@@ -31,8 +31,7 @@ _Buffers = dict[tuple[str, int], Buffer]
 
 @dataclass(frozen=True)
 class Batching:
-    """
-    How records gather into segments.
+    """How records gather into segments.
 
     A lone record waits for `linger`. While records keep coming the wait doubles up to
     `max_linger`, so that a steady trickle does not leave a file every few milliseconds.
@@ -52,8 +51,7 @@ class Batching:
 
 
 class EmbeddedWriter:
-    """
-    Implements `kstreams.connection.TopicWriter` on a log. Threads may share it.
+    """Implements `kstreams.connection.TopicWriter` on a log. Threads may share it.
 
     Each flush appends one segment a partition. The order of one thread's writes to a
     partition is the order of their offsets. What was not flushed at the end of the
@@ -96,8 +94,7 @@ class EmbeddedWriter:
         timestamp: int,
         headers: Headers = (),
     ) -> Future[Appended]:
-        """
-        Queue a record; a missing topic is created.
+        """Queue a record; a missing topic is created.
 
         Args:
             topic: The topic's name.
@@ -129,8 +126,7 @@ class EmbeddedWriter:
         timestamp: int,
         headers: Headers = (),
     ) -> None:
-        """
-        Queue a record as `write` does, without a future.
+        """Queue a record as `write` does, without a future.
 
         At a tenth of a future's price: several objects a record that the garbage
         collector looks at. A failure shows at the next `flush`.
@@ -167,8 +163,7 @@ class EmbeddedWriter:
                 self._changed.notify_all()
 
     def flush(self) -> None:
-        """
-        Wait until all that was queued before the call is durable.
+        """Wait until all that was queued before the call is durable.
 
         Raises:
             KStreamsError: The first failure since the last flush; the futures concerned

@@ -45,12 +45,10 @@ class PartitionCountError(CompileError, ValueError):
 
 
 class KafkaOptionsError(CompileError, ValueError):
-    """
-    Client options are wrong, or one of the two clients has no such thing.
+    """Client options are wrong, or one of the two clients has no such thing.
 
     Attributes:
         option: The option's name; its value is never part of the error.
-
     """
 
     def __init__(self, message: str, *, option: str = "", hint: str = "") -> None:

@@ -88,14 +88,12 @@ class RecordRefusedError(ExecutionError, ValueError):
 
 
 class BrokerUnavailableError(ExecutionError):
-    """
-    No broker answered in time, or none let the client in; trying again is safe.
+    """No broker answered in time, or none let the client in; trying again is safe.
 
     Attributes:
         bootstrap: The addresses tried, as they were given.
         reason: What the client said last.
         code: librdkafka's or Kafka's name of the error, such as `_TRANSPORT`, if there is one.
-
     """
 
     def __init__(self, bootstrap: str, reason: str, code: str = "") -> None:
@@ -111,12 +109,10 @@ class BrokerUnavailableError(ExecutionError):
 
 
 class KafkaRequestError(ExecutionError):
-    """
-    The cluster refused a request; the message has its reason.
+    """The cluster refused a request; the message has its reason.
 
     Attributes:
         code: Kafka's name of the error, such as `TOPIC_AUTHORIZATION_FAILED`.
-
     """
 
     def __init__(
@@ -127,12 +123,10 @@ class KafkaRequestError(ExecutionError):
 
 
 class DeliveryError(ExecutionError):
-    """
-    The cluster did not take a record; a retry may succeed.
+    """The cluster did not take a record; a retry may succeed.
 
     Attributes:
         code: librdkafka's or Kafka's name of the error, such as `_MSG_TIMED_OUT`.
-
     """
 
     def __init__(self, message: str, code: str, *, where: Where | None = None) -> None:

@@ -32,15 +32,13 @@ _NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 
 @dataclass(frozen=True, slots=True)
 class TopicDescription:
-    """
-    A topic as the cluster has it.
+    """A topic as the cluster has it.
 
     Attributes:
         name: The topic's name.
         partitions: How many partitions it has.
         replication_factor: On how many brokers each partition is.
         config: Every setting in force by name, defaults included, as text.
-
     """
 
     name: str
@@ -50,8 +48,7 @@ class TopicDescription:
 
 
 class KafkaAdmin:
-    """
-    A client for questions and requests that concern whole topics.
+    """A client for questions and requests that concern whole topics.
 
     Implements `kstreams.connection.TopicAdmin`, and more; `Kafka.admin` opens it.
     Driver side. Every call is answered or fails within the time-out; it may be
@@ -64,7 +61,6 @@ class KafkaAdmin:
 
     Raises:
         KafkaOptionsError: librdkafka does not know an option or its value.
-
     """
 
     def __init__(
@@ -77,50 +73,42 @@ class KafkaAdmin:
         return f"KafkaAdmin({self._link.options!r})"
 
     def topics(self, *, internal: bool = False) -> tuple[str, ...]:
-        """
-        Return the names of the topics that this client may see, sorted.
+        """Return the names of the topics that this client may see, sorted.
 
         Args:
             internal: Whether to include Kafka's own topics.
 
         Raises:
             BrokerUnavailableError: No broker answers.
-
         """
         found = self._link.attempt(lambda: self._client.list_topics(timeout=self._link.timeout_s))
         return tuple(sorted(name for name in found.topics if internal or name not in _INTERNAL))
 
     def partition_count(self, topic: str) -> int:
-        """
-        Return how many partitions a topic has.
+        """Return how many partitions a topic has.
 
         Raises:
             UnknownTopicError: The topic does not exist; it is never created.
             BrokerUnavailableError: No broker answers.
-
         """
         return len(self._describe([topic])[topic].partitions)
 
     def partition_counts(self, topics: Iterable[str]) -> dict[str, int]:
-        """
-        Return the partition count of each topic, in the order given.
+        """Return the partition count of each topic, in the order given.
 
         Raises:
             UnknownTopicError: A topic does not exist; it is never created.
             BrokerUnavailableError: No broker answers.
-
         """
         return {name: len(found.partitions) for name, found in self._describe(topics).items()}
 
     def describe(self, topic: str) -> TopicDescription:
-        """
-        Return the size and the settings of a topic.
+        """Return the size and the settings of a topic.
 
         Raises:
             UnknownTopicError: The topic does not exist.
             BrokerUnavailableError: No broker answers.
             KafkaRequestError: This client may not read the settings.
-
         """
         partitions = self._describe([topic])[topic].partitions
         resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
@@ -140,19 +128,16 @@ class KafkaAdmin:
         )
 
     def beginning_offsets(self, topic: str) -> dict[int, int]:
-        """
-        Return the first offset that each partition still has, by partition.
+        """Return the first offset that each partition still has, by partition.
 
         Raises:
             UnknownTopicError: The topic does not exist.
             BrokerUnavailableError: No broker answers.
-
         """
         return self._offsets(self._describe([topic])[topic], EARLIEST)
 
     def end_offsets(self, topic: str, *, committed: bool = True) -> dict[int, int]:
-        """
-        Return the offset after the last record of each partition, by partition.
+        """Return the offset after the last record of each partition, by partition.
 
         Args:
             topic: The topic's name.
@@ -163,18 +148,15 @@ class KafkaAdmin:
         Raises:
             UnknownTopicError: The topic does not exist.
             BrokerUnavailableError: No broker answers.
-
         """
         return self._offsets(self._describe([topic])[topic], LATEST, committed=committed)
 
     def ends(self, topic: str) -> TopicEnds:
-        """
-        Return the ends as `end_offsets` does, and the id that the cluster gave the topic.
+        """Return the ends as `end_offsets` does, and the id that the cluster gave the topic.
 
         Raises:
             UnknownTopicError: The topic does not exist.
             BrokerUnavailableError: No broker answers.
-
         """
         found = self._describe([topic])[topic]
         topic_id = "" if found.topic_id is None else str(found.topic_id)
@@ -183,8 +165,7 @@ class KafkaAdmin:
         )
 
     def offsets_at(self, topic: str, timestamp_ms: int) -> dict[int, int]:
-        """
-        Return the first offset at or after a time, for each partition.
+        """Return the first offset at or after a time, for each partition.
 
         Where a partition has no such record it is the partition's end offset.
 
@@ -196,7 +177,6 @@ class KafkaAdmin:
         Raises:
             UnknownTopicError: The topic does not exist.
             BrokerUnavailableError: No broker answers.
-
         """
         # The end is asked first: a record that arrives in between then counts as after it.
         described = self._describe([topic])[topic]
@@ -215,8 +195,7 @@ class KafkaAdmin:
         replication_factor: int = -1,
         config: Mapping[str, str] | None = None,
     ) -> None:
-        """
-        Create a topic and wait until all its partitions have a leader.
+        """Create a topic and wait until all its partitions have a leader.
 
         Args:
             topic: The topic's name.
@@ -231,7 +210,6 @@ class KafkaAdmin:
             TopicExistsError: The topic exists, whatever its size.
             KafkaRequestError: The cluster refuses the name, a number or a setting.
             BrokerUnavailableError: No broker answers, or no leader came in time.
-
         """
         problem = count_problem(partitions)
         if problem:
@@ -250,14 +228,12 @@ class KafkaAdmin:
         )
 
     def delete(self, topic: str) -> None:
-        """
-        Delete a topic with its records and wait until it is gone.
+        """Delete a topic with its records and wait until it is gone.
 
         Raises:
             UnknownTopicError: The topic does not exist.
             KafkaRequestError: The cluster refuses.
             BrokerUnavailableError: No broker answers.
-
         """
         self._link.order(
             lambda: self._client.delete_topics(

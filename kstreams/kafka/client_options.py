@@ -29,8 +29,7 @@ def is_secret(name: str) -> bool:
 
 
 class ClientOptions(Mapping[str, str]):
-    """
-    Options of a Kafka client by name, sorted, every value as text.
+    """Options of a Kafka client by name, sorted, every value as text.
 
     Immutable, hashable, equal to any mapping of the same items. The text forms
     show a secret's name only; pickling and reading keep the value.

@@ -55,8 +55,7 @@ _POLL_S = 0.05
 
 
 class AdminConnection:
-    """
-    An admin client that waits for its answers and tells failures apart.
+    """An admin client that waits for its answers and tells failures apart.
 
     It connects at the first request. No error it raises, nor the cause of one,
     holds a secret of its options.
@@ -67,7 +66,6 @@ class AdminConnection:
 
     Raises:
         KafkaOptionsError: librdkafka does not know an option or its value.
-
     """
 
     def __init__(self, options: ClientOptions, timeout: timedelta) -> None:
@@ -89,8 +87,7 @@ class AdminConnection:
     def ask(
         self, question: Callable[[], Mapping[Any, Future[T]]], topic: str | None = None
     ) -> dict[Any, T]:
-        """
-        Ask something, of one topic or by topic, and return the answers once all are there.
+        """Ask something, of one topic or by topic, and return the answers once all are there.
 
         While brokers or leaders change it is asked again, for as long as one request may take.
         """

@@ -33,8 +33,7 @@ _FIXED: dict[str, Any] = {
 
 
 class Consumers:
-    """
-    Opens consumers, which see no record of an open or aborted transaction.
+    """Opens consumers, which see no record of an open or aborted transaction.
 
     Args:
         options: Those of a consumer; they win over `tuning`.
@@ -51,8 +50,7 @@ class Consumers:
         self._said: deque[KafkaError] = deque(maxlen=1)
 
     def open(self) -> Consumer:
-        """
-        Open a consumer that has no partition yet.
+        """Open a consumer that has no partition yet.
 
         Raises:
             KafkaOptionsError: librdkafka does not know an option or its value.

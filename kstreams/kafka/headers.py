@@ -35,15 +35,13 @@ show somewhere later in the caller."""
 
 
 def read_headers(messages: Sequence[Message]) -> list[RawHeaders]:
-    """
-    Return the headers of each message; none are ().
+    """Return the headers of each message; none are ().
 
     Headers with a name that is not UTF-8 cannot be had from the client: in their place is
     one header of no name, whose value is such a name.
 
     Args:
         messages: Asked here for the first time: a message that fails has nothing afterwards.
-
     """
     return [each or () for each in _asked(messages)]
 
@@ -73,12 +71,10 @@ def _undecoded(exc: BaseException) -> bytes:
 
 
 def check_names(headers: Headers, where: Where) -> None:
-    """
-    Refuse names that librdkafka cannot write as they are.
+    """Refuse names that librdkafka cannot write as they are.
 
     Raises:
         RecordRefusedError: A name does not encode, or has a NUL, where librdkafka ends it.
-
     """
     for name, _ in headers:
         if "\0" in name or not _encodes(name):
@@ -98,15 +94,13 @@ def _encodes(name: str) -> bool:
 
 
 def header_lists(column: pa.Array, ids: Sequence[bytes]) -> Iterator[HeaderList]:
-    """
-    Yield each row's headers, its id last.
+    """Yield each row's headers, its id last.
 
     An id that came with the record, from the app that wrote it, is left out.
 
     Args:
         column: Of `kstreams.raw_batch.HEADERS_TYPE`; null is no headers.
         ids: One a row.
-
     """
     if column.null_count == len(column):
         for own in ids:

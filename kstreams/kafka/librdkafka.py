@@ -1,5 +1,4 @@
-"""
-The Python client of librdkafka, in one place.
+"""The Python client of librdkafka, in one place.
 
 Other modules import its names from here, so that a missing extra is told in
 one way, and so that what its stubs get wrong is mended once.

@@ -1,5 +1,4 @@
-"""
-The user's settings for a Kafka cluster.
+"""The user's settings for a Kafka cluster.
 
 All clients are librdkafka's; options have its names, which mostly are Kafka's own.
 """
@@ -49,8 +48,7 @@ _ENGINES = frozenset(
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Kafka:
-    """
-    Where a Kafka cluster is, and how its clients connect.
+    """Where a Kafka cluster is, and how its clients connect.
 
     Implements `kstreams.connection.Connection`. An immutable, hashable value that
     pickles whole; its text form hides the values of secrets (passwords, login
@@ -72,7 +70,6 @@ class Kafka:
     Example:
         >>> Kafka("broker:9093", {"security.protocol": "SASL_SSL", "sasl.password": "pw"})
         Kafka('broker:9093', {'sasl.password': '[redacted]', 'security.protocol': 'SASL_SSL'})
-
     """
 
     bootstrap: str
@@ -100,13 +97,11 @@ class Kafka:
     # What follows imports late: settings alone do without the extra `kafka`.
 
     def admin(self) -> KafkaAdmin:
-        """
-        Open the administrative side.
+        """Open the administrative side.
 
         Raises:
             ImportError: The extra `kafka` is not installed; so for the other two sides.
             KafkaOptionsError: librdkafka does not know an option or its value; likewise.
-
         """
         from kstreams.kafka.admin import KafkaAdmin  # noqa: PLC0415
 

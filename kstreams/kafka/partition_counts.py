@@ -16,8 +16,7 @@ _FRESH_S = 60.0
 
 
 class PartitionCounts:
-    """
-    Partition counts by topic, kept for a minute. Threads may share it.
+    """Partition counts by topic, kept for a minute. Threads may share it.
 
     Args:
         options: Those of an admin client.
@@ -34,13 +33,11 @@ class PartitionCounts:
         self._lock = Lock()
 
     def of(self, topic: str) -> int:
-        """
-        Return a topic's count.
+        """Return a topic's count.
 
         Raises:
             UnknownTopicError: The topic does not exist; it is never created.
             BrokerUnavailableError: No broker answers.
-
         """
         found = self._known.get(topic)
         if found is not None and time.monotonic() < found[1]:

@@ -75,8 +75,7 @@ DeliveryReport = Callable[["KafkaError | None", Message], None]
 
 
 class ProducerLink:
-    """
-    A producer with the library's defaults, whose failures are typed.
+    """A producer with the library's defaults, whose failures are typed.
 
     No error, nor the cause of one, holds a secret of the options.
 
@@ -87,7 +86,6 @@ class ProducerLink:
 
     Raises:
         KafkaOptionsError: librdkafka does not know an option or its value.
-
     """
 
     def __init__(
@@ -139,8 +137,7 @@ class ProducerLink:
 
 
 class BulkProducer:
-    """
-    Produces many records and reports the first failure; one thread at a time.
+    """Produces many records and reports the first failure; one thread at a time.
 
     Args:
         options: Those of a producer.
@@ -149,7 +146,6 @@ class BulkProducer:
 
     Raises:
         KafkaOptionsError: librdkafka does not know an option or its value.
-
     """
 
     def __init__(self, options: ClientOptions, *, batch_bytes: int | None = None) -> None:
@@ -165,12 +161,10 @@ class BulkProducer:
         self._link = ProducerLink(options, report, {**_BULK, "batch.size": str(size)})
 
     def produce(self, chunks: Iterable[Iterable[Row]]) -> None:
-        """
-        Queue records, waiting for room where needed.
+        """Queue records, waiting for room where needed.
 
         Raises:
             KStreamsError: A record was refused, or an earlier one was not delivered.
-
         """
         produce = self._link.client.produce
         for rows in chunks:
@@ -185,14 +179,12 @@ class BulkProducer:
             self._check()
 
     def produce_noting(self, chunks: Iterable[Iterable[Row]]) -> dict[int, RecordRefusedError]:
-        """
-        Write records and wait; return those that were refused, by number.
+        """Write records and wait; return those that were refused, by number.
 
         The producer is not to be used again.
 
         Raises:
             KStreamsError: A record was not delivered for another reason.
-
         """
         failed: dict[int, _Failed] = {}
         for number, row in enumerate(chain.from_iterable(chunks)):
@@ -220,12 +212,10 @@ class BulkProducer:
         return refused
 
     def flush(self) -> None:
-        """
-        Wait until all records are delivered, or the first has failed.
+        """Wait until all records are delivered, or the first has failed.
 
         Raises:
             KStreamsError: A record was not delivered.
-
         """
         while self._link.client.flush(_POLL_S * 10):
             self._check()

@@ -157,8 +157,7 @@ def _table(messages: list[Message]) -> pa.Table:
 
 
 class RangeReader:
-    """
-    Reads ranges of offsets with one consumer.
+    """Reads ranges of offsets with one consumer.
 
     What was read beyond a range is kept for the next call, which goes on there in most
     cases. `read` and `read_ahead` are for one thread.
@@ -182,8 +181,7 @@ class RangeReader:
         self._refused = False
 
     def read(self, ranges: Sequence[OffsetRange], *, max_bytes: int = NO_LIMIT) -> list[pa.Table]:
-        """
-        Return the records of each range, in the order of the ranges.
+        """Return the records of each range, in the order of the ranges.
 
         Offsets without a record (deleted, compacted, markers of transactions) are passed
         over.
@@ -224,8 +222,7 @@ class RangeReader:
         return [reading[each.topic, each.partition].table() for each in ranges]
 
     def read_ahead(self) -> None:
-        """
-        Go on in the background where the last `read` ended, until the next one.
+        """Go on in the background where the last `read` ended, until the next one.
 
         As much as it read, of each partition; most of what is to be done for a record is
         done then. What fails meanwhile fails again in the next `read`, and is raised there.

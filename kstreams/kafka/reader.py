@@ -28,8 +28,7 @@ _LOST = "read again, from the topic's present beginning."
 
 
 class KafkaReader:
-    """
-    Implements `kstreams.connection.TopicReader` on Kafka. Threads may share it.
+    """Implements `kstreams.connection.TopicReader` on Kafka. Threads may share it.
 
     Records of open and aborted transactions are left out, unless the consumer's options
     have another `isolation.level`.
@@ -53,8 +52,7 @@ class KafkaReader:
         self._idle: list[Consumer] = []
 
     def read(self, topic: str, partition: int, start: int, end: int) -> Iterator[RawRecord]:
-        """
-        Yield records with `start <= offset < end` in offset order, without waiting.
+        """Yield records with `start <= offset < end` in offset order, without waiting.
 
         What is appended after the call may be seen or not. Offsets without a record
         (deleted, compacted, markers of transactions) are passed over.

@@ -36,8 +36,7 @@ def write_rows(
     id_prefix: str,
     node: str | None = None,
 ) -> int:
-    """
-    Write rows in their order, and wait until the cluster has them.
+    """Write rows in their order, and wait until the cluster has them.
 
     Runs in a worker's task. The producer stays open in the process, one a
     connection; after a failure the next call opens another. Order holds within a
@@ -63,7 +62,6 @@ def write_rows(
             fails again.
         KafkaOptionsError: librdkafka does not know an option or its value.
         BrokerUnavailableError: No broker answers.
-
     """
     if not table.num_rows:
         return 0
@@ -76,8 +74,7 @@ def write_rows(
 def write_apart(
     connection: Kafka, table: pa.Table, *, partitioner: Partitioner, id_prefix: str
 ) -> dict[int, RecordRefusedError]:
-    """
-    Write rows as `write_rows` does, each in a batch of its own, and tell which were refused.
+    """Write rows as `write_rows` does, each in a batch of its own, and tell which were refused.
 
     For a table that it could not write, because a batch is refused as a whole: slower by far.
     What it has written of it is written again, in copies with the same ids.
@@ -87,18 +84,15 @@ def write_apart(
 
     Raises:
         KStreamsError: As `write_rows`, but for `RecordRefusedError`.
-
     """
     return _sink(os.getpid(), connection).write_apart(table, partitioner, id_prefix)
 
 
 def topic_limits(connection: Kafka, topic: str) -> TopicLimits:
-    """
-    Return what a topic takes, as this process knows it: minutes old at most.
+    """Return what a topic takes, as this process knows it: minutes old at most.
 
     Raises:
         UnknownTopicError: The topic does not exist.
-
     """
     return _sink(os.getpid(), connection).limits.of(topic)
 

@@ -25,14 +25,12 @@ BARE_LIMITS = TopicLimits(least_time=1, plain_names=True)
 
 
 def limits_of(config: Mapping[str, str], max_bytes: int | None = None) -> TopicLimits:
-    """
-    Return the limits that a topic's configuration says.
+    """Return the limits that a topic's configuration says.
 
     Args:
         config: All settings in force, by name.
         max_bytes: What the user lets the producer take, whatever the topic says: with
             compression more may fit than the topic's own limit.
-
     """
     before = after = None
     if config.get("message.timestamp.type") != "LogAppendTime":
@@ -54,15 +52,13 @@ def _span(text: str) -> int | None:
 
 
 class KafkaLimits:
-    """
-    Limits by topic, asked for when they are first needed and kept for minutes.
+    """Limits by topic, asked for when they are first needed and kept for minutes.
 
     Threads may share it.
 
     Args:
         producer: Options of the producer; its `message.max.bytes` wins over a topic's limit.
         counts: Has the admin client.
-
     """
 
     def __init__(self, producer: ClientOptions, counts: PartitionCounts) -> None:
@@ -72,12 +68,10 @@ class KafkaLimits:
         self._known: dict[str, tuple[TopicLimits | None, float]] = {}
 
     def of(self, topic: str) -> TopicLimits:
-        """
-        Return a topic's limits; `BARE_LIMITS` while the cluster does not tell.
+        """Return a topic's limits; `BARE_LIMITS` while the cluster does not tell.
 
         Raises:
             UnknownTopicError: The topic does not exist.
-
         """
         found = self._known.get(topic)
         if found is None or time.monotonic() > found[1]:

@@ -23,8 +23,7 @@ _POLL_S = 0.05
 
 
 class KafkaWriter:
-    """
-    Implements `kstreams.connection.TopicWriter` on Kafka. Threads may share it.
+    """Implements `kstreams.connection.TopicWriter` on Kafka. Threads may share it.
 
     The order of one thread's writes to a partition is the order of their offsets. A
     thread in the background learns what became of each record. What was not flushed at
@@ -36,7 +35,6 @@ class KafkaWriter:
 
     Raises:
         KafkaOptionsError: librdkafka does not know an option or its value.
-
     """
 
     def __init__(self, producer: ClientOptions, admin: ClientOptions) -> None:
@@ -58,8 +56,7 @@ class KafkaWriter:
         timestamp: int,
         headers: Headers = (),
     ) -> Future[Appended]:
-        """
-        Queue a record; waits while the queue is full.
+        """Queue a record; waits while the queue is full.
 
         Args:
             topic: An existing topic's name.
@@ -80,7 +77,6 @@ class KafkaWriter:
                 not encode, or the record is too large.
             BrokerUnavailableError: No broker answers.
             ExecutionError: The writer is closed.
-
         """
         future: Future[Appended] = Future()
         future.set_running_or_notify_cancel()
@@ -100,13 +96,11 @@ class KafkaWriter:
         self._put(topic, partition, key, value, timestamp, headers, None)
 
     def flush(self) -> None:
-        """
-        Wait until all that was queued before the call is durable.
+        """Wait until all that was queued before the call is durable.
 
         Raises:
             KStreamsError: The first failure since the last flush; the futures concerned
                 have it too.
-
         """
         while self._link.client.flush(_POLL_S):
             pass

@@ -1,3 +1,5 @@
+"""The check of a peer's results finds what is missing, wrong or one too many."""
+
 from __future__ import annotations
 
 import pytest

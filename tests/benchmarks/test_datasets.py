@@ -1,3 +1,5 @@
+"""The benchmarks' input is the same at each draw, and has the shape that its description says."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""Records of the benchmarks in bytes are read as the workloads say."""
+
 from __future__ import annotations
 
 from dataclasses import replace

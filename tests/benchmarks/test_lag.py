@@ -1,3 +1,5 @@
+"""Latency is measured only of peers that keep up."""
+
 from __future__ import annotations
 
 from benchmarks.suite.lag import RATE, keeps_up

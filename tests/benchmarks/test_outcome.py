@@ -1,3 +1,5 @@
+"""Outcomes are kept in files, and become reports, comparisons and plots."""
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""The plain model that peers are compared with counts right."""
+
 from __future__ import annotations
 
 import pyarrow as pa

@@ -1,3 +1,5 @@
+"""A plan of a benchmark says which peer runs which workload, when and with how many records."""
+
 from __future__ import annotations
 
 import pytest

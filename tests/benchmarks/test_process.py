@@ -1,3 +1,5 @@
+"""Processes of peers are sampled, ended with their children, and say why they failed."""
+
 from __future__ import annotations
 
 import sys

@@ -1,3 +1,5 @@
+"""Workloads and peers are found by name, and each peer says what it cannot do."""
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""Spark's Kafka connector is fetched in a version that exists, or the failure says what to do."""
+
 from __future__ import annotations
 
 from pathlib import Path

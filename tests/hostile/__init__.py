@@ -1,0 +1,1 @@
+"""Records that anybody can write stop no app and are not lost."""

@@ -1,5 +1,4 @@
-"""
-The app that is killed: counts words until it is told to finish.
+"""The app that is killed: counts words until it is told to finish.
 
 `python -m tests.kill.app FOLDER [BOOTSTRAP]`: embedded topics in the folder, or Kafka.
 Everything else it keeps is in the folder too.

@@ -1,5 +1,4 @@
-"""
-Kill after kill at random moments, for long; then everything must be as if there was none.
+"""Kill after kill at random moments, for long; then everything must be as if there was none.
 
     python -m tests.kill.soak                 # 30 minutes
     python -m tests.kill.soak --minutes 2

@@ -1,5 +1,4 @@
-"""
-The app of the soak: the kill series' counts, and counts of each second, on a fast clock.
+"""The app of the soak: the kill series' counts, and counts of each second, on a fast clock.
 
 `python -m tests.kill.soaked_app FOLDER`: FOLDER/s3.json says where the log is. An hour of
 the app's passes in a minute, so that clean-up has what it may delete. Its state is on S3.

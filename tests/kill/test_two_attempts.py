@@ -15,8 +15,7 @@ EXECUTOR = "CoarseGrainedExecutorBackend"
 
 
 def test_a_loser_that_writes_last_changes_nothing(tmp_path: Path, victims: list[KilledApp]) -> None:
-    """
-    Spark begins a stage anew when it loses shuffle files, and leaves tasks that still run.
+    """Spark begins a stage anew when it loses shuffle files, and leaves tasks that still run.
 
     Both tasks of a stage hang, one in each executor. Then one executor is killed: its
     shuffle files are gone, the stage begins anew with both tasks, and the batch is

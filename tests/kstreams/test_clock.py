@@ -1,3 +1,5 @@
+"""Clocks: fake, of the system, and watched for being set."""
+
 from __future__ import annotations
 
 import time

@@ -1,3 +1,5 @@
+"""The emitter writes typed records to a topic from outside of a topology."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping

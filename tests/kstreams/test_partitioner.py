@@ -1,5 +1,4 @@
-"""
-The partitioner against Kafka's own answers.
+"""The partitioner against Kafka's own answers.
 
 `data/murmur2_golden.json` was made with the Java client, kafka-clients 3.9.1:
 `Utils.murmur2` and `Utils.toPositive` of `org.apache.kafka.common.utils` over

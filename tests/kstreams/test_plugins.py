@@ -1,3 +1,5 @@
+"""Plugins are found by entry points, and imported one by one."""
+
 from __future__ import annotations
 
 import subprocess

@@ -1,3 +1,5 @@
+"""Records are immutable values."""
+
 from __future__ import annotations
 
 import pickle

@@ -1,3 +1,5 @@
+"""Topics are values that know their serdes and partitioner."""
+
 from __future__ import annotations
 
 import pickle

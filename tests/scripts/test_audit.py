@@ -1,3 +1,5 @@
+"""The check for known vulnerabilities: what fails, what is excused, what it cannot tell."""
+
 from __future__ import annotations
 
 import importlib.util

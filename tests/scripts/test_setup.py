@@ -1,3 +1,5 @@
+"""The set-up takes each step once, and again only where its input changed."""
+
 from __future__ import annotations
 
 import importlib.util

@@ -1,1 +1,3 @@
+"""Tests of the serde plugins."""
+
 from __future__ import annotations

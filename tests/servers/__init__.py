@@ -1,0 +1,1 @@
+"""Fixtures that start servers, and tests of what starts them."""

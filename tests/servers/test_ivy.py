@@ -1,3 +1,5 @@
+"""Jars are fetched by Ivy, or it is said which one is missing."""
+
 from __future__ import annotations
 
 import pickle

@@ -1,3 +1,5 @@
+"""The Kafka broker of the tests: its records, restarts and listeners."""
+
 from __future__ import annotations
 
 from pathlib import Path

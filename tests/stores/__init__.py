@@ -1,1 +1,3 @@
+"""Tests of the store plugins."""
+
 from __future__ import annotations

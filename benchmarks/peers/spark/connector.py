@@ -29,8 +29,7 @@ _LIBRARIES = (
 
 
 def kafka_connector_jars() -> tuple[Path, ...]:
-    """
-    Return the jars that let this PySpark read and write Kafka, for `spark.jars`.
+    """Return the jars that let this PySpark read and write Kafka, for `spark.jars`.
 
     Downloads them into the library's cache at the first call on a machine
     (about 10 MB, some 10 s), and finds them there afterwards. The connector has
@@ -44,7 +43,6 @@ def kafka_connector_jars() -> tuple[Path, ...]:
     Raises:
         JarResolutionError: The jars are not to be had, or the folder that
             `KSTREAMS_KAFKA_JARS` names has none.
-
     """
     if own := os.environ.get("KSTREAMS_KAFKA_JARS"):
         return _jars_of(Path(own).expanduser().absolute())

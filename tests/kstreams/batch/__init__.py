@@ -1,1 +1,3 @@
+"""Tests of `kstreams.batch`."""
+
 from __future__ import annotations

@@ -1,1 +1,3 @@
+"""Tests of `kstreams.checkpoint`."""
+
 from __future__ import annotations

@@ -1,3 +1,5 @@
+"""A reset removes an app's checkpoint and local state, and nothing of others."""
+
 from __future__ import annotations
 
 import json

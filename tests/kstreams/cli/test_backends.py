@@ -1,3 +1,5 @@
+"""Backends named on the command line."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""`kstreams describe` shows a topology in each format, or what is wrong with it."""
+
 from __future__ import annotations
 
 from pathlib import Path

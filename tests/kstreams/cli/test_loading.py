@@ -1,3 +1,5 @@
+"""The command line finds the user's topology, or says what there is instead."""
+
 from __future__ import annotations
 
 import os

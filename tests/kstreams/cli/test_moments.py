@@ -1,3 +1,5 @@
+"""Times and spans as users write and read them."""
+
 from __future__ import annotations
 
 from datetime import timedelta

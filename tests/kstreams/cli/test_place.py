@@ -1,3 +1,5 @@
+"""Where topics and checkpoints are, by options, environment and defaults."""
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""How errors look on a terminal and elsewhere."""
+
 from __future__ import annotations
 
 import io

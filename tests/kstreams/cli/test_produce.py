@@ -1,3 +1,5 @@
+"""`kstreams produce` makes records of lines of text."""
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""The `kstreams` command as a whole: help, near names, missing extras."""
+
 from __future__ import annotations
 
 import subprocess

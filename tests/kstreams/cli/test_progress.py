@@ -1,3 +1,5 @@
+"""What is shown of an app while it runs."""
+
 from __future__ import annotations
 
 import io

@@ -1,3 +1,5 @@
+"""`kstreams reset` shows what goes, asks, and refuses while the app runs."""
+
 from __future__ import annotations
 
 import json

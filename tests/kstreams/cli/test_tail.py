@@ -1,3 +1,5 @@
+"""`kstreams tail` shows records as text or JSON, from where to where it is asked."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""`kstreams topics` creates, lists, describes and deletes topics."""
+
 from __future__ import annotations
 
 import json

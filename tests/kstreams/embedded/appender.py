@@ -1,5 +1,4 @@
-"""
-A process that appends, and may kill itself at a chosen point.
+"""A process that appends, and may kill itself at a chosen point.
 
 `python appender.py ROOT TOPIC PRODUCER BATCHES [CALL MOMENT AFTER]`: appends batches of
 two rows to partition 0 until it is done, and prints each batch's first offset. With CALL

@@ -1,5 +1,4 @@
-"""
-A process that emits records one by one, and kills itself at a chosen point.
+"""A process that emits records one by one, and kills itself at a chosen point.
 
 `python emitting.py ROOT COUNT [CALL MOMENT AFTER]`: creates topic `t` by its first write,
 waits for each record to be on the disk, and prints its number then. CALL, MOMENT and AFTER

@@ -1,3 +1,5 @@
+"""Embedded topics are created, found and deleted in one step each."""
+
 from __future__ import annotations
 
 import json

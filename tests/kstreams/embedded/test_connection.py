@@ -1,3 +1,5 @@
+"""`Embedded` is a connection: a value that travels, with a reader, a writer and an admin."""
+
 from __future__ import annotations
 
 import pickle

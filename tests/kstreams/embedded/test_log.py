@@ -1,3 +1,5 @@
+"""Segments of an embedded topic: staged, published once, read by offset."""
+
 from __future__ import annotations
 
 import os

@@ -1,3 +1,5 @@
+"""Rows of a segment in Parquet and back."""
+
 from __future__ import annotations
 
 from pathlib import Path

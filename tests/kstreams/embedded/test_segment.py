@@ -1,3 +1,5 @@
+"""The names of segments and of staged files say all there is to know of them."""
+
 from __future__ import annotations
 
 import pickle

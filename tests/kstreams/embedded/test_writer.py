@@ -1,3 +1,5 @@
+"""The writer of embedded topics gathers records into segments and says when they are durable."""
+
 from __future__ import annotations
 
 import subprocess

@@ -1,1 +1,3 @@
+"""Tests of `kstreams.graph`."""
+
 from __future__ import annotations

@@ -1,3 +1,5 @@
+"""What the builder takes, keeps and refuses at the call."""
+
 from __future__ import annotations
 
 import pickle

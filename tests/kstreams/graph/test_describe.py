@@ -1,3 +1,5 @@
+"""The text form of a topology."""
+
 from __future__ import annotations
 
 from datetime import datetime, timezone

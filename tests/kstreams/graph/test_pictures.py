@@ -1,3 +1,5 @@
+"""Topologies as Mermaid and DOT, with names that try to break out."""
+
 from __future__ import annotations
 
 import re

@@ -1,3 +1,5 @@
+"""Types of edges as tokens: which goes where, and how it is shown."""
+
 from __future__ import annotations
 
 import collections.abc

@@ -1,3 +1,5 @@
+"""A built topology: its fingerprint, its parts, its pipelines."""
+
 from __future__ import annotations
 
 from typing import Any

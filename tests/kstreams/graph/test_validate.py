@@ -1,3 +1,5 @@
+"""A wrong topology is refused with all its problems at once."""
+
 from __future__ import annotations
 
 from collections.abc import Callable

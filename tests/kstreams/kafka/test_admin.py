@@ -1,3 +1,5 @@
+"""Topics of a cluster: created, described, counted, deleted."""
+
 from __future__ import annotations
 
 import subprocess

@@ -1,3 +1,5 @@
+"""Options of Kafka's clients are one value, and show no secret."""
+
 from __future__ import annotations
 
 import logging

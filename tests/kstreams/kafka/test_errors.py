@@ -1,3 +1,5 @@
+"""Errors of Kafka survive pickling."""
+
 from __future__ import annotations
 
 import pickle

@@ -1,3 +1,5 @@
+"""`Kafka` checks its settings, travels whole, and shows no secret."""
+
 from __future__ import annotations
 
 import pickle

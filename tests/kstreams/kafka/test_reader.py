@@ -1,3 +1,5 @@
+"""Topics of a cluster are read record by record, without what is not committed."""
+
 from __future__ import annotations
 
 from datetime import timedelta

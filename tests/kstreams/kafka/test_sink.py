@@ -1,3 +1,5 @@
+"""Tables of records are written to Kafka in bulk, durable on return."""
+
 from __future__ import annotations
 
 import os

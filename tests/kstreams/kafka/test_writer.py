@@ -1,3 +1,5 @@
+"""Records are written to Kafka one by one, with a future for each."""
+
 from __future__ import annotations
 
 import gc

@@ -1,1 +1,3 @@
+"""Tests of `kstreams.processors`."""
+
 from __future__ import annotations

@@ -1,3 +1,5 @@
+"""The building blocks `map_`, `filter_` and so on, their suppliers and their life."""
+
 from __future__ import annotations
 
 import pickle

@@ -1,3 +1,5 @@
+"""`branch` sends each record to the first branch that takes it."""
+
 from __future__ import annotations
 
 import pickle

@@ -1,3 +1,5 @@
+"""`call_external` tries again with growing delays, and fails in the end."""
+
 from __future__ import annotations
 
 import pickle

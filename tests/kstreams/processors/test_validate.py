@@ -1,3 +1,5 @@
+"""`validate` sets records aside with a reason."""
+
 from __future__ import annotations
 
 import pickle

@@ -1,1 +1,3 @@
+"""Tests of `kstreams.serde`."""
+
 from __future__ import annotations

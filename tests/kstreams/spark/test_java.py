@@ -1,3 +1,5 @@
+"""The Java runtime that Spark runs on is found, or taken from a wheel."""
+
 from __future__ import annotations
 
 import importlib.util

@@ -1,1 +1,3 @@
+"""Tests of `kstreams.state`."""
+
 from __future__ import annotations

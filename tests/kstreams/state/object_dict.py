@@ -1,3 +1,5 @@
+"""An object store in a dictionary, which counts what it is asked."""
+
 from __future__ import annotations
 
 import threading

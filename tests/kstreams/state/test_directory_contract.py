@@ -1,3 +1,5 @@
+"""A directory keeps the contract of object stores."""
+
 from __future__ import annotations
 
 from pathlib import Path

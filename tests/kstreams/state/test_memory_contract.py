@@ -1,3 +1,5 @@
+"""The backend in memory keeps the contract of working stores."""
+
 from __future__ import annotations
 
 from kstreams.state.backend.memory import Memory

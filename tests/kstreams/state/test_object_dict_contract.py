@@ -1,3 +1,5 @@
+"""The tests' own object store keeps the contract of object stores."""
+
 from __future__ import annotations
 
 from collections import defaultdict

@@ -1,1 +1,3 @@
+"""Tests of `kstreams.views`."""
+
 from __future__ import annotations

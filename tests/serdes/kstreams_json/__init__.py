@@ -1,1 +1,3 @@
+"""Tests of the JSON serde."""
+
 from __future__ import annotations

@@ -1,3 +1,5 @@
+"""The JSON serde writes and reads typed values, and refuses the rest with the path."""
+
 from __future__ import annotations
 
 import contextlib

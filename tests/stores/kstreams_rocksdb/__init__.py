@@ -1,1 +1,3 @@
+"""Tests of the RocksDB backend."""
+
 from __future__ import annotations

@@ -1,3 +1,5 @@
+"""RocksDB keeps the contract of working stores, with and without its extra abilities."""
+
 from __future__ import annotations
 
 from kstreams.testing.working_store import WorkingStoreContract

@@ -1,3 +1,5 @@
+"""The RocksDB backend: what damages it, branches, scans."""
+
 from __future__ import annotations
 
 import gc

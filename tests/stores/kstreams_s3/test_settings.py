@@ -1,3 +1,5 @@
+"""Settings of S3: a URL and options, without secrets in any text."""
+
 from __future__ import annotations
 
 import os

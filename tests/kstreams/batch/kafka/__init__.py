@@ -1,1 +1,3 @@
+"""Tests of `kstreams.batch.kafka`."""
+
 from __future__ import annotations

@@ -1,1 +1,3 @@
+"""Tests of `kstreams.state.backend`."""
+
 from __future__ import annotations

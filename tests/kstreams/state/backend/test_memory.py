@@ -1,3 +1,5 @@
+"""The backend in memory: branches, versions of other processes, scans."""
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""Sorted keys equal a sorted list, and an iterator keeps what it began with."""
+
 from __future__ import annotations
 
 from itertools import chain, islice

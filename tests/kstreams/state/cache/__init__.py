@@ -1,1 +1,3 @@
+"""Tests of `kstreams.state.cache`."""
+
 from __future__ import annotations

@@ -1,1 +1,3 @@
+"""Tests of `kstreams.state.log`."""
+
 from __future__ import annotations

@@ -1,3 +1,5 @@
+"""The file of a batch's changes: its format, its bytes, its damage."""
+
 from __future__ import annotations
 
 from hashlib import sha256

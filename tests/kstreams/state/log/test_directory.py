@@ -1,3 +1,5 @@
+"""The durable log in a directory: names, links, killed writers, full disks."""
+
 from __future__ import annotations
 
 import errno

@@ -1,3 +1,5 @@
+"""The collection of garbage takes what no version needs, and gives the rest time."""
+
 from __future__ import annotations
 
 from datetime import timedelta

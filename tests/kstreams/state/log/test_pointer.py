@@ -1,3 +1,5 @@
+"""A pointer names all that a version is made of, and stays small."""
+
 from __future__ import annotations
 
 from hashlib import sha256

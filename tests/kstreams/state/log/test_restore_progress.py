@@ -1,3 +1,5 @@
+"""A long restore is told in the log, a short one briefly, an empty one not at all."""
+
 from __future__ import annotations
 
 import logging

@@ -1,3 +1,5 @@
+"""Calls and bytes of the durable log are counted."""
+
 from __future__ import annotations
 
 from pathlib import Path

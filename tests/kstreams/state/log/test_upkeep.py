@@ -1,3 +1,5 @@
+"""Snapshots and merges keep the durable log small at a bounded cost."""
+
 from __future__ import annotations
 
 from pathlib import Path

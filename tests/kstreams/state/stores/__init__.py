@@ -1,1 +1,3 @@
+"""Tests of `kstreams.state.stores`."""
+
 from __future__ import annotations

@@ -1,1 +1,3 @@
+"""Tests of `kstreams.state.versions`."""
+
 from __future__ import annotations

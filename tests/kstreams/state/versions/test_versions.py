@@ -1,3 +1,5 @@
+"""Versions of a task's state on a worker: attempts apart, warm retries, old ones removed."""
+
 from __future__ import annotations
 
 import errno

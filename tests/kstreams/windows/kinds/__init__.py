@@ -1,1 +1,3 @@
+"""Tests of `kstreams.windows.kinds`."""
+
 from __future__ import annotations

@@ -1,1 +1,3 @@
+"""Tests of `kstreams.state.stores.list`."""
+
 from __future__ import annotations

@@ -1,1 +1,3 @@
+"""Tests of `kstreams.state.stores.session`."""
+
 from __future__ import annotations
