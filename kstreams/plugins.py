@@ -51,7 +51,7 @@ def load_plugin(group: PluginGroup, name: str) -> object:
         claims = ", ".join(sorted(_claim(point) for point in found[name]))
         raise PluginError(
             f"several packages offer {name!r} in {group}: {claims}",
-            hint="uninstall all but one of them",
+            hint="uninstall all but one of them.",
         )
     try:
         return first.load()
@@ -76,4 +76,4 @@ def _guess(name: str, found: Mapping[str, object]) -> str:
     near = difflib.get_close_matches(name, found, 1)
     if near:
         return f"did you mean {near[0]!r}?"
-    return "install the package that offers it, or give the object itself"
+    return "install the package that offers it, or give the object itself."

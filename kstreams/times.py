@@ -34,7 +34,7 @@ def checked_time(timestamp_ms: int) -> int:
         raise EventTimeError(
             f"there is no event time {timestamp_ms}: they go from {EARLIEST_MS} to {LATEST_MS} "
             "(ms since the epoch; years 1 to 9999)",
-            hint="forward records with times in ms, not in µs or ns",
+            hint="forward records with times in ms, not in µs or ns.",
         )
     return timestamp_ms
 

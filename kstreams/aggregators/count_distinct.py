@@ -34,7 +34,7 @@ def count_distinct(
     return _CountDistinct(FrozenSetSerde(value), checked_limit(max_values))
 
 
-_HINT = ", or count with approx_count_distinct"
+_OR_APPROXIMATE = ", or count with approx_count_distinct"
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,14 @@ class _CountDistinct(Generic[V]):
 
     def add(self, state: frozenset[V], record: Record[Any, V]) -> frozenset[V]:
         value = record.value
-        return state if value in state else within(state | {value}, self.most, hint=_HINT)
+        return (
+            state
+            if value in state
+            else within(state | {value}, self.most, otherwise=_OR_APPROXIMATE)
+        )
 
     def merge(self, earlier: frozenset[V], later: frozenset[V]) -> frozenset[V]:
-        return within(earlier | later, self.most, hint=_HINT)
+        return within(earlier | later, self.most, otherwise=_OR_APPROXIMATE)
 
     def result(self, state: frozenset[V]) -> int:
         return len(state)

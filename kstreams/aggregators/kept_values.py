@@ -27,11 +27,11 @@ def checked_limit(max_values: int) -> int:
     return max_values
 
 
-def within(state: T, most: int, *, hint: str = "") -> T:
+def within(state: T, most: int, *, otherwise: str = "") -> T:
     """Return a state, or raise a `ProcessingError` if it keeps too many values."""
     if len(state) > most:
         raise ProcessingError(
             f"the state of a key would keep {len(state):,} values, and {most:,} is the most",
-            hint=f"raise max_values, or aggregate by shorter windows{hint}",
+            hint=f"raise max_values, or aggregate by shorter windows{otherwise}.",
         )
     return state

@@ -14,7 +14,7 @@ from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("open_changelogs",)
 
-_LOG = logging.getLogger("kstreams")
+_LOG = logging.getLogger(__name__)
 
 
 class _Described(Protocol):
@@ -63,7 +63,7 @@ def _opened(admin: TopicAdmin, spec: StoreSpec[Any], count: int) -> TopicEnds:
         if found != count:
             raise PartitionCountError(
                 f"changelog topic {topic!r} has {found} partitions, store {store!r} {count} tasks",
-                hint="each task writes to its own partition: let the app create the topic",
+                hint="each task writes to its own partition: let the app create the topic.",
             ) from None
         _warn_unless_compacted(admin, topic)
     else:

@@ -77,7 +77,7 @@ class Envelope:
         except (ValueError, TypeError, IndexError, struct.error) as exc:
             raise ExecutionError(
                 f"a message between driver and workers cannot be read: {exc}",
-                hint="all machines must run the same version of kstreams",
+                hint="all machines must run the same version of kstreams.",
             ) from exc
 
 

@@ -75,7 +75,7 @@ def feed_of(connection: Connection) -> Feed:
 
     if isinstance(connection, Kafka):
         return KafkaFeed(connection)
-    raise CompileError(f"an app cannot run on {connection!r}", hint="use Embedded or Kafka")
+    raise CompileError(f"an app cannot run on {connection!r}", hint="use Embedded or Kafka.")
 
 
 def publish_outputs(connection: Connection, outputs: Sequence[Output], batch: int) -> None:

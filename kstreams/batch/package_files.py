@@ -107,7 +107,7 @@ def _contents(name: str, patterns: Sequence[str]) -> PackageContents:
     except ImportError as exc:
         raise CompileError(
             f"package {name!r} cannot be imported, so it cannot be handed to executors: {exc}",
-            hint="name modules that the driver can import: App(..., packages=['my_package'])",
+            hint="name modules that the driver can import: App(..., packages=['my_package']).",
         ) from exc
     place = _place(sys.modules[name])
     if place is None:

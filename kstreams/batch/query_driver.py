@@ -27,7 +27,7 @@ from kstreams.state.log.pointer import Pointer
 
 __all__ = ("QueryDriver",)
 
-_LOG = logging.getLogger("kstreams")
+_LOG = logging.getLogger(__name__)
 _SWEEP_EVERY = 50
 _MIN_AGE = timedelta(hours=1)
 

@@ -73,5 +73,5 @@ def report_batch(
     except Exception as exc:
         raise ExecutionError(
             f"on_batch raised {kind_of(exc)}: {text_of(exc)}",
-            hint="the batch is committed; fix on_batch and restart",
+            hint="the batch is committed; fix on_batch and restart.",
         ) from exc

@@ -10,7 +10,7 @@ from types import FrameType
 
 __all__ = ("stopping_on_signals",)
 
-_LOG = logging.getLogger("kstreams")
+_LOG = logging.getLogger(__name__)
 
 
 def stopping_on_signals(stop: threading.Event) -> Callable[[], None]:

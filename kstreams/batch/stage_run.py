@@ -147,7 +147,7 @@ class StageRun:
         except KStreamsError as exc:
             if isinstance(exc, RecordRefusedError):
                 exc.message += _origin(queues)
-            exc.hint = exc.hint or "fix the cause and restart: nothing of this batch was kept"
+            exc.hint = exc.hint or "fix the cause and restart: nothing of this batch was kept."
             exc.at(group=settings.group.name, partition=task)
             raise
 

@@ -12,7 +12,7 @@ from kstreams.state.log.commits import Commit
 
 __all__ = ("TaskTimers",)
 
-_LOG = logging.getLogger("kstreams")
+_LOG = logging.getLogger(__name__)
 
 
 class TaskTimers:

@@ -15,7 +15,7 @@ from kstreams.state.backend.task_key import app_prefix, garbage_prefix
 
 __all__ = ("epoch_objects", "named_elsewhere", "remove_leftovers")
 
-_LOG = logging.getLogger("kstreams")
+_LOG = logging.getLogger(__name__)
 
 
 def epoch_objects(objects: ObjectStore, app: str, incarnation: str) -> Iterator[str]:

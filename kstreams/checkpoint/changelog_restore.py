@@ -98,17 +98,17 @@ class ChangelogRestore:
                 raise CheckpointMismatchError(
                     f"app {self.checkpoint.app!r} has no store {name!r} with a changelog; "
                     f"with one: {listed}",
-                    hint="define it with_changelog(topic), and let the app run first",
+                    hint="define it with_changelog(topic), and let the app run first.",
                 )
             if dict(stored[name][1]) != known[name].schema():
                 raise CheckpointMismatchError(
                     f"store {name!r} is {dict(stored[name][1])}, not {known[name].schema()}",
-                    hint="name the topology that the app ran last",
+                    hint="name the topology that the app ran last.",
                 )
         if not wanted:
             raise CheckpointMismatchError(
                 f"no store of topology {self.topology.name!r} has a changelog",
-                hint="define it with_changelog(topic), and let the app run first",
+                hint="define it with_changelog(topic), and let the app run first.",
             )
         return tuple(known[name] for name in wanted)
 
@@ -152,7 +152,7 @@ class ChangelogRestore:
         if last is None:
             raise ExecutionError(
                 f"query {query!r} of app {self.checkpoint.app!r} has committed nothing",
-                hint="without its offsets a store is of no use: run the app from the start",
+                hint="without its offsets a store is of no use: run the app from the start.",
             )
         return last
 
@@ -228,7 +228,7 @@ class _Task:
         raise ExecutionError(
             f"changelog {spec.changelog!r} has not all of store {spec.name!r}: partition "
             f"{self.id.partition} has not been written whole",
-            hint="a task does that with its first batch with the changelog; nothing was changed",
+            hint="a task does that with its first batch with the changelog; nothing was changed.",
         ).at(store=spec.name, partition=self.id.partition)
 
     def _check_id(self, spec: StoreSpec[Any]) -> None:
@@ -244,7 +244,7 @@ class _Task:
                 expected=expected,
                 found=found,
                 hint="a task does that with its first batch after the app's next start, if it "
-                "still has its state; nothing was changed",
+                "still has its state; nothing was changed.",
             ).at(store=spec.name, partition=self.id.partition)
 
     def _copy_others(
@@ -258,7 +258,7 @@ class _Task:
                 log.restore(self.pointer, source)
             except StateCorruptError as exc:
                 listed = ", ".join(map(repr, others))
-                exc.hint = f"stores {listed} of the same task have to be rebuilt too, or reset"
+                exc.hint = f"stores {listed} of the same task have to be rebuilt too, or reset."
                 raise
             for name in others:
                 copy_store(source, target, name)

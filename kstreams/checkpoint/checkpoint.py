@@ -135,7 +135,7 @@ class Checkpoint:
         if found.app != app:
             raise CheckpointMismatchError(
                 f"checkpoint {str(path)!r} belongs to app {found.app!r}, not to {app!r}",
-                hint="give each app a checkpoint of its own",
+                hint="give each app a checkpoint of its own.",
             )
         return found
 
@@ -154,14 +154,14 @@ class Checkpoint:
         except (FileNotFoundError, NotADirectoryError) as exc:
             raise NoCheckpointError(
                 f"there is no checkpoint at {path}",
-                hint="name the directory that the app was given: .kstreams/<app id> by default",
+                hint="name the directory that the app was given: .kstreams/<app id> by default.",
             ) from exc
         version = _format_of(data)
         if version not in (None, _UNSEALED_FORMAT, _FORMAT):
             raise CheckpointMismatchError(
                 f"checkpoint {str(path)!r} has format {version!r}, "
                 f"this version reads {_UNSEALED_FORMAT} and {_FORMAT} (so says {_DESCRIPTION!r})",
-                hint="run it with the version that wrote it, or reset the app",
+                hint="run it with the version that wrote it, or reset the app.",
             )
         return read_document(
             data,

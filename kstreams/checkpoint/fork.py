@@ -59,7 +59,7 @@ class ForkSource:
         path, at, name = text.rpartition("@")
         if not (path and at and name):
             raise SavepointError(
-                f"{text!r} names no savepoint", hint="write <checkpoint directory>@<savepoint>"
+                f"{text!r} names no savepoint", hint="write <checkpoint directory>@<savepoint>."
             )
         return cls(path, name)
 
@@ -110,7 +110,7 @@ def fork(
         if (target / "app.json").exists():
             raise SavepointError(
                 f"there is a checkpoint at {target} already",
-                hint="fork into a directory of its own",
+                hint="fork into a directory of its own.",
             )
         return copy_savepoint(source, target, app, log=log)
     finally:

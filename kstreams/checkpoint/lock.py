@@ -55,7 +55,7 @@ class CheckpointLock:
             raise AppLockedError(
                 f"checkpoint {str(self._path.parent)!r} is in use by another app ({owner})",
                 owner=owner,
-                hint="stop that app, or give this one its own app_id or checkpoint",
+                hint="stop that app, or give this one its own app_id or checkpoint.",
             ) from exc
         file.seek(0)
         file.truncate()
@@ -80,7 +80,7 @@ class CheckpointLock:
                 f"checkpoint {str(self._path.parent)!r} was taken over by another app "
                 f"({owner or 'unknown'})",
                 hint="this one has stopped, and lost nothing: go on with the other, or stop it "
-                "before this one is started again",
+                "before this one is started again.",
             )
 
     def _opened(self) -> IO[str]:
@@ -92,7 +92,7 @@ class CheckpointLock:
                 raise
             raise CheckpointMismatchError(
                 f"{self._path} is a symbolic link, and the lock of no app",
-                hint="nothing was changed; see where it leads to, and remove it",
+                hint="nothing was changed; see where it leads to, and remove it.",
             ) from exc
 
     def _is(self, file: IO[str]) -> bool:

@@ -66,7 +66,7 @@ def migrate_store(
         raise CheckpointMismatchError(
             f"store {old.name!r} is of kind {old.kind.name}, and {new.name!r} of kind "
             f"{new.kind.name}",
-            hint="migrate into the same kind, or reset the store",
+            hint="migrate into the same kind, or reset the store.",
         )
     overlay = Overlay(target)
     fill = new.kind.filling(new, overlay)
@@ -92,5 +92,5 @@ def _converted(migration: Migration, key: object, value: object) -> object:
         raise ProcessingError(
             f"the migration raised {kind_of(exc)}: {text_of(exc)}",
             cause_type=type(exc).__name__,
-            hint="nothing was changed; mend it and start again",
+            hint="nothing was changed; mend it and start again.",
         ).at(store=migration.old.name, key=key) from exc

@@ -293,7 +293,7 @@ class PlanDirectory:
         if not self._create(file, document):
             raise FencedError(
                 f"{what} was written by another driver",
-                hint="two apps run on one checkpoint; stop one of them",
+                hint="two apps run on one checkpoint; stop one of them.",
             )
         return replace(plan, digest=document.digest)
 

@@ -100,7 +100,7 @@ def survey(
     if path.is_symlink():
         raise CheckpointMismatchError(
             f"{path} is a symbolic link, and a reset follows none",
-            hint=f"nothing was removed; name the directory itself: {path.resolve()}",
+            hint=f"nothing was removed; name the directory itself: {str(path.resolve())!r}.",
         )
     if path.exists():
         _check(app_id, path, state)

@@ -75,7 +75,7 @@ class Savepoints:
             if not self._objects.put_if_absent(self._name(name), document.data):
                 raise SavepointError(
                     f"there is a savepoint {name!r} of app {self._checkpoint.app!r} already",
-                    hint="choose another name, or delete that one first",
+                    hint="choose another name, or delete that one first.",
                 )
             # Clean-up forgets commits before it reads the savepoints: if ours are still in
             # the log now, whoever forgets them later will see the savepoint.
@@ -84,7 +84,7 @@ class Savepoints:
             self.delete(name)
         raise SavepointError(
             f"the app commits faster than savepoint {name!r} can be made",
-            hint="try again, or let the app retain more batches: App(retained_batches=...)",
+            hint="try again, or let the app retain more batches: App(retained_batches=...).",
         )
 
     def load(self, name: str) -> Savepoint:
@@ -137,7 +137,7 @@ class Savepoints:
         if not found:
             raise SavepointError(
                 f"app {self._checkpoint.app!r} has committed nothing yet",
-                hint="make the savepoint after its first batch",
+                hint="make the savepoint after its first batch.",
             )
         return found
 
@@ -167,7 +167,7 @@ def _check(name: str) -> None:
         raise SavepointError(
             f"{shown_name(name)} is no name of a savepoint",
             hint="give it one letter or more, no '@', no control character, no '.' in front, and "
-            "250 bytes at most, of which characters beyond ASCII take three or more",
+            "250 bytes at most, of which characters beyond ASCII take three or more.",
         )
 
 
@@ -209,5 +209,5 @@ def _read(data: bytes, name: str) -> Savepoint:
         name,
         parse,
         what=f"savepoint {name!r}",
-        hint="bring it back from a copy of the log, or delete it",
+        hint="bring it back from a copy of the log, or delete it.",
     )

@@ -33,7 +33,7 @@ from kstreams.state.log.pointer import Pointer
 
 __all__ = ("Upgrade", "upgrade")
 
-_LOG = logging.getLogger("kstreams")
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def _refuse(checkpoint: Checkpoint, plan: UpgradePlan) -> None:
         + "\nThe whole plan:"
         + "".join(f"\n  {line}" for line in plan.lines()),
         hint="nothing was changed. Tell what to do by App(migrate=..., reset=...), choose another "
-        f"app_id, or begin anew with `kstreams reset {checkpoint.app}`",
+        f"app_id, or begin anew with `kstreams reset {checkpoint.app}`.",
     )
 
 

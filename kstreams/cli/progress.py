@@ -26,7 +26,7 @@ __all__ = ("Progress", "shown_live")
 
 _WINDOW_SECONDS = 5.0
 _LOG_SECONDS = 5.0
-_LOG = logging.getLogger("kstreams.run")
+_LOG = logging.getLogger(__name__)
 _NUMBERS = ("batches", "records", "records/s", "backlog")
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ("Until", "run")
 
-_LOG = logging.getLogger("kstreams.run")
+_LOG = logging.getLogger(__name__)
 _PANEL = "Spark"
 
 

@@ -128,7 +128,7 @@ class AppState:
         if checkpoint.app != app:
             raise CheckpointMismatchError(
                 f"checkpoint {str(path)!r} belongs to app {checkpoint.app!r}, not to {app!r}",
-                hint=f"say {checkpoint.app!r}, or name another directory with --checkpoint",
+                hint=f"say {checkpoint.app!r}, or name another directory with --checkpoint.",
             )
         return cls(checkpoint, checkpoint.log if log is None else load_log(log))
 

@@ -214,7 +214,7 @@ def known_topic(admin: TopicAdmin, name: str, place: Place) -> int:
         where = f"--bootstrap {place.label}" if place.is_kafka else f"--data {place.label}"
         raise UnknownTopicError(
             f"there is no topic {name!r} in {place.label}",
-            hint=f"{meant}kstreams topics create {name} --partitions 4 {where}",
+            hint=f"{meant}`kstreams topics create {name} --partitions 4 {where}`.",
         ) from exc
 
 

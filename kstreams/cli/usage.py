@@ -35,5 +35,5 @@ def shown_by_typer() -> Iterator[None]:
     try:
         yield
     except WrongUsageError as exc:
-        hint = f"'{exc.option}'" if exc.option else None
-        raise typer.BadParameter(exc.message, param_hint=hint) from exc
+        option = f"'{exc.option}'" if exc.option else None
+        raise typer.BadParameter(exc.message, param_hint=option) from exc

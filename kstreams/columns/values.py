@@ -41,7 +41,7 @@ class ValueColumn:
         if self.data.null_count:
             raise ProcessingError(
                 "a null value came to an aggregator of numbers",
-                hint="let the source drop them (nulls='drop'), or filter above",
+                hint="let the source drop them (nulls='drop'), or filter above.",
             )
         numbers: npt.NDArray[Any] = self.data.to_numpy(zero_copy_only=False)
         return numbers.astype(np.int64) if numbers.dtype.kind == "i" else numbers

@@ -77,7 +77,7 @@ class OutsideBatchError(ExecutionError):
 
     _HINT: ClassVar[str] = (
         "contexts and stores are of use in init, process and punctuators, and in their threads "
-        "alone: keep none of them, and let work that runs beside end within process"
+        "alone: keep none of them, and let work that runs beside end within process."
     )
 
 

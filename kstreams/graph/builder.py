@@ -84,7 +84,7 @@ class TopologyBuilder:
             raise TopologyError(
                 "a topology's name consists of letters, digits, '.', '_' and '-', "
                 f"{MAX_NAME_BYTES} bytes at most, not {shown_name(name)}",
-                hint="it names checkpoints and folders",
+                hint="it names checkpoints and folders.",
             )
         self.name = name
         self._on_error: OnError = on_error
@@ -138,7 +138,7 @@ class TopologyBuilder:
         if invalid_time not in get_args(InvalidTime):
             raise TopologyError(
                 f"source {name!r}: invalid_time is {invalid_time!r}",
-                hint=f"one of {', '.join(map(repr, get_args(InvalidTime)))}",
+                hint=f"one of {', '.join(map(repr, get_args(InvalidTime)))}.",
             )
         policy = self._on_error if on_error is None else on_error
         times = EventTime(
@@ -321,7 +321,7 @@ class TopologyBuilder:
             if not isinstance(parent, Node):
                 raise TopologyError(
                     f"a parent of node {name!r} is a {type(parent).__name__}, not a handle",
-                    hint="pass what add_source, add_processor or repartition returned",
+                    hint="pass what add_source, add_processor or repartition returned.",
                 )
             if parent.builder is not self:
                 self._problems.append(f"node {name!r}: parent {parent.name!r} is another builder's")
@@ -339,7 +339,7 @@ class TopologyBuilder:
 
 def _probe(name: str, supplier: Callable[[], object]) -> AnyProcessor:
     """Make a processor; say what is wrong with a supplier that does not."""
-    hint = "pass the class itself or a function that returns a new processor"
+    hint = "pass the class itself or a function that returns a new processor."
     if not callable(supplier):
         raise TopologyError(
             f"the supplier of node {name!r} is a {type(supplier).__name__}, not a function",

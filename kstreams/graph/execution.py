@@ -16,7 +16,7 @@ from kstreams.processors.columns import ColumnProcessor, ColumnSource, ColumnSup
 
 __all__ = ("ExecutionPlanner", "execution_problems")
 
-_HINT = "leave execution='auto', which runs it by records then"
+_HINT = "leave execution='auto', which runs it by records then."
 
 
 class ExecutionPlanner:

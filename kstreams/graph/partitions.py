@@ -31,7 +31,7 @@ def group_partitions(topology: Topology, counts: Mapping[str, int]) -> dict[str,
             raise PartitionCountError(
                 f"partition counts differ in group {group.name!r}: {listed}",
                 hint="records of equal keys must meet in one task: create the topics with equal "
-                "counts, or put builder.repartition(...) behind one of them",
+                "counts, or put builder.repartition(...) behind one of them.",
             )
         inherited = [found[above[entry.name]] for entry in group.entries]
         found[group.name] = next(iter(wanted.values()), None) or max(inherited)
@@ -48,5 +48,5 @@ def _check_partitioners(group: PartitionGroup) -> None:
         listed = ", ".join(f"{name} by {p.name}" for name, p in partitioners.items())
         raise PartitionCountError(
             f"partitioners differ in group {group.name!r}: {listed}",
-            hint="equal counts with another partitioner are as wrong as unequal counts",
+            hint="equal counts with another partitioner are as wrong as unequal counts.",
         )

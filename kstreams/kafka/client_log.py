@@ -9,6 +9,8 @@ from kstreams.kafka.client_options import ClientOptions
 
 __all__ = ("ClientLog",)
 
+_LOG = logging.getLogger(__name__)
+
 if TYPE_CHECKING:
     _Adapter = logging.LoggerAdapter[logging.Logger]
 else:
@@ -16,14 +18,14 @@ else:
 
 
 class ClientLog(_Adapter):
-    """The logger of one client, `kstreams.kafka`; pass it as `logger=`.
+    """The logger of one client; pass it as `logger=`.
 
     Args:
         options: Those of the client.
     """
 
     def __init__(self, options: ClientOptions) -> None:
-        super().__init__(logging.getLogger("kstreams.kafka"), {})
+        super().__init__(_LOG, {})
         self._options = options
 
     def log(self, level: int, msg: object, *args: object, **more: Any) -> None:  # noqa: ANN401

@@ -14,7 +14,7 @@ from kstreams.topic_limits import TopicLimits
 
 __all__ = ("BARE_LIMITS", "KafkaLimits", "limits_of")
 
-_LOG = logging.getLogger("kstreams.kafka")
+_LOG = logging.getLogger(__name__)
 _FRESH_S = 300.0
 _RETRY_S = 5.0
 _FOREVER_MS = 1 << 62

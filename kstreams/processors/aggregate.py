@@ -100,7 +100,7 @@ def aggregate(
         raise TopologyError(
             f"store {store.name!r} holds values of {store.value.name}, but the aggregator's "
             f"state is {aggregator.state.name}",
-            hint="give the store value=aggregator.state",
+            hint="give the store value=aggregator.state.",
         )
     return _AggregateSupplier(aggregator, store, emit, execution)
 

@@ -158,5 +158,5 @@ def _gave_up(exc: Exception, calls: int, reason: str) -> ProcessingError:
         f"an external party failed after {times}, and {reason}: {kind_of(exc)}: {text_of(exc)}",
         cause_type=f"{type(exc).__module__}.{type(exc).__qualname__}",
         cause_traceback=traceback_of(exc),
-        hint="set on_error on the source to skip such records or set them aside",
+        hint="set on_error on the source to skip such records or set them aside.",
     )

@@ -50,5 +50,5 @@ def _brought(name: str, supplier: object) -> tuple[Any, ...]:
     raise TopologyError(
         f"the supplier of node {name!r} has an attribute 'stores' that is no tuple of store "
         f"definitions: {brought!r}",
-        hint="that name is for the stores that a supplier brings with it; name yours otherwise",
+        hint="that name is for the stores that a supplier brings with it; name yours otherwise.",
     )

@@ -180,7 +180,7 @@ class App:
         """
         if close_windows and until != "end":
             raise CompileError(
-                "close_windows is for runs that end", hint="add until='end', or leave it out"
+                "close_windows is for runs that end", hint="add until='end', or leave it out."
             )
         stop = self._run.stop
         restore = stopping_on_signals(stop)

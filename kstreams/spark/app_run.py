@@ -19,7 +19,7 @@ from kstreams.spark.start import start
 
 __all__ = ("AppRun",)
 
-_LOG = logging.getLogger("kstreams")
+_LOG = logging.getLogger(__name__)
 _TICK_SECONDS = 0.02
 
 
@@ -62,7 +62,7 @@ class AppRun:
         if self.state is not AppState.CREATED:
             raise ExecutionError(
                 f"app {self._settings.app_id!r} is {self.state.value}",
-                hint="make a new App for another run",
+                hint="make a new App for another run.",
             )
         self._enter(AppState.STARTING)
         with self._failing():
@@ -109,7 +109,7 @@ class AppRun:
         if self.state is not AppState.RUNNING:
             raise ExecutionError(
                 f"app {self._settings.app_id!r} is {self.state.value}",
-                hint="call open() before drain(), or run(until='end') alone",
+                hint="call open() before drain(), or run(until='end') alone.",
             )
         deadline = _Deadline(self._parts.clock, timeout)
         with self._failing():

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ("BatchJobs",)
 
-_LOG = logging.getLogger("kstreams")
+_LOG = logging.getLogger(__name__)
 _DEATH_PAUSE_SECONDS = 0.5
 
 

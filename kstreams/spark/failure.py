@@ -108,7 +108,7 @@ def typed(exc: BaseException) -> KStreamsError:
         text = f"{kind_of(exc)}: {text_of(exc)}"
     error = ExecutionError(
         _without_frames(text),
-        hint="nothing of the failed batch was kept; see the cause and restart",
+        hint="nothing of the failed batch was kept; see the cause and restart.",
     )
     error.__cause__ = exc
     return error

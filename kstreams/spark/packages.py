@@ -20,7 +20,7 @@ from kstreams.errors import CompileError
 
 __all__ = ("ship",)
 
-_LOG = logging.getLogger("kstreams")
+_LOG = logging.getLogger(__name__)
 _MAX_BYTES = 100_000_000
 _NAMED_LEFT_OUT = 10
 
@@ -43,7 +43,7 @@ def ship(session: SparkSession, packages: Packages) -> tuple[str, ...]:
         raise CompileError(
             f"the packages {', '.join(package.package for package in contents)} have "
             f"{total / 1e6:.0f} MB together",
-            hint="name the ones that executors need: App(..., packages=['my_package'])",
+            hint="name the ones that executors need: App(..., packages=['my_package']).",
         )
     draft = _folder() / f"{uuid4().hex}.zip"
     with zipfile.ZipFile(draft, "x", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:

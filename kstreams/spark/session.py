@@ -108,5 +108,5 @@ def check_shared(session: SparkSession, checkpoint: Path) -> None:
     if not all(seen):
         raise CompileError(
             f"checkpoint {str(checkpoint)!r} is not on a file system that all executors share",
-            hint="put it on a shared mount: App(..., checkpoint='/mnt/shared/...')",
+            hint="put it on a shared mount: App(..., checkpoint='/mnt/shared/...').",
         )

@@ -88,13 +88,13 @@ def _pickled(settings: StageSettings) -> bytes:
             except Exception as cause:  # as above
                 raise CompileError(
                     f"the node cannot be sent to executors: {text_of(cause)}",
-                    hint="make what it holds (connections, locks, files) in the processor's init",
+                    hint="make what it holds (connections, locks, files) in the processor's init.",
                     where=Where(group=group.name, node=node.name),
                 ) from cause
         raise CompileError(
             "the backend, the connection or an interceptor cannot be sent to executors: "
             f"{text_of(exc)}",
-            hint="they are settings: they must pickle",
+            hint="they are settings: they must pickle.",
         ) from exc
 
 

@@ -35,7 +35,7 @@ _SHOWN = 10
 _HINT = (
     "nothing of this batch was kept. See whether the machine or the worker ran out of memory "
     "(give workers more, or make batches smaller), and which code of the topology ends or "
-    "crashes its process; one of the records under way may be what makes it"
+    "crashes its process; one of the records under way may be what makes it."
 )
 
 _Span = tuple[str, int, int, int]

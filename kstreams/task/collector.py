@@ -125,7 +125,7 @@ class Collector:
         if callable(topic):
             raise SerializationError(
                 "a sink that chooses its topic per record cannot take tables",
-                hint="forward records, or use one sink a topic",
+                hint="forward records, or use one sink a topic.",
             ).at(node=self._node)
         try:
             for rows in pieces(whole(table)):
@@ -136,7 +136,7 @@ class Collector:
         except (SerdeError, pa.ArrowException, KeyError, ValueError) as exc:
             raise SerializationError(
                 f"the forwarded table does not fit: {text_of(exc)}",
-                hint="it needs the columns key, value, timestamp of the serdes' Arrow types",
+                hint="it needs the columns key, value, timestamp of the serdes' Arrow types.",
             ).at(node=self._node, target=topic) from exc
 
     def drain(self) -> pa.Table | None:

@@ -121,7 +121,7 @@ class _TaskContext:
         if not self._open:
             raise TopologyError(
                 f"node {self.node!r} calls hold outside init",
-                hint="processors live for a batch: call it in init, and keep what it returns",
+                hint="processors live for a batch: call it in init, and keep what it returns.",
             )
         held = Held(self.node, release)
         self._services.held.append(held)
@@ -131,7 +131,7 @@ class _TaskContext:
         if not self._open:
             raise TopologyError(
                 f"node {self.node!r} calls on_end_of_run outside init",
-                hint="processors live for a batch: call it in init",
+                hint="processors live for a batch: call it in init.",
             )
         self._services.closing.append((self.node, callback))
 
@@ -147,7 +147,7 @@ class _TaskContext:
             known = ", ".join(repr(other.name) for other in self._node.stores) or "none"
             raise TopologyError(
                 f"node {self.node!r} asks for store {spec.name!r} but was added with {known}",
-                hint=f"add the store to stores=[...] of add_processor({self.node!r}, ...)",
+                hint=f"add the store to stores=[...] of add_processor({self.node!r}, ...).",
             )
         return self._services.store(spec)
 
@@ -165,13 +165,13 @@ class _TaskContext:
         if not self._open:
             raise TopologyError(
                 f"node {self.node!r} calls schedule outside init",
-                hint="processors live for a batch: schedule in init, and cancel when done",
+                hint="processors live for a batch: schedule in init, and cancel when done.",
             )
         label = f"{self.node}/{name if name is not None else len(self._labels)}"
         if label in self._labels:
             raise TopologyError(
                 f"node {self.node!r} schedules two punctuators named {label!r}",
-                hint="the name finds the due time again after a restart: give each its own",
+                hint="the name finds the due time again after a restart: give each its own.",
             )
         self._labels.add(label)
         stream = type is PunctuationType.STREAM_TIME

@@ -28,11 +28,11 @@ from kstreams.times import EARLIEST_MS, LATEST_MS
 
 __all__ = ("EventTimes",)
 
-_HINT = "repair the extractor, or say what becomes of such records: add_source(invalid_time=...)"
+_HINT = "repair the extractor, or say what becomes of such records: add_source(invalid_time=...)."
 _AHEAD_HINT = (
     "set the clock of its producer right (or that of this machine). add_source(max_ahead=...) "
     "says how far ahead a time may lie, invalid_time='skip' drops such records, and "
-    "on_error=DeadLetter(topic) sets them aside"
+    "on_error=DeadLetter(topic) sets them aside."
 )
 _OF_EDGES = EventTime()
 _MOST_CHARS = 200

@@ -120,7 +120,7 @@ def _too_deep(exc: RecursionError, node: str | None) -> LimitError:
     error = LimitError(
         "the processors above this one take more of the stack than is set aside for them",
         hint="raise sys.setrecursionlimit, call fewer functions between process and forward, or "
-        "put builder.repartition(...) between the nodes",
+        "put builder.repartition(...) between the nodes.",
     )
     error.__cause__ = exc
     return error.at(node=node)

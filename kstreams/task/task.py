@@ -42,10 +42,10 @@ from kstreams.topic_limits import NO_LIMITS, Limits
 
 __all__ = ("Task",)
 
-_HINT = "mend it and restart: nothing of this batch was kept"
+_HINT = "fix it and restart: nothing of this batch was kept."
 _RECORD_HINT = (
-    "mend the processor or the record and restart (nothing of this batch was kept), "
-    "or let the source skip such records: on_error='skip' or DeadLetter(topic)"
+    "fix the processor or the record and restart (nothing of this batch was kept), "
+    "or let the source skip such records: on_error='skip' or DeadLetter(topic)."
 )
 
 

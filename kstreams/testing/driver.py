@@ -268,7 +268,7 @@ class TopologyTestDriver:
         if partition is None and len(tasks) != 1:
             raise TopologyError(
                 f"store {spec.name!r} has {len(tasks)} partitions",
-                hint="name one, or use store_contents for all",
+                hint="name one, or use store_contents for all.",
             )
         return tasks[partition or 0].state.store(spec)
 

@@ -32,7 +32,7 @@ class DriverTopics:
         counts = [partitions] if isinstance(partitions, int) else partitions.values()
         problem = next(filter(None, map(count_problem, counts)), None)
         if problem:
-            raise PartitionCountError(problem, hint="a test's topics have as many as it needs")
+            raise PartitionCountError(problem, hint="a test's topics have as many as it needs.")
         self._partitions = partitions
         self._logs: dict[str, list[list[RawRecord]]] = {}
         self._unread: dict[str, list[RawRecord]] = {}

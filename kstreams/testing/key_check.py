@@ -119,7 +119,7 @@ class _Check:
         return TopologyError(
             f"key {key!r} reached stateful node {self._node!r} in partition {partition}, "
             f"but it {why}",
-            hint="a processor above changes the key: put builder.repartition(...) below it",
+            hint="a processor above changes the key: put builder.repartition(...) below it.",
         ).at(node=self._node, partition=partition, key=key)
 
 

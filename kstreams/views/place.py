@@ -106,7 +106,7 @@ class StorePlace:
             raise StoreError(
                 f"version {version} of store {self.spec.name!r} is not retained; "
                 + (f"there are {known[0]} to {known[-1]}" if known else "there is none yet"),
-                hint="App(retained_batches=...) keeps more, a savepoint keeps one",
+                hint="App(retained_batches=...) keeps more, a savepoint keeps one.",
                 where=Where(app=self.checkpoint.app, store=self.spec.name),
             ) from exc
 
@@ -168,5 +168,5 @@ def _check(spec: StoreSpec[Any], checkpoint: Checkpoint) -> None:
     if dict(schema) != spec.schema():
         raise CheckpointMismatchError(
             f"store {spec.name!r} of app {checkpoint.app!r} is {dict(schema)}, not {spec.schema()}",
-            hint="read it by the definition that the app has of it",
+            hint="read it by the definition that the app has of it.",
         )

@@ -143,7 +143,7 @@ def windowed_aggregate(
         raise TopologyError(
             f"store {store.name!r} holds values of {store.value.name}, but the aggregator's "
             f"state is {aggregator.state.name}",
-            hint="give the store value=aggregator.state",
+            hint="give the store value=aggregator.state.",
         )
     return WindowedSupplier(
         AggregationPlan(windows, aggregator, store, emit, execution), kind, column_processor

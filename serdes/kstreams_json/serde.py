@@ -119,7 +119,7 @@ class JsonSerde(Serde[T]):
         if dec_hook is None and contains(info, msgspec.inspect.CustomType):
             raise TypeError(
                 f"{type_name(type_)} cannot be decoded from JSON\n"
-                "Hint: use a dataclass, or give enc_hook and dec_hook"
+                "Hint: use a dataclass, or give enc_hook and dec_hook."
             )
         self.name = f"json[{type_name(type_)}]" if name is None else name
         self.type_token = object if type_ is Any else type_

@@ -24,7 +24,7 @@ STALE_AFTER = timedelta(days=1)
 """An upload that was begun so long ago is nobody's any more."""
 
 _PARALLEL_PARTS = 4
-_logger = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 
 def put_in_parts(creation: Creation, part_bytes: int) -> bool:
@@ -75,7 +75,7 @@ def abort_stale_uploads(
                     _abort(client, bucket, key, number)
                     aborted += 1
     except (exceptions.ClientError, KeyError) as error:
-        _logger.warning(
+        _LOG.warning(
             "cannot look for stale uploads in %s/%s: %s", bucket, prefix, _safe(client, error)
         )
     return aborted
@@ -125,9 +125,7 @@ def _abort(client: S3Client, bucket: str, key: str, upload: str) -> None:
         client.abort_multipart_upload(Bucket=bucket, Key=key, UploadId=upload)
     except (exceptions.ClientError, exceptions.BotoCoreError) as error:
         if answer(error).code != "NoSuchUpload":
-            _logger.warning(
-                "an upload of %s/%s is left behind: %s", bucket, key, _safe(client, error)
-            )
+            _LOG.warning("an upload of %s/%s is left behind: %s", bucket, key, _safe(client, error))
 
 
 def _safe(client: S3Client, error: Exception) -> str:

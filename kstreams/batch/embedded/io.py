@@ -27,7 +27,7 @@ from kstreams.topic_limits import LOCAL_LIMITS, TopicLimits
 
 __all__ = ("EmbeddedIO", "publish")
 
-_LOG = logging.getLogger("kstreams")
+_LOG = logging.getLogger(__name__)
 
 
 class EmbeddedIO:

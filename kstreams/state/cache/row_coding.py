@@ -95,6 +95,6 @@ class RowCoding:
             raise SerializationError(
                 f"a row would have {len(data):,} bytes, and {MAX_ROW_BYTES:,} is the most",
                 hint="keep less in one value: bound what is gathered for a key, or use a list "
-                "store, which keeps each element in a row of its own",
+                "store, which keeps each element in a row of its own.",
             ).at(store=self._store, key=key)
         return data

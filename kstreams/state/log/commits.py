@@ -28,7 +28,7 @@ SEED = -1
 
 _BEGIN = "begin.json"
 _COMMIT = re.compile(r"(-\d{19}|\d{20})\.json")
-_HINT = "bring it back from a copy of the durable log, start from a savepoint, or reset the app"
+_HINT = "bring it back from a copy of the durable log, start from a savepoint, or reset the app."
 
 
 @dataclass(frozen=True)
@@ -270,7 +270,7 @@ class CommitLog:
             if other.digest != document.digest:
                 raise FencedError(
                     f"batch {commit.batch} was committed by another driver (run {other.run})",
-                    hint="two apps run on one checkpoint; stop one of them",
+                    hint="two apps run on one checkpoint; stop one of them.",
                 )
         return replace(commit, digest=document.digest)
 

@@ -11,7 +11,7 @@ from kstreams.state.log.pointer import ObjectRef
 
 __all__ = ("RestoreProgress",)
 
-_logger = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 _EVERY_SECONDS = 5.0
 _MB = 1_000_000
 
@@ -38,7 +38,7 @@ class RestoreProgress:
         self._began = self._told = now()
         self._done_count = self._done_bytes = 0
         if refs:
-            _logger.info("task %s: restoring %s", task, _size(self._count, self._bytes))
+            _LOG.info("task %s: restoring %s", task, _size(self._count, self._bytes))
 
     def done(self, ref: ObjectRef) -> None:
         """Note that the next object's changes are in the working store."""
@@ -47,10 +47,10 @@ class RestoreProgress:
         if self._done_count == self._count:
             seconds = self._now() - self._began
             size = _size(self._count, self._bytes)
-            _logger.info("task %s: restored %s in %.1f s", self._task, size, seconds)
+            _LOG.info("task %s: restored %s in %.1f s", self._task, size, seconds)
         elif self._now() - self._told >= _EVERY_SECONDS:
             self._told = self._now()
-            _logger.warning(
+            _LOG.warning(
                 "task %s: restoring, %d of %d objects, %.1f of %.1f MB, %d %%",
                 self._task,
                 self._done_count,

@@ -21,7 +21,7 @@ from kstreams.state.log.snapshot import CHUNK_BYTES, write_snapshot
 __all__ = ("Upkeep",)
 
 _MIB = 1024 * 1024
-_logger = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Upkeep:
         try:
             return self._run(log, pointer, store, attempt)
         except StoreError as error:
-            _logger.warning("task %s: no snapshot this time: %s", log.task, error)
+            _LOG.warning("task %s: no snapshot this time: %s", log.task, error)
             return pointer
 
     def due(self, pointer: Pointer) -> bool:
@@ -113,7 +113,7 @@ class Upkeep:
             while not self.snapshot_due(pointer) and (parts := self.merger_due(pointer)):
                 pointer = pointer.with_merged(parts, write_merger(log, parts, attempt))
         except StateCorruptError as error:
-            _logger.warning("task %s: mending the log with a snapshot: %s", log.task, error)
+            _LOG.warning("task %s: mending the log with a snapshot: %s", log.task, error)
         else:
             if not self.snapshot_due(pointer):
                 return pointer

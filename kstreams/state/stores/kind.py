@@ -104,7 +104,7 @@ class StoreKind(ABC, Generic[S]):
         raise TopologyError(
             f"store {spec.name!r} is of kind {self.name!r}, which has no changelog: "
             "how its rows become records is not known",
-            hint="leave with_changelog out, or give the kind a `changelog`",
+            hint="leave with_changelog out, or give the kind a `changelog`.",
         )
 
     # ------------------------------------------------------------ views and the command line
@@ -121,7 +121,7 @@ class StoreKind(ABC, Generic[S]):
         """
         raise StoreKindError(
             f"stores of kind {self.name!r} have no rows to show",
-            hint="give the kind `scan` and `flat`",
+            hint="give the kind `scan` and `flat`.",
         )
 
     def order(self, spec: StoreSpec[S]) -> Callable[[Any], Any]:
@@ -171,7 +171,7 @@ class StoreKind(ABC, Generic[S]):
     def _not_migrated(self, spec: StoreSpec[S]) -> CheckpointMismatchError:
         return CheckpointMismatchError(
             f"store {spec.name!r} is of kind {self.name}, which cannot be migrated",
-            hint="reset it: reset={...}",
+            hint="reset it: reset={...}.",
         )
 
 
@@ -189,7 +189,7 @@ def check_kind(store: StoreSpec[Any], wanted: StoreKind[Any], needs: str) -> Non
     if not isinstance(store.kind, type(wanted)):
         raise TopologyError(
             f"store {store.name!r} is a {store.kind.name} store, but {needs} a {wanted.name} store",
-            hint=f"define it with {wanted.name}_store(...)",
+            hint=f"define it with {wanted.name}_store(...).",
         )
     problem = store.kind.unlike(wanted)
     if problem:

@@ -69,13 +69,13 @@ def find_kind(name: str, stores: Iterable[StoreSpec[Any]] = ()) -> StoreKind[Any
             hint=f"did you mean {near[0]!r}?"
             if near
             else f"name the topology that brings it, or install the package that offers it as "
-            f"an entry point of {_GROUP}",
+            f"an entry point of {_GROUP}.",
         )
     found = load_plugin(_GROUP, name)
     offer = found() if callable(found) else found
     if not isinstance(offer, StoreKind) or offer.name != name:
         raise StoreKindError(
             f"what is offered as {name!r} in {_GROUP} is {offer!r}",
-            hint="offer a StoreKind of this name, or a function that returns it",
+            hint="offer a StoreKind of this name, or a function that returns it.",
         )
     return offer

@@ -30,7 +30,7 @@ from kstreams.state.log.snapshot import write_snapshot
 __all__ = ("BackgroundUpkeep", "VersionCopy")
 
 _FRESH = timedelta(minutes=30)
-_logger = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -187,9 +187,9 @@ class BackgroundUpkeep:
             publish = job.make()
         except StateCorruptError as error:
             damaged = True
-            _logger.warning("task %s: mending the log with a snapshot: %s", job.log.task, error)
+            _LOG.warning("task %s: mending the log with a snapshot: %s", job.log.task, error)
         except Exception as error:  # noqa: BLE001  # it is no batch: it may fail
-            _logger.warning("task %s: no %s this time: %s", job.log.task, job.what, error)
+            _LOG.warning("task %s: no %s this time: %s", job.log.task, job.what, error)
         with self._lock:
             job.publish, job.damaged, job.done = publish, damaged, True
 

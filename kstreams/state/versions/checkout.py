@@ -21,7 +21,7 @@ from kstreams.state.versions.local import LocalAttempt, LocalVersions
 
 __all__ = ("Checkout", "Place")
 
-_logger = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ class Checkout:
                 opened = partial(backend.open, taken.directory, pointer.stores)
                 return VersionCopy(opened, partial(place.versions.discard, taken))
         except StoreError as error:
-            _logger.warning("task %s: no snapshot this time: %s", place.log.task, error)
+            _LOG.warning("task %s: no snapshot this time: %s", place.log.task, error)
         if taken is not None:
             place.versions.discard(taken)
         return None

@@ -29,7 +29,7 @@ from kstreams.state.versions.private import make_private, private_directory
 __all__ = ("LocalAttempt", "LocalVersions", "local_home", "local_parts", "open_local_home")
 
 _LINEAGE_CHARS = 32
-_logger = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 
 def local_home(backend: StateBackend | None, app: str, incarnation: str) -> Path:
@@ -213,7 +213,7 @@ class LocalVersions:
                 self._backend.remove(self._attempts / name)
                 (self._locks / name).unlink(missing_ok=True)
             except (StoreError, OSError) as error:
-                _logger.warning("cannot clean up local state, trying again later: %s", error)
+                _LOG.warning("cannot clean up local state, trying again later: %s", error)
 
     def _is_alive(self, name: str) -> bool:
         try:

@@ -24,7 +24,7 @@ from kstreams.state.versions.local import LocalAttempt, LocalVersions
 
 __all__ = ("TaskVersions",)
 
-_logger = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 
 class TaskVersions:
@@ -114,9 +114,7 @@ class TaskVersions:
             if pointer.version == 0:
                 self._local.discard(directory)
                 raise
-            _logger.warning(
-                "task %s: restoring, local state is of no use: %s", self._log.task, error
-            )
+            _LOG.warning("task %s: restoring, local state is of no use: %s", self._log.task, error)
         self._local.discard(directory)
         with self._local.exclusive():
             self._local.forget(pointer.version, pointer.lineage)
