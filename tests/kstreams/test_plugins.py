@@ -81,7 +81,7 @@ def test_an_unknown_name_with_none_near_says_what_to_do(offer: Offer) -> None:
     offer()
     with pytest.raises(PluginError, match="only nothing") as caught:
         load_plugin("kstreams.serdes", "protobuf")
-    assert caught.value.hint == "install the package that offers it, or give the object itself"
+    assert caught.value.hint == "install the package that offers it, or give the object itself."
 
 
 def test_two_claimants_of_a_name_raise(offer: Offer) -> None:
