@@ -19,13 +19,16 @@ from tests.conformance.durable_state import DurableState
 from tests.conformance.engine import Answer, run_on_driver
 from tests.conformance.oracle import problem
 
+_NAMED = 10
+"""How many cases without an answer are named."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     every = list(read_cases(options.files))
     cases = [case for case in every if not case.is_join]
     skipped = len(every) - len(cases)
-    failed = 0
+    failed, unanswered = 0, list[str]()
     with ExitStack() as stack:
         out: IO[str] | None = None
         if options.out:
@@ -35,15 +38,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if wrong is not None:
                 failed += 1
                 say(f"FAILED {case.name}: {wrong}")
+            elif case.expected is None:
+                unanswered.append(case.name)
             if out is not None and isinstance(answer, Answer):
                 lists = by_input(case, answer, options.cut)
                 line = {"name": case.name, "out": lists, "dropped": answer.dropped}
                 out.write(json.dumps(line) + "\n")
     if skipped:
         say(f"{skipped} join cases skipped: there are no joins yet")
-    passed = len(cases) - failed
-    say(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    say(_summary(len(cases) - failed - len(unanswered), failed, skipped, unanswered))
     return 1 if failed else 0
+
+
+def _summary(passed: int, failed: int, skipped: int, unanswered: Sequence[str]) -> str:
+    """Return a line; cases whose file has no answer were run, and compared with nothing."""
+    text = f"{passed:,} passed, {failed:,} failed"
+    if skipped:
+        text += f", {skipped:,} skipped"
+    if unanswered:
+        rest = len(unanswered) - _NAMED
+        names = ", ".join(unanswered[:_NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
+        text += f", {len(unanswered):,} without an answer: {names}"
+    return text
 
 
 def say(text: str) -> None:

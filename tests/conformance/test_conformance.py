@@ -13,7 +13,7 @@ import pytest
 from devtools.servers.s3 import Bucket
 from kstreams.processors.columns import Execution
 from tests.conformance.__main__ import backend, by_input, main
-from tests.conformance.case import Case, Input, parse, read_cases
+from tests.conformance.case import JOINS, Case, Input, parse, read_cases
 from tests.conformance.durable_state import DurableState
 from tests.conformance.engine import Answer, run_on_driver
 from tests.conformance.oracle import problem
@@ -159,13 +159,29 @@ def test_stripped_files_are_answered(tmp_path: Path, capsys: pytest.CaptureFixtu
     stripped, out = tmp_path / "stripped.jsonl", tmp_path / "out.jsonl"
     stripped.write_text("\n".join(map(json.dumps, lines)))
     assert main([str(stripped), "--out", str(out)]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "22 passed, 0 failed, 1 skipped"
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("0 passed, 0 failed, 1 skipped, 22 without an answer: ")
+    assert last.endswith(" and 12 more")
     answers = {line["name"]: line for line in map(json.loads, out.read_text().splitlines())}
     for case in read_cases(FILES[:1]):
         if not case.is_join:
             found = answers[case.name]
             answer = Answer(tuple(tuple(map(tuple, step)) for step in found["out"]), 0)
             assert problem(case, answer, cut="1") is None
+
+
+def test_a_case_without_an_answer_is_counted_and_named_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [json.loads(line) for line in FILES[0].read_text().splitlines()]
+    some = [line for line in lines if line["op"] not in JOINS][:3]
+    for part in ("out", "rule_out", "dropped"):
+        some[1].pop(part, None)
+    file = tmp_path / "cases.jsonl"
+    file.write_text("\n".join(map(json.dumps, some)))
+    assert main([str(file)]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == f"2 passed, 0 failed, 1 without an answer: {some[1]['name']}"
 
 
 def test_results_of_a_batch_stand_at_its_last_input() -> None:
