@@ -64,6 +64,6 @@ class WindowBounds(dict[int, Bounds]):
             raise ProcessingError(
                 f"{len(starts):,} windows of {type(self._windows).__name__} hold time {time_ms}, "
                 f"and {self._limit:,} is the most",
-                hint="give that kind of windows an attribute max_windows to allow for more",
+                hint="give that kind of windows an attribute max_windows to allow for more.",
             )
         return [(start, end(start)) for start in starts]

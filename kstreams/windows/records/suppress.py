@@ -162,5 +162,5 @@ class _Limit:
         early = "" if is_final else ", or let it release early: full='emit-early'"
         return LimitError(
             f"suppress holds back {held} already, which is its limit",
-            hint=f"raise max_records or max_bytes{early}",
+            hint=f"raise max_records or max_bytes{early}.",
         )
