@@ -100,7 +100,7 @@ class _Common(Protocol):
     def hold(self, release: Callable[[Sequence[T]], None]) -> Callable[[T], None]:
         """Return what holds objects back until the end of the micro-batch. Only in `init`.
 
-        `release` then gets all of them, in order, behind all records and punctuators of
+        `release` then gets all of them, in order, after all records and punctuators of
         the batch; parents before children. It is not called when nothing was held. What a
         record has held that is skipped for failing is taken back.
 

@@ -97,19 +97,19 @@ def windowed_aggregate(
     sessions); see `split_late`. A null key is dropped (`null-key`), for sliding windows a
     null value too (`null-value`), and a time outside of all windows (`no-window`).
 
-    A session that is swallowed by another is deleted first: a record with value None and
-    the session's end as timestamp.
+    A session that is merged into another is deleted first: a record with value None and
+    the session's end as timestamp. `kstreams.windows.rules` has the rules in full.
 
     Args:
         windows: The kind of windows: `TumblingWindows`, `HoppingWindows`,
-            `CalendarWindows`, `UnlimitedWindows` or one's own `TimeWindows` with a
+            `CalendarWindows`, `UnlimitedWindows` or custom `TimeWindows` with a
             `window_store`; `SlidingWindows` with a `sliding_store`; `SessionWindows` with
             a `session_store`.
         aggregator: What becomes of the records of a window.
         store: Definition of the store; its `value` is the aggregator's `state`.
         emit: When results are forwarded: `once_per_batch()` (the default), `each_update()`,
             `on_close()`, `every(interval)` or `at_most_every(interval)`. The last two keep
-            what waits in a store of their own, `<store>-waiting`.
+            what they hold back in a second store, `<store>-waiting`.
         execution: `auto` aggregates by columns where the results are the same: built-in
             aggregators of numbers, directly below sources, by tumbling, hopping, sliding,
             calendar, unlimited and session windows, but not with `at_most_every`, nor
@@ -137,8 +137,8 @@ def windowed_aggregate(
     where Kafka Streams breaks its own rules: finals are not lost in a jump of stream time,
     none comes twice, and a late record's windows exist.
     """
-    kind, wanted = _kind(windows)
-    check_kind(store, wanted, f"{type(windows).__name__} need")
+    by_records, store_kind = _kinds(windows)
+    check_kind(store, store_kind, f"{type(windows).__name__} need")
     if store.value != aggregator.state:
         raise TopologyError(
             f"store {store.name!r} holds values of {store.value.name}, but the aggregator's "
@@ -146,11 +146,11 @@ def windowed_aggregate(
             hint="give the store value=aggregator.state.",
         )
     return WindowedSupplier(
-        AggregationPlan(windows, aggregator, store, emit, execution), kind, column_processor
+        AggregationPlan(windows, aggregator, store, emit, execution), by_records, column_processor
     )
 
 
-def _kind(
+def _kinds(
     windows: TimeWindows | SlidingWindows | SessionWindows,
 ) -> tuple[Any, StoreKind[Any]]:
     if isinstance(windows, SessionWindows):

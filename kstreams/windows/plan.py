@@ -53,7 +53,7 @@ class AggregationPlan:
         """Whether changes are held back, for a batch's end or longer.
 
         Then a session is deleted whenever a record changes it, even if it comes back with
-        the same bounds: whoever holds it back learns so that it was there before.
+        the same bounds: that tells whoever holds it back that it was there before.
         """
         return not isinstance(self.emit, (EachUpdate, OnClose))
 

@@ -13,8 +13,8 @@ of its topics and keys, the present record's included. It never goes back.
 sessions the gap, in which a record could still join them. So at any moment one number
 says which windows are closed: those that end at `closed_end(...)` or before. It does not
 matter whether they were forwarded or deleted yet. A run to the end may close what is open
-early (`advance_close_time`). From then on lateness is judged by the time that would have
-closed it, if stream time is not that far yet: what is closed stays closed.
+early (`advance_close_time`). From then on lateness is measured by the time that would have
+closed it, until stream time is further (`lateness_time`): what is closed stays closed.
 
 **Drops.** Each is counted under its reason. The first that holds is the one:
 
@@ -25,23 +25,23 @@ closed it, if stream time is not that far yet: what is closed stays closed.
 4. `no-window`: no window holds the time: it is negative, before the start of
    `UnlimitedWindows`, or outside of the calendar.
 5. `late`: the window is closed.
-   - Tumbling, hopping, calendar, custom: each window of a record is asked for itself, so
-     a record may be late for one and count in the next; it is counted once for each.
+   - Tumbling, hopping, calendar, custom: each window of a record counts for itself, so a
+     record may be late for one and in time for the next; each refusal is a drop.
    - Sliding: the last window that could hold the record, `[t, t + difference]`, is
-     closed. Else the record counts, and only windows that are open change.
+     closed. Else the record is added, and changes only those windows that are open.
    - Sessions: no open session is within the gap, and a session of the record alone,
      `[t, t]`, would be closed. A closed session is never joined, nor merged.
 
 **Final results** (`on_close()`): each window has exactly one, with its state at closing.
-It is forwarded after the record that moved stream time so far, and with that stream time.
+It is forwarded with the record that moves stream time so far, and as of that time.
 What one record closes comes in the order of start and key bytes (`by_start`), sessions in
 that of end, start and key bytes (`by_end`).
 
 Source: `KStreamWindowAggregate`, `KStreamSlidingWindowAggregate` and
 `KStreamSessionWindowAggregate` of Kafka Streams, KIP-450 and KIP-825. We depart from them:
 stream time is the task's, not the processor's; finals are not lost when stream time jumps,
-and none comes twice; closed sessions take part in no merge; and a record that comes late,
-but not too late, makes the sliding window that begins after it too.
+and none comes twice; closed sessions take part in no merge; and a record that is out of
+order, but not late, also makes the sliding window that begins after it.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ B = TypeVar("B")
 
 
 def lateness_time(stream_time: T, close_time_ms: int) -> T:
-    """Return the time that lateness is judged by.
+    """Return the time that lateness is measured by.
 
     Args:
         stream_time: Stream time.
@@ -102,9 +102,10 @@ def last_sliding_end(time: T, difference_ms: int) -> T:
 
 
 def refusing_window(time: T, difference_ms: int) -> tuple[T, T]:
-    """Return start and end of the sliding window that refuses a late record: the one before it.
+    """Return start and end of the sliding window that a late record is refused by.
 
-    No window starts before the epoch, so that all early times share `[0, difference]`.
+    It is the one that ends with the record; times before `difference` share
+    `[0, difference]`, as no window starts before the epoch.
     """
     if isinstance(time, int):
         return max(time - difference_ms, 0), max(time, difference_ms)

@@ -76,7 +76,7 @@ def until_time_limit(
 
     Args:
         limit: Span of stream time from the timestamp of the first record that is held
-            back; later ones do not set it anew.
+            back; later ones do not restart it.
         max_records: How many records a task holds back at most; None: any number, which
             fill the store and not the memory.
         max_bytes: How many bytes of keys and records, as they are stored.

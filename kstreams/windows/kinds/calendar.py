@@ -36,7 +36,7 @@ class CalendarWindows:
     begins at the first moment whose local date is that day's: at 01:00 where midnight is
     left out, at the first of two midnights; a day that the zone skips has no window.
     Several units count from 1970-01-01 (weeks: from the week that holds it). A window that
-    begins before the year 1 or ends behind the year 9999 is none: its records are dropped
+    begins before the year 1 or ends after the year 9999 is none: its records are dropped
     as `no-window`.
 
     Args:

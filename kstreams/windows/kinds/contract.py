@@ -1,4 +1,4 @@
-"""What a kind of windows is: the contracts that a kind of one's own fulfils."""
+"""What a kind of windows is: the contracts that a custom kind fulfils."""
 
 from __future__ import annotations
 

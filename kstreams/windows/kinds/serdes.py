@@ -198,12 +198,12 @@ def _unpacked(form: struct.Struct, data: bytes) -> tuple[int, ...]:
         return form.unpack(data[-form.size :])
     except struct.error as exc:
         raise DeserializationError(
-            f"expected {form.size} bytes behind a windowed key, got {data[:40]!r}"
+            f"expected {form.size} bytes after a windowed key, got {data[:40]!r}"
         ) from exc
 
 
 def _appended(keys: pa.Array, *numbers: Ints) -> pa.Array:
-    """Put numbers, 8 bytes each, big-endian, behind encoded keys."""
+    """Put numbers, 8 bytes each, big-endian, after encoded keys."""
     count, width = len(keys), 8 * len(numbers)
     rows = np.empty((count, len(numbers)), ">i8")
     for place, column in enumerate(numbers):

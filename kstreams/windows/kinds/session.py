@@ -14,7 +14,7 @@ __all__ = ("SessionWindows",)
 class SessionWindows:
     """Windows from the first to the last record of a key's activity, both inclusive.
 
-    A record at most `gap` before, in or behind a session joins it; one between two
+    A record at most `gap` before, in or after a session joins it; one between two
     sessions merges them.
 
     Args:

@@ -1,4 +1,4 @@
-"""Tumbling windows: one behind the other."""
+"""Tumbling windows: one after the other."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""Windowed aggregates record by record."""
+"""Windowed aggregation record by record; read `processor.py` first."""
 
 from __future__ import annotations

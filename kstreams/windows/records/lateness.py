@@ -18,7 +18,7 @@ LateCall = Callable[[Record[Any, Any], int, int], None]
 
 
 class LatenessClock(Protocol):
-    """Shows the time that lateness is judged by (`rules.lateness_time`)."""
+    """Shows the time that lateness is measured by (`rules.lateness_time`)."""
 
     @property
     def stream_time(self) -> int:

@@ -17,6 +17,7 @@ from kstreams.windows.records.closing import Closer, schedule_closing
 from kstreams.windows.records.emission.choice import emitter_of
 from kstreams.windows.records.emission.emitter import Emitter, Process
 from kstreams.windows.records.lateness import LateCall, LatenessClock, late_call, lateness_clock
+from kstreams.windows.rules import DropReason
 
 __all__ = ("WindowedProcessor",)
 
@@ -57,13 +58,13 @@ class WindowedProcessor(ClosureProcessor[K, V, Windowed[K], A]):
         clock: LatenessClock,
         emitter: Emitter,
         late: LateCall,
-        drop: Callable[[str], None],
+        drop: Callable[[DropReason], None],
     ) -> tuple[Process, Closer]:
         """Return what processes a record, and what closes windows.
 
         Args:
             store: Where states are.
-            clock: Shows the time that lateness is judged by.
+            clock: Shows the time that lateness is measured by.
             emitter: Takes what changes, and final states if results are final.
             late: Takes late records.
             drop: Counts other records that are dropped, by reason.

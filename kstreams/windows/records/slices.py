@@ -62,8 +62,8 @@ class Slices:
         blocks = self._blocks()
         for start in sorted(starts):
             first = bisect_left(self._times, start)
-            behind = bisect_right(self._times, start + self._span)
-            yield start, blocks.of(first, behind), self._times[behind - 1]
+            stop = bisect_right(self._times, start + self._span)
+            yield start, blocks.of(first, stop), self._times[stop - 1]
 
     def next_end(self, low: int) -> int | None:
         """Return the first end of a window at `low` or later."""
@@ -88,12 +88,12 @@ class Slices:
         place = bisect_left(times, time)
         states = [state for _, state in self.pairs]
         first = bisect_left(times, time - span)
-        behind = bisect_right(times, time + span)
+        stop = bisect_right(times, time + span)
         # The states of all before the record, back to each time; of all from it on.
         before = list(
             accumulate(reversed(states[first:place]), lambda later, earlier: merge(earlier, later))
         )
-        onward = list(accumulate(states[place:behind], merge))
+        onward = list(accumulate(states[place:stop], merge))
         for start in sorted(self._around(time)):
             if start + span < opened:
                 continue
@@ -106,7 +106,7 @@ class Slices:
                 times[high],
             )
         if is_new and time + 1 + span >= opened:
-            yield from self._made_behind(time)
+            yield from self._made_after(time)
 
     def _changed_in_order(self, time: int, opened: int, *, is_new: bool) -> Iterator[_Window]:
         """Do as `changed`, in the order in which columns merge."""
@@ -114,10 +114,10 @@ class Slices:
         for start in sorted(self._around(time)):
             if start + span >= opened:
                 low = bisect_left(times, start)
-                behind = bisect_right(times, start + span)
-                yield start, blocks.of(low, behind), times[behind - 1]
+                stop = bisect_right(times, start + span)
+                yield start, blocks.of(low, stop), times[stop - 1]
         if is_new and time + 1 + span >= opened:
-            yield from self._made_behind(time)
+            yield from self._made_after(time)
 
     def _blocks(self) -> Blocks:
         return Blocks([state for _, state in self.pairs], self._aggregator.merge)
@@ -130,15 +130,15 @@ class Slices:
         right = times[bisect_left(times, time - 1 - span) : place]
         return {max(t, span) - span for t in left} | {t + 1 for t in right}
 
-    def _made_behind(self, time: int) -> Iterator[_Window]:
-        """Yield the window right behind a new record, unless it is empty or was there."""
+    def _made_after(self, time: int) -> Iterator[_Window]:
+        """Yield the window directly after a new record, unless it is empty or was there."""
         times, end = self._times, time + 1 + self._span
         low = bisect_right(times, time)
-        behind = bisect_right(times, end)
-        if low < behind and times[behind - 1] != end:
-            states = [state for _, state in self.pairs[low:behind]]
+        stop = bisect_right(times, end)
+        if low < stop and times[stop - 1] != end:
+            states = [state for _, state in self.pairs[low:stop]]
             state = Blocks(states, self._aggregator.merge).of(0, len(states))
-            yield time + 1, state, times[behind - 1]
+            yield time + 1, state, times[stop - 1]
 
     def _ends(self) -> Iterator[int]:
         """Yield the ends of all windows; some twice."""

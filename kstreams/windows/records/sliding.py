@@ -15,7 +15,13 @@ from kstreams.windows.records.emission.emitter import Emitter, Process, Stamped
 from kstreams.windows.records.lateness import LateCall, LatenessClock
 from kstreams.windows.records.processor import WindowedProcessor
 from kstreams.windows.records.slices import Slices
-from kstreams.windows.rules import by_start, closed_end, last_sliding_end, refusing_window
+from kstreams.windows.rules import (
+    DropReason,
+    by_start,
+    closed_end,
+    last_sliding_end,
+    refusing_window,
+)
 
 __all__ = ("Slicer", "SlidingAggregate")
 
@@ -44,7 +50,7 @@ class SlidingAggregate(WindowedProcessor[K, V, A]):
         clock: LatenessClock,
         emitter: Emitter,
         late: LateCall,
-        drop: Callable[[str], None],
+        drop: Callable[[DropReason], None],
     ) -> tuple[Process, Closer]:
         """Return what processes a record, and what closes windows."""
         windows = self.plan.windows

@@ -15,7 +15,7 @@ from kstreams.windows.records.closing import Closer
 from kstreams.windows.records.emission.emitter import Emitter, Process
 from kstreams.windows.records.lateness import LateCall, LatenessClock
 from kstreams.windows.records.processor import WindowedProcessor
-from kstreams.windows.rules import closed_end
+from kstreams.windows.rules import DropReason, closed_end
 
 __all__ = ("TimeAggregate",)
 
@@ -37,7 +37,7 @@ class TimeAggregate(WindowedProcessor[K, V, A]):
         clock: LatenessClock,
         emitter: Emitter,
         late: LateCall,
-        drop: Callable[[str], None],
+        drop: Callable[[DropReason], None],
     ) -> tuple[Process, Closer]:
         """Return what processes a record, and what closes windows."""
         windows: TimeWindows = self.plan.windows

@@ -1,4 +1,8 @@
-"""What windowed aggregations should give, by brute force."""
+"""What windowed aggregations should give, by brute force.
+
+The rules are those of `kstreams.windows.rules`, written again from its words and without
+its functions: so a mistake in one of the two is found.
+"""
 
 from __future__ import annotations
 

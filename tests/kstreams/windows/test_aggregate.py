@@ -1,4 +1,4 @@
-"""Windowed aggregation: what it refuses, drops, routes; windows of one's own."""
+"""Windowed aggregation: what it refuses, drops, routes; custom windows."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_state_of_closed_windows_is_dropped() -> None:
 
 @dataclass(frozen=True)
 class Parity:
-    """Windows of one's own: even and odd hundreds, of 30 and of 70 ms."""
+    """Custom windows: even and odd hundreds, of 30 and of 70 ms."""
 
     close_delay_ms: int = 5
     close_interval_ms: int = 1

@@ -55,7 +55,7 @@ def last_of(results: list[Result]) -> dict[Handle, Any]:
     for window, value, time in results:
         handle = window.key, window.start_ms, window.end_ms
         if value is None:
-            del table[handle]  # a deletion of what nobody was told of is an error
+            del table[handle]  # a deletion of what was never forwarded is an error
         else:
             table[handle] = value, time
     return table
@@ -167,13 +167,13 @@ def test_a_key_is_not_forwarded_again_within_the_interval(
 ) -> None:
     rows = [*rows, *FAR]
     batches, _, _ = run(windows, at_most_every(milliseconds(interval)), rows, range(1, len(rows)))
-    told: dict[str, int] = {}
+    emitted: dict[str, int] = {}
     now = -1
     for (_, _, time), batch in zip(rows, batches, strict=True):
         now = max(now, time)
         for key in {window.key for window, _, _ in batch}:
-            assert now - told.get(key, -interval) >= interval
-            told[key] = now
+            assert now - emitted.get(key, -interval) >= interval
+            emitted[key] = now
 
 
 @settings(max_examples=80)
@@ -193,8 +193,8 @@ def test_every_forwards_what_was_known_when_the_interval_ended(
         now = max(now, time)
         waiting.update({(w.key, w.start_ms, w.end_ms): (v, t) for w, v, t in batch})
     found = run(windows, every(milliseconds(interval)), rows, cut(data, len(rows)))[0]
-    told = [((w.start_ms, w.end_ms, w.key), (v, t)) for w, v, t in chain.from_iterable(found)]
-    assert told == [
+    emitted = [((w.start_ms, w.end_ms, w.key), (v, t)) for w, v, t in chain.from_iterable(found)]
+    assert emitted == [
         ((start, end, key), result)
         for span in expected
         for (key, start, end), result in sorted(span.items(), key=lambda i: (*i[0][1:], i[0][0]))
@@ -284,9 +284,9 @@ def test_a_record_that_fails_leaves_nothing_waiting() -> None:
     def refuse(record: Record[Any, Any]) -> None:
         if record.value == (13,):
             raise ValueError("no")
-        told.append(record.value)
+        emitted.append(record.value)
 
-    told: list[Any] = []
+    emitted: list[Any] = []
     builder = TopologyBuilder("t", on_error="skip")
     source: Any = builder.add_source("in", SOURCE)
     store: Any = store_for(TUMBLING, ALL.state)
@@ -295,7 +295,7 @@ def test_a_record_that_fails_leaves_nothing_waiting() -> None:
     with TopologyTestDriver(builder.build()) as driver:
         driver.pipe(SOURCE, "a", 13, timestamp=1)
         driver.pipe(SOURCE, "a", 2, timestamp=2)
-    assert told == [(2,)]
+    assert emitted == [(2,)]
 
 
 @pytest.mark.slow

@@ -1,3 +1,3 @@
-"""When results go on, record by record: every interval, at most every, once a batch."""
+"""When results are forwarded, record by record: an emitter for each emission."""
 
 from __future__ import annotations

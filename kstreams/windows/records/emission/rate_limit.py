@@ -15,8 +15,8 @@ from kstreams.windows.records.emission.emitter import Emitter, Process, Stamped
 __all__ = ("RateLimitEmitter",)
 
 _FAR = 1 << 62
-_RESTS = 16
-"""In how many intervals rows are deleted that hold nothing any more."""
+_IDLE_INTERVALS = 16
+"""After how many intervals the row of a key is deleted that nothing is held back of."""
 
 
 class RateLimitEmitter(Emitter):
@@ -107,7 +107,7 @@ class RateLimitEmitter(Emitter):
 
     def _forward_all(self, key: Any, windows: Windows[Any], now: int) -> None:  # noqa: ANN401  # erased
         """Forward windows, deletions first, and nothing more within the interval."""
-        due = self._rows.forwarded(key, now + self._interval, _RESTS * self._interval)
+        due = self._rows.forwarded(key, now + self._interval, _IDLE_INTERVALS * self._interval)
         self._next_due = min(self._next_due, due)
         for start, end, item in sorted(windows, key=lambda window: window[2].value is not None):
             stamped = None if item.value is None else (item.value, item.time_ms)
