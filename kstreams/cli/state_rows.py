@@ -7,7 +7,7 @@ from typing import Any
 
 from kstreams.cli.usage import WrongUsageError
 from kstreams.serde.base import Serde
-from kstreams.state.stores.kind import Times
+from kstreams.state.stores.kind import Times, is_within
 from kstreams.views.view import View
 from kstreams.windowed import Windowed
 
@@ -57,13 +57,10 @@ def rows_of(
     for row in found:
         parts = list(kind.flat(row))
         for key, *rest in reversed(parts) if reverse else parts:
-            flat = (key.key, key.start_ms, key.end_ms, *rest) if windowed else (key, *rest)
-            if _within(flat[0], start, end):
-                yield flat
-
-
-def _within(key: Any, start: Any, end: Any) -> bool:  # noqa: ANN401  # keys of one type
-    return (start is None or key >= start) and (end is None or key < end)
+            if not windowed:
+                yield key, *rest
+            elif is_within(key.key, start, end):
+                yield key.key, key.start_ms, key.end_ms, *rest
 
 
 def rows_of_key(view: View[Any], key: object, times: Times) -> Iterator[_Row]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kstreams.state.stores.changelog_form import ChangelogForm
     from kstreams.state.stores.spec import StoreSpec
 
-__all__ = ("AheadRows", "Content", "StoreKind", "Times", "check_kind")
+__all__ = ("AheadRows", "Content", "StoreKind", "Times", "check_kind", "is_within")
 
 S = TypeVar("S")
 """The live type of a store."""
@@ -114,10 +114,9 @@ class StoreKind(ABC, Generic[S]):
         return key
 
     def scan(self, store: S, start: object, end: object, *, reverse: bool) -> Iterator[Any]:
-        """Yield the rows of a task's part, in the order of the kind.
+        """Yield the rows of a task's part with `start <= key < end`, in the order of the kind.
 
-        Where that is the order of keys, only those with `start <= key < end`; else bounds
-        may be passed over. None leaves a side open.
+        None leaves a side open.
         """
         raise StoreKindError(
             f"stores of kind {self.name!r} have no rows to show",
@@ -173,6 +172,11 @@ class StoreKind(ABC, Generic[S]):
             f"store {spec.name!r} is of kind {self.name}, which cannot be migrated",
             hint="reset it: reset={...}.",
         )
+
+
+def is_within(key: Any, start: Any, end: Any) -> bool:  # noqa: ANN401  # keys of one type
+    """Return whether `start <= key < end`; None leaves a side open."""
+    return (start is None or key >= start) and (end is None or key < end)
 
 
 def check_kind(store: StoreSpec[Any], wanted: StoreKind[Any], needs: str) -> None:

@@ -13,7 +13,7 @@ from kstreams.state.stores.buffered import BUFFERED_COLUMNS, BufferedResult, fla
 from kstreams.state.stores.changelog_form import ChangelogForm
 from kstreams.state.stores.emit_buffer.changelog import EmitBufferForm
 from kstreams.state.stores.emit_buffer.store import EmitBufferStore
-from kstreams.state.stores.kind import StoreKind, Times
+from kstreams.state.stores.kind import StoreKind, Times, is_within
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.windowed import Windowed
 
@@ -41,7 +41,8 @@ class EmitBufferKind(StoreKind[_Live]):
 
     def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
         """Yield all results."""
-        return store.fetch_all(reverse=reverse)
+        rows = store.fetch_all(reverse=reverse)
+        return (row for row in rows if is_within(row[0].key, start, end))
 
     def order(self, spec: StoreSpec[_Live]) -> Callable[[_Row], tuple[Any, ...]]:
         """Return due time, window and key."""

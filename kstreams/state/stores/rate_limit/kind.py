@@ -11,7 +11,7 @@ from kstreams.serde.base import Serde
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.buffered import BUFFERED_COLUMNS, BufferedResult, flat_result
 from kstreams.state.stores.changelog_form import ChangelogForm, RowForm
-from kstreams.state.stores.kind import StoreKind, Times
+from kstreams.state.stores.kind import StoreKind, Times, is_within
 from kstreams.state.stores.rate_limit.store import RateLimitStore
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.windowed import Windowed
@@ -40,7 +40,8 @@ class RateLimitKind(StoreKind[_Live]):
 
     def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
         """Yield all results."""
-        return store.fetch_all(reverse=reverse)
+        rows = store.fetch_all(reverse=reverse)
+        return (row for row in rows if is_within(row[0].key, start, end))
 
     def order(self, spec: StoreSpec[_Live]) -> Callable[[_Row], tuple[Any, ...]]:
         """Return key and window."""

@@ -10,7 +10,7 @@ from kstreams._types import K, V
 from kstreams.serde.base import Serde
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.changelog_form import ChangelogForm, RowForm
-from kstreams.state.stores.kind import StoreKind, Times
+from kstreams.state.stores.kind import StoreKind, Times, is_within
 from kstreams.state.stores.sliding.store import SlidingStore
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.windowed import Windowed
@@ -40,7 +40,8 @@ class SlidingKind(StoreKind[_Live]):
 
     def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
         """Yield all slices."""
-        return store.fetch_all(reverse=reverse)
+        rows = store.fetch_all(reverse=reverse)
+        return (row for row in rows if is_within(row[0].key, start, end))
 
     def order(self, spec: StoreSpec[_Live]) -> Callable[[_Row], tuple[bytes, int]]:
         """Return key and time."""

@@ -10,7 +10,7 @@ from kstreams._types import K, V
 from kstreams.serde.base import Serde
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.changelog_form import ChangelogForm
-from kstreams.state.stores.kind import Content, StoreKind, Times
+from kstreams.state.stores.kind import Content, StoreKind, Times, is_within
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.window.changelog import WindowForm
 from kstreams.state.stores.window.rows import WindowRows
@@ -60,7 +60,8 @@ class WindowKind(StoreKind[_Live]):
 
     def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
         """Yield all windows."""
-        return store.fetch_all(reverse=reverse)
+        rows = store.fetch_all(reverse=reverse)
+        return (row for row in rows if is_within(row[0].key, start, end))
 
     def order(self, spec: StoreSpec[_Live]) -> Callable[[_Row], tuple[int, bytes]]:
         """Return start and key."""
