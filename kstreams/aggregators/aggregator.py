@@ -23,7 +23,7 @@ class Aggregator(Protocol[K_contra, V_contra, S, A_co]):
     """How records become one result: a state that begins, takes records, and merges.
 
     States are values: `add` and `merge` return a new one and leave their arguments as
-    they are, so that a failing record leaves nothing behind. `merge` is associative, and
+    they are, so that a failing record has no effect. `merge` is associative, and
     gets the state of the earlier times first. An aggregator compares by value or is a
     constant, and pickles.
 

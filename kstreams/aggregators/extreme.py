@@ -1,4 +1,4 @@
-"""The aggregator behind `min_` and `max_`."""
+"""The aggregator of `min_` and `max_`."""
 
 from __future__ import annotations
 

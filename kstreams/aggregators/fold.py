@@ -1,4 +1,4 @@
-"""An aggregator of one's own, of functions."""
+"""A custom aggregator, made of functions."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def reducing(function: Callable[[V, V], V], value: Serde[V]) -> Aggregator[objec
 
 @dataclass(frozen=True)
 class Reducing(Generic[V]):
-    """The aggregator behind `reducing`."""
+    """What `reducing` returns."""
 
     function: Callable[[V, V], V]
     state: Serde[V]

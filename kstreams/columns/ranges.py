@@ -10,7 +10,7 @@ from kstreams._types import Ints
 from kstreams.columns.running import Merging, replaced
 from kstreams.serde.layout import Columns
 
-__all__ = ("merged_behind", "merged_ranges")
+__all__ = ("merged_before", "merged_ranges")
 
 
 def merged_ranges(form: Merging, state: Columns, lows: Ints, highs: Ints) -> Columns:
@@ -42,8 +42,8 @@ def merged_ranges(form: Merging, state: Columns, lows: Ints, highs: Ints) -> Col
     return found
 
 
-def merged_behind(form: Merging, state: Columns, lows: Ints, highs: Ints, last: Columns) -> Columns:
-    """Merge the states of each range of rows, which may be empty, with one more behind it."""
+def merged_before(form: Merging, state: Columns, lows: Ints, highs: Ints, last: Columns) -> Columns:
+    """Merge the states of each range of rows, which may be empty, with one more after it."""
     rows = np.flatnonzero(highs > lows)
     earlier = merged_ranges(form, state, lows[rows], highs[rows])
     return _replaced(last, rows, form.merge(earlier, _taken(last, rows)))

@@ -1,4 +1,4 @@
-"""The state behind each record, rather than behind all."""
+"""The state after each record, rather than after all."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def running(form: Merging, state: Columns, runs: Runs) -> Columns:
     Source: Hillis and Steele's parallel scan (1986): as many steps as the longest run has
     binary digits.
     """
-    rank = np.arange(runs.count) - runs.spread(runs.firsts)
+    rank = np.arange(runs.count) - runs.repeat(runs.firsts)
     longest = int(runs.lengths.max()) if runs.count else 0
     step = 1
     while step < longest:

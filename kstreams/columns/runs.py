@@ -1,4 +1,4 @@
-"""Runs of rows that belong together, one behind the other."""
+"""Runs of rows that belong together, one after the other."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Runs:
         """The run of each row."""
         return np.repeat(np.arange(len(self.firsts)), self.lengths)
 
-    def spread(self, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def repeat(self, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Give each row what its run has."""
         return np.repeat(column, self.lengths)
 

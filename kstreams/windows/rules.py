@@ -1,7 +1,7 @@
 """The rules of windowed aggregation: lateness, drops, closing, order of final results.
 
 They are said once, here, in words and in code. Records are aggregated one by one
-(`records/`) or as whole columns (`columns/`), and both engines call these functions: each
+(`records/`) or by columns (`columns/`), and both engines call these functions: each
 takes one number or a column of numbers. The models in the tests do not call them. They
 spell the rules out again, on purpose, so that a mistake made here is found there.
 

@@ -32,8 +32,8 @@ class WindowedSupplier(Generic[K, V, A]):
 
     Args:
         plan: The aggregation.
-        by_records: Makes a processor that aggregates record by record.
-        by_columns: Makes one that aggregates whole columns, or says why there is none.
+        by_records: Makes a processor that aggregates by records.
+        by_columns: Makes one that aggregates by columns, or says why there is none.
     """
 
     plan: AggregationPlan

@@ -39,11 +39,11 @@ class EdgeForm(AnyOrder):
         rows = np.arange(runs.count)
         if self._latest:
             edge = np.maximum.reduceat(times, runs.firsts)
-            here = np.where(times == runs.spread(edge), rows, -1)
+            here = np.where(times == runs.repeat(edge), rows, -1)
             chosen = np.maximum.reduceat(here, runs.firsts)
         else:
             edge = np.minimum.reduceat(times, runs.firsts)
-            here = np.where(times == runs.spread(edge), rows, runs.count)
+            here = np.where(times == runs.repeat(edge), rows, runs.count)
             chosen = np.minimum.reduceat(here, runs.firsts)
         return edge, state[1][chosen]
 

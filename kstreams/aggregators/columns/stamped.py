@@ -49,7 +49,7 @@ class StampedForm:
         return *running(_Highest(), state[:1], runs), *self._form.scan(state[1:], runs)
 
     def reduce_onto(self, before: Columns, places: Ints, lifted: Columns, runs: Runs) -> Columns:
-        """Return the state of each run, behind what was stored of it.
+        """Return the state of each run, after what was stored of it.
 
         Args:
             before: What was stored.
@@ -76,7 +76,7 @@ class StampedForm:
         return tuple(replaced(column, places, new) for column, new in pairs)
 
     def updates(self, lifted: Columns, groups: Grouped, before: Columns, places: Ints) -> Columns:
-        """Return the state behind each row, in the rows' own order.
+        """Return the state after each row, in the rows' own order.
 
         Args:
             lifted: The rows' states, sorted by group.
@@ -90,7 +90,7 @@ class StampedForm:
         if self.exact and len(places):
             owner = np.full(len(groups.runs.firsts), -1)
             owner[places] = np.arange(len(places))
-            of_row = groups.runs.spread(owner)
+            of_row = groups.runs.repeat(owner)
             rows = np.flatnonzero(of_row >= 0)
             state = self.onto(tuple(column[of_row[rows]] for column in before), rows, state)
         arrival = np.empty_like(groups.order)

@@ -57,7 +57,7 @@ class Assigner:
 
 
 def assigner(windows: Any) -> Assigner | None:  # noqa: ANN401  # any kind of windows
-    """Return what assigns times to windows, or None for kinds of one's own."""
+    """Return what assigns times to windows, or None for custom kinds."""
     match windows:
         case TumblingWindows(size_ms=size):
             return Assigner(_tumbling(size), lambda closed: closed - size + 1)
@@ -101,7 +101,7 @@ def _hopping(size: int, advance: int) -> Callable[[Ints], Assigned]:
 def _closed_before(windows: CalendarWindows, closed: int) -> int:
     """Return the start of a time's window: what began before it has ended by that time."""
     found = windows.starts(closed)
-    return found[0] if found else closed  # before the first of all windows, or behind the last
+    return found[0] if found else closed  # before the first of all windows, or after the last
 
 
 def _searched(windows: CalendarWindows | UnlimitedWindows) -> Callable[[Ints], Assigned]:
@@ -119,10 +119,10 @@ def _searched(windows: CalendarWindows | UnlimitedWindows) -> Callable[[Ints], A
                 place += 1
                 continue
             end = windows.end(found[0])
-            behind = int(np.searchsorted(rising, end))
-            rows = order[place:behind]
+            following = int(np.searchsorted(rising, end))
+            rows = order[place:following]
             starts[rows], ends[rows], held[rows] = found[0], end, True
-            place = behind
+            place = following
         rows = np.flatnonzero(held)
         return Assigned(rows, starts[rows], ends[rows], 1)
 

@@ -29,7 +29,7 @@ class WindowedColumns(ColumnProcessor):
     """A windowed aggregation by columns, all but what the kind of windows decides.
 
     For each table: `aggregate` drops what no window takes, brings the rest together with
-    what is stored, and returns final results; they go out here, in their order.
+    what is stored, and returns final results; they are forwarded here, in their order.
 
     Args:
         plan: The aggregation.
@@ -80,7 +80,7 @@ class WindowedColumns(ColumnProcessor):
 
         Args:
             table: Records, null keys among them.
-            closed_ms: Windows that end at this time or before are closed behind the table.
+            closed_ms: Windows that end at this time or before are closed after the table.
 
         Returns:
             The results of the windows that are closed by it, if results are final.

@@ -79,7 +79,7 @@ Placed = tuple[Ints, Results]
 
 
 def joined(parts: Sequence[Results]) -> Results:
-    """Put results one behind the other."""
+    """Put results one after the other."""
     if len(parts) == 1:
         return parts[0]
     return Results(

@@ -70,9 +70,9 @@ class SessionWindowColumns(WindowedColumns):
         due = self._store.due(closed_ms)
         if not due:
             return ()
-        wakes, sessions = self._store.read(due)
+        timers, sessions = self._store.read(due)
         over = sessions.ends <= closed_ms
-        self._store.reschedule(due, wakes, sessions.take(~over))
+        self._store.reschedule(due, timers, sessions.take(~over))
         if not self.plan.emits_on_close:
             return ()
         return (self._results(sessions.take(over), self.stored_keys(due)),)
@@ -90,7 +90,7 @@ class SessionWindowColumns(WindowedColumns):
         """Aggregate records; return sessions that have ended, and are not stored, if final."""
         keys, codes = batch.keys, batch.keys.codes
         handles: list[bytes] = objects_of(keys.stored)
-        wakes, stored = self._store.read(handles)
+        timers, stored = self._store.read(handles)
         opened = stored.ends > closed_end(int(batch.lateness_times[0]), self.close_delay)
         fallback = late_keys(batch, self.close_delay - self._gap - 1)
         if self.each_update:
@@ -107,7 +107,7 @@ class SessionWindowColumns(WindowedColumns):
                 parts.append(self._updates(rows, runs, before, found, keys))
             elif not self.plan.emits_on_close:
                 self.hold(self._changes(before, found, keys))
-            ended = self._write(handles, wakes, (passed, found.sessions), keys, closed)
+            ended = self._write(handles, timers, (passed, found.sessions), keys, closed)
         if len(rows) < len(codes):
             parts.append(self._one_by_one(batch, np.flatnonzero(fallback[codes])))
         if self.each_update:
@@ -150,7 +150,7 @@ class SessionWindowColumns(WindowedColumns):
     def _write(
         self,
         handles: list[bytes],
-        wakes: list[int | None],
+        timers: list[int | None],
         parts: tuple[Sessions, Sessions],
         keys: KeyCodes,
         closed: int,
@@ -168,7 +168,7 @@ class SessionWindowColumns(WindowedColumns):
         kept = whole.ends > closed
         remaining = replace(whole, rows=places).take(kept)
         names = own.tolist()
-        self._store.write([handles[n] for n in names], [wakes[n] for n in names], remaining)
+        self._store.write([handles[n] for n in names], [timers[n] for n in names], remaining)
         return (self._results(whole.take(~kept), keys.typed),) if self.plan.emits_on_close else ()
 
     def _results(self, sessions: Sessions, keys: pa.Array) -> Results:
@@ -192,9 +192,9 @@ class SessionWindowColumns(WindowedColumns):
     def _updates(
         self, rows: Ints, runs: SessionRuns, before: Sessions, found: Joined, keys: KeyCodes
     ) -> Placed:
-        """Return deletions and results behind each record, and where each stands.
+        """Return deletions and results after each record, and the place of each.
 
-        A key's records come in the order of time here, behind what is stored of it: a run
+        A key's records come in the order of time here, after what is stored of it: a run
         continues one session at most.
         """
         run_start, run_end = runs.sessions.starts, np.full(len(runs.sessions.starts), -1)
@@ -207,8 +207,8 @@ class SessionWindowColumns(WindowedColumns):
         whole = seeded(self._form.merge, runs.lifted, runs.runs, earlier, has)
         state = self._form.scan(whole, runs.runs)
         places = rows[runs.order]
-        codes = runs.runs.spread(runs.sessions.rows)
-        starts = runs.runs.spread(run_start)
+        codes = runs.runs.repeat(runs.sessions.rows)
+        starts = runs.runs.repeat(run_start)
         ends = runs.times
         previous = np.concatenate(([-1], ends[:-1]))
         previous[runs.runs.firsts] = run_end
@@ -225,7 +225,7 @@ class SessionWindowColumns(WindowedColumns):
         return of_session[np.flatnonzero(found.changed)]
 
     def _one_by_one(self, batch: Batch, rows: Ints) -> Placed:
-        """Let records join sessions in turn; return where each result stands, and results.
+        """Let records join sessions in turn; return the place of each result, and results.
 
         That is twice the place of its record, plus one unless it is a deletion.
         """

@@ -64,7 +64,7 @@ class Arrivals:
 
     def _apart(self, which: npt.NDArray[np.bool_], starts: Ints, ends: Ints, gap_ms: int) -> Ints:
         """Return the groups in which a record came apart from all before it."""
-        rows = np.flatnonzero(self._runs.spread(which))
+        rows = np.flatnonzero(self._runs.repeat(which))
         group = self._runs.of_row[rows]
         times = self._times[rows]
         begins = np.flatnonzero(np.diff(group, prepend=-1))

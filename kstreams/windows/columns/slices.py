@@ -11,7 +11,7 @@ import pyarrow as pa
 from kstreams._types import Ints
 from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.columns.grouping import grouped
-from kstreams.columns.ranges import merged_behind, merged_ranges
+from kstreams.columns.ranges import merged_before, merged_ranges
 from kstreams.columns.runs import Runs
 from kstreams.serde.layout import Columns
 from kstreams.state.stores.sliding.columns import SliceRows
@@ -173,7 +173,7 @@ class SliceWindows:
             state = merged_ranges(self._form, merged.state, runs.firsts[low], row + 1)
         else:
             last = tuple(column[row] for column in partial)
-            state = merged_behind(self._form, slices.state, low, own, last)
+            state = merged_before(self._form, slices.state, low, own, last)
         results = Results(
             keys.take(pa.array(slices.rows[own])),
             starts,
@@ -196,4 +196,4 @@ class SliceWindows:
         if self._form.exact:
             return merged_ranges(self._form, state, lows, highs)
         last = tuple(column[highs - 1] for column in state)
-        return merged_behind(self._form, state, lows, highs - 1, last)
+        return merged_before(self._form, state, lows, highs - 1, last)

@@ -50,7 +50,6 @@ class SlidingWindowColumns(WindowedColumns):
         super().init(context)
         store: SlidingRows[Any, Any] = SlidingRows.of(context.store(self.plan.store))
         self._store = SlidingColumns(store)
-
         self._fallback = RecordFallback(
             self.plan,
             self.source,
@@ -72,11 +71,11 @@ class SlidingWindowColumns(WindowedColumns):
         due = self._store.due(closed_ms)
         if not due:
             return ()
-        wakes, dones, stored = self._store.read(due)
+        timers, dones, stored = self._store.read(due)
         ended: Sequence[Results] = ()
         if self.plan.emits_on_close:
             ended = (self._windows.ended(stored, self.stored_keys(due), dones, closed_ms),)
-        self._write(due, wakes, stored, closed_ms)
+        self._write(due, timers, stored, closed_ms)
         return ended
 
     def finals_order(self, results: Results) -> tuple[Any, ...]:
@@ -102,7 +101,7 @@ class SlidingWindowColumns(WindowedColumns):
         """Aggregate records; return the windows of their keys that have closed, if final."""
         keys, codes = batch.keys, batch.keys.codes
         handles: list[bytes] = objects_of(keys.stored)
-        wakes, dones, stored = self._store.read(handles)
+        timers, dones, stored = self._store.read(handles)
         fallback = late_keys(batch, self.close_delay - 1)
         if self.each_update:
             fallback |= out_of_order_keys(batch, stored.rows, stored.times)
@@ -118,30 +117,30 @@ class SlidingWindowColumns(WindowedColumns):
                 ended.append(self._windows.ended(merged.slices, keys.typed, dones, closed))
             elif not self.each_update:
                 self.hold(self._windows.changed(merged, keys.typed))
-            self._write_some(handles, wakes, ~fallback, merged.slices, closed)
-        alone: Placed | None = None
+            self._write_some(handles, timers, ~fallback, merged.slices, closed)
+        by_record: Placed | None = None
         if len(rows) < len(codes):
-            alone = self._fallback.aggregate(batch, np.flatnonzero(fallback[codes]))[1:]
+            by_record = self._fallback.aggregate(batch, np.flatnonzero(fallback[codes]))[1:]
         if self.each_update:
-            self._forward_each(batch, merged, alone)
-        elif alone is not None and self.plan.emits_on_close:
-            ended.append(alone[1])
-        elif alone is not None:
-            self.hold(replace(alone[1], unique=False))
+            self._forward_each(batch, merged, by_record)
+        elif by_record is not None and self.plan.emits_on_close:
+            ended.append(by_record[1])
+        elif by_record is not None:
+            self.hold(replace(by_record[1], unique=False))
         return ended
 
     def _forward_each(
-        self, batch: Batch, merged: MergedSlices | None, alone: Placed | None
+        self, batch: Batch, merged: MergedSlices | None, by_record: Placed | None
     ) -> None:
         """Forward the results after each record, in the order of arrival."""
         if merged is None:
-            if alone is not None:
-                self.forward_updates(batch, *alone)
+            if by_record is not None:
+                self.forward_updates(batch, *by_record)
             return
         for low, high, found in self._windows.updates(merged, batch.keys.typed, len(batch)):
             parts = [found]
-            if alone is not None:
-                places, results = alone
+            if by_record is not None:
+                places, results = by_record
                 here = np.arange(*np.searchsorted(places, (low, high)))
                 parts.append((places[here], results.take(here)))
             self.forward_updates(batch, *by_place(parts))
@@ -149,7 +148,7 @@ class SlidingWindowColumns(WindowedColumns):
     def _write_some(
         self,
         handles: list[bytes],
-        wakes: list[int | None],
+        timers: list[int | None],
         which: Bools,
         slices: SliceRows,
         closed: int,
@@ -159,14 +158,14 @@ class SlidingWindowColumns(WindowedColumns):
         ranks = np.cumsum(which) - 1
         names = own.tolist()
         rows = replace(slices, rows=ranks[slices.rows])
-        self._write([handles[n] for n in names], [wakes[n] for n in names], rows, closed)
+        self._write([handles[n] for n in names], [timers[n] for n in names], rows, closed)
 
     def _write(
-        self, handles: list[bytes], wakes: list[int | None], slices: SliceRows, closed: int
+        self, handles: list[bytes], timers: list[int | None], slices: SliceRows, closed: int
     ) -> None:
         """Write rows, without the slices that no open window needs.
 
-        A row may wake too early: so the index is left alone while a key's slices grow.
+        A timer may be too early: so the index is left by_record while a key's slices grow.
         """
         new = np.zeros(len(handles), np.int64)
         last = np.flatnonzero(np.diff(slices.rows, append=len(handles)))
@@ -176,7 +175,7 @@ class SlidingWindowColumns(WindowedColumns):
             ends, rows = windows.starts + self._span, slices.rows[windows.owners]
             is_open = ends > closed
             np.minimum.at(new, rows[is_open], ends[is_open])
-        pairs = zip(wakes, new.tolist(), strict=True)
-        wake = [n if old is None or not closed < old <= n else old for old, n in pairs]
+        pairs = zip(timers, new.tolist(), strict=True)
+        after = [n if old is None or not closed < old <= n else old for old, n in pairs]
         kept = slices.take(slices.times >= closed - self._span)
-        self._store.write(handles, wakes, wake, kept, done_ms=closed + 1)
+        self._store.write(handles, timers, after, kept, done_ms=closed + 1)

@@ -46,11 +46,11 @@ def sliding_ranges(slices: SliceRows, span: int) -> SlidingRanges:
     """
     times, places = slices.times, _Places(slices)
     left = np.maximum(times, span) - span
-    lows, highs = places.first_from(left), places.behind(left + span)
+    lows, highs = places.first_from(left), places.after(left + span)
     # Slices before `span` share the window at 0, which the first of them stands for.
     own = (left > 0) | (lows == np.arange(len(times)))
     right = times + 1
-    low, high = places.first_from(right), places.behind(right + span)
+    low, high = places.first_from(right), places.after(right + span)
     # A window that ends with a slice is that slice's.
     more = (low < high) & (times[high - 1] < right + span)
     numbers = np.arange(len(times))
@@ -80,7 +80,7 @@ class _Places:
         ranks = np.searchsorted(self._each, times)
         return np.searchsorted(self._places, self._bases + ranks)
 
-    def behind(self, times: Ints) -> Ints:
+    def after(self, times: Ints) -> Ints:
         """Return the slice after the last one up to a time."""
         ranks = np.searchsorted(self._each, times, "right")
         return np.searchsorted(self._places, self._bases + ranks)

@@ -169,20 +169,20 @@ def test_columns_give_what_records_give(
     aggregator, result = AGGREGATORS[how]
     rows = scaled(windows, rows)
     cuts = cuts_of(data, len(rows))
-    singly = run(windows, emit, rows, cuts, aggregator, "records", result)
+    by_records = run(windows, emit, rows, cuts, aggregator, "records", result)
     whole = run(windows, emit, rows, cuts, aggregator, "columns", result)
-    for one, other in zip(singly[0], whole[0], strict=True):
+    for one, other in zip(by_records[0], whole[0], strict=True):
         assert same(one, other), f"{one}\n{other}"
-    assert singly[1] == whole[1]
-    assert singly[2] >= whole[2]
+    assert by_records[1] == whole[1]
+    assert by_records[2] >= whole[2]
 
 
 def test_deleted_sessions_of_several_aggregators() -> None:
     aggregator, result = AGGREGATORS["together"]
     windows = SessionWindows(milliseconds(1))
     rows = [("a", 0, 0), ("a", 0, 1), ("a", 0, 2)]
-    singly = run(windows, each_update(), rows, [2], aggregator, "records", result)
-    assert run(windows, each_update(), rows, [2], aggregator, "columns", result) == singly
+    by_records = run(windows, each_update(), rows, [2], aggregator, "records", result)
+    assert run(windows, each_update(), rows, [2], aggregator, "columns", result) == by_records
 
 
 @settings(max_examples=40)
@@ -267,9 +267,9 @@ def test_either_execution_goes_on_from_what_the_other_stored(
     rows = [*scaled(windows, rows), ("end", 0, 10**12)]
     cuts = cuts_of(data, len(rows))
     batches = [rows[a:b] for a, b in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
-    singly = by_turns(windows, emit, batches, ("records",))
-    assert by_turns(windows, emit, batches, ("records", "columns")) == singly
-    assert by_turns(windows, emit, batches, ("columns", "records")) == singly
+    by_records = by_turns(windows, emit, batches, ("records",))
+    assert by_turns(windows, emit, batches, ("records", "columns")) == by_records
+    assert by_turns(windows, emit, batches, ("columns", "records")) == by_records
 
 
 @pytest.mark.parametrize("emit", EMISSIONS)
@@ -517,10 +517,10 @@ def test_sliding_windows_drop_null_values(aggregator: Any, execution: Any) -> No
 def test_updates_of_many_windows_are_forwarded_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     windows, rows = SlidingWindows(milliseconds(9)), [("k", 1, time) for time in range(40)]
     rows += [("a", 1, time) for time in (38, 41, 40)]
-    singly = run(windows, each_update(), rows, [30], sum_(INT64), "records")
+    by_records = run(windows, each_update(), rows, [30], sum_(INT64), "records")
     monkeypatch.setattr("kstreams.windows.columns.slices._PAIRS_AT_ONCE", 7)
     whole = run(windows, each_update(), rows, [30], sum_(INT64), "columns")
-    assert whole[:2] == singly[:2]
+    assert whole[:2] == by_records[:2]
 
 
 def test_a_time_whose_windows_would_end_beyond_int64_is_no_time() -> None:

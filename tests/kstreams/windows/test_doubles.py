@@ -139,16 +139,16 @@ def test_columns_give_the_bits_of_records(
     windows: Any, how: str, emit: Any, rows: list[Row], data: st.DataObject
 ) -> None:
     cuts = cuts_of(data, len(rows))
-    singly = results(windows, how, emit, rows, cuts, "records")
-    assert results(windows, how, emit, rows, cuts, execution_of(windows, emit)) == singly
+    by_records = results(windows, how, emit, rows, cuts, "records")
+    assert results(windows, how, emit, rows, cuts, execution_of(windows, emit)) == by_records
 
 
 @settings(max_examples=100)
 @given(st.sampled_from(sorted(AGGREGATORS)), st.sampled_from(EMISSIONS[:2]), rows_of, st.data())
 def test_without_windows_too(how: str, emit: Any, rows: list[Row], data: st.DataObject) -> None:
     cuts = cuts_of(data, len(rows))
-    singly = results(None, how, emit, rows, cuts, "records")
-    assert results(None, how, emit, rows, cuts, "columns") == singly
+    by_records = results(None, how, emit, rows, cuts, "records")
+    assert results(None, how, emit, rows, cuts, "columns") == by_records
 
 
 @settings(max_examples=200)
@@ -176,8 +176,8 @@ def test_the_cut_into_batches_changes_no_bit(
 def test_long_runs_give_the_same_bits(windows: Any, emit: Any, how: str) -> None:
     rows = [("a" if n % 7 else "b", (-1) ** n * 1.1**n + 0.1, 1 + n // 60) for n in range(400)]
     rows.append(("a", 0.3, 10_000))
-    singly = results(windows, how, emit, rows, [170], "records")
-    assert results(windows, how, emit, rows, [170], "columns") == singly
+    by_records = results(windows, how, emit, rows, [170], "records")
+    assert results(windows, how, emit, rows, [170], "columns") == by_records
 
 
 @pytest.mark.parametrize("execution", ["records", "columns"])

@@ -66,8 +66,8 @@ def test_records_and_columns_agree_at_the_edges_of_time(
 ) -> None:
     rows = within(rows)
     cut = [data.draw(st.integers(1, len(rows) - 1))] if len(rows) > 1 else []
-    singly = run(windows, emit, rows, cut, sum_(INT64), "records", INT64)
-    assert run(windows, emit, rows, cut, sum_(INT64), "columns", INT64)[:2] == singly[:2]
+    by_records = run(windows, emit, rows, cut, sum_(INT64), "records", INT64)
+    assert run(windows, emit, rows, cut, sum_(INT64), "columns", INT64)[:2] == by_records[:2]
 
 
 @settings(max_examples=150)

@@ -208,9 +208,9 @@ def test_columns_forward_every_interval_what_records_do(
 ) -> None:
     rows = [*rows, FAR[0]]
     cuts, emit = cut(data, len(rows)), every(milliseconds(interval))
-    singly = run(windows, emit, rows, cuts, sum_(INT64), "records")
+    by_records = run(windows, emit, rows, cuts, sum_(INT64), "records")
     whole = run(windows, emit, rows, cuts, sum_(INT64), "columns")
-    assert whole[:2] == singly[:2]
+    assert whole[:2] == by_records[:2]
 
 
 def results(task: OneTask, sink: Any, start: int, *rows: tuple[str, int, int]) -> list[Any]:
