@@ -34,6 +34,7 @@ from kstreams.windows import (
     SessionWindows,
     SlidingWindows,
     TumblingWindows,
+    Windowed,
     windowed,
     windowed_aggregate,
 )
@@ -73,11 +74,12 @@ def _in_list(store: Any, record: Record[str, int]) -> None:
 
 
 def _in_window(store: Any, record: Record[str, int]) -> None:
-    store.put(record.key, record.timestamp // 1000 * 1000, record.value)
+    start = record.timestamp // 1000 * 1000
+    store.put(Windowed(record.key, start, start + 1000), record.value)
 
 
 def _in_session(store: Any, record: Record[str, int]) -> None:
-    store.put(record.key, record.timestamp, record.timestamp + 1, record.value)
+    store.put(Windowed(record.key, record.timestamp, record.timestamp + 1), record.value)
 
 
 KEPT: dict[str, tuple[Any, _Put]] = {
