@@ -62,9 +62,10 @@ class SessionStore(StateStore[SessionRows[K, V]], Generic[K, V]):
 
         By start, then by end; backward if asked.
         """
-        for window, value in self.fetch(key, reverse=reverse):
-            if window.end_ms >= earliest_end_ms and window.start_ms <= latest_start_ms:
-                yield window, value
+        sessions = self._rows.sessions(key)
+        for start, end, value in reversed(sessions) if reverse else sessions:
+            if end >= earliest_end_ms and start <= latest_start_ms:
+                yield Windowed(key, start, end), value
 
     def fetch(self, key: K, *, reverse: bool = False) -> Iterator[tuple[Windowed[K], V]]:
         """Yield all sessions of a key, by start, then by end; backward if asked."""
