@@ -1,19 +1,16 @@
-"""Run the tasks of a batch as jobs of Spark, until they have all done what the plan says."""
+"""Run the tasks of a batch as jobs of Spark, again where a worker process dies."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from kstreams.batch.assignment import TaskAssignment
+from kstreams.batch.batch_run import BatchRun, Parts
 from kstreams.batch.envelope import Content, Envelope
 from kstreams.batch.planner import BatchPlanner
-from kstreams.batch.refusal import Refusal
-from kstreams.batch.stage_run import Message
 from kstreams.batch.stage_settings import QuerySettings
-from kstreams.batch.task_call import TaskCall
 from kstreams.batch.task_status import TaskStatus
 from kstreams.checkpoint.plans import Plan, PlanDirectory
 from kstreams.errors import KStreamsError
@@ -58,16 +55,13 @@ class BatchJobs:
         stopping: Callable[[], bool],
     ) -> None:
         self._name = settings.name
-        self._counts = settings.counts
         self._groups = [group.name for group in settings.groups]
         self._width = settings.width
-        self._planner = planner
-        self._plans = plans
         self._fence = fence
+        self._batches = BatchRun(settings, planner=planner, plans=plans, fence=fence)
         self._stopping = stopping
         self._errors = ErrorChannel()
         self._stages = [Stage(each, archives, self._errors) for each in settings.stages()]
-        self._spread = TaskAssignment(settings.counts[0], self._width)
         self._workers: PinnedWorkers | None = None
 
     def use_pinned_workers(self, spark: SparkContext) -> None:
@@ -96,58 +90,18 @@ class BatchJobs:
             WorkerDiedError: Worker processes have died too often.
         """
         deaths = WorkerDeaths(self._name, batch, self._groups, width=self._width)
-        while True:
-            parts = self._parts(plan, pointers)
-            said = self._run_alive(spark, batch, plan, parts, deaths)
-            refusals = [each for each in said if isinstance(each, Refusal)]
-            if not refusals:
-                return plan, [each for each in said if isinstance(each, TaskStatus)]
-            smaller = self._planner.cut(plan, refusals)
-            self._fence()
-            smaller = self._plans.replace(batch, smaller)
-            _LOG.warning(
-                "query %s, batch %d: %d records have more bytes than max_bytes_per_batch; "
-                "planned again with %d",
-                self._name,
-                batch,
-                plan.record_count,
-                smaller.record_count,
-            )
-            plan = smaller
 
-    def _parts(self, plan: Plan, pointers: Mapping[TaskId, str]) -> dict[int, list[Message]]:
-        """Return what the driver tells tasks, by Spark partition of the first stage."""
-        homes = self._spread.over(
-            {task: sum(map(len, read)) for (stage, task), read in plan.tasks.items() if not stage}
-        )
-        parts: dict[int, list[Message]] = {}
-        for envelope in self._messages(plan, pointers):
-            partition = envelope.task % self._width if envelope.stage else homes[envelope.task]
-            parts.setdefault(partition, []).append((partition, envelope.pack()))
-        return parts
+        def job(plan: Plan, parts: Parts) -> list[Content]:
+            return self._run_alive(spark, batch, plan, parts, deaths)
 
-    def _messages(self, plan: Plan, pointers: Mapping[TaskId, str]) -> Iterator[Envelope]:
-        """Yield the calls of those that may run: edges may lead to any task of a later stage."""
-        for stage, group in enumerate(self._groups):
-            for task in range(self._counts[stage]):
-                slices = plan.tasks.get((stage, task))
-                if stage or slices is not None:
-                    call = TaskCall(
-                        tuple(slices or ()),
-                        plan.wall_ms,
-                        plan.since_ms,
-                        plan.close_windows,
-                        pointers.get(TaskId(group, task)),
-                        required=slices is not None,
-                    )
-                    yield Envelope(stage, task, call)
+        return self._batches.run(batch, plan, pointers, job)
 
     def _run_alive(
         self,
         spark: SparkContext,
         batch: int,
         plan: Plan,
-        parts: Mapping[int, list[Message]],
+        parts: Parts,
         deaths: WorkerDeaths,
     ) -> list[Content]:
         """Run a job, again where a worker process dies; return what the tasks say.
@@ -169,9 +123,7 @@ class BatchJobs:
                 self._fence()
                 time.sleep(_DEATH_PAUSE_SECONDS)
 
-    def _run_job(
-        self, spark: SparkContext, batch: int, plan: Plan, parts: Mapping[int, list[Message]]
-    ) -> list[Content]:
+    def _run_job(self, spark: SparkContext, batch: int, plan: Plan, parts: Parts) -> list[Content]:
         first, *others = self._stages
         function = first.in_batch(batch, plan.cuts)
         if self._workers is not None:

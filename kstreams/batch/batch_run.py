@@ -1,0 +1,115 @@
+"""Run the tasks of a batch, whatever their workers are, until all have done what its plan says."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from kstreams.batch.assignment import TaskAssignment
+from kstreams.batch.envelope import Content, Envelope
+from kstreams.batch.planner import BatchPlanner
+from kstreams.batch.refusal import Refusal
+from kstreams.batch.stage_run import Message
+from kstreams.batch.stage_settings import QuerySettings
+from kstreams.batch.task_call import TaskCall
+from kstreams.batch.task_status import TaskStatus
+from kstreams.checkpoint.plans import Plan, PlanDirectory
+from kstreams.ids import TaskId
+
+__all__ = ("BatchRun", "Job", "Parts")
+
+_LOG = logging.getLogger("kstreams")
+
+Parts = Mapping[int, Sequence[Message]]
+"""What the driver tells the tasks of a batch, by the worker of the first stage that gets it."""
+
+Job = Callable[[Plan, Parts], Sequence[Content]]
+"""Has workers run all stages of a batch by its plan; returns what they say to the driver."""
+
+
+class BatchRun:
+    """Calls the tasks of a query's batches, and plans a batch smaller that has too many bytes.
+
+    Args:
+        settings: The query's.
+        planner: Plans a batch smaller.
+        plans: Where a smaller plan is recorded.
+        fence: Raises `FencedError` when a newer driver has taken the checkpoint.
+    """
+
+    def __init__(
+        self,
+        settings: QuerySettings,
+        *,
+        planner: BatchPlanner,
+        plans: PlanDirectory,
+        fence: Callable[[], None],
+    ) -> None:
+        self._settings = settings
+        self._planner = planner
+        self._plans = plans
+        self._fence = fence
+        self._assignment = TaskAssignment(settings.counts[0], settings.width)
+
+    def run(
+        self, batch: int, plan: Plan, pointers: Mapping[TaskId, str], job: Job
+    ) -> tuple[Plan, list[TaskStatus]]:
+        """Run a batch's tasks; plan it smaller until they all take what they are to read.
+
+        Args:
+            batch: Number of the batch.
+            plan: What it reads.
+            pointers: The committed pointer of each task, as JSON text.
+            job: Runs them.
+
+        Returns:
+            The plan that was run in the end, and what the tasks have done.
+
+        Raises:
+            FencedError: A newer driver has taken the checkpoint.
+            KStreamsError: What `job` raises.
+        """
+        while True:
+            said = job(plan, self._parts(plan, pointers))
+            refusals = [each for each in said if isinstance(each, Refusal)]
+            if not refusals:
+                return plan, [each for each in said if isinstance(each, TaskStatus)]
+            smaller = self._planner.cut(plan, refusals)
+            self._fence()
+            smaller = self._plans.replace(batch, smaller)
+            _LOG.warning(
+                "query %s, batch %d: %d records have more bytes than max_bytes_per_batch; "
+                "planned again with %d",
+                self._settings.name,
+                batch,
+                plan.record_count,
+                smaller.record_count,
+            )
+            plan = smaller
+
+    def _parts(self, plan: Plan, pointers: Mapping[TaskId, str]) -> Parts:
+        homes = self._assignment.over(
+            {task: sum(map(len, read)) for (stage, task), read in plan.tasks.items() if not stage}
+        )
+        width = self._settings.width
+        parts: dict[int, list[Message]] = {}
+        for envelope in self._calls(plan, pointers):
+            worker = envelope.task % width if envelope.stage else homes[envelope.task]
+            parts.setdefault(worker, []).append((worker, envelope.pack()))
+        return parts
+
+    def _calls(self, plan: Plan, pointers: Mapping[TaskId, str]) -> Iterator[Envelope]:
+        """Yield the calls of those that may run: edges may lead to any task of a later stage."""
+        for stage, group in enumerate(self._settings.groups):
+            for task in range(self._settings.counts[stage]):
+                slices = plan.tasks.get((stage, task))
+                if stage or slices is not None:
+                    call = TaskCall(
+                        tuple(slices or ()),
+                        plan.wall_ms,
+                        plan.since_ms,
+                        plan.close_windows,
+                        pointers.get(TaskId(group.name, task)),
+                        required=slices is not None,
+                    )
+                    yield Envelope(stage, task, call)
