@@ -1,3 +1,3 @@
-"""A batch without Spark: what it reads, what tasks are told, what they read and write."""
+"""A batch without Spark: what it reads, how its tasks are called, read, write and answer."""
 
 from __future__ import annotations

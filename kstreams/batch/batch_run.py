@@ -21,7 +21,7 @@ __all__ = ("BatchRun", "Job", "Parts")
 _LOG = logging.getLogger("kstreams")
 
 Parts = Mapping[int, Sequence[Message]]
-"""What the driver tells the tasks of a batch, by the worker of the first stage that gets it."""
+"""Messages to the tasks of a batch, by the worker of the first stage that gets them."""
 
 Job = Callable[[Plan, Parts], Sequence[Content]]
 """Has workers run all stages of a batch by its plan; returns what they say to the driver."""

@@ -23,7 +23,7 @@ class RecordSizes:
 
     Args:
         look: Finds out about a partition of which no record was seen, by it
-            and the offset where reading goes on; None where that cannot be told.
+            and the offset where reading goes on; None where that is not known.
     """
 
     def __init__(self, look: Callable[[TopicPartition, int], float | None]) -> None:

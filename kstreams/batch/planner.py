@@ -186,7 +186,7 @@ class BatchPlanner:
         return self.plan(tasks) if tasks else None
 
     def plan(self, tasks: Mapping[tuple[int, int], Sequence[Slice]]) -> Plan:
-        """Return a plan of what tasks read, behind which the next one begins."""
+        """Return a plan of what tasks read, after which the next one begins."""
         return Plan(tasks, dict(self.positions), topics=self._identities.known)
 
     def _fitting(
@@ -246,13 +246,13 @@ class BatchPlanner:
 
 
 def share(lags: Mapping[P, int], total: int) -> dict[P, int]:
-    """Divide a number of records among partitions in proportion to how far they lag behind.
+    """Divide a number of records among partitions in proportion to how far each lags.
 
     So partitions that hold the same span of time are read in step, however unlike their
     sizes: none of them makes stream time run ahead of the others, and the largest is not
     left to the end. At least one record each.
     """
-    behind = sum(lags.values())
-    if behind <= total:
+    lag_sum = sum(lags.values())
+    if lag_sum <= total:
         return dict(lags)
-    return {place: max(lag * total // behind, 1) for place, lag in lags.items()}
+    return {place: max(lag * total // lag_sum, 1) for place, lag in lags.items()}

@@ -1,4 +1,4 @@
-"""What an app tells its watchers: states and committed batches."""
+"""What an app reports to its watchers: states and committed batches."""
 
 from __future__ import annotations
 

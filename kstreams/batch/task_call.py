@@ -1,4 +1,4 @@
-"""What the driver tells a task of a batch."""
+"""What a task is called with in a batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a task has done in a batch, as it tells the driver."""
+"""What a task has done in a batch: its answer to the driver."""
 
 from __future__ import annotations
 

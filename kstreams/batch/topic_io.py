@@ -33,7 +33,7 @@ class TopicIO(Protocol):
         ...
 
     def read_ahead(self) -> None:
-        """Get ready for the next slices of what was read, beside whatever else is done."""
+        """Get ready for the next slices of what was read, in the background."""
         ...
 
     def limits(self, topic: str) -> TopicLimits:

@@ -36,7 +36,7 @@ class WorkerState:
 
     Attributes:
         rows: Of their stores, as objects.
-        background: Merges their deltas and makes their snapshots beside the batches.
+        background: Merges their deltas and makes their snapshots in the background.
     """
 
     rows: RowCache = field(default_factory=lambda: RowCache(_ROW_CACHE_BYTES))

@@ -28,7 +28,7 @@ __all__ = ("Stage",)
 
 
 class Stage:
-    """What Spark runs on each of its partitions: settings pickled once, small beside data.
+    """What Spark runs on each of its partitions: settings pickled once, small next to data.
 
     Args:
         settings: Of the stage.

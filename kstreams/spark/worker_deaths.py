@@ -39,7 +39,7 @@ _HINT = (
 )
 
 _Span = tuple[str, int, int, int]
-"""Topic, partition, the first offset, and the offset behind the last."""
+"""Topic, partition, the first offset, and the offset after the last."""
 
 
 class WorkerDeaths:
@@ -99,7 +99,7 @@ class WorkerDeaths:
         return self._error(stage, tasks, _spans(plan, stage, tasks))
 
     def _stage(self, spark: SparkContext, number: int) -> int | None:
-        """Return which stage of the pipeline has a number of Spark's; None if nobody knows."""
+        """Return which stage of the pipeline has a number of Spark's; None if it is not known."""
         if len(self._groups) == 1:
             return 0
         tracker = spark.statusTracker()
@@ -110,7 +110,7 @@ class WorkerDeaths:
                 stages = sorted(info.stageIds) if info is not None else []
                 if number in stages:
                     return stages.index(number)
-        except Py4JError:  # the numbers are only told: without them it is told less
+        except Py4JError:  # the numbers only add to the message
             return None
         return None
 

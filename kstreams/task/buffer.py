@@ -1,4 +1,4 @@
-"""The waiting room of a batch processor: rows, records and tables, until they are due."""
+"""What is forwarded to a batch processor, gathered until it is due: rows, records, tables."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class BatchBuffer:
 
 
 class ColumnBuffer(BatchBuffer):
-    """The waiting room of a column processor, which stands directly below entries.
+    """Gathers what is forwarded to a column processor, which stands directly below entries.
 
     Args:
         node: The node.

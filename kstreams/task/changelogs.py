@@ -28,7 +28,7 @@ class Changelogs:
 
     A store whose topic does not have all of it yet is written whole: when the changelog
     is new, or another one, or was deleted and created again, or the task's state comes from
-    elsewhere. The task's meta data tells, so that this too counts with the batch and no sooner.
+    elsewhere. The task's metadata says so: this too counts with the batch and no sooner.
 
     Args:
         stores: The task's.

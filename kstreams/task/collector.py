@@ -109,9 +109,9 @@ class Collector:
         Raises:
             OSError: What was moved to a file does not come back.
         """
-        waiting = max(mark - self._rows.count, 0)
-        del self._records[waiting:]
-        del self._topics[waiting:]
+        unencoded = max(mark - self._rows.count, 0)
+        del self._records[unencoded:]
+        del self._topics[unencoded:]
         self._rows.cut(mark)
 
     def take_table(self, table: pa.Table) -> None:
@@ -140,7 +140,7 @@ class Collector:
             ).at(node=self._node, target=topic) from exc
 
     def drain(self) -> pa.Table | None:
-        """Return all that was taken as a table of `OUTPUT_SCHEMA`, and start anew.
+        """Return all that was taken as a table of `OUTPUT_SCHEMA`, and start over.
 
         None when nothing was taken.
 

@@ -84,7 +84,7 @@ def whole(table: pa.Table) -> pa.Table:
 
 
 def concat(tables: Sequence[pa.Table]) -> pa.Table:
-    """Put tables one behind the other; numbers of different width take the wider one."""
+    """Put tables one after the other; numbers of different width take the wider one."""
     if len(tables) == 1:
         return tables[0]
     return pa.concat_tables(tables, promote_options="permissive")

@@ -17,8 +17,8 @@ from kstreams.processors.context import PunctuationType
 from kstreams.record import Record, RecordMetadata
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.spec import S, StoreSpec
+from kstreams.task.batch_hold import BatchHold
 from kstreams.task.cursor import Cursor
-from kstreams.task.held import Held
 from kstreams.task.meta import NO_TIME, TaskMeta
 from kstreams.task.punctuation import Punctuators, Schedule
 from kstreams.task.rows import RecordCall
@@ -39,7 +39,7 @@ class TaskServices:
         self.cursor = cursor
         self.stream = Punctuators()
         self.wall = Punctuators()
-        self.held: list[Held] = []
+        self.holds: list[BatchHold] = []
         self.closing: list[tuple[str, Callable[[], None]]] = []
         self.stores: dict[str, Any] = {}
         self._contexts: list[_TaskContext] = []
@@ -123,9 +123,9 @@ class _TaskContext:
                 f"node {self.node!r} calls hold outside init",
                 hint="processors live for a batch: call it in init, and keep what it returns.",
             )
-        held = Held(self.node, release)
-        self._services.held.append(held)
-        return held.take
+        hold = BatchHold(self.node, release)
+        self._services.holds.append(hold)
+        return hold.take
 
     def on_end_of_run(self, callback: Callable[[], None]) -> None:
         if not self._open:

@@ -94,7 +94,7 @@ def decoded(entry: Entry, queue: Queue, *, values: bool = True) -> Decoded:
         return Decoded(queue, keys, _objects(value, columns[1]))
     except KeyboardInterrupt:
         raise
-    except BaseException:  # noqa: BLE001  # a serde is user code: row by row tells which row
+    except BaseException:  # noqa: BLE001  # a serde is user code: row by row shows which row
         return _row_by_row(entry, queue, values=values)
 
 

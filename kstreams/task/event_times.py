@@ -44,7 +44,7 @@ class EventTimes:
     """Puts event times in the place of timestamps, before queues are merged by them.
 
     What leaves lies between `EARLIEST_MS` and `LATEST_MS`, and no further ahead than its
-    source allows: so no code behind needs to look at whether a time overflows.
+    source allows: so no code after this needs to look at whether a time overflows.
 
     Args:
         entries: The task's entries by name.
@@ -178,7 +178,7 @@ class EventTimes:
 
     def _too_far_ahead(self, time: int, latest: int) -> EventTimeError:
         if latest == LATEST_MS:
-            reason = f"lies behind the last of all times, {LATEST_MS} (the year 9999)"
+            reason = f"lies after the last of all times, {LATEST_MS} (the year 9999)"
         else:
             wall = self._cursor.wall_time
             span = timedelta(milliseconds=latest - wall)

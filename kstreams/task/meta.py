@@ -44,8 +44,8 @@ class TaskMeta:
     partition_times: dict[TopicPartition, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data for JSON, a copy; without what is seldom there."""
-        seldom = {
+        """Return plain data for JSON, a copy; without what is rarely there."""
+        optional = {
             "logs": {store: list(log) for store, log in self.changelogs.items()} or None,
             "log_ids": dict(self.changelog_ids) or None,
             "heard": self.last_record_wall_ms,
@@ -56,7 +56,7 @@ class TaskMeta:
             "time": self.stream_time,
             "next": text_keys(self.next_offsets),
             "due": dict(self.due),
-            **{name: found for name, found in seldom.items() if found is not None},
+            **{name: found for name, found in optional.items() if found is not None},
         }
 
     @classmethod

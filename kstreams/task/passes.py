@@ -26,7 +26,7 @@ from kstreams.task.wiring import Taker, Wiring
 __all__ = ("BatchWork", "RecordPass", "TablePass")
 
 _Pairs = Iterator[tuple[RecordCall, Record[Any, Any]]]
-"""Records, each behind what takes it."""
+"""Records, each after what takes it."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class RecordPass:
             self._work.punctuate()
 
     def _guarded(self, rows: MergedRows, pairs: _Pairs, streams: Sequence[Stream]) -> None:
-        """Drive records that leave nothing behind when they fail."""
+        """Drive records of which nothing stays when they fail."""
         work = self._work
         cursor, undo = work.cursor, work.undo
         any_bad = any(stream.bad for stream in streams)
@@ -236,7 +236,7 @@ class TablePass:
             begin = end
 
     def _cut(self, stream_times: npt.NDArray[np.int64], begin: int) -> int:
-        """Return the place behind the first record from `begin` that makes something due."""
+        """Return the place after the first record from `begin` that makes something due."""
         first = int(np.searchsorted(stream_times[begin:], self._work.next_due()))
         return min(begin + first + 1, len(stream_times))
 
@@ -266,7 +266,7 @@ class TablePass:
             return queue, {form: formed(entry, queue, form) for form in forms}
         except KeyboardInterrupt:
             raise
-        except BaseException:  # noqa: BLE001  # a serde is user code: row by row tells which row
+        except BaseException:  # noqa: BLE001  # a serde is user code: row by row shows which row
             found = decoded(entry, queue, values=forms != {"keys"})
             for bad in found.bad:
                 self._work.reject(bad)

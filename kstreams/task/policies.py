@@ -86,6 +86,6 @@ class Policies:
         )
 
     def drain(self) -> dict[str, pa.Table]:
-        """Return the dead letters by topic, and start anew."""
+        """Return the dead letters by topic, and start over."""
         tables = {topic: letters.drain() for topic, letters in self._letters.items()}
         return {topic: table for topic, table in tables.items() if table is not None}

@@ -39,7 +39,7 @@ class Schedule:
         self.meta.due[self.name] = due - max(due - now - 1, 0) // self.interval * self.interval
 
     def fire(self, now: int) -> None:
-        """Move to the next grid point behind `now`, then call.
+        """Move to the next grid point after `now`, then call.
 
         Source: `org.apache.kafka.streams.processor.internals.PunctuationSchedule#next`.
         """

@@ -38,7 +38,7 @@ class ReadAhead:
         self._stores = {entry.name: list(_stores(group, entry, overlay)) for entry in entries}
 
     def over(self, items: Iterator[T], streams: Sequence[Stream]) -> Iterator[T]:
-        """Pass a batch's records on, reading ahead behind the first few."""
+        """Pass a batch's records on, reading ahead after the first few."""
         stores = any(self._stores[stream.entry.name] for stream in streams)
         if not stores or sum(len(stream.keys) for stream in streams) < 4 * _SAMPLE:
             return items

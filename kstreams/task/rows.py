@@ -100,7 +100,7 @@ class MergedRows:
         self._calls = iter(order)
 
     def __iter__(self) -> Iterator[tuple[RecordCall, Record[Any, Any]]]:
-        """Yield each record behind what takes it; to be iterated once."""
+        """Yield each record after what takes it; to be iterated once."""
         if self._numbers is None:
             return zip(self._calls, self._streams[0].records(), strict=False)
         sources = [stream.records() for stream in self._streams]

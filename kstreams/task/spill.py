@@ -14,7 +14,7 @@ __all__ = ("OutputRows",)
 
 
 class OutputRows:
-    """Tables one behind the other, of which what is more than some MiB lies in a file.
+    """Tables one after the other, of which what is more than some MiB lies in a file.
 
     The file has no name: it is gone with the process, however that ends. What is drained
     maps it into memory, where the system may drop its pages again.

@@ -16,7 +16,7 @@ _MAX_CHARS = 10_000
 class StdoutLines:
     """Gathers the lines of one sink: at most 1,000 a batch, the rest is counted.
 
-    Keys, values and headers are cut behind 10,000 characters each.
+    Keys, values and headers are cut after 10,000 characters each.
     """
 
     def __init__(self, node: str) -> None:
@@ -44,7 +44,7 @@ class StdoutLines:
         self._more = mark[1]
 
     def drain(self) -> list[str]:
-        """Return the lines, with a last one for those left out, and start anew."""
+        """Return the lines, with a last one for those left out, and start over."""
         lines, more = self._lines, self._more
         self._lines, self._more = [], 0
         return [*lines, f"{self._node}: … and {more} more"] if more else lines

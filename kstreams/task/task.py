@@ -122,7 +122,7 @@ class Task:
             self._wiring = self._room.call(wire)
         except KStreamsError as exc:
             raise self._here(exc) from exc.__cause__
-        self._undo = Undo(overlay, self._wiring, meta, self._cursor, self._services.held)
+        self._undo = Undo(overlay, self._wiring, meta, self._cursor, self._services.holds)
         self._settled = False
         self._work = BatchWork(
             self._entries,
@@ -150,7 +150,7 @@ class Task:
             wall_ms: The batch's recorded wall time; wall-clock punctuators that are due
                 by it fire after the records.
             idle_since_ms: No idleness before this wall time counts.
-            close_windows: Close what is open, behind all else.
+            close_windows: Close what is open, after all else.
 
         Raises:
             DeserializationError: A record does not decode and its source says `fail`.
@@ -307,8 +307,8 @@ class Task:
         if close_windows:
             for name, close in self._services.closing:
                 calls.setdefault(name, []).append(close)
-        for held in self._services.held:
-            calls.setdefault(held.node, []).append(held.release)
+        for hold in self._services.holds:
+            calls.setdefault(hold.node, []).append(hold.release)
         for node in self.group.processors if calls else ():
             for call in calls.get(node.name, ()):
                 self._call(node.name, call)

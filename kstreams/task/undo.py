@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from kstreams.state.cache.overlay import Overlay
+from kstreams.task.batch_hold import BatchHold
 from kstreams.task.cursor import Cursor
-from kstreams.task.held import Held
 from kstreams.task.meta import TaskMeta
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Undo:
         wiring: Wiring,
         meta: TaskMeta,
         cursor: Cursor,
-        held: Sequence[Held] = (),
+        holds: Sequence[BatchHold] = (),
     ) -> None:
         self._overlay = overlay
         self._meta = meta
@@ -38,7 +38,7 @@ class Undo:
             *wiring.collectors.values(),
             *wiring.lines.values(),
             *wiring.buffers,
-            *held,
+            *holds,
         ]
         self._marks: list[Any] = []
         self._due: dict[str, int] = {}

@@ -41,7 +41,7 @@ class WorkingStoreContract:
     """
 
     def backend(self) -> StateBackend:
-        """Return the backend to prove; called anew by each test."""
+        """Return the backend to prove; called by each test."""
         raise NotImplementedError("say which backend: override backend()")
 
     @contextmanager

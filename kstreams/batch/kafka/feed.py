@@ -31,7 +31,7 @@ class KafkaFeed:
         yield Slice(node.name, node.topic.name, partition, start, stop)
 
     def mean_bytes(self, place: TopicPartition, offset: int) -> float | None:  # not known
-        """Return None: nobody knows before they are read."""
+        """Return None: it is not known before they are read."""
         return None
 
     def publish(self, outputs: Sequence[Output], batch: int) -> None:

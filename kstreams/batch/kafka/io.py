@@ -49,7 +49,7 @@ class KafkaIO:
         ]
 
     def read_ahead(self) -> None:
-        """Read on behind the slices, until the next ones are asked for."""
+        """Read on after the slices, until the next ones are asked for."""
         _reader(self.connection).read_ahead()
 
     def limits(self, topic: str) -> TopicLimits:

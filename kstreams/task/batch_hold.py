@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ("Held",)
+__all__ = ("BatchHold",)
 
 
-class Held:
+class BatchHold:
     """What one node holds back, and who gets it at the end.
 
     Args:
