@@ -10,6 +10,7 @@ from kstreams.graph.topology import PartitionGroup
 from kstreams.partitioner import Murmur2Partitioner, Partitioner
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.own_partition import OwnPartition
+from kstreams.topic import Topic, TopicChoice
 
 __all__ = ("changelog_name", "outputs_of")
 
@@ -21,10 +22,10 @@ def outputs_of(
 
     Sinks come first: what is added to dead letters meanwhile is yielded too.
     """
-    partitioners: dict[str, Partitioner] = {
-        node.name: found
+    partitioners = {
+        node.name: node.target.partitioner
         for node in group.sinks
-        if (found := getattr(node.target, "partitioner", None)) is not None
+        if isinstance(node.target, (Topic, TopicChoice))
     }
     for name, table in output.sinks.items():
         yield name, partitioners[name], table
