@@ -10,7 +10,8 @@ Here is what a first app needs. The other public modules, each with a word on wh
 - `kstreams.io`, `kstreams.app`, `kstreams.views`: topics on Kafka or on disk, running an app, and
   reading its state from outside.
 - `kstreams.testing`, `kstreams.errors`: tests in memory, and everything that is raised.
-- `kstreams.state`: for those who write a state backend or durable storage.
+- `kstreams.state`, `kstreams.store_kinds`: for those who write a state backend, durable storage or
+  a kind of store.
 
 Public is what the `__all__` of these modules names. Importing this package imports no pyspark:
 what needs Spark or Kafka is loaded at its first use.

@@ -44,10 +44,11 @@ class _Edges:
 def describe(topology: Topology) -> str:
     """Return a topology as text: groups, their nodes, what leads to what, and stores.
 
-    Each node has its children behind `-->` and its parents behind `<--`. A repartition
-    edge stands in the group it leaves and in the group it enters. A node that can run
-    by records or by columns has its `execution:`, and why: as far as the topology
-    decides, for an interceptor without `bind_columns` makes all nodes run by records.
+    A group's name is followed by its number, in Kafka Streams' words. Each node has its
+    children after `-->` and its parents after `<--`. A repartition edge stands in the group
+    it leaves and in the group it enters. A node that can run by records or by columns has
+    its `execution:`, and why: as far as the topology decides, for an interceptor without
+    `bind_columns` makes all nodes run by records.
     The text is the same for equal topologies, and ends in a newline.
     """
     lines = [f"Topology: {_name(topology.name)}"]
@@ -55,8 +56,8 @@ def describe(topology: Topology) -> str:
         {edge.name: group.name for group in topology.groups for edge in group.exits},
         {edge.name: group.name for group in topology.groups for edge in group.entries},
     )
-    for group in topology.groups:
-        lines.append(f"  Group: {_name(group.name)}")
+    for number, group in enumerate(topology.groups):
+        lines.append(f"  Group: {_name(group.name)} (Sub-topology: {number})")
         lines.extend(f"    {line}" for line in _group(group, edges))
     return "\n".join(lines) + "\n"
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from shutil import copy2
 
 import pytest
 
@@ -42,10 +43,11 @@ def test_it_counts_and_checks_its_counts(tmp_path: Path) -> None:
 @pytest.mark.kafka
 @pytest.mark.timeout(600)
 def test_its_topology_runs_on_a_broker(tmp_path: Path, broker: KafkaBroker) -> None:
+    copy2(EXAMPLE, tmp_path)
     there = ("--bootstrap", broker.bootstrap)
     for topic in ("lines", "totals"):
         run(tmp_path, KSTREAMS, "topics", "create", topic, "--partitions", "2", *there)
     text = "1\tto be or not to be\n2\tthat is the question\n3\tbe that as it may\n"
     run(tmp_path, KSTREAMS, "topics", "produce", "lines", *there, text=text)
-    run(tmp_path, KSTREAMS, "run", str(EXAMPLE), "--until", "end", *there)
+    run(tmp_path, KSTREAMS, "run", EXAMPLE.name, "--until", "end", *there)
     assert run(tmp_path, KSTREAMS, "state", "get", "word-count", "counts", "be").split()[0] == "3"

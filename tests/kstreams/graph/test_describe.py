@@ -13,7 +13,7 @@ from tests.kstreams.graph.wiring import COUNTS, LINES, Keeps, Tables, source, wo
 
 WORD_COUNT = """\
 Topology: word-count
-  Group: lines
+  Group: lines (Sub-topology: 0)
     Source: lines (topic: lines, key: bytes, value: text)
       --> split
     Processor: split (stores: [])
@@ -21,7 +21,7 @@ Topology: word-count
       <-- lines
     Repartition: by-word (to group: by-word, key: text, value: none)
       <-- split
-  Group: by-word
+  Group: by-word (Sub-topology: 1)
     Repartition: by-word (from group: lines)
       --> count
     Processor: count (stores: [counts])
@@ -36,7 +36,7 @@ Topology: word-count
 
 OPTIONS = """\
 Topology: options
-  Group: in
+  Group: in (Sub-topology: 0)
     Source: in (topic: in, key: bytes, value: text, nulls: pass, null keys: pass, start: latest)
       --> last
     Processor: last (stores: [a, b])
@@ -44,7 +44,7 @@ Topology: options
       <-- in
     Store: a (key-value, key: text, value: int64)
     Store: b (key-value, key: text, value: int64)
-  Group: lines
+  Group: lines (Sub-topology: 1)
     Source: lines (topic: lines, key: bytes, value: text, start: 2024-01-01T00:00:00+00:00)
       --> tables
     Processor: tables (batch, stores: [])
@@ -52,7 +52,7 @@ Topology: options
       <-- lines
     Repartition: edge (to group: edge, key: text, value: int64, partitions: 4, partitioner: mine)
       <-- tables
-  Group: edge
+  Group: edge (Sub-topology: 2)
     Repartition: edge (from group: lines)
       --> chosen, called
     Sink: chosen (topic: chosen per record, key: text, value: int64)
@@ -63,7 +63,7 @@ Topology: options
 
 HOSTILE = """\
 Topology: hostile
-  Group: "a, b"
+  Group: "a, b" (Sub-topology: 0)
     Source: "a, b" (topic: "a, b", key: text, value: text)
       --> "x\\n  --> y", "(stores: [])", "\\"", ümlaut ok, ""
     Processor: "x\\n  --> y" (stores: [])
