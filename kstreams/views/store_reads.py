@@ -7,6 +7,7 @@ from heapq import merge
 from itertools import chain
 from typing import Any, Generic, TypeVar
 
+from kstreams.aggregators.top_n import C
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.views.reader import Reader
 from kstreams.views.scan import ViewScan
@@ -70,7 +71,7 @@ class StoreReads(Generic[S_co]):
         self,
         rows: Callable[[S_co], Iterable[T]],
         *,
-        order: Callable[[T], Any],
+        order: Callable[[T], C],
         reverse: bool = False,
     ) -> ViewScan[T]:
         """Yield the rows of all partitions, merged.

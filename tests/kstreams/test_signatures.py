@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from tests.kstreams.signatures import ANY, mentions, undocumented
 
 ERASED = {
+    "AheadRows": "a kind of store works for keys and values of any types",
+    "CompositeSerde": "likewise",
+    "Content": "likewise",
+    "Overlay": "likewise",
+    "PlainForm": "likewise",
+    "StoreKind": "likewise",
+    "StoreOverlay": "likewise",
     "Partitioner.partition_batch(keys)": "a column of pyarrow, which has no types",
     "ProcessorNode.supplier": "a built topology has nodes of any types; handles carry them",
     "ProcessorNode.stores": "likewise",
@@ -23,12 +30,13 @@ ERASED = {
 """Where `Any` is the truth, and why."""
 
 ENGINE = {
+    "Overlay": "what a task gives it, and keeps of it from batch to batch",
+    "View.__init__": "by `_over`, for a view of the same version",
     "Embedded.log": "the segments themselves, for the library and its tests",
     "ForkSource.load": "called by an app at its start",
     "Kafka.client_options": "for the library's own clients",
     "KafkaWriter.__init__": "made by `Kafka.writer`",
     "SourceNode.event_time": "what a source was given, in one value",
-    "StoreSpec": "its kind, which opens stores for tasks",
     "Upkeep": "called by a task at the end of a commit",
     "WindowedSupplier": "handed on to add_processor or split_late",
 }
@@ -36,15 +44,16 @@ ENGINE = {
 
 
 def test_no_signature_shows_any() -> None:
-    shown = {each.place for each in mentions() if each[1:] == ANY}
-    assert (sorted(shown - {*ERASED}), sorted({*ERASED} - shown)) == ([], [])
+    shown = sorted({each.place for each in mentions() if each[1:] == ANY})
+    assert [place for place in shown if not _is_of(ERASED, place)] == []
+    assert [name for name in ERASED if not any(map(_below(name), shown))] == []
 
 
 def test_what_signatures_name_is_public() -> None:
     private = [
         each for each in mentions() if each[1:] != ANY and "Store.__init__(" not in each.place
     ]
-    found = {f"{each.place}: {each.name}" for each in private if not _engine(each.place)}
+    found = {f"{each.place}: {each.name}" for each in private if not _is_of(ENGINE, each.place)}
     assert sorted(found) == []
 
 
@@ -57,8 +66,8 @@ def test_all_that_is_public_is_documented() -> None:
     assert list(undocumented()) == []
 
 
-def _engine(place: str) -> bool:
-    return any(_below(name)(place) for name in ENGINE)
+def _is_of(names: Iterable[str], place: str) -> bool:
+    return any(_below(name)(place) for name in names)
 
 
 def _below(name: str) -> Callable[[str], bool]:
