@@ -1,4 +1,4 @@
-"""What all modules have in common: how they log, and how hints end."""
+"""What all modules have in common: how they log, how hints end, how large they are."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from pathlib import Path
 _ROOT = Path(__file__).parents[1]
 _FOLDERS = ("kstreams", "stores", "serdes")
 _SENTENCE_ENDS = (".", "?")
+_TINY_LINES = 35
+_MOST_TINY = 19
 
 
 @cache
@@ -95,6 +97,15 @@ def test_every_logger_is_named_as_its_module_and_called_log() -> None:
         and ast.unparse(node) != "_LOG = logging.getLogger(__name__)"
     ]
     assert wrong == []
+
+
+def test_few_modules_are_tiny() -> None:
+    tiny = [
+        str(file.relative_to(_ROOT))
+        for file in sorted((_ROOT / "kstreams").rglob("*.py"))
+        if file.name != "__init__.py" and len(file.read_text().splitlines()) < _TINY_LINES
+    ]
+    assert len(tiny) <= _MOST_TINY, tiny
 
 
 def test_no_text_tells_a_hint_without_ending_it() -> None:

@@ -27,13 +27,11 @@ from kstreams.aggregators.collect import collect
 from kstreams.aggregators.combine import combine
 from kstreams.aggregators.count import count
 from kstreams.aggregators.count_distinct import count_distinct
+from kstreams.aggregators.edge import first, last
+from kstreams.aggregators.extreme import max_, min_
 from kstreams.aggregators.field import Field, field
-from kstreams.aggregators.first import first
 from kstreams.aggregators.fold import fold
-from kstreams.aggregators.last import last
-from kstreams.aggregators.max import max_
 from kstreams.aggregators.mean import mean
-from kstreams.aggregators.min import min_
 from kstreams.aggregators.over import over
 from kstreams.aggregators.reduce import reducing
 from kstreams.aggregators.sum import sum_

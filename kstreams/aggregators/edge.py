@@ -1,4 +1,4 @@
-"""What `first` and `last` share: one value is kept, with its time."""
+"""Keep the first or the last value, by time."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic
 
 from kstreams._types import V
+from kstreams.aggregators.aggregator import Aggregator
 from kstreams.aggregators.columns.edge import EdgeForm
 from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.columns.values import is_number
@@ -13,7 +14,7 @@ from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.serde.stamped import StampedSerde
 
-__all__ = ("Edge",)
+__all__ = ("Edge", "first", "last")
 
 
 @dataclass(frozen=True)
@@ -43,3 +44,41 @@ class Edge(Generic[V]):
         if not (is_number(own) and is_number(value, whole=not floats)):
             return None
         return EdgeForm(latest=self.latest, floats=floats)
+
+
+def first(value: Serde[V]) -> Aggregator[object, V, tuple[V, int], V]:
+    """Keep the value with the earliest timestamp; of equal times the first to arrive.
+
+    Args:
+        value: Serde of the values.
+    """
+    return _First(StampedSerde(value))
+
+
+class _First(Edge[V]):
+    latest: ClassVar[bool] = False
+
+    def add(self, state: tuple[V, int], record: Record[Any, V]) -> tuple[V, int]:
+        return state if record.timestamp >= state[1] else (record.value, record.timestamp)
+
+    def merge(self, earlier: tuple[V, int], later: tuple[V, int]) -> tuple[V, int]:
+        return earlier if earlier[1] <= later[1] else later
+
+
+def last(value: Serde[V]) -> Aggregator[object, V, tuple[V, int], V]:
+    """Keep the value with the latest timestamp; of equal times the last to arrive.
+
+    Args:
+        value: Serde of the values.
+    """
+    return _Last(StampedSerde(value))
+
+
+class _Last(Edge[V]):
+    latest: ClassVar[bool] = True
+
+    def add(self, state: tuple[V, int], record: Record[Any, V]) -> tuple[V, int]:
+        return state if record.timestamp < state[1] else (record.value, record.timestamp)
+
+    def merge(self, earlier: tuple[V, int], later: tuple[V, int]) -> tuple[V, int]:
+        return later if later[1] >= earlier[1] else earlier

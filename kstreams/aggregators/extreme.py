@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from kstreams.aggregators.aggregator import Aggregator
 from kstreams.aggregators.columns.extreme import ExtremeForm
 from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.columns.values import is_number
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 
-__all__ = ("Extreme",)
+__all__ = ("Extreme", "max_", "min_")
 
 V = TypeVar("V", int, float, str, bytes, bool)
 """Type of the values."""
@@ -47,3 +48,21 @@ class Extreme(Generic[V]):
         if not (is_number(self.state) and is_number(value, whole=not floats)):
             return None
         return ExtremeForm(greatest=self.greatest, floats=floats)
+
+
+def min_(value: Serde[V]) -> Aggregator[object, V, V, V]:
+    """Keep the smallest value; of equal ones the first, and NaN only among NaN.
+
+    Args:
+        value: Serde of the values.
+    """
+    return Extreme(value, greatest=False)
+
+
+def max_(value: Serde[V]) -> Aggregator[object, V, V, V]:
+    """Keep the greatest value; of equal ones the first, and NaN only among NaN.
+
+    Args:
+        value: Serde of the values.
+    """
+    return Extreme(value, greatest=True)

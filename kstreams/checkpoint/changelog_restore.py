@@ -13,7 +13,7 @@ from typing import Any
 from kstreams.checkpoint.beginnings import begin_log
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.generations import copy_store, epochs_after, next_generation, rewritten
-from kstreams.checkpoint.positions import positions_after
+from kstreams.checkpoint.resume import positions_after
 from kstreams.connection import Connection, RawRecord, TopicReader
 from kstreams.errors import (
     CheckpointMismatchError,

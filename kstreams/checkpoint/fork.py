@@ -12,7 +12,7 @@ from kstreams.checkpoint.app_objects import epoch_objects
 from kstreams.checkpoint.beginnings import begin_log
 from kstreams.checkpoint.checkpoint import FORKING, Checkpoint, refuse_remains, write_entry
 from kstreams.checkpoint.lock import CheckpointLock
-from kstreams.checkpoint.positions import positions_after
+from kstreams.checkpoint.resume import positions_after
 from kstreams.checkpoint.savepoints import Savepoint, Savepoints
 from kstreams.clock import to_ms
 from kstreams.errors import SavepointError, StateCorruptError

@@ -15,13 +15,13 @@ from pathlib import Path
 
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.plans import Plan, PlanDirectory
-from kstreams.checkpoint.positions import positions_after
 from kstreams.errors import LogMismatchError, Where
 from kstreams.ids import TopicPartition
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.commits import SEED, Commit, CommitId
+from kstreams.task.meta import TaskMeta
 
-__all__ = ("Resumption", "plans_of", "resume")
+__all__ = ("Resumption", "plans_of", "positions_after", "resume")
 
 
 @dataclass(frozen=True)
@@ -150,3 +150,16 @@ def _mismatch(checkpoint: Checkpoint, objects: ObjectStore, problem: str) -> Log
         hint=LogMismatchError.WAY_ON,
         where=Where(app=checkpoint.app),
     )
+
+
+def positions_after(commit: Commit) -> dict[TopicPartition, int]:
+    """Return the first offset not processed yet of each partition.
+
+    What a task's pointer says belongs to its state, and wins. Where several tasks read one
+    partition it is the lowest: each skips what it has had.
+    """
+    own: dict[TopicPartition, int] = {}
+    for pointer in commit.pointers().values():
+        for place, offset in TaskMeta.from_json(pointer.meta).next_offsets.items():
+            own[place] = min(offset, own.get(place, offset))
+    return {**commit.positions, **own}

@@ -22,7 +22,7 @@ from kstreams.checkpoint.generations import (
     rewritten,
 )
 from kstreams.checkpoint.migration import migrate_store
-from kstreams.checkpoint.positions import positions_after
+from kstreams.checkpoint.resume import positions_after
 from kstreams.errors import CheckpointMismatchError
 from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.ids import TaskId, TopicPartition

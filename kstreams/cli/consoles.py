@@ -1,4 +1,4 @@
-"""Where the command line writes: results to stdout, everything else to stderr.
+"""Where the command line writes, and how: results to stdout, everything else to stderr.
 
 Also the place that tells of a missing extra; import this module before typer's or rich's.
 """
@@ -17,7 +17,7 @@ except ImportError as exc:
         name=(exc.name or "").partition(".")[0],
     ) from exc
 
-__all__ = ("counted", "new_table", "stderr", "stdout")
+__all__ = ("counted", "new_table", "shown_size", "stderr", "stdout")
 
 _UNLIMITED = 10_000
 
@@ -44,6 +44,15 @@ def counted(number: int, what: str) -> str:
     """Return a number with its noun, such as `1 batch` and `2,000 batches`."""
     plural = "es" if what.endswith("ch") else "s"
     return f"{number:,} {what}{'' if number == 1 else plural}"
+
+
+def shown_size(count: float) -> str:
+    """Return a number of bytes with a unit, such as `2.0 MB`."""
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
+        count /= 1000
+    return f"{count:,.1f} TB"
 
 
 def _wide(console: Console) -> Console:

@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from kstreams.batch.package_files import PackageContents, contents_of, own_packages
-from kstreams.cli.consoles import counted
+from kstreams.cli.consoles import counted, shown_size
 from kstreams.cli.formats import printable
-from kstreams.cli.sizes import shown_size
 
 __all__ = ("PackageOption", "shown_packages")
 

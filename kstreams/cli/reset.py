@@ -10,8 +10,7 @@ from rich.markup import escape
 
 from kstreams.checkpoint.reset import Leftover, Survey, survey
 from kstreams.checkpoint.reset import reset as reset_app
-from kstreams.cli.consoles import counted, new_table, stderr, stdout
-from kstreams.cli.sizes import shown_size
+from kstreams.cli.consoles import counted, new_table, shown_size, stderr, stdout
 from kstreams.cli.stores import LogOption, load_log
 from kstreams.state.backend.memory import Memory
 

@@ -10,10 +10,9 @@ import typer
 from rich.markup import escape
 
 from kstreams.checkpoint.savepoints import Savepoints
-from kstreams.cli.consoles import counted, new_table, stderr, stdout
+from kstreams.cli.consoles import counted, new_table, shown_size, stderr, stdout
 from kstreams.cli.formats import find_format, printable
 from kstreams.cli.moments import iso, parse_moment
-from kstreams.cli.sizes import shown_size
 from kstreams.cli.state_rows import columns_of, key_serde, rows_of, rows_of_key
 from kstreams.cli.stores import (
     AppArgument,

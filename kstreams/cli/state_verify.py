@@ -5,8 +5,7 @@ from __future__ import annotations
 import typer
 from rich.markup import escape
 
-from kstreams.cli.consoles import counted, new_table, stderr, stdout
-from kstreams.cli.sizes import shown_size
+from kstreams.cli.consoles import counted, new_table, shown_size, stderr, stdout
 from kstreams.cli.stores import AppArgument, AppState, CheckpointOption, LogOption
 from kstreams.cli.verification import Verification
 

@@ -27,7 +27,6 @@ from kstreams.graph.validate import validated
 from kstreams.names import MAX_NAME_BYTES, shown_name
 from kstreams.partitioner import Partitioner, count_problem
 from kstreams.processors.branch import Branch, PassThrough
-from kstreams.processors.checked_supplier import problems_of
 from kstreams.processors.event_time import (
     DEFAULT_MAX_AHEAD,
     EventTime,
@@ -37,7 +36,7 @@ from kstreams.processors.event_time import (
 )
 from kstreams.processors.on_error import OnError
 from kstreams.processors.processor import BaseProcessor, BatchProcessor, Processor
-from kstreams.processors.store_supplier import stores_of
+from kstreams.processors.supplier import problems_of, stores_of
 from kstreams.processors.validate import Invalid, Validate
 from kstreams.serde.base import Serde
 from kstreams.state.stores.spec import StoreSpec

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-__all__ = ("ClientOptions", "OptionValue", "is_secret")
+__all__ = ("ClientOptions", "OptionValue", "is_java_only", "is_secret")
 
 OptionValue = str | int | float | bool
 """What a user may give as an option's value."""
@@ -90,3 +90,27 @@ def _as_text(value: OptionValue) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
+
+
+_JAVA_ONLY = (
+    "sasl.jaas.config",
+    "sasl.client.callback.handler.class",
+    "sasl.login.",
+    "security.providers",
+    "ssl.enabled.protocols",
+    "ssl.engine.factory.class",
+    "ssl.keymanager.algorithm",
+    "ssl.keystore.certificate.chain",
+    "ssl.keystore.key",
+    "ssl.keystore.type",
+    "ssl.protocol",
+    "ssl.provider",
+    "ssl.secure.random.implementation",
+    "ssl.trustmanager.algorithm",
+    "ssl.truststore.",
+)
+
+
+def is_java_only(name: str) -> bool:
+    """Tell whether librdkafka rejects this option because it is the Java client's alone."""
+    return name.startswith(_JAVA_ONLY)

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from kstreams.connection import TopicReader
 from kstreams.errors import KafkaOptionsError
-from kstreams.kafka.client_options import ClientOptions, OptionValue
-from kstreams.kafka.java_only import is_java_only
+from kstreams.kafka.client_options import ClientOptions, OptionValue, is_java_only
 
 if TYPE_CHECKING:
     from kstreams.kafka.admin import KafkaAdmin

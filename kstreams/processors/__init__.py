@@ -40,8 +40,7 @@ from kstreams.processors.processor import (
     FixedKeyProcessor,
     Processor,
 )
-from kstreams.processors.store_supplier import StoreSupplier
-from kstreams.processors.supplier import Supplier
+from kstreams.processors.supplier import StoreSupplier, Supplier
 from kstreams.record import Headers, Record, RecordMetadata
 
 __all__ = (

@@ -17,7 +17,7 @@ from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.emission import EachUpdate, OncePerBatch, once_per_batch
-from kstreams.processors.store_supplier import StoreSupplier
+from kstreams.processors.supplier import StoreSupplier
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.state.stores.kind import check_kind

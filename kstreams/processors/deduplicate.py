@@ -13,7 +13,7 @@ from kstreams.errors import TopologyError
 from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.processor import BaseProcessor
-from kstreams.processors.store_supplier import StoreSupplier
+from kstreams.processors.supplier import StoreSupplier
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.serde.numbers import INT64

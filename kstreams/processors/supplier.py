@@ -1,12 +1,15 @@
-"""What a building block such as `map_values(len)` is: a typed maker of processors."""
+"""What makes processors: suppliers, with what they bring along and check."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
 
+from kstreams.errors import TopologyError
 from kstreams.processors.processor import BaseProcessor, KIn, KOut, VIn, VOut
+from kstreams.state.stores.spec import StoreSpec
 
-__all__ = ("Supplier",)
+__all__ = ("CheckedSupplier", "StoreSupplier", "Supplier", "problems_of", "stores_of")
 
 
 class Supplier(Protocol[KIn, VIn, KOut, VOut]):
@@ -25,3 +28,60 @@ class Supplier(Protocol[KIn, VIn, KOut, VOut]):
     def __call__(self) -> BaseProcessor[KIn, VIn, KOut, VOut]:
         """Return a new processor."""
         ...
+
+
+class StoreSupplier(Supplier[KIn, VIn, KOut, VOut], Protocol[KIn, VIn, KOut, VOut]):
+    """A supplier with stores: `TopologyBuilder.add_processor` adds them to the node's.
+
+    A processor class with a class attribute `stores` is one too.
+
+    Source: `org.apache.kafka.streams.processor.ConnectedStoreProvider#stores`.
+    """
+
+    @property
+    def stores(self) -> Sequence[StoreSpec[object]]:
+        """Return the definitions of the stores that the processors use."""
+        ...
+
+
+def stores_of(
+    name: str, supplier: object, stores: Sequence[StoreSpec[object]]
+) -> tuple[StoreSpec[object], ...]:
+    """Return the stores of a node: those its supplier brings, then the given ones, once each.
+
+    Raises:
+        TopologyError: The supplier's attribute `stores` holds something else.
+    """
+    found: list[StoreSpec[object]] = []
+    for spec in (*_brought(name, supplier), *stores):
+        if spec not in found:
+            found.append(spec)
+    return tuple(found)
+
+
+def _brought(name: str, supplier: object) -> tuple[Any, ...]:
+    brought = getattr(supplier, "stores", ())
+    good = isinstance(brought, (tuple, list))
+    if good and all(isinstance(spec, StoreSpec) for spec in brought):
+        return tuple(brought)
+    raise TopologyError(
+        f"the supplier of node {name!r} has an attribute 'stores' that is no tuple of store "
+        f"definitions: {brought!r}",
+        hint="that name is for the stores that a supplier brings with it; name yours otherwise.",
+    )
+
+
+@runtime_checkable
+class CheckedSupplier(Protocol):
+    """A supplier that `TopologyBuilder.build` asks for problems of its own."""
+
+    def problems(self) -> Sequence[str]:
+        """Return what is wrong, each in a sentence that says what to do; none if all is well."""
+        ...
+
+
+def problems_of(supplier: object) -> tuple[str, ...]:
+    """Return what a supplier says is wrong; a class or function says nothing."""
+    if isinstance(supplier, type) or not isinstance(supplier, CheckedSupplier):
+        return ()
+    return tuple(supplier.problems())

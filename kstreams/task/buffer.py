@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,8 @@ from kstreams.quoting import text_of
 from kstreams.record import Record
 from kstreams.task.columns import COLUMNS, arrow_type_of, concat, table_of, whole
 from kstreams.task.decoding import Form
-from kstreams.task.frozen import frozen
 
-__all__ = ("BatchBuffer", "ColumnBuffer")
+__all__ = ("BatchBuffer", "ColumnBuffer", "frozen")
 
 _MOST_BYTES = 1 << 30
 """A column of Arrow's ends at 2 GiB."""
@@ -168,3 +168,13 @@ def _taken(table: pa.Table, rows: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Tab
     if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
         return table.slice(int(rows[0]), len(rows))
     return table.take(pa.array(rows))
+
+
+_IMMUTABLE = frozenset({str, bytes, int, float, bool, type(None)})
+
+
+def frozen(record: Record[Any, Any]) -> Record[Any, Any]:
+    """Return the record, or a deep copy where key or value could be changed."""
+    if type(record.key) in _IMMUTABLE and type(record.value) in _IMMUTABLE:
+        return record
+    return Record(deepcopy(record.key), deepcopy(record.value), record.timestamp, record.headers)

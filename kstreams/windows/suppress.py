@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar, overload
 
 from kstreams._types import K, V
 from kstreams.processors.closure import ClosureProcessor
-from kstreams.processors.store_supplier import StoreSupplier
+from kstreams.processors.supplier import StoreSupplier
 from kstreams.state.stores.buffer.kind import BUFFER
 from kstreams.state.stores.buffer.store import BufferStore
 from kstreams.state.stores.kind import check_kind
