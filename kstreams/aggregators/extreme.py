@@ -1,4 +1,4 @@
-"""The aggregator of `min_` and `max_`."""
+"""Keep the smallest or the greatest value."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from kstreams.ids import TaskId
 
 __all__ = ("BatchRun", "Job", "Parts")
 
-_LOG = logging.getLogger("kstreams")
+_LOG = logging.getLogger(__name__)
 
 Parts = Mapping[int, Sequence[Message]]
 """Messages to the tasks of a batch, by the worker of the first stage that gets them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from kstreams.errors import TopologyError
 from kstreams.processors.processor import BaseProcessor, KIn, KOut, VIn, VOut
@@ -30,6 +30,7 @@ class Supplier(Protocol[KIn, VIn, KOut, VOut]):
         ...
 
 
+@runtime_checkable
 class StoreSupplier(Supplier[KIn, VIn, KOut, VOut], Protocol[KIn, VIn, KOut, VOut]):
     """A supplier with stores: `TopologyBuilder.add_processor` adds them to the node's.
 
@@ -59,11 +60,14 @@ def stores_of(
     return tuple(found)
 
 
-def _brought(name: str, supplier: object) -> tuple[Any, ...]:
-    brought = getattr(supplier, "stores", ())
-    good = isinstance(brought, (tuple, list))
-    if good and all(isinstance(spec, StoreSpec) for spec in brought):
-        return tuple(brought)
+def _brought(name: str, supplier: object) -> tuple[StoreSpec[object], ...]:
+    if not isinstance(supplier, StoreSupplier):
+        return ()
+    brought: object = supplier.stores  # a class of the user's may mean something else by it
+    if isinstance(brought, (tuple, list)):
+        specs = [spec for spec in brought if isinstance(spec, StoreSpec)]
+        if len(specs) == len(brought):
+            return tuple(specs)
     raise TopologyError(
         f"the supplier of node {name!r} has an attribute 'stores' that is no tuple of store "
         f"definitions: {brought!r}",
