@@ -26,6 +26,7 @@ from kstreams.stores import (
     versioned_key_value_store,
 )
 from kstreams.windowed import Windowed
+from tests.kstreams.state.stores.sorted_set import SortedSet, rank, sorted_set
 
 COUNTS = key_value_store("counts", key=TEXT, value=INT64, ttl=timedelta(days=1))
 PRICES = versioned_key_value_store("prices", key=TEXT, value=INT64, retention=timedelta(days=1))
@@ -85,3 +86,14 @@ MIGRATION = Migration(COUNTS, halves)
 assert_type(MIGRATION, Migration)
 ANY: Migration = MIGRATION
 LAST: VersionedValue[int] = VersionedValue(1, 2)
+
+
+def of_an_outside_kind() -> None:
+    scores = View("checkpoint", sorted_set("s", member=TEXT))
+    assert_type(scores, View[SortedSet[str]])
+    assert_type(scores.get("a"), "float | None")
+    assert_type(list(scores.range("a", reverse=True)), list[tuple[str, float]])
+    assert_type(scores.read_key("a", lambda store: store.rank("a")), "int | None")
+    rows = scores.scan(lambda store: store.by_score(0, 1), order=lambda row: row[0])
+    assert_type(list(rows), list[tuple[float, str]])
+    assert_type(rank(scores, "a"), "int | None")

@@ -6,9 +6,11 @@ from kstreams import INT64, TEXT, View, key_value_store
 from kstreams.state.stores.session.kind import session_store
 from kstreams.state.stores.window.kind import window_store
 from kstreams.windowed import Windowed
+from tests.kstreams.state.stores.sorted_set import rank, sorted_set
 
 counts = View("checkpoint", key_value_store("counts", key=TEXT, value=INT64))
 windows = View("checkpoint", window_store("windows", key=TEXT, value=INT64))
+scores = View("checkpoint", sorted_set("scores", member=TEXT))
 sessions = View("checkpoint", session_store("sessions", key=TEXT, value=INT64))
 
 counts.get(1)  # red
@@ -22,3 +24,7 @@ windows.fetch(1)  # red
 sessions.fetch("a", 0, 1)  # red
 sessions.items()  # red
 sessions.has("a")  # red
+scores.get(1)  # red
+scores.fetch("a")  # red
+scores.read_key("a", lambda store: store.ranks("a"))  # red
+rank(counts, "a")  # red
