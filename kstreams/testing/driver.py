@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar
 
 from kstreams._types import K, V
 from kstreams.batch.task_call import TaskCall
@@ -24,9 +24,8 @@ from kstreams.processors.interceptor import Interceptor
 from kstreams.record import Headers, Record
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.backend.working import StateBackend, WorkingStore
-from kstreams.state.stores.key_value.store import KeyValueStore
+from kstreams.state.stores.readable import Ranges
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.state.stores.timestamped.store import TimestampedStore
 from kstreams.task.queues import Queue
 from kstreams.testing.driver_io import DriverIO
 from kstreams.testing.driver_task import DriverTask
@@ -272,16 +271,13 @@ class TopologyTestDriver:
             )
         return tasks[partition or 0].state.store(spec)
 
-    @overload
-    def store_contents(self, spec: StoreSpec[KeyValueStore[K, V]]) -> dict[K, V]: ...
-    @overload
-    def store_contents(self, spec: StoreSpec[TimestampedStore[K, V]]) -> dict[K, tuple[V, int]]: ...
-    def store_contents(self, spec: StoreSpec[Any]) -> dict[Any, Any]:
-        """Return all that a key-value store holds, over all partitions, sorted by partition.
+    def store_contents(self, spec: StoreSpec[Ranges[K, tuple[K, V]]]) -> dict[K, V]:
+        """Return all that a store of rows by key holds, over all partitions, by partition.
 
-        Of a timestamped store the values are pairs of value and time (ms).
+        Values are what the store's own `range` has: of a timestamped store pairs of value and
+        time (ms), of a list store all elements.
         """
-        contents: dict[Any, Any] = {}
+        contents: dict[K, V] = {}
         for task in self._store_tasks(spec):
             contents.update(task.state.store(spec).range())
         return contents

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Generic, ParamSpec, TypeVar
 
 from kstreams._types import K
-from kstreams.views.readable import (
+from kstreams.state.stores.readable import (
     Fetches,
     FetchesAll,
     FetchesRange,

@@ -38,7 +38,7 @@ class EmitBufferForm(PlainForm):
         key = self._key.deserialize
 
         def restore(record: ChangelogRecord) -> None:
-            plain, times = key_and_numbers(_HANDLE, record.key)
-            rebuild((*times, key(plain)), record.value)
+            plain, (due_ms, start_ms, end_ms) = key_and_numbers(_HANDLE, record.key)
+            rebuild((due_ms, start_ms, end_ms, key(plain)), record.value)
 
         return restore

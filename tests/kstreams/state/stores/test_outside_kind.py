@@ -104,7 +104,7 @@ def test_it_works_in_the_test_driver_and_is_read_ahead() -> None:
     with TopologyTestDriver(ranking()) as driver:
         driver.pipe_batch(GAMES, [Record(f"m{n % 700}", float(n % 700), n) for n in range(1400)])
         assert driver.store(SCORES).rank("m699") == 699
-        assert dict(driver.store(SCORES).range()) == {f"m{n}": 2.0 * n for n in range(700)}
+        assert driver.store_contents(SCORES) == {f"m{n}": 2.0 * n for n in range(700)}
         assert driver.read_values(RANKS)["m10"] == 19  # of 2.0 * n up to it, of n beyond it
     assert set(outside.READ_AHEAD) == {f"m{n}" for n in range(700)}
 

@@ -1,4 +1,4 @@
-"""What a live store offers to views: any method of these names, with the store's own types."""
+"""What live stores may offer to those who only read: methods by name, with their own types."""
 
 from __future__ import annotations
 
