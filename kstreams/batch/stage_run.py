@@ -11,8 +11,10 @@ from kstreams.batch.envelope import DRIVER, Content, Envelope
 from kstreams.batch.refusal import Refusal
 from kstreams.batch.stage_settings import StageSettings
 from kstreams.batch.task_call import TaskCall
-from kstreams.batch.task_run import EdgeTarget, TaskRun, TaskSettings
-from kstreams.batch.worker_state import VersionedState, WorkerState
+from kstreams.batch.task_run import TaskRun
+from kstreams.batch.task_settings import EdgeTarget, TaskSettings
+from kstreams.batch.versioned_state import VersionedState
+from kstreams.batch.worker_state import WorkerState
 from kstreams.errors import ExecutionError, KStreamsError, RecordRefusedError
 from kstreams.ids import TaskId
 from kstreams.raw_batch import TooManyBytesError

@@ -1,31 +1,15 @@
-"""What a worker keeps of its tasks' state from batch to batch, and how a batch opens it."""
+"""What a worker keeps for its tasks from batch to batch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 
-from kstreams.batch.stage_settings import StageSettings
-from kstreams.batch.task_state import OpenState
-from kstreams.ids import TaskId
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
-from kstreams.state.backend.task_key import TaskKey, new_attempt
-from kstreams.state.backend.working import Changes
-from kstreams.state.cache.overlay import Overlay
 from kstreams.state.cache.row_cache import RowCache
-from kstreams.state.log.durable import Attempt
-from kstreams.state.log.pointer import Pointer
-from kstreams.state.log.traffic import CountedObjects, Traffic
 from kstreams.state.versions.background import BackgroundUpkeep
-from kstreams.state.versions.checkout import Checkout
-from kstreams.state.versions.local import open_local_home
-from kstreams.state.versions.versions import TaskVersions
-from kstreams.task.meta import TaskMeta
 
-__all__ = ("VersionedState", "WorkerState", "this_worker")
+__all__ = ("WorkerState", "this_worker")
 
 _ROW_CACHE_BYTES = 64 * 1024 * 1024
 
@@ -54,64 +38,3 @@ class WorkerState:
 def this_worker() -> WorkerState:
     """Return this process's."""
     return WorkerState()
-
-
-@dataclass(frozen=True)
-class VersionedState:
-    """A `TaskState` of versions in the durable log, with copies on the worker's disk.
-
-    Attributes:
-        settings: Its stage's.
-        task: Which task.
-        worker: What the worker keeps.
-    """
-
-    settings: StageSettings
-    task: TaskId
-    worker: WorkerState
-
-    @contextmanager
-    def open(self, pointer: str | None, batch: int) -> Iterator[OpenState]:
-        """Check a version out for an attempt; see `TaskState`."""
-        query, app = self.settings.query, self.settings.query.app
-        key, stores = query.task_key(self.task), self.settings.group.stores
-        found = Pointer.empty() if pointer is None else Pointer.from_json(pointer)
-        log = CountedObjects(self.worker.log(query.log))
-        home = open_local_home(app.state, app.app_id, query.epoch)
-        versions = TaskVersions(
-            app.state,
-            home,
-            log,
-            key,
-            [spec.name for spec in stores],
-            upkeep=app.upkeep,
-            background=self.worker.background,
-        )
-        with versions.checkout(found, Attempt(new_attempt(), batch)) as checkout:
-            yield _Opened(checkout, key, self.worker.rows, log, home)
-
-
-class _Opened:
-    """A version that is checked out."""
-
-    def __init__(
-        self, checkout: Checkout, task: TaskKey, rows: RowCache, log: CountedObjects, home: Path
-    ) -> None:
-        pointer = checkout.pointer
-        self.overlay = Overlay(checkout.store, rows.take(task, pointer.lineage))
-        self.meta = TaskMeta.from_json(pointer.meta)
-        self.folder = home
-        self._checkout = checkout
-        self._task = task
-        self._rows = rows
-        self._log = log
-
-    def commit(self, changes: Changes) -> Pointer:
-        """Add a version; see `OpenState`."""
-        committed = self._checkout.commit(changes, self.meta.to_json())
-        self._rows.keep(self._task, committed.lineage, self.overlay)
-        return committed
-
-    def traffic(self) -> Traffic:
-        """Return what was asked of the durable log; see `OpenState`."""
-        return self._log.take()

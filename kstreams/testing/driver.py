@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from kstreams._types import K, V
 from kstreams.batch.task_call import TaskCall
-from kstreams.batch.task_run import EdgeTarget, TaskSettings
+from kstreams.batch.task_settings import EdgeTarget, TaskSettings
 from kstreams.batch.task_status import TaskStatus
 from kstreams.checkpoint.plans import Slice
 from kstreams.clock import FakeClock, WatchedClock, to_ms

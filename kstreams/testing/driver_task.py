@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from kstreams.batch.task_run import TaskRun, TaskSettings
+from kstreams.batch.task_run import TaskRun
+from kstreams.batch.task_settings import TaskSettings
 from kstreams.errors import KStreamsError
 from kstreams.state.backend.working import WorkingStore
 from kstreams.testing.resident_state import ResidentState

@@ -11,7 +11,8 @@ import pytest
 import kstreams
 from kstreams import INT64, TEXT, Processor, ProcessorContext, Record, Topic, TopologyBuilder
 from kstreams.batch.task_call import TaskCall
-from kstreams.batch.task_run import TaskRun, TaskSettings
+from kstreams.batch.task_run import TaskRun
+from kstreams.batch.task_settings import TaskSettings
 from kstreams.checkpoint.plans import Slice
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.state.backend.memory import MemoryStore

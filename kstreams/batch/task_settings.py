@@ -1,0 +1,54 @@
+"""What one task is made of, whatever runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kstreams.batch.topic_io import TopicIO
+from kstreams.graph.topology import PartitionGroup
+from kstreams.processors.interceptor import Interceptor
+
+__all__ = ("EdgeTarget", "TaskSettings")
+
+
+@dataclass(frozen=True)
+class EdgeTarget:
+    """Where an edge leads.
+
+    Attributes:
+        stage: Number of the stage.
+        tasks: How many tasks that has.
+    """
+
+    stage: int
+    tasks: int
+
+
+@dataclass(frozen=True)
+class TaskSettings:
+    """What one task is made of.
+
+    Attributes:
+        group: Its partition group.
+        partition: Its partition.
+        io: Writes what it gives out, and knows what topics take.
+        producer: Id that no other task writes by, in this epoch of the checkpoint.
+        edges: By each edge that leaves the group, where it leads.
+        interceptors: Around its processors.
+        changelog_ends: By store, where its partition of the store's changelog ended when the
+            app was started.
+        changelog_ids: By store, the id of its changelog then, where topics have ids.
+        keeps_processors: Whether processors stay from batch to batch; else each batch makes
+            new ones.
+    """
+
+    group: PartitionGroup
+    partition: int
+    io: TopicIO
+    producer: str
+    edges: Mapping[str, EdgeTarget] = field(default_factory=dict)
+    interceptors: tuple[Interceptor, ...] = ()
+    changelog_ends: Mapping[str, int] = field(default_factory=dict)
+    changelog_ids: Mapping[str, str] = field(default_factory=dict)
+    keeps_processors: bool = False
