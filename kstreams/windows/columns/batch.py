@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cached_property
 
 import pyarrow as pa
 
@@ -15,48 +15,46 @@ from kstreams.windows.rules import lateness_time
 __all__ = ("Batch",)
 
 
-@dataclass(frozen=True)
 class Batch:
-    """Records, none of them without a key.
+    """Records, each with a key; what is asked of them is computed once.
 
-    Attributes:
-        source: What they come from.
+    Args:
         table: Their columns, as a `ColumnProcessor` gets them.
-        keys: Their keys by number.
-        times: Their timestamps, ms.
-        stream: Stream time as of each, ms.
-        lateness_times: The stream time that the lateness of each is judged by, ms.
+        source: What they come from.
+        close_time_ms: The stream time as of which windows were closed early, ms.
     """
 
-    source: ColumnSource
-    table: pa.Table
-    keys: KeyCodes
-    times: Ints
-    stream: Ints
-    lateness_times: Ints
-
-    @classmethod
-    def of(cls, table: pa.Table, source: ColumnSource, close_time: int) -> Batch:
-        """Return the records of a table.
-
-        Args:
-            table: One record or more, all with a key.
-            source: What they come from.
-            close_time: The stream time as of which windows were closed early, ms.
-        """
-        stream = table.column(STREAM_TIME).to_numpy()
-        return cls(
-            source,
-            table,
-            KeyCodes(table.column("key").combine_chunks(), source.key),
-            table.column("timestamp").to_numpy(),
-            stream,
-            lateness_time(stream, close_time),
-        )
+    def __init__(self, table: pa.Table, source: ColumnSource, close_time_ms: int) -> None:
+        self.table = table
+        self.source = source
+        self._close_time = close_time_ms
 
     def __len__(self) -> int:
         """Return how many records there are."""
-        return len(self.times)
+        count: int = self.table.num_rows
+        return count
+
+    @cached_property
+    def keys(self) -> KeyCodes:
+        """The keys by number."""
+        return KeyCodes(self.table.column("key").combine_chunks(), self.source.key)
+
+    @cached_property
+    def times(self) -> Ints:
+        """The records' timestamps, ms."""
+        times: Ints = self.table.column("timestamp").to_numpy()
+        return times
+
+    @cached_property
+    def stream(self) -> Ints:
+        """Stream time as of each record, ms."""
+        stream: Ints = self.table.column(STREAM_TIME).to_numpy()
+        return stream
+
+    @cached_property
+    def lateness_times(self) -> Ints:
+        """The time that the lateness of each record is judged by, ms."""
+        return lateness_time(self.stream, self._close_time)
 
     def values(self) -> ValueColumn:
         """Return the records' values."""

@@ -6,12 +6,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from kstreams._types import Ints
-from kstreams.processors.columns import STREAM_TIME, ColumnSource
+from kstreams.processors.columns import STREAM_TIME
 from kstreams.serde.base import Serde
 from kstreams.serde.object_type import ObjectType
 from kstreams.serde.objects import objects_of
 from kstreams.windows.columns.assignment import Assigned
+from kstreams.windows.columns.batch import Batch
 from kstreams.windows.late import Late
 from kstreams.windows.rules import closed_end
 
@@ -22,29 +22,28 @@ class LateRecords:
     """Makes what is forwarded of late records.
 
     Args:
-        source: What the records come from.
         close_delay_ms: From a window's end until it closes.
     """
 
-    def __init__(self, source: ColumnSource, close_delay_ms: int) -> None:
-        self._source = source
+    def __init__(self, close_delay_ms: int) -> None:
         self._close_delay = close_delay_ms
 
-    def table(self, rows: pa.Table, pairs: Assigned, times: Ints) -> pa.Table:
+    def table(self, batch: Batch, pairs: Assigned) -> pa.Table:
         """Return a table of late records, with `Late` values.
 
         Args:
-            rows: A record for each pair.
-            pairs: The windows that refuse them.
-            times: The time that the lateness of each is judged by, ms.
+            batch: All records.
+            pairs: Those that are late, and the windows that refuse them.
         """
+        source, rows = batch.source, batch.table.take(pa.array(pairs.rows))
+        times = batch.lateness_times[pairs.rows]
         values = rows.column("value").combine_chunks()
         lateness = closed_end(times, self._close_delay) - pairs.ends
         numbers = map(pa.array, (pairs.starts, pairs.ends, times, lateness))
         # Arrow keeps no type alive, and could not make this one again: it has a serde.
-        self._type = _LateType(values.type, self._source.value)
+        self._type = _LateType(values.type, source.value)
         columns = {
-            "key": self._source.key.to_arrow(rows.column("key").combine_chunks()),
+            "key": source.key.to_arrow(rows.column("key").combine_chunks()),
             "value": self._type.of(values, *numbers),
             "timestamp": rows.column("timestamp"),
             "headers": rows.column("headers"),

@@ -46,7 +46,7 @@ class WindowedColumns(ColumnProcessor):
         self.close_delay: int = plan.windows.close_delay_ms
         self.each_update = isinstance(plan.emit, EachUpdate)
         self.once_per_batch = isinstance(plan.emit, OncePerBatch)
-        self._late = LateRecords(source, self.close_delay)
+        self._late = LateRecords(self.close_delay)
         self._reads_values = reads_values
         self._closed_by = -1  # the stream time by which windows were closed last, ms
 
@@ -65,7 +65,8 @@ class WindowedColumns(ColumnProcessor):
         """Aggregate a table, and close what ends by it."""
         stream = table.column(STREAM_TIME).to_numpy()
         self._closed_by = int(stream[-1])
-        closed = closed_end(int(self.lateness_times(stream)[-1]), self.close_delay)
+        now = lateness_time(self._closed_by, self.context.close_time)
+        closed = closed_end(now, self.close_delay)
         self._forward_finals(self.aggregate(table, closed), stream)
 
     def advance(self, stream_time_ms: int) -> None:
@@ -102,15 +103,9 @@ class WindowedColumns(ColumnProcessor):
     def last_end(self) -> int | None:
         """Return the last end of an open window, ms, or None without any."""
 
-    def lateness_times(self, stream: Ints) -> Ints:
-        """Return the times that lateness is judged by, ms, of stream times."""
-        return lateness_time(stream, self.context.close_time)
-
-    def batch_of(self, table: pa.Table) -> Batch | None:
-        """Return the records of a table, which have keys; None without any."""
-        if not table.num_rows:
-            return None
-        return Batch.of(table, self.source, self.context.close_time)
+    def batch_of(self, table: pa.Table) -> Batch:
+        """Return the records of a table, each with a key."""
+        return Batch(table, self.source, self.context.close_time)
 
     def without_early(self, table: pa.Table) -> pa.Table:
         """Drop the records before the epoch, which no window holds."""
@@ -125,14 +120,12 @@ class WindowedColumns(ColumnProcessor):
         if count:
             self.context.drop(reason, count)
 
-    def refuse(self, table: pa.Table, pairs: Assigned) -> None:
-        """Count late pairs of a table, and forward them to their child if there is one."""
+    def refuse(self, batch: Batch, pairs: Assigned) -> None:
+        """Count late pairs of records, and forward them to their child if there is one."""
         self.drop("late", len(pairs.rows))
         routes = self.plan.routes
         if routes is not None:
-            rows = table.take(pa.array(pairs.rows))
-            times = self.lateness_times(rows.column(STREAM_TIME).to_numpy())
-            self.context.forward_to(routes.late, self._late.table(rows, pairs, times))
+            self.context.forward_to(routes.late, self._late.table(batch, pairs))
 
     def stored_keys(self, keys: Sequence[bytes]) -> pa.Array:
         """Return keys as results have them, of those that a store has."""

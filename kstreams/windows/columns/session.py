@@ -62,7 +62,7 @@ class SessionWindowColumns(WindowedColumns):
     def aggregate(self, table: pa.Table, closed_ms: int) -> Sequence[Results]:
         """See `WindowedColumns`."""
         batch = self.batch_of(self.without_early(self.without_nulls(table, "key")))
-        ended = () if batch is None else self._aggregate(batch, closed_ms)
+        ended = self._aggregate(batch, closed_ms) if len(batch) else ()
         return [*ended, *self.take_ended(closed_ms)]
 
     def take_ended(self, closed_ms: int) -> Sequence[Results]:
@@ -232,6 +232,6 @@ class SessionWindowColumns(WindowedColumns):
         late, places, results = self._fallback.aggregate(batch, rows)
         if len(late):
             times = batch.times[late]
-            self.refuse(batch.table, Assigned(late, times, times, 1))
+            self.refuse(batch, Assigned(late, times, times, 1))
         gone = results.values.is_null().to_numpy(zero_copy_only=False)
         return 2 * places + ~gone, results

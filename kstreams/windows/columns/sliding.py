@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kstreams._types import Bools
 from kstreams.aggregators.columns.form import ColumnForm
-from kstreams.processors.columns import STREAM_TIME, ColumnSource
+from kstreams.processors.columns import ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.serde.objects import objects_of
 from kstreams.state.stores.sliding.columns import SliceRows, SlidingColumns
@@ -62,8 +62,8 @@ class SlidingWindowColumns(WindowedColumns):
         table = self.without_nulls(table, "key")
         if self.source.nulls:
             table = self.without_nulls(table, "value")
-        batch = self.batch_of(self._without_late(self.without_early(table)))
-        ended = () if batch is None else self._aggregate(batch, closed_ms)
+        batch = self._without_late(self.batch_of(self.without_early(table)))
+        ended = self._aggregate(batch, closed_ms) if len(batch) else ()
         return [*ended, *self.take_ended(closed_ms)]
 
     def take_ended(self, closed_ms: int) -> Sequence[Results]:
@@ -86,16 +86,15 @@ class SlidingWindowColumns(WindowedColumns):
         """Return the last end of a window, or None without any."""
         return self._windows.last_end(self._store.read(self._store.keys())[2])
 
-    def _without_late(self, table: pa.Table) -> pa.Table:
-        times = table.column("timestamp").to_numpy()
-        lateness_times = self.lateness_times(table.column(STREAM_TIME).to_numpy())
-        late = last_sliding_end(times, self._span) <= closed_end(lateness_times, self.close_delay)
+    def _without_late(self, batch: Batch) -> Batch:
+        closed = closed_end(batch.lateness_times, self.close_delay)
+        late = last_sliding_end(batch.times, self._span) <= closed
         if not late.any():
-            return table
+            return batch
         rows = np.flatnonzero(late)
-        starts, ends = refusing_window(times[rows], self._span)
-        self.refuse(table, Assigned(rows, starts, ends, 1))
-        return table.filter(pa.array(~late))
+        starts, ends = refusing_window(batch.times[rows], self._span)
+        self.refuse(batch, Assigned(rows, starts, ends, 1))
+        return self.batch_of(batch.table.filter(pa.array(~late)))
 
     def _aggregate(self, batch: Batch, closed: int) -> Sequence[Results]:
         """Aggregate records; return the windows of their keys that have closed, if final."""

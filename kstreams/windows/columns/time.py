@@ -94,12 +94,12 @@ class TimeColumns(WindowedColumns):
 
     def aggregate(self, table: pa.Table, closed_ms: int) -> Sequence[Results]:
         """See `WindowedColumns`."""
-        found = self._assigned(self.without_nulls(table, "key"))
-        if found is None:
+        batch = self.batch_of(self.without_nulls(table, "key"))
+        pairs = self._assigned(batch)
+        if not len(pairs.rows):
             if self._intervals is not None:
                 self._intervals.take(table.column(STREAM_TIME).to_numpy(), None)
             return self.take_ended(closed_ms)
-        batch, pairs = found
         keys = batch.keys
         major = (pairs.starts - pairs.starts.min()) // pairs.grid
         groups = grouped(major, keys.codes[pairs.rows], len(keys))
@@ -146,20 +146,17 @@ class TimeColumns(WindowedColumns):
         newest = self._store.last_start()
         return None if newest is None else int(self.plan.windows.end(newest))
 
-    def _assigned(self, table: pa.Table) -> tuple[Batch, Assigned] | None:
-        """Return records, and the pairs of them and open windows; None without any pair."""
-        times = table.column("timestamp").to_numpy()
-        pairs = self._assigner.assign(times)
-        held = np.zeros(len(times), bool)
+    def _assigned(self, batch: Batch) -> Assigned:
+        """Return the pairs of records and open windows; drop what is in none."""
+        pairs = self._assigner.assign(batch.times)
+        held = np.zeros(len(batch), bool)
         held[pairs.rows] = True
-        self.drop("no-window", len(times) - int(held.sum()))
-        lateness_times = self.lateness_times(table.column(STREAM_TIME).to_numpy())
-        late = pairs.ends <= closed_end(lateness_times, self.close_delay)[pairs.rows]
-        if late.any():
-            self.refuse(table, _picked(pairs, late))
-            pairs = _picked(pairs, ~late)
-        batch = self.batch_of(table) if len(pairs.rows) else None
-        return None if batch is None else (batch, pairs)
+        self.drop("no-window", len(batch) - int(held.sum()))
+        late = pairs.ends <= closed_end(batch.lateness_times[pairs.rows], self.close_delay)
+        if not late.any():
+            return pairs
+        self.refuse(batch, _picked(pairs, late))
+        return _picked(pairs, ~late)
 
     def _read(self, windows: _Windows, keys: KeyCodes) -> tuple[Ints, Columns]:
         """Return which windows are stored, and as what; none newer than the newest is."""

@@ -46,8 +46,10 @@ from kstreams.emit import (
 from kstreams.errors import EventTimeError, SerializationError
 from kstreams.processors import PunctuationType
 from kstreams.processors.columns import ColumnProcessor, ColumnSource
+from kstreams.serde import BOOL, BYTES, INT32
 from kstreams.serde.composite import TupleSerde
 from kstreams.state.stores.buffer.kind import buffer_store
+from kstreams.stores import session_store, sliding_store, window_store
 from kstreams.testing.driver import TopologyTestDriver
 from kstreams.topology import to_function
 from kstreams.windows import (
@@ -567,3 +569,47 @@ def test_columns_beside_records_in_one_group() -> None:
             outs.append((driver.read(sink), seen, driver.dropped))
     assert outs[0] == outs[1]
     assert outs[0][2] == {"late": 1}
+
+
+@pytest.mark.parametrize(
+    ("key", "keys"),
+    [
+        (TEXT, ["b", "", "ä", "a"]),
+        (BYTES, [b"b", b"", b"\x00", b"\x00\x01"]),
+        (INT64, [5, -5, 0, 1 << 40]),
+        (INT32, [5, -5, 0, 1]),
+        (BOOL, [True, False]),
+    ],
+)
+@pytest.mark.parametrize(
+    "windows",
+    [
+        TumblingWindows(milliseconds(10)),
+        SessionWindows(milliseconds(5)),
+        SlidingWindows(milliseconds(5)),
+    ],
+)
+def test_finals_of_what_is_stored_and_what_is_new_have_one_order(
+    windows: Any, key: Any, keys: list[Any]
+) -> None:
+    found = []
+    for execution in ("records", "columns"):
+        sink: Any = Topic("out", windowed(key, windows), INT64)
+        source: Topic[Any, int] = Topic("in", key, INT64)
+        makes: dict[type, Any] = {SessionWindows: session_store, SlidingWindows: sliding_store}
+        store = makes.get(type(windows), window_store)("state", key=key, value=INT64)
+        supplier: Any = windowed_aggregate(
+            windows, count(), store=store, emit=on_close(), execution=execution
+        )
+        builder = TopologyBuilder("finals")
+        node: Any = builder.add_processor("w", supplier, builder.add_source("in", source))
+        builder.add_sink("out", sink, node)
+        with TopologyTestDriver(builder.build()) as driver:
+            driver.pipe_batch(source, [Record(each, 1, 1) for each in keys[::2]])
+            driver.pipe_batch(
+                source,
+                [*(Record(each, 1, 2) for each in keys[1::2]), Record(keys[0], 1, 99)],
+            )
+            found.append([(r.key, r.value, r.timestamp) for r in driver.read(sink)])
+    assert found[0] == found[1]
+    assert len(found[0]) >= len(keys)
