@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -25,6 +23,7 @@ from kstreams.errors import (
 from kstreams.graph.topology import Topology
 from kstreams.ids import TaskId
 from kstreams.kafka.headers import ID_HEADER
+from kstreams.scratch import scratch_directory
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.backend.working import StateBackend, WorkingStore
 from kstreams.state.cache.overlay import Overlay
@@ -203,19 +202,18 @@ class _Task:
         log = DurableLog(self.job.objects, self.job.checkpoint.task_key(self.query, self.id))
         names = tuple(sorted({*self.pointer.stores, *starts}))
         backend = self.job.backend
-        home = Path(tempfile.mkdtemp(prefix="kstreams-restore-"))
-        try:
-            with closing(backend.open(home / "new", names)) as target:
-                self._copy_others(log, target, home / "old", set(starts))
-                for spec in stores:
-                    start = starts[spec.name]
-                    if start is not None:
-                        self._fill(spec, target, reader, start, progress)
-                return rewritten(log, self.pointer, target, names)
-        finally:
-            for part in ("old", "new"):
-                backend.remove(home / part)
-            shutil.rmtree(home, ignore_errors=True)
+        with scratch_directory() as home:
+            try:
+                with closing(backend.open(home / "new", names)) as target:
+                    self._copy_others(log, target, home / "old", set(starts))
+                    for spec in stores:
+                        start = starts[spec.name]
+                        if start is not None:
+                            self._fill(spec, target, reader, start, progress)
+                    return rewritten(log, self.pointer, target, names)
+            finally:
+                for part in ("old", "new"):
+                    backend.remove(home / part)
 
     def _start(self, spec: StoreSpec[Any]) -> int | None:
         """Return where a store's records begin; None when it was never written to."""

@@ -42,6 +42,7 @@ __all__ = (
     "queries_of",
     "query_name",
     "refuse_remains",
+    "remove_drafts",
     "write_entry",
 )
 
@@ -289,6 +290,15 @@ def write_entry(checkpoint: Path, name: str, data: bytes) -> None:
     temporary = checkpoint / f".app-{uuid4().hex}.json"
     write_new(temporary, data, durable=True)
     temporary.replace(checkpoint / name)
+
+
+def remove_drafts(checkpoint: Path) -> None:
+    """Remove files that `write_entry` was killed before it put them in their place.
+
+    To be called under the checkpoint's lock: then nobody else writes one.
+    """
+    for draft in checkpoint.glob(".app-*.json"):
+        draft.unlink(missing_ok=True)
 
 
 def _checked_names(path: Path, fields: Fields) -> tuple[str, str]:

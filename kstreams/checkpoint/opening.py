@@ -9,12 +9,13 @@ from pathlib import Path
 from kstreams.checkpoint.app_objects import named_elsewhere, remove_leftovers
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.beginnings import begin_logs
-from kstreams.checkpoint.checkpoint import Checkpoint, query_name
+from kstreams.checkpoint.checkpoint import Checkpoint, query_name, remove_drafts
 from kstreams.checkpoint.fork import copy_savepoint
 from kstreams.checkpoint.plans import PlanDirectory
 from kstreams.checkpoint.resume import Resumption, plans_of, resume
 from kstreams.checkpoint.upgrade import Upgrade, upgrade
 from kstreams.graph.topology import PartitionGroup, Topology
+from kstreams.scratch import remove_dead_scratch
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.log.commits import Commit, CommitLog, Output
 from kstreams.state.log.traffic import CountedObjects
@@ -108,6 +109,8 @@ def open_for_running(
         StateCorruptError: Something of it cannot be read.
         SavepointError: There is no savepoint to fork.
     """
+    remove_dead_scratch()
+    remove_drafts(settings.checkpoint)
     _fork_first(settings)
     found = Checkpoint.open(settings.checkpoint, settings.app_id, topology, tasks=tasks)
     log = settings.state.log or found.log

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import logging
-import shutil
-import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from kstreams.checkpoint.app_settings import AppSettings
@@ -26,6 +23,7 @@ from kstreams.checkpoint.resume import positions_after
 from kstreams.errors import CheckpointMismatchError
 from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.ids import TaskId, TopicPartition
+from kstreams.scratch import scratch_directory
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.commits import SEED, Commit
 from kstreams.state.log.durable import DurableLog
@@ -229,28 +227,27 @@ class _Upgrader:
         if same and not any(change.action == "migrate" for change in changes.values()):
             return pointer
         backend, migrate = self._wanted.settings.state, self._wanted.settings.migrate
-        home = Path(tempfile.mkdtemp(prefix="kstreams-upgrade-"))
-        source = target = None
-        try:
-            names = [spec.name for spec in group.stores]
-            olds = {m.old.name for m in migrate.values()}
-            source = backend.open(home / "old", sorted({*pointer.stores, *olds}))
-            target = backend.open(home / "new", names)
-            log.restore(pointer, source)
-            for spec in group.stores:
-                if changes[spec.name].action == "keep" and spec.name in pointer.stores:
-                    copy_store(source, target, spec.name)
-                elif changes[spec.name].action == "migrate":
-                    migrate_store(migrate[spec.name], spec, source, target)
-            made = rewritten(log, pointer, target, tuple(sorted(names)))
-            return made.with_meta(_with_changelogs_of(made.meta, kept))
-        finally:
-            for store in (source, target):
-                if store is not None:
-                    store.close()
-            for part in ("old", "new"):
-                backend.remove(home / part)
-            shutil.rmtree(home, ignore_errors=True)
+        with scratch_directory() as home:
+            source = target = None
+            try:
+                names = [spec.name for spec in group.stores]
+                olds = {m.old.name for m in migrate.values()}
+                source = backend.open(home / "old", sorted({*pointer.stores, *olds}))
+                target = backend.open(home / "new", names)
+                log.restore(pointer, source)
+                for spec in group.stores:
+                    if changes[spec.name].action == "keep" and spec.name in pointer.stores:
+                        copy_store(source, target, spec.name)
+                    elif changes[spec.name].action == "migrate":
+                        migrate_store(migrate[spec.name], spec, source, target)
+                made = rewritten(log, pointer, target, tuple(sorted(names)))
+                return made.with_meta(_with_changelogs_of(made.meta, kept))
+            finally:
+                for store in (source, target):
+                    if store is not None:
+                        store.close()
+                for part in ("old", "new"):
+                    backend.remove(home / part)
 
 
 def _with_changelogs_of(meta: Mapping[str, Any], kept: Collection[str]) -> dict[str, Any]:

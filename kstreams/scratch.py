@@ -1,0 +1,58 @@
+"""Directories for work of one process, in the system's temporary folder, which a kill may leave.
+
+Each has a file that its process keeps locked for as long as it lives. The kernel lets go of the
+lock when the process ends, however it ends; so what is not locked is dead, and may go.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+__all__ = ("remove_dead_scratch", "scratch_directory")
+
+_PREFIX = "kstreams-scratch-"
+_LOCK = "lock"
+
+
+@contextmanager
+def scratch_directory() -> Iterator[Path]:
+    """Give a new directory to this process, and remove it afterwards.
+
+    What killed processes of this user have left of theirs is removed first.
+    """
+    remove_dead_scratch()
+    home = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    draft = home / f".{_LOCK}"
+    handle = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        draft.rename(home / _LOCK)  # locked before anybody can see it
+        yield home
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+        os.close(handle)
+
+
+def remove_dead_scratch() -> int:
+    """Remove directories of this user whose process is dead; return how many there were."""
+    return sum(map(_remove_if_dead, Path(tempfile.gettempdir()).glob(f"{_PREFIX}*")))
+
+
+def _remove_if_dead(home: Path) -> bool:
+    with suppress(OSError):  # another's, a link, alive, or gone meanwhile
+        if home.is_symlink() or home.stat().st_uid != os.geteuid():
+            return False
+        handle = os.open(home / _LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(home, ignore_errors=True)
+        finally:
+            os.close(handle)
+        return True
+    return False
