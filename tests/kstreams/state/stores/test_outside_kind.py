@@ -45,7 +45,14 @@ from tests.kstreams.checkpoint.test_upgrade import Life
 from tests.kstreams.checkpoint.test_upgrade import topology as shape
 from tests.kstreams.cli.terminal import kstreams, say
 from tests.kstreams.state.stores import sorted_set as outside
-from tests.kstreams.state.stores.sorted_set import SORTED_SET, SortedSet, by_score, rank, sorted_set
+from tests.kstreams.state.stores.sorted_set import (
+    SORTED_SET,
+    SortedSet,
+    SortedSetKind,
+    by_score,
+    rank,
+    sorted_set,
+)
 from tests.kstreams.views.committing import Committing
 
 SCORES = sorted_set("scores", member=TEXT)
@@ -107,6 +114,29 @@ def test_it_works_in_the_test_driver_and_is_read_ahead() -> None:
         assert driver.store_contents(SCORES) == {f"m{n}": 2.0 * n for n in range(700)}
         assert driver.read_values(RANKS)["m10"] == 19  # of 2.0 * n up to it, of n beyond it
     assert set(outside.READ_AHEAD) == {f"m{n}" for n in range(700)}
+
+
+class AskedKind(SortedSetKind):
+    """Notes what it is asked."""
+
+    def __getattribute__(self, name: str) -> Any:
+        ASKED.append(name)
+        return super().__getattribute__(name)
+
+
+ASKED: list[str] = []
+"""What `AskedKind` was asked in this process."""
+
+
+def test_nothing_is_asked_of_a_kind_for_each_record() -> None:
+    asked = []
+    for records in (1, 2000):
+        ASKED.clear()
+        store: StoreSpec[SortedSet[str]] = StoreSpec("s", AskedKind("asked"), TEXT, DOUBLE)
+        with TopologyTestDriver(ranking(store)) as driver:
+            driver.pipe_batch(GAMES, [Record(f"m{n % 99}", 1.0, n) for n in range(records)])
+        asked.append(len(ASKED))
+    assert asked[0] == asked[1] > 0
 
 
 def test_views_read_it_by_its_own_names_and_types(tmp_path: Path) -> None:
