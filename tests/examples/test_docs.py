@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,16 @@ def test_blocks_run_one_after_the_other(page: Path, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text("\n".join(blocks))
     runpy.run_path(str(program), run_name="program")
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(300)
+def test_the_readme_runs(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("\n".join(blocks_of(_ROOT / "README.md")))
+    command = [sys.executable, program.name]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_costs_of_state_on_s3_are_those_of_the_formulas() -> None:
