@@ -35,6 +35,7 @@ from kstreams.state.stores.changelog_form import (
     PlainForm,
 )
 from kstreams.state.stores.kind import AheadRows, Content, StoreKind, Times
+from kstreams.state.stores.readable import Ranges
 
 __all__ = (
     "AheadRows",
@@ -45,6 +46,7 @@ __all__ = (
     "Content",
     "Overlay",
     "PlainForm",
+    "Ranges",
     "StoreKind",
     "StoreOverlay",
     "Times",

@@ -39,9 +39,11 @@ class Holds(Protocol[K_contra]):
 class Ranges(Protocol[K_contra, T_co]):
     """A store whose rows lie by key."""
 
-    def range(  # noqa: D102
+    def range(
         self, start: K_contra | None = None, end: K_contra | None = None, *, reverse: bool = False
-    ) -> Iterator[T_co]: ...
+    ) -> Iterator[T_co]:
+        """Yield rows with `start <= key < end`, in order of the keys; None leaves a side open."""
+        ...
 
 
 class ScansPrefixes(Protocol[P, T_co]):
