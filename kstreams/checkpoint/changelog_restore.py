@@ -62,7 +62,7 @@ class ChangelogRestore:
     The queries that have the stores begin a new generation, on the offsets, times and
     other stores of their last commit; nothing is changed before the last step, which is
     one rename. What a store held, damaged or not, is not looked at; nor are objects of
-    stores beside it, if all of a group are rebuilt. To be run under the app's lock, with
+    other stores, if all of a group are rebuilt. To be run under the app's lock, with
     what the last commits have left unpublished published.
 
     Attributes:
@@ -123,7 +123,7 @@ class ChangelogRestore:
         Raises:
             ExecutionError: A changelog does not hold all of its store, or the app has
                 committed nothing.
-            StateCorruptError: A store beside them cannot be read.
+            StateCorruptError: Another store of the group cannot be read.
         """
         groups: dict[str, list[StoreSpec[Any]]] = {}
         for spec in stores:
@@ -197,7 +197,7 @@ class _Task:
         reader: TopicReader,
         progress: Callable[[Rebuilt], None],
     ) -> Pointer:
-        """Return the pointer to the task's state with stores made anew."""
+        """Return the pointer to the task's state with stores made again."""
         starts = {spec.name: self._start(spec) for spec in stores}
         log = DurableLog(self.job.objects, self.job.checkpoint.task_key(self.query, self.id))
         names = tuple(sorted({*self.pointer.stores, *starts}))

@@ -92,5 +92,5 @@ def _converted(migration: Migration, key: object, value: object) -> object:
         raise ProcessingError(
             f"the migration raised {kind_of(exc)}: {text_of(exc)}",
             cause_type=type(exc).__name__,
-            hint="nothing was changed; mend it and start again.",
+            hint="nothing was changed; fix it and start again.",
         ).at(store=migration.old.name, key=key) from exc

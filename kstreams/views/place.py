@@ -54,7 +54,7 @@ class StorePlace:
         spec: The store.
         group: Name of the group that has it.
         query: Name of the query that runs the group.
-        stamp: Tells whether the description has been written anew.
+        stamp: Tells whether the description has been written again.
     """
 
     checkpoint: Checkpoint

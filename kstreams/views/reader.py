@@ -1,4 +1,4 @@
-"""The versions behind a view: which one it stands at, and working copies of it."""
+"""The version that a view stands at, and working copies of its partitions."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Reader(Generic[S]):
                 return self.version
             self._looked_ms = steady_ms(self._settings.clock)
             for _ in range(_ATTEMPTS):
-                self._find_anew()
+                self._find_again()
                 try:
                     self._look()
                 except LogMismatchError:
@@ -120,8 +120,8 @@ class Reader(Generic[S]):
         else:
             self._to_newest()
 
-    def _find_anew(self) -> None:
-        """Notice that the checkpoint has been upgraded, or begun anew."""
+    def _find_again(self) -> None:
+        """Notice that the checkpoint has been upgraded, or started fresh."""
         path = self._settings.path
         if stamp_of(path) == self._place.stamp:
             return

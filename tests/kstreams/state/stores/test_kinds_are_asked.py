@@ -104,5 +104,18 @@ def test_each_kind_has_the_same_files() -> None:
     assert all((folder / "store.py").exists() for folder in FOLDERS)
 
 
-def test_no_two_kinds_have_one_name() -> None:
-    assert len(NAMES) == len(BUILT_IN_KINDS)
+def test_the_names_on_disk_stay() -> None:
+    assert [kind.name for kind in BUILT_IN_KINDS] == [
+        "key-value",
+        "key-value-ttl-stream",
+        "key-value-ttl-wall",
+        "timestamped",
+        "window",
+        "session",
+        "versioned",
+        "list",
+        "sliding",
+        "buffer",
+        "pending",
+        "paced",
+    ]
