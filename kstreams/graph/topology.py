@@ -18,7 +18,7 @@ from kstreams.graph.nodes import (
 )
 from kstreams.state.stores.spec import StoreSpec
 
-__all__ = ("PartitionGroup", "Topology")
+__all__ = ("PartitionGroup", "Shape", "Topology")
 
 _SHAPE_VERSION = 2
 

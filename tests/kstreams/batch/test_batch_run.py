@@ -29,7 +29,7 @@ from kstreams.operators import map_
 from kstreams.state.backend.memory import Memory
 from kstreams.state.log.directory import Directory
 from kstreams.stores import key_value_store
-from tests.kstreams.testing.test_driver import Count
+from tests.kstreams.testing.counting import Count
 
 IN, OUT = Topic("in", TEXT, TEXT), Topic("out", TEXT, INT64)
 COUNTS = key_value_store("counts", key=TEXT, value=INT64)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,67 +14,31 @@ from kstreams import (
     TEXT,
     DeadLetter,
     FixedKeyProcessor,
-    ProcessorContext,
     Record,
     Topic,
-    Topology,
     TopologyBuilder,
 )
 from kstreams.errors import (
     PartitionCountError,
-    ProcessingError,
-    SerializationError,
     TopologyError,
     UnknownTopicError,
 )
 from kstreams.partitioner import partition_by, partition_of
-from kstreams.processors import PunctuationType
-from kstreams.processors.flat_map import flat_map
 from kstreams.state.backend.memory import Memory
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.testing.driver import TopologyTestDriver
 from kstreams.topology import to_stdout
-
-LINES = Topic("lines", NONE, TEXT)
-WORDS = Topic("words", TEXT, INT64)
-TOTALS = Topic("totals", TEXT, INT64)
-COUNTS = key_value_store("counts", key=TEXT, value=INT64)
-
-
-class Count(FixedKeyProcessor[str, Any, int]):
-    """Running count of each key."""
-
-    def init(self, context: ProcessorContext[str, int]) -> None:
-        super().init(context)
-        self.counts = context.store(COUNTS)
-
-    def process(self, record: Record[str, Any]) -> None:
-        total = (self.counts.get(record.key) or 0) + 1
-        self.counts.put(record.key, total)
-        self.context.forward(record.with_value(total))
-
-
-def words_of(_: None, line: str) -> list[tuple[str, None]]:
-    return [(word, None) for word in line.split()]
-
-
-def word_count() -> Topology:
-    builder = TopologyBuilder("word-count")
-    lines = builder.add_source("lines", LINES)
-    words = builder.add_processor("split", flat_map(words_of), lines)
-    moved = builder.repartition("by-word", words, key=TEXT, value=NONE)
-    totals = builder.add_processor("count", Count, moved, stores=[COUNTS])
-    builder.add_sink("totals", TOTALS, totals)
-    return builder.build()
-
-
-def counting(supplier: Any = Count, **options: Any) -> Topology:
-    builder = TopologyBuilder("counting", **options)
-    counted = builder.add_processor(
-        "count", supplier, builder.add_source("words", WORDS), stores=[COUNTS]
-    )
-    builder.add_sink("totals", TOTALS, counted)
-    return builder.build()
+from tests.kstreams.testing.counting import (
+    COUNTS,
+    LINES,
+    TOTALS,
+    WORDS,
+    Count,
+    Forgetful,
+    Ticking,
+    counting,
+    word_count,
+)
 
 
 def test_words_are_counted_over_many_partitions_and_a_repartition_edge() -> None:
@@ -151,21 +114,6 @@ def test_partition_counts_that_differ_in_a_group_are_refused() -> None:
         TopologyTestDriver(builder.build(), partitions={"l": 2, "r": 3})
 
 
-class Ticking(FixedKeyProcessor[str, int, int]):
-    """Forwards the wall time each minute."""
-
-    def init(self, context: ProcessorContext[str, int]) -> None:
-        super().init(context)
-        context.schedule(timedelta(minutes=1), PunctuationType.WALL_CLOCK_TIME, self.tick)
-
-    def tick(self, now: int) -> None:
-        name = f"tick-{self.context.task.partition}"
-        self.context.forward(Record(name, self.context.wall_time, now))
-
-    def process(self, record: Record[str, int]) -> None:
-        self.context.forward(record)
-
-
 @pytest.mark.parametrize("recreate", [False, True])
 def test_the_wall_clock_fires_in_every_task_and_once_after_a_jump(recreate: bool) -> None:
     start = datetime(2024, 1, 1, tzinfo=timezone.utc)
@@ -187,18 +135,6 @@ def test_the_wall_clock_fires_in_every_task_and_once_after_a_jump(recreate: bool
     driver.pipe(WORDS, "a", 1)
     assert driver.read(TOTALS) == [Record("a", 1, origin + 420_000)]
     driver.close()
-
-
-class Forgetful(FixedKeyProcessor[str, Any, int]):
-    """Wrong: keeps its count in an attribute."""
-
-    def init(self, context: ProcessorContext[str, int]) -> None:
-        super().init(context)
-        self.total = 0
-
-    def process(self, record: Record[str, Any]) -> None:
-        self.total += 1
-        self.context.forward(record.with_value(self.total))
 
 
 @pytest.mark.parametrize(("recreate", "found"), [(False, [1, 2, 3]), (True, [1, 2, 1])])
@@ -253,146 +189,6 @@ def test_an_unknown_topic_and_partition_are_refused() -> None:
             driver.pipe(TOTALS, "a", 1)
         with pytest.raises(TopologyError, match="has 2 partitions, not 2"):
             driver.pipe(WORDS, "a", 1, partition=2)
-
-
-class Breakable(Count):
-    """Fails for a key while told so."""
-
-    broken = True
-
-    def process(self, record: Record[str, Any]) -> None:
-        super().process(record)
-        if self.broken and record.key == "bad":
-            raise OSError("down")
-
-
-@pytest.mark.parametrize("recreate", [False, True])
-def test_an_exception_keeps_nothing_and_the_records_come_again(recreate: bool) -> None:
-    class Mended(Breakable):
-        pass
-
-    with TopologyTestDriver(counting(Mended), partitions=2, recreate_processors=recreate) as driver:
-        driver.pipe(WORDS, "a", 1)
-        counts = driver.store(COUNTS, partition_of(b"a", 2))
-        driver.read(TOTALS)
-        for _ in range(2):
-            with pytest.raises(ProcessingError, match="down"):
-                driver.pipe_batch(WORDS, [Record(key, 1, 70) for key in ("a", "bad", "c")])
-            assert driver.store_contents(COUNTS) == {"a": 1}
-            assert counts.get("a") == 1
-            assert driver.read(TOTALS) == []
-            assert driver.stream_time("words", partition_of(b"a", 2)) == 0
-        Mended.broken = False
-        driver.run()
-        assert driver.read_values(TOTALS) == {"a": 3, "bad": 2, "c": 2}
-        assert driver.stream_time("words", partition_of(b"a", 2)) == 70
-
-
-def test_a_failure_below_a_repartition_edge_undoes_what_is_above() -> None:
-    class Fails(Count):
-        broken = True
-
-        def process(self, record: Record[str, Any]) -> None:
-            if self.broken:
-                raise OSError("down")
-            super().process(record)
-
-    above = key_value_store("above", key=TEXT, value=INT64)
-
-    class Above(Count):
-        def init(self, context: ProcessorContext[str, int]) -> None:
-            super(Count, self).init(context)
-            self.counts = context.store(above)
-
-    builder = TopologyBuilder("t")
-    counted = builder.add_processor(
-        "above", Above, builder.add_source("words", WORDS), stores=[above]
-    )
-    moved = builder.repartition("move", counted, key=TEXT, value=INT64)
-    builder.add_sink(
-        "totals", TOTALS, builder.add_processor("below", Fails, moved, stores=[COUNTS])
-    )
-    with TopologyTestDriver(builder.build(), partitions=2) as driver:
-        with pytest.raises(ProcessingError):
-            driver.pipe(WORDS, "a", 1)
-        assert driver.store_contents(above) == {}
-        Fails.broken = False
-        driver.pipe(WORDS, "a", 1)
-        assert driver.store_contents(above) == driver.store_contents(COUNTS) == {"a": 2}
-
-
-def test_a_result_that_has_no_partition_to_go_to_keeps_nothing() -> None:
-    broken = [True]
-    wrong = partition_by(lambda key, count: 7 if key == b"bad" and broken else 0, name="wrong")
-    out = Topic("out", TEXT, INT64, partitioner=wrong)
-    builder = TopologyBuilder("t")
-    source = builder.add_source("words", WORDS)
-    builder.add_sink("out", out, builder.add_processor("count", Count, source, stores=[COUNTS]))
-    with TopologyTestDriver(builder.build()) as driver:
-        with pytest.raises(ValueError, match="gave partition 7"):
-            driver.pipe_batch(WORDS, [Record(key, 1, 0) for key in ("a", "bad")])
-        assert (driver.read(out), driver.store_contents(COUNTS)) == ([], {})
-        broken.clear()
-        driver.run()
-        assert driver.read_values(out) == {"a": 1, "bad": 1}
-
-
-def test_a_value_that_a_store_cannot_write_keeps_nothing() -> None:
-    class Wrong(Count):
-        def process(self, record: Record[str, Any]) -> None:
-            super().process(record)
-            if record.value == 0:
-                bad: Any = "text"
-                self.counts.put(record.key, bad)
-
-    with TopologyTestDriver(counting(Wrong)) as driver:
-        with pytest.raises(SerializationError) as caught:
-            driver.pipe(WORDS, "a", 0)
-        assert (caught.value.where.store, caught.value.where.key) == ("counts", "a")
-        assert driver.store_contents(COUNTS) == {}
-
-
-def test_a_close_that_fails_keeps_nothing() -> None:
-    class Closes(Count):
-        broken = True
-
-        def close(self) -> None:
-            if self.broken:
-                raise OSError("down")
-
-    driver = TopologyTestDriver(counting(Closes), recreate_processors=True)
-    with pytest.raises(ProcessingError):
-        driver.pipe(WORDS, "a", 1)
-    assert driver.store_contents(COUNTS) == {}
-    Closes.broken = False
-    driver.run()
-    assert driver.store_contents(COUNTS) == {"a": 1}
-    driver.close()
-
-
-class Init(Count):
-    """Fails to start while told so."""
-
-    broken = False
-
-    def init(self, context: ProcessorContext[str, int]) -> None:
-        super().init(context)
-        if self.broken:
-            raise OSError("down")
-
-
-def test_an_init_that_fails_is_tried_again_with_the_next_batch() -> None:
-    class Starts(Init):
-        pass
-
-    with TopologyTestDriver(counting(Starts), recreate_processors=True) as driver:
-        driver.pipe(WORDS, "a", 1)
-        Starts.broken = True
-        with pytest.raises(ProcessingError, match="down"):
-            driver.pipe(WORDS, "a", 1)
-        Starts.broken = False
-        driver.run()
-        assert driver.store_contents(COUNTS) == {"a": 2}
 
 
 def test_what_is_dropped_and_printed_is_counted_over_all_batches() -> None:
