@@ -49,7 +49,7 @@ class SystemClock:
 
 
 class FakeClock:
-    """A clock that moves only when told to, for tests.
+    """A clock that moves only when the test moves it.
 
     Args:
         start_ms: The time it starts at, milliseconds since the epoch.

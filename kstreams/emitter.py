@@ -81,7 +81,7 @@ class Emitter(Generic[K, V]):
 
     Args:
         topic: Names the topic and its serdes.
-        connection: Where it lives.
+        connection: Where it is.
         clock: Tells the timestamp of records that are given none; the machine's clock
             by default.
 

@@ -1,6 +1,6 @@
 """Directories for work of one process, in the system's temporary folder, which a kill may leave.
 
-Each has a file that its process keeps locked for as long as it lives. The kernel lets go of the
+Each has a file that its process keeps locked while it runs. The kernel lets go of the
 lock when the process ends, however it ends; so what is not locked is dead, and may go.
 """
 

@@ -110,9 +110,9 @@ def known_format(name: str) -> Format | None:
 
 
 def find_format(name: str) -> Format:
-    """Return a format by its name, a plugin's included, or by the `MODULE:SERDE` of one's own.
+    """Return a format by its name, a plugin's included, or a custom one by `MODULE:SERDE`.
 
-    Values of one's own serdes are typed in as JSON, unless they are text, numbers, bools
+    Values of custom serdes are typed in as JSON, unless they are text, numbers, bools
     or bytes.
 
     Raises:
@@ -137,7 +137,7 @@ def find_format(name: str) -> Format:
         return _of_object(found(), name)
     except TypeError as exc:
         raise WrongUsageError(
-            f"serde {name!r} needs to be told its type: make one in a module of yours, and "
+            f"serde {name!r} needs its type: make one in a module of yours, and "
             "name that as MODULE:SERDE"
         ) from exc
 

@@ -1,4 +1,4 @@
-"""`kstreams reset`: begin an app anew."""
+"""`kstreams reset`: start an app fresh."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def reset(
     log: LogOption = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Begin an app anew: remove its checkpoint and its local state.
+    """Start an app fresh: remove its checkpoint and its local state.
 
     The app's next run reads its input again from each source's start. Output topics stay
     as they are: delete them first, or results are in them twice; changelog topics too.
@@ -60,7 +60,7 @@ def reset(
     found = survey(app_id, checkpoint=checkpoint, state=backend)
     if not yes:
         _show(found)
-        typer.confirm(f"Remove this, and begin {app_id} anew?", abort=True, err=True)
+        typer.confirm(f"Remove this, and start {app_id} fresh?", abort=True, err=True)
     removed = reset_app(app_id, checkpoint=checkpoint, state=backend)
     size = sum(leftover.size_bytes for leftover in removed.leftovers)
     objects = f" and {counted(removed.objects, 'object')}" if log is not None else ""

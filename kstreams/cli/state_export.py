@@ -76,7 +76,7 @@ def _write(view: View[Any], file: Path) -> int:
     columns = columns_of(view)
     makers = [_column(view, name, is_key=n == 0) for n, name in enumerate(columns)]
     schema = pa.schema([(name, kind) for name, (kind, _) in zip(columns, makers, strict=True)])
-    # Nobody can have put a link there: the name cannot be guessed, and must be free.
+    # There can be no link there: the name cannot be guessed, and must be free.
     unfinished = file.with_name(f".{file.name[:200]}.{uuid4().hex}")
     count = 0
     try:

@@ -72,7 +72,7 @@ class TopicCatalog:
     def get(self, topic: str) -> TopicInfo:
         """Return what a topic is.
 
-        Reads its description anew: a topic that was deleted and created again is noticed
+        Reads its description each time: a topic that was deleted and created again is noticed
         at once.
 
         Raises:
@@ -216,7 +216,7 @@ def _parse(topic: str, raw: bytes) -> TopicInfo:
         if found["format"] != FORMAT:
             raise TopicFormatError(
                 f"topic.json is of format {found['format']!r}, expected {FORMAT}",
-                hint="Use the version of kstreams-spark that wrote it, or create the topic anew.",
+                hint="Use the version of kstreams-spark that wrote it, or create the topic again.",
                 where=Where(topic=topic),
             )
         info = TopicInfo(topic, str(found["id"]), found["partitions"], dict(found["config"]))
@@ -231,7 +231,7 @@ def _parse(topic: str, raw: bytes) -> TopicInfo:
 def _unreadable(topic: str, why: str) -> TopicFormatError:
     return TopicFormatError(
         f"topic.json cannot be read: {why}",
-        hint="Restore it from a copy, or delete the topic's directory and create it anew.",
+        hint="Restore it from a copy, or delete the topic's directory and create it again.",
         where=Where(topic=topic),
     )
 

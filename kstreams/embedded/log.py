@@ -111,7 +111,7 @@ class EmbeddedLog:
             return log.publish(self._staged_file(topic, partition, staged), staged, name, batch)
 
     def stage(self, topic: str, partition: int, table: pa.Table, *, owner: str) -> str:
-        """Write rows to a file that nobody sees yet, for `publish`.
+        """Write rows to a file that no reader sees yet, for `publish`.
 
         Runs on executors, as often as attempts do: each call makes a file of its own.
 
@@ -244,7 +244,7 @@ class EmbeddedLog:
             from_offset: First offset; the segment's own when None or before it.
             to_offset: Offset after the last; the segment's end when None or after it.
             columns: Some of `offset`, `timestamp`, `key`, `value`, `headers`.
-            max_bytes: Stop behind the first rows that have more, and not much later.
+            max_bytes: Stop after the first rows that have more, and not much later.
 
         Returns:
             The rows in offset order, columns as asked; none for an empty range.

@@ -153,7 +153,7 @@ class PartitionLog:
         whole = listing.names <= names and not listing.extend(self._parsed(names - listing.names))
         if not whole or (not known and listing.beginning_offset):
             # A directory that grows while it is listed can show a name and hide an older
-            # one; names can also have been removed by hand. Nobody publishes now:
+            # one; names can also have been removed by hand. While publishers are kept out:
             with self._exclusive():
                 listing = Listing()
                 stray = listing.extend(self._parsed(self._names()))

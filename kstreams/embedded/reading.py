@@ -30,7 +30,7 @@ def read_segment(
         from_offset: First offset; the segment's own when None or before it.
         to_offset: Offset after the last; the segment's end when None or after it.
         columns: Some of `COLUMNS`.
-        max_bytes: Stop behind the first rows that have more.
+        max_bytes: Stop after the first rows that have more.
 
     Raises:
         CorruptSegmentError: The file is damaged.

@@ -147,7 +147,7 @@ def decode(
         stop: Row after the last, at most `rows`.
         first_offset: Offset of row 0.
         columns: Some of `COLUMNS`; the answer has them in this order.
-        max_bytes: Stop behind the first rows that have more, and not much later.
+        max_bytes: Stop after the first rows that have more, and not much later.
 
     Raises:
         OSError: The file cannot be opened.

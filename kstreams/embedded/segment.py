@@ -17,7 +17,7 @@ _OFFSETS = 1 << 63
 
 
 APPENDING = "0" * 16
-"""In place of an owner: who stages the file publishes it at once, and nobody else can."""
+"""In place of an owner: who stages the file publishes it at once; no other process can."""
 
 
 def producer_hash(producer: str) -> str:

@@ -30,8 +30,8 @@ HeaderList = list[tuple[str, "str | bytes | None"]]
 """Headers as librdkafka's client takes them."""
 
 _HEADERS = methodcaller("headers")
-"""Calls through C, which checks results: by confluent-kafka 2.16 a failure beside a result would
-show somewhere later in the caller."""
+"""Calls through C, which checks results: by confluent-kafka 2.16 a failure that comes with a result
+would show somewhere later in the caller."""
 
 
 def read_headers(messages: Sequence[Message]) -> list[RawHeaders]:
@@ -57,7 +57,7 @@ def _asked(messages: Sequence[Message]) -> list[Any]:
     while True:
         try:
             found.extend(asked)
-        except (UnicodeDecodeError, SystemError) as exc:  # goes on behind the one that failed
+        except (UnicodeDecodeError, SystemError) as exc:  # goes on after the one that failed
             found.append([(None, _undecoded(exc))])
         else:
             return found

@@ -1,4 +1,4 @@
-"""Producers: made with the library's defaults, and told apart by how they fail."""
+"""Producers: made with the library's defaults, with typed failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranges of offsets as Arrow tables, for tasks that are told what to read."""
+"""Ranges of offsets as Arrow tables, for tasks whose plan says what to read."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from kstreams.raw_batch import INPUT_SCHEMA, NO_LIMIT, TooManyBytesError
 __all__ = ("OffsetRange", "RangeReader")
 
 _TUNING = {
-    # What is fetched ahead is for the next batch, which another worker may be told to read.
+    # What is fetched ahead is for the next batch, which another worker may read.
     "queued.min.messages": 20_000,
     "queued.max.messages.kbytes": 32 * 1024,
     "fetch.queue.backoff.ms": 2,
@@ -112,7 +112,7 @@ class _Progress:
         self.next = max(self.next, offset)
 
     def table(self) -> pa.Table:
-        """Return what was read of the range, and keep what is behind it."""
+        """Return what was read of the range, and keep what comes after it."""
         whole = pa.concat_tables([INPUT_SCHEMA.empty_table(), *self.pieces])
         inside = int(np.searchsorted(whole.column("offset").to_numpy(), self.end))
         self.pieces = [whole.slice(inside)] if inside < whole.num_rows else []
@@ -333,7 +333,7 @@ class RangeReader:
 
     def _take(self, messages: list[Message], reading: dict[_Place, _Progress]) -> None:
         errors = list(map(_ERROR, messages))
-        # By identity: to compare an error of librdkafka's with None leaves an exception behind.
+        # By identity: to compare an error of librdkafka's with None leaves an exception set.
         if not all(map(is_, errors, repeat(None))):
             for message, error in zip(messages, errors, strict=True):
                 if error is not None:

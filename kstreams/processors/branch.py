@@ -1,4 +1,4 @@
-"""Processors behind `TopologyBuilder.branch` and `merge`."""
+"""Processors of `TopologyBuilder.branch` and `merge`."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def deduplicate(
     somewhat too early.
 
     Args:
-        by: Returns a record's id: `by_key()`, `by_header("name")` or a function of one's own.
+        by: Returns a record's id: `by_key()`, `by_header("name")` or a custom function.
         id: Serde of the ids.
         within: How far apart duplicates may be; the memory needed grows with it.
         store: Name of the store, unique in the topology.

@@ -17,7 +17,7 @@ class DeadLetter:
     """Send the record as it came to a topic, with the reason in its headers.
 
     The headers `kstreams-error-class`, `-message`, `-node`, `-topic`, `-partition`,
-    `-offset` are added behind the record's own; key, value, timestamp stay as they are.
+    `-offset` are added after the record's own; key, value, timestamp stay as they are.
 
     Args:
         topic: Name of the dead-letter topic.

@@ -1,4 +1,4 @@
-"""The processor behind `TopologyBuilder.validate`."""
+"""The processor of `TopologyBuilder.validate`."""
 
 from __future__ import annotations
 

@@ -39,13 +39,13 @@ class Serde(ABC, Generic[T]):
     """The Python type, for the check of edges at `build()`; `object` matches any."""
 
     immutable: bool = False
-    """True when objects can be kept and written later: nobody can change them."""
+    """True when objects can be kept and written later: nothing can change them."""
 
     hashes_by_bytes: bool = False
     """True when objects are hashable, and equal exactly when their bytes are equal."""
 
     tail_bytes: int = 0
-    """How many bytes behind a key say no more about it: those of windows. All keys that
+    """How many bytes after a key say no more about it: those of windows. All keys that
     differ in them alone belong to one partition."""
 
     arrow_type: pa.DataType = pa.binary()

@@ -24,7 +24,7 @@ _SIGN = np.uint64(1 << 63)
 
 
 def binary_array(data: npt.NDArray[np.uint8], count: int, width: int) -> pa.Array:
-    """Return `count` pieces of `width` bytes that lie one behind the other."""
+    """Return `count` pieces of `width` bytes that follow each other."""
     offsets = np.arange(0, (count + 1) * width, width, dtype=np.int32)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.binary(), count, buffers, 0)

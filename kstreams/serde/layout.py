@@ -56,7 +56,7 @@ class FixedLayout:
         """Return the values of each of several lists in one piece of bytes.
 
         Args:
-            columns: The values of all lists, one list behind the other.
+            columns: The values of all lists, one list after the other.
             counts: How many values each list has.
 
         Raises:

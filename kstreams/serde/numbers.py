@@ -79,7 +79,7 @@ class FixedWidthSerde(Serde[T]):
     def serialize_many(self, values: Sequence[T | None]) -> pa.Array:
         """Convert in one step; falls back to single steps to name what fails."""
         try:
-            column = pa.array(values)  # of the type found: told int64, Arrow takes 1.0 too
+            column = pa.array(values)  # of the type found: given int64, Arrow takes 1.0 too
             if not self._takes(column.type):
                 return super().serialize_many(values)
             column = column.cast(self.arrow_type)

@@ -72,7 +72,7 @@ class FrozenSetSerde(CompositeSerde["frozenset[T]"]):
 
 
 def joined(pieces: Iterable[bytes]) -> bytes:
-    """Return the pieces, each behind its length."""
+    """Return the pieces, each after its length."""
     return b"".join(part for piece in pieces for part in (_LENGTH.pack(len(piece)), piece))
 
 

@@ -76,7 +76,7 @@ class TextSerde(Serde[str]):
     def serialize_many(self, values: Sequence[str | None]) -> pa.Array:
         """Convert in one step; falls back to single steps to name what fails."""
         try:
-            column = pa.array(values)  # of the type found: told a type, Arrow takes bytes too
+            column = pa.array(values)  # of the type found: given a type, Arrow takes bytes too
         except (pa.ArrowException, TypeError, UnicodeEncodeError):
             return super().serialize_many(values)
         if not pa.types.is_string(column.type):

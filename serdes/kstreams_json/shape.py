@@ -80,7 +80,7 @@ def classes_of(info: inspect.Type) -> tuple[type, ...]:
 
 
 def is_immutable(info: inspect.Type) -> bool:
-    """Tell whether nobody can change a value: scalars, and frozen Structs of such."""
+    """Tell whether a value cannot change: scalars, and frozen Structs of such."""
     return _holds(info, _is_frozen)
 
 

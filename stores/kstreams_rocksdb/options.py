@@ -1,4 +1,4 @@
-"""RocksDB's own options, given anew on each open: it does not keep them by itself."""
+"""RocksDB's own options, given again at each open: it does not keep them by itself."""
 
 from __future__ import annotations
 

@@ -17,10 +17,10 @@ _Pairs: TypeAlias = "Iterator[tuple[bytes, bytes]]"
 class Scan:
     """Iterate over pairs with `start <= key < end`, on RocksDB's view of this moment.
 
-    It keeps the database's lock while it lives, therefore its store closes it.
+    It keeps the database's lock while it is open, therefore its store closes it.
     """
 
-    # RocksDB reads the upper bound from where it lies, as long as the iterator lives:
+    # RocksDB reads the upper bound from where it lies, as long as there is the iterator:
     # once the bytes or the options were freed, a scan lost rows or ran past its end.
     __slots__ = ("__weakref__", "_end", "_options", "_pairs")
 

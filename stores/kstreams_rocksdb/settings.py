@@ -61,7 +61,7 @@ class RocksDB:
     def open(self, directory: Path, stores: Sequence[str]) -> RocksStore:
         """Open the database of a directory; an absent or empty directory is an empty state.
 
-        Stores that the directory has beside the given ones stay in it untouched.
+        Other stores that the directory has stay in it untouched.
 
         Raises:
             StoreOpenError: RocksDB refuses the directory; names it and the cause.

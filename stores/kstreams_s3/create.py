@@ -1,4 +1,4 @@
-"""Creating an object unless its name is taken, and knowing one's own again."""
+"""Creating an object unless its name is taken, and recognizing it later."""
 
 from __future__ import annotations
 

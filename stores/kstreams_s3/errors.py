@@ -32,7 +32,7 @@ class S3Error(StoreError):
 
 
 class BucketMissingError(S3Error):
-    """There is no such bucket; create it, or mend its name, the region or the endpoint."""
+    """There is no such bucket; create it, or correct its name, the region or the endpoint."""
 
 
 class CertificateError(S3Error):

@@ -41,7 +41,7 @@ _BUSY = {
 _KINDS: dict[str, tuple[type[S3Error], str]] = {
     "NoSuchBucket": (
         BucketMissingError,
-        "Create the bucket, or mend its name, the region or the endpoint_url of S3(...).",
+        "Create the bucket, or correct its name, the region or the endpoint_url of S3(...).",
     ),
     "PermanentRedirect": (
         S3Error,
@@ -61,11 +61,11 @@ _KINDS: dict[str, tuple[type[S3Error], str]] = {
     ),
     "InvalidToken": (
         CredentialsError,
-        "The session token does not belong to the access key: give all three anew.",
+        "The session token does not belong to the access key: give all three again.",
     ),
     "RequestTimeTooSkewed": (
         CredentialsError,
-        "The clock of this machine differs from the storage's: mend it.",
+        "The clock of this machine differs from the storage's: set it right.",
     ),
     "ExpiredToken": (
         CredentialsExpiredError,

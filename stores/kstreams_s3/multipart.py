@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ("STALE_AFTER", "abort_stale_uploads", "put_in_parts")
 
 STALE_AFTER = timedelta(days=1)
-"""An upload that was begun so long ago is nobody's any more."""
+"""An upload that was begun so long ago is abandoned."""
 
 _PARALLEL_PARTS = 4
 _LOG = logging.getLogger(__name__)

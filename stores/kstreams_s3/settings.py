@@ -36,7 +36,7 @@ class S3:
         secret_key: Secret part of given credentials.
         session_token: Third part of given temporary credentials.
         addressing: How the bucket is named in requests: `virtual` in the host, `path` in
-            the path; `auto` is `path` for an endpoint of one's own.
+            the path; `auto` is `path` for a custom endpoint.
         connect_timeout: How long to wait for a connection, each time.
         read_timeout: How long to wait for the next byte of an answer, each time.
         give_up_after: How long a request is tried again before it is an error.
