@@ -33,9 +33,8 @@ from kstreams.aggregators import (
 from kstreams.durations import minutes
 from kstreams.emit import at_most_every, each_update, every, on_close, once_per_batch
 from kstreams.errors import TopologyError
-from kstreams.graph.execution import ExecutionPlanner
 from kstreams.operators import aggregate
-from kstreams.processors import PunctuationType
+from kstreams.processors import PunctuationType, TaskId
 from kstreams.processors.columns import Execution
 from kstreams.serde.text import TextSerde
 from kstreams.stores import session_store, sliding_store, timestamped_store, window_store
@@ -332,12 +331,46 @@ def test_columns_above_a_punctuator_are_an_error_of_the_start() -> None:
     assert caught.value.hint.startswith("leave execution='auto'")
 
 
+class ByRecords:
+    """An interceptor around record processors alone."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def bind(self, node: str, task: TaskId, process: Callable[[Any], None]) -> Any:
+        def noted(record: Any) -> None:
+            self.calls.append("records")
+            process(record)
+
+        return noted
+
+
+class Either(ByRecords):
+    """An interceptor around column processors too."""
+
+    def bind_columns(self, node: str, task: TaskId, process_batch: Callable[[Any], None]) -> Any:
+        def noted(table: Any) -> None:
+            self.calls.append("columns")
+            process_batch(table)
+
+        return noted
+
+
+@pytest.mark.parametrize(("interceptor", "how"), [(ByRecords(), "records"), (Either(), "columns")])
+def test_an_interceptor_without_bind_columns_puts_nodes_on_records(
+    interceptor: Any, how: str
+) -> None:
+    topology = directly_below(totals(count())).build()
+    with TopologyTestDriver(topology, interceptors=[interceptor]) as driver:
+        driver.pipe(CLICKS, "key", 1, timestamp=1)
+    assert interceptor.calls == [how]
+
+
 def test_an_interceptor_without_bind_columns_is_an_error_of_the_start() -> None:
-    group = directly_below(counted(execution="columns")).build().groups[0]
-    (node,) = group.processors
-    planner = ExecutionPlanner(group, intercepted=True)
+    topology = directly_below(counted(execution="columns")).build()
     with pytest.raises(TopologyError, match="an interceptor has no bind_columns"):
-        planner.column_processor(node, punctuated=False)
+        TopologyTestDriver(topology, interceptors=[ByRecords()])
+    TopologyTestDriver(topology, interceptors=[Either()]).close()
 
 
 class _TwoLines(TextSerde):
