@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 from kstreams.batch.feed import Feed
 from kstreams.batch.planner import BatchPlanner
@@ -16,7 +17,7 @@ from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.task_status import TaskStatus
 from kstreams.batch.task_timers import TaskTimers
 from kstreams.checkpoint.opening import OpenedQuery
-from kstreams.checkpoint.plans import Plan
+from kstreams.checkpoint.plans import Plan, PlanDirectory
 from kstreams.clock import Clock, WatchedClock
 from kstreams.errors import StateCorruptError
 from kstreams.ids import TaskId, TopicPartition
@@ -67,7 +68,7 @@ class QueryDriver:
         self._opened = opened
         self._feed = feed
         self._clock = WatchedClock(clock)
-        self._fence = fence
+        self.fence = fence
         self._run = run
         self._fingerprint = fingerprint
         resumed = opened.resumed
@@ -90,6 +91,16 @@ class QueryDriver:
     def name(self) -> str:
         """The query's name."""
         return self._settings.name
+
+    @property
+    def plans(self) -> PlanDirectory:
+        """The plans of its batches."""
+        return self._opened.plans
+
+    @property
+    def spark_notes(self) -> Path:
+        """Where Spark keeps its own notes of the query."""
+        return self._opened.spark_notes
 
     # ------------------------------------------------------------ planning
 
@@ -118,6 +129,7 @@ class QueryDriver:
             until: Where reading of each partition ends; the present ends by default.
 
         Raises:
+            FencedError: A newer driver has taken the checkpoint.
             TopicRecreatedError: A topic is not the one that was read.
             DataLossError: A topic is shorter than what was read of it before.
             PartitionCountError: A topic has got more partitions.
@@ -130,6 +142,7 @@ class QueryDriver:
             return None
         if plan is None:
             plan = self.planner.plan({})
+        self.fence()
         return replace(
             plan,
             tasks={**dict.fromkeys(called, ()), **plan.tasks},
@@ -197,7 +210,7 @@ class QueryDriver:
             plan=plan.digest,
             topics=plan.topics,
         )
-        self._fence()
+        self.fence()
         commit = self._opened.commits.append(commit)
         self._feed.publish(commit.outputs, batch)
         self._last = commit

@@ -32,46 +32,31 @@ class OpenedQuery:
 
     Attributes:
         checkpoint: The app's.
+        name: Its name: its first group's.
         groups: Its partition groups, in the order of their stages.
+        epoch: Id of its batches, like that of no other epoch.
+        scope: Name of its state in the durable log.
         log: Settings of the durable log.
         objects: The durable log; counts what the driver asks of it.
         plans: Its plans.
         commits: Its commit log.
+        spark_notes: Where Spark keeps its own notes of the query.
         resumed: Where it goes on.
+        start_ms: Where sources begin that have no position; None: where each of them says.
     """
 
     checkpoint: Checkpoint
+    name: str
     groups: tuple[PartitionGroup, ...]
+    epoch: str
+    scope: str
     log: ObjectStoreSettings
     objects: CountedObjects
     plans: PlanDirectory
     commits: CommitLog
+    spark_notes: Path
     resumed: Resumption
-
-    @property
-    def name(self) -> str:
-        """Its name: its first group's."""
-        return query_name(self.groups)
-
-    @property
-    def epoch(self) -> str:
-        """Id of its batches, like that of no other epoch."""
-        return self.checkpoint.epoch(self.name)
-
-    @property
-    def scope(self) -> str:
-        """Name of its state in the durable log."""
-        return self.checkpoint.scope(self.name)
-
-    @property
-    def start_ms(self) -> int | None:
-        """Where sources begin that have no position; None: where each of them says."""
-        return self.checkpoint.start_ms
-
-    @property
-    def spark_notes(self) -> Path:
-        """Where Spark keeps its own notes of the query."""
-        return self.checkpoint.query(self.name) / "spark"
+    start_ms: int | None = None
 
     def named_elsewhere(self) -> set[str]:
         """Return the objects that its clean-up leaves alone besides those of its own commits."""
@@ -149,12 +134,17 @@ def opened_query(
     name, objects = query_name(groups), CountedObjects(log.open())
     return OpenedQuery(
         checkpoint,
+        name,
         groups,
+        checkpoint.epoch(name),
+        checkpoint.scope(name),
         log,
         objects,
         plans_of(checkpoint, name),
         checkpoint.commits(name, objects),
+        checkpoint.query(name) / "spark",
         resumed or resume(checkpoint, name, objects),
+        checkpoint.start_ms,
     )
 
 

@@ -13,7 +13,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kstreams.batch.query_driver import QueryDriver
 from kstreams.batch.stage_settings import QuerySettings
-from kstreams.checkpoint.opening import OpenedQuery
 from kstreams.checkpoint.plans import Plan
 from kstreams.errors import ExecutionError
 from kstreams.ids import TopicPartition
@@ -42,7 +41,6 @@ class Pipeline:
 
     Args:
         settings: The query's.
-        opened: Its parts of the checkpoint.
         driver: Plans and commits its batches.
         parts: The app's.
         archives: Names of the user's packages on executors.
@@ -53,7 +51,6 @@ class Pipeline:
     def __init__(
         self,
         settings: QuerySettings,
-        opened: OpenedQuery,
         driver: QueryDriver,
         parts: AppParts,
         *,
@@ -62,15 +59,14 @@ class Pipeline:
     ) -> None:
         self.driver = driver
         self._settings = settings
-        self._notes = opened.spark_notes
         self._parts = parts
         self._pinned = pinned
         self._jobs = BatchJobs(
             settings,
             archives,
             planner=driver.planner,
-            plans=opened.plans,
-            fence=parts.lock.check,
+            plans=driver.plans,
+            fence=driver.fence,
             stopping=lambda: self._stopping,
         )
         self._pause = settings.app.trigger.total_seconds()
@@ -98,7 +94,7 @@ class Pipeline:
         self._query = (
             ticks.writeStream.queryName(f"{self._settings.app.app_id}/{self.name}")
             .foreachBatch(self._on_batch)
-            .option("checkpointLocation", str(self._notes))
+            .option("checkpointLocation", str(self.driver.spark_notes))
             .trigger(processingTime="0 seconds")
             .start()
         )
@@ -122,7 +118,6 @@ class Pipeline:
         plan = self.driver.next_plan(until)
         if plan is None:
             return
-        self._parts.lock.check()
         with self._handing:  # no plan that its batch does not see
             if not self._stopping:
                 self._plan = self.driver.record(self._number, plan)

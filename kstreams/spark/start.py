@@ -141,7 +141,7 @@ def make_pipeline(
         fingerprint=parts.topology.fingerprint(),
     )
     pinned = len(query.groups) == 1 and query.width <= executors.at_once
-    return Pipeline(query, opened, driver, parts, archives=executors.archives, pinned=pinned)
+    return Pipeline(query, driver, parts, archives=executors.archives, pinned=pinned)
 
 
 def _begin(pipelines: Sequence[Pipeline], session: SparkSession) -> None:

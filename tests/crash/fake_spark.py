@@ -45,8 +45,8 @@ class FakeSpark:
     def begin(self, pipeline: Pipeline) -> FakeSpark:
         self.starts += 1
         self._settings = pipeline._settings
-        self._commits = pipeline._notes / "commits"
-        self._begun = pipeline._notes / "offsets"
+        self._commits = pipeline.driver.spark_notes / "commits"
+        self._begun = pipeline.driver.spark_notes / "offsets"
         for folder in (self._commits, self._begun):
             folder.mkdir(parents=True, exist_ok=True)
         return self

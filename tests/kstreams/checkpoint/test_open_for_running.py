@@ -1,0 +1,94 @@
+"""One entry opens a checkpoint for running, and says all that a start needs of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, filter_, key_value_store
+from kstreams.checkpoint.app_settings import AppSettings
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.opening import OpenedQuery, open_for_running
+from kstreams.errors import CheckpointMismatchError
+from kstreams.ids import TaskId, TopicPartition
+from kstreams.state.log.commits import SEED, Commit, Output
+from kstreams.state.log.pointer import Pointer
+
+COUNTS = key_value_store("counts", key=TEXT, value=INT64)
+STAGED = Output("out", 0, "staged", "producer")
+
+
+def topology(*names: str, stores: Sequence[Any] = ()) -> Topology:
+    builder = TopologyBuilder("app")
+    for name in names:
+        source = builder.add_source(name, Topic(name, TEXT, INT64))
+        builder.add_processor(f"keep-{name}", filter_(lambda _, __: True), source, stores=stores)
+        stores = ()
+    return builder.build()
+
+
+class Start:
+    """Starts of an app on one checkpoint, and what they publish."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.published: list[tuple[Sequence[Output], int]] = []
+
+    def open(self, wanted: Topology, **given: Any) -> tuple[OpenedQuery, ...]:
+        tasks = {group.name: 1 for group in wanted.groups}
+        settings = AppSettings("app", self.home / "checkpoint", **given)
+        return open_for_running(settings, wanted, tasks, run="run", publish=self._publish)
+
+    def _publish(self, outputs: Sequence[Output], batch: int) -> None:
+        self.published.append((outputs, batch))
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Start:
+    return Start(tmp_path)
+
+
+def commit(query: OpenedQuery, batch: int) -> Commit:
+    read = {TopicPartition(query.name, 0): batch + 1}
+    tasks = {TaskId(query.name, 0): Pointer.empty().to_json()}
+    return query.commits.append(Commit(batch, "run", 5, tasks, outputs=(STAGED,), positions=read))
+
+
+def test_a_new_checkpoint_has_all_queries_of_the_topology_in_its_order(start: Start) -> None:
+    opened = start.open(topology("b", "a"))
+    assert [query.name for query in opened] == ["b", "a"]
+    assert [query.resumed.last for query in opened] == [None, None]
+    saved = Checkpoint.load(start.home / "checkpoint")
+    assert set(saved.begun) == {"a", "b"}
+    assert {query.scope for query in opened} == {saved.scope("a"), saved.scope("b")}
+
+
+def test_a_query_goes_on_after_its_last_commit(start: Start) -> None:
+    (first,) = start.open(topology("a"))
+    last = commit(first, 0)
+    (again,) = start.open(topology("a"))
+    assert again.resumed.last == last
+    assert again.resumed.positions == {TopicPartition("a", 0): 1}
+    assert (again.epoch, again.scope) == (first.epoch, first.scope)
+    assert start.published == []
+
+
+def test_what_a_crash_left_is_published_before_the_topology_changes(start: Start) -> None:
+    (first,) = start.open(topology("a", stores=[COUNTS]))
+    commit(first, 3)
+    with pytest.raises(CheckpointMismatchError, match="counts"):
+        start.open(topology("a"))
+    assert start.published == [((STAGED,), 3)]
+
+
+def test_an_upgrade_begins_a_generation_where_the_old_one_ended(start: Start) -> None:
+    (first,) = start.open(topology("a", stores=[COUNTS]))
+    commit(first, 3)
+    (made,) = start.open(topology("a"), reset=frozenset({"counts"}))
+    assert made.epoch != first.epoch
+    assert made.resumed.last is not None
+    assert made.resumed.last.batch == SEED
+    assert made.resumed.positions == {TopicPartition("a", 0): 4}
