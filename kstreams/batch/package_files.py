@@ -134,7 +134,7 @@ def _file(path: Path, name: str) -> PackageFile:
 def _walk(folder: Path, root: Path, above: tuple[Path, ...]) -> Iterator[tuple[Path, str]]:
     """Yield files, and with a reason what is left out, a folder as one.
 
-    What Python has made itself is passed over: nobody misses it.
+    What Python has made itself is passed over: it is made again.
     """
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
         if entry.name == _MADE_BY_PYTHON:

@@ -192,7 +192,7 @@ class QueryDriver:
         Args:
             batch: Its number.
             plan: What it was run by.
-            statuses: What its tasks have said.
+            statuses: Of its tasks.
             began: When it began, by `time.perf_counter`.
 
         Raises:
@@ -242,7 +242,7 @@ class QueryDriver:
         return report
 
     def sweep(self) -> None:
-        """Remove commits, plans and state objects that nobody can need any more.
+        """Remove commits, plans and state objects that are not needed any more.
 
         In this order: a savepoint that finds its commits in the log is seen here.
         """

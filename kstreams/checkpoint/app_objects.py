@@ -1,4 +1,4 @@
-"""Which objects of a durable log are an app's, and which of them nobody needs any more."""
+"""Which objects of a durable log are an app's, and which of them are not needed any more."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _LOG = logging.getLogger(__name__)
 
 
 def epoch_objects(objects: ObjectStore, app: str, incarnation: str) -> Iterator[str]:
-    """Yield the names of all objects of one life of an app: state, commits, savepoints.
+    """Yield the names of all objects of one incarnation of an app: state, commits, savepoints.
 
     Args:
         objects: A durable log, which others may share.
         app: Id of the app.
-        incarnation: Id of the life; no other life, of whatever app, has names like these.
+        incarnation: Its id; no other incarnation, of any app, has names like these.
     """
     epoch = f"{app}.{incarnation}"
     yield from _scoped(objects, app_prefix(f"{epoch}.").removesuffix("/"))
@@ -33,10 +33,11 @@ def epoch_objects(objects: ObjectStore, app: str, incarnation: str) -> Iterator[
 
 
 def _scoped(objects: ObjectStore, prefix: str) -> Iterator[str]:
-    """Yield names that begin with a life, but those that may be of another app.
+    """Yield names that begin with an incarnation, but those that may be of another app.
 
-    An app may be named like a life, `a.0123456789ab`: then its objects' names begin as those
-    of `a` do, and go on with the id of its own life where `a` has the name of a query.
+    An app may be named like an incarnation, `a.0123456789ab`: then its objects' names begin as
+    those of `a` do, and go on with the id of its own incarnation where `a` has the name of a
+    query.
     """
     for name in objects.list(prefix):
         scope, dot, _ = name[len(prefix) :].partition("/")[0].partition(".")
@@ -57,7 +58,7 @@ def _named_objects(checkpoint: Checkpoint, objects: ObjectStore) -> set[str]:
 
 
 def named_elsewhere(checkpoint: Checkpoint, objects: ObjectStore, query: str) -> set[str]:
-    """Return what a query's clean-up leaves alone besides what its own commits name.
+    """Return what a query's clean-up leaves alone in addition to what its own commits name.
 
     That is what savepoints name; and what other queries' commits name of tasks that are not
     theirs: a store that an upgrade has moved to another group keeps its objects at first.
@@ -78,7 +79,7 @@ def named_elsewhere(checkpoint: Checkpoint, objects: ObjectStore, query: str) ->
 
 
 def remove_leftovers(checkpoint: Checkpoint, objects: ObjectStore) -> int:
-    """Delete what upgrades have left behind; return how many objects these were.
+    """Delete what upgrades have left; return how many objects these were.
 
     That is: commits of earlier generations and of queries that are gone, and the state of
     tasks that are gone, as far as no retained commit and no savepoint names it. To be

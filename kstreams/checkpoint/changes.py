@@ -32,7 +32,7 @@ class StoreChange:
         store: Its name.
         verdict: What the change is.
         detail: Before and after, in words.
-        action: `keep`, `begin empty`, `drop`, `migrate`; empty where it has to be told.
+        action: `keep`, `begin empty`, `drop`, `migrate`; empty where the user has to decide.
     """
 
     store: str
@@ -44,7 +44,7 @@ class StoreChange:
         """Return a line of the plan."""
         text = f"store {self.store!r}: {self.verdict.value}"
         text += f" ({self.detail})" if self.detail else ""
-        return f"{text}: {self.action or 'TELL WHAT TO DO'}"
+        return f"{text}: {self.action or 'DECIDE WHAT TO DO'}"
 
 
 @dataclass(frozen=True)
@@ -108,18 +108,18 @@ class _Planner:
 
     def _change(self, name: str, new: Mapping[str, tuple[str, Any]]) -> StoreChange:
         verdict, detail = self._verdict(name, new)
-        told = name in self._settings.reset
+        is_reset = name in self._settings.reset
         match verdict:
             case StoreChangeKind.SAME:
                 action = "keep"
             case StoreChangeKind.NEW:
                 action = "migrate" if name in self._settings.migrate else "begin empty"
             case StoreChangeKind.REMOVED:
-                action = "drop" if told or name in self._read else ""
+                action = "drop" if is_reset or name in self._read else ""
             case StoreChangeKind.CHANGED if name in self._settings.migrate:
                 action = "migrate"
             case _:
-                action = "begin empty" if told else ""
+                action = "begin empty" if is_reset else ""
         return StoreChange(name, verdict, detail, action)
 
     def _verdict(
@@ -148,7 +148,7 @@ class _Planner:
         match change.verdict:
             case StoreChangeKind.REMOVED:
                 return (
-                    f"store {name!r} is in the topology no more: its contents would be lost "
+                    f"store {name!r} is no longer in the topology: its contents would be lost "
                     f"(drop them with reset={{{name!r}}}; if it was renamed, "
                     f"migrate={{<new name>: Migration(<old definition>)}})"
                 )
@@ -185,7 +185,7 @@ class _Planner:
         return name in self._old and self._old[name][1] == new[name][1]
 
     def _mergers(self, new: Mapping[str, tuple[str, Any]]) -> Iterator[str]:
-        """Refuse that stores of two groups come to lie in one."""
+        """Refuse to join the stores of two groups in one."""
         origins: dict[str, dict[str, str]] = {}
         for name, (group, _) in sorted(new.items()):
             migration = self._settings.migrate.get(name)

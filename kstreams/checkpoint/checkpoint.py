@@ -1,4 +1,4 @@
-"""The checkpoint directory: what an app is, and where its parts lie."""
+"""The checkpoint directory: what an app is, and where its parts are."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ _FORMAT = 4
 _UNSEALED_FORMAT = 3
 _DESCRIPTION = "app.json"
 FORKING = "fork.json"
-"""Says which life a fork is making, as long as it is not made."""
+"""Says which incarnation a fork is making, until it is made."""
 ENTRIES = frozenset({_DESCRIPTION, FORKING, "generations", "lock", "queries", "state"})
-"""All that an app keeps in its checkpoint directory; what else is there is somebody else's."""
+"""All that an app keeps in its checkpoint directory; anything else there is not its own."""
 _PARTS = ("queries", "generations", "state", "plans", "spark", FORKING)
 
 
@@ -72,17 +72,17 @@ class Checkpoint:
 
     `app.json` says what the app is; `state/` holds deltas, snapshots and commits;
     `queries/<name>/` holds a query's plans and Spark's own checkpoint. A query that an
-    upgrade has begun anew, on the state it had, is in `generations/<number>/<name>/`.
+    upgrade has started again, on the state it had, is in `generations/<number>/<name>/`.
 
     Attributes:
         path: The directory.
         app: Id of the app.
-        incarnation: Id of this life of the checkpoint: a reset begins another.
+        incarnation: Id of this checkpoint; after a reset it is another.
         shape: `Topology.shape` of what ran last: groups, routing, stores and their serdes.
         queries: Names of each query's groups, in the order of their stages.
         tasks: Number of tasks by group.
-        generations: How many times a query was begun anew on its state, if ever.
-        ended: By group, the lives that a generation has ended, with the last batch that each
+        generations: How many times a query was started again on its state, if ever.
+        ended: By group, the epochs that a generation has ended, with the last batch that each
             has committed: what later ones wrote to Kafka never counted.
         start_ms: Where sources begin that have no position, instead of their own start.
         origin: What the checkpoint was forked from; empty if it was not.
@@ -136,7 +136,7 @@ class Checkpoint:
         if found.app != app:
             raise CheckpointMismatchError(
                 f"checkpoint {str(path)!r} belongs to app {found.app!r}, not to {app!r}",
-                hint="give each app a checkpoint of its own.",
+                hint="give each app its own checkpoint.",
             )
         return found
 
@@ -170,7 +170,7 @@ class Checkpoint:
             lambda fields, _: cls.from_json(path, fields),
             what=f"{str(path / _DESCRIPTION)!r}, which says what the checkpoint is,",
             hint="bring it back from a copy of the checkpoint directory. Without one, move the "
-            "directory away to begin anew, or fork a savepoint of which there is a copy.",
+            "directory away to start fresh, or fork a savepoint of which there is a copy.",
             sealed=version != _UNSEALED_FORMAT,
         )
 
@@ -217,14 +217,14 @@ class Checkpoint:
         write_entry(self.path, _DESCRIPTION, document.data)
 
     def epoch(self, query: str) -> str:
-        """Return an id of a query's batches, like that of no other life or generation."""
+        """Return the id of a query's batches: no other incarnation or generation has it."""
         generation = self.generations.get(query, 0)
         return f"{self.incarnation}.{generation}" if generation else self.incarnation
 
     def scope(self, query: str) -> str:
         """Return the name of a query's state in the durable log, like no other's.
 
-        Apps may share a log, and a life after a reset must not find an earlier one's.
+        Apps may share a log, and an incarnation must not find what one before a reset has left.
         """
         return f"{self.app}.{self.incarnation}.{query}"
 
@@ -244,7 +244,7 @@ class Checkpoint:
 
     @property
     def savepoints_prefix(self) -> str:
-        """Return what the names of this life's savepoints begin with in the durable log."""
+        """Return what the names of this incarnation's savepoints begin with in the durable log."""
         return f"savepoints/{quote(f'{self.app}.{self.incarnation}', safe='')}/"
 
     @property
@@ -343,7 +343,7 @@ def refuse_remains(path: Path, *, but: Collection[str] = ()) -> None:
             f"{path} is no new checkpoint: it has {', '.join(remains)}, but no {_DESCRIPTION}, "
             "which says whose they are",
             hint=f"bring {_DESCRIPTION} back from a copy. Without one, move the directory away to "
-            "begin anew, or fork a savepoint of which there is a copy; a fork that was cut short "
+            "start fresh, or fork a savepoint of which there is a copy; a fork that was cut short "
             "can be made again.",
         )
 
@@ -357,9 +357,9 @@ def _format_of(data: bytes) -> object:
 
 
 def _batches(epochs: object) -> dict[str, int]:
-    """Return last committed batches by life; `SEED` where there was nothing else."""
+    """Return last committed batches by epoch; `SEED` where there was nothing else."""
     found = Fields(epochs).all()
-    return {epoch: checked_integer(n, f"life {epoch!r}", least=SEED) for epoch, n in found.items()}
+    return {epoch: checked_integer(n, f"epoch {epoch!r}", least=SEED) for epoch, n in found.items()}
 
 
 def _checked_shape(fields: Fields) -> dict[str, Any]:

@@ -110,7 +110,7 @@ def fork(
         if (target / "app.json").exists():
             raise SavepointError(
                 f"there is a checkpoint at {target} already",
-                hint="fork into a directory of its own.",
+                hint="fork into another directory.",
             )
         return copy_savepoint(source, target, app, log=log)
     finally:
@@ -154,13 +154,13 @@ def copy_savepoint(
 
 
 def _note(made: Checkpoint) -> None:
-    """Write down which life is being made, before the log has anything of it."""
+    """Write down which incarnation is being made, before the log has anything of it."""
     document = seal({"app": made.app, "incarnation": made.incarnation}, FORKING)
     write_entry(made.path, FORKING, document.data)
 
 
 def _remove_half(target: Path, app: str, objects: ObjectStore) -> None:
-    """Delete what a fork has written that was cut short: nobody else knows its life."""
+    """Delete what a fork has written that was cut short: no one else has its incarnation."""
     path = target / FORKING
     if not path.exists():
         return
@@ -175,7 +175,7 @@ def _remove_half(target: Path, app: str, objects: ObjectStore) -> None:
     if half_app != app:
         raise StateCorruptError(
             f"{path} says that a fork to app {half_app!r} was cut short, not to {app!r}",
-            hint=f"fork into a directory of its own, or go on with app {half_app!r}.",
+            hint=f"fork into another directory, or go on with app {half_app!r}.",
         )
     objects.delete(list(epoch_objects(objects, app, check_incarnation(epoch, f"{str(path)!r}"))))
     path.unlink()

@@ -1,4 +1,4 @@
-"""A query's next generation: what it begins with when its state was written anew."""
+"""A query's next generation: what it starts with when its state was rewritten."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def epochs_after(checkpoint: Checkpoint, ended: Mapping[str, int]) -> dict[str, 
 def rewritten(
     log: DurableLog, pointer: Pointer, store: WorkingStore, names: tuple[str, ...]
 ) -> Pointer:
-    """Write a task's state anew; return the version behind the pointer's that it is.
+    """Rewrite a task's state; return it as the version after the pointer's.
 
     Args:
         log: The task's durable log.

@@ -1,4 +1,4 @@
-"""One app a checkpoint: a lock that a killed process cannot leave behind.
+"""One app a checkpoint: a lock that goes with the process that holds it, even when it is killed.
 
 Where the file system does not know of locks, two apps can both take it. Then the newer
 one's name is in the file, and the older one finds it there: it is fenced.
@@ -44,7 +44,7 @@ class CheckpointLock:
         file = self._opened()
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            while not self._is(file):  # a reset has moved the file away meanwhile
+            while not self._is(file):  # a reset has moved the file away in between
                 file.close()
                 file = self._opened()
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -66,10 +66,10 @@ class CheckpointLock:
         self._file = file
 
     def check(self) -> None:
-        """Make sure that nobody has taken the lock since this one did.
+        """Make sure that no other app has taken the lock since this one did.
 
         Raises:
-            FencedError: Somebody has, or the checkpoint was taken away.
+            FencedError: One has, or the checkpoint was moved away.
         """
         try:
             owner = self._path.read_text()

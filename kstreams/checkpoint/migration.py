@@ -26,7 +26,7 @@ _ROWS_AT_ONCE = 10_000
 class Migration:
     """Where a store's contents come from when a topology has changed.
 
-    Keys stay: they decide in which task a value lies. Times of windows, sessions and
+    Keys stay: they decide which task has a value. Times of windows, sessions and
     timestamps stay too. The function runs on the driver, once a value, before the app
     starts; nothing is changed unless it succeeds for all. Key-value, timestamped, window
     and session stores can be migrated, each into its own kind, and stores of custom kinds

@@ -59,7 +59,7 @@ class OpenedQuery:
     start_ms: int | None = None
 
     def named_elsewhere(self) -> set[str]:
-        """Return the objects that its clean-up leaves alone besides those of its own commits."""
+        """Return the objects that its clean-up leaves alone, named by others than its commits."""
         return named_elsewhere(self.checkpoint, self.objects, self.name)
 
 

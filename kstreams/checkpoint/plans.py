@@ -6,7 +6,7 @@ its source topics; a task without slices is only called, for its wall-clock work
 the commit that it follows. The newest plan also says where planning goes on.
 
 A batch that is found to hold more bytes than allowed, before it was committed, gets a
-smaller plan: a revision, in a file of its own. The newest revision counts.
+smaller plan: a revision, in its own file. The newest revision counts.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Slice:
         return TopicPartition(self.topic, self.partition)
 
     def until(self, offset: int) -> Slice:
-        """Return what of it comes before an offset; nothing, if all comes behind."""
+        """Return what of it comes before an offset; nothing, if all of it comes after."""
         end = min(self.to_offset, max(offset, self.from_offset))
         return self if end == self.to_offset else replace(self, to_offset=end)
 
@@ -181,7 +181,7 @@ class PlanDirectory:
 
     Args:
         path: Where they are; made with the first.
-        epoch: Whose they are: a name like that of no other query's life.
+        epoch: The query's epoch: no other query has the same.
     """
 
     def __init__(self, path: Path, epoch: str = "") -> None:
@@ -256,7 +256,7 @@ class PlanDirectory:
         return self._read(self._file(number, revision), Plan.from_json)
 
     def write(self, number: int, plan: Plan) -> Plan:
-        """Record a plan, durably, under a number that nobody has taken.
+        """Record a plan, durably, under a number that no other plan has.
 
         Returns:
             The plan, with its digest.

@@ -1,7 +1,6 @@
-"""Begin an app anew: remove its checkpoint and its local state, all or nothing.
+"""Start an app fresh: remove its checkpoint and its local state, all or nothing.
 
-Needs neither a JVM nor the topology. Read `reset` first; `survey` tells beforehand what
-it would remove.
+Needs neither a JVM nor the topology. Read `reset` first; `survey` says what it would remove.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ class Survey:
         checkpoint: Its checkpoint: offsets, commits and durable state. None when only
             what an interrupted reset has left is to be removed.
         local: Working copies of its state on this machine.
-        interrupted: What resets have left behind that did not come to their end.
+        interrupted: What resets have left that were interrupted.
         objects: How many objects of its durable log, if that is not in the checkpoint.
         savepoints: Names of the savepoints among all this.
     """
@@ -91,7 +90,7 @@ def survey(
         NoCheckpointError: There is nothing to remove.
         CheckpointMismatchError: The directory is another app's, or no checkpoint at all, or
             something else is in it.
-        InvalidNameError: Its description names what lies elsewhere.
+        InvalidNameError: Its description names what is elsewhere.
         AppLockedError: An app runs on it; stop it first.
         StoreError: The durable log cannot be reached.
     """
@@ -125,11 +124,11 @@ def reset(
 ) -> Survey:
     """Remove an app's checkpoint and its working state on this machine.
 
-    The app then begins anew: it reads its input from each source's start. Output topics
+    The app then starts fresh: it reads its input from each source's start. Output topics
     stay as they are. The checkpoint is renamed in one step before anything in it is
     deleted: a reset that is killed leaves either the whole checkpoint or none, and the
     next one removes the rest. Objects of a durable log elsewhere go if `state` names the
-    log (`RocksDB(log=S3(...))`): those of this life of the app and no others. Links are
+    log (`RocksDB(log=S3(...))`): those of this incarnation of the app and no others. Links are
     removed, not followed.
 
     Args:
@@ -145,7 +144,7 @@ def reset(
         NoCheckpointError: There is nothing to remove.
         CheckpointMismatchError: The directory is another app's, or no checkpoint at all, or
             something else is in it.
-        InvalidNameError: Its description names what lies elsewhere.
+        InvalidNameError: Its description names what is elsewhere.
         AppLockedError: An app runs on it; stop it first.
         ExecutionError: The disk refuses; call again when it does not.
         StoreError: So does the durable log.
@@ -237,7 +236,7 @@ def _described(path: Path) -> dict[str, object]:
 
 
 def _interrupted(app_id: str, path: Path) -> Iterator[Path]:
-    """Yield what resets of this app have left behind, all or nearly all removed."""
+    """Yield what interrupted resets of this app have left."""
     pattern = re.compile(rf"\.{re.escape(path.name)}\.reset-[0-9a-f]{{12}}")
     for found in sorted(path.parent.iterdir()) if path.parent.is_dir() else ():
         if not pattern.fullmatch(found.name) or found.is_symlink() or not found.is_dir():
@@ -253,7 +252,7 @@ def _interrupted(app_id: str, path: Path) -> Iterator[Path]:
 def _local(
     app_id: str, checkpoints: tuple[Path, ...], state: StateBackend | None
 ) -> tuple[Leftover, ...]:
-    """Return the working directories of these lives of the checkpoint, on this machine."""
+    """Return the working directories of these incarnations of the app, on this machine."""
     homes = {epoch: local_home(state, app_id, epoch) for epoch in _epochs(checkpoints)}
     return tuple(
         _measure(home, *local_parts(home, app_id, epoch))
@@ -273,7 +272,7 @@ def _epochs(checkpoints: tuple[Path, ...]) -> list[str]:
 def _objects(
     app_id: str, checkpoints: tuple[Path, ...], state: StateBackend | None
 ) -> Iterator[str]:
-    """Yield what these lives have in a durable log outside of the checkpoint."""
+    """Yield what these incarnations have in a durable log outside of the checkpoint."""
     if state is not None and state.log is not None:
         log = state.log.open()
         for epoch in _epochs(checkpoints):
@@ -331,7 +330,7 @@ def _delete(path: Path) -> None:
     try:
         shutil.rmtree(path)
     except FileNotFoundError:
-        if path.exists():  # something in it went away meanwhile
+        if path.exists():  # something in it went away in between
             shutil.rmtree(path)
 
 

@@ -46,7 +46,7 @@ class Savepoint:
 
 
 class Savepoints:
-    """An app's savepoints, in its durable log. Needs no lock: the app may run meanwhile.
+    """An app's savepoints, in its durable log. Needs no lock: the app may be running.
 
     Args:
         checkpoint: The app's.

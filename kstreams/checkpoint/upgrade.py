@@ -36,7 +36,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Upgrade:
-    """What an upgrade needs besides the checkpoint.
+    """What an upgrade needs in addition to the checkpoint.
 
     Attributes:
         settings: The app's.
@@ -64,7 +64,7 @@ def upgrade(checkpoint: Checkpoint, wanted: Upgrade) -> Checkpoint:
 
     Raises:
         CheckpointMismatchError: A store would be emptied or misread; the message is the
-            plan, and says what can be told.
+            plan, and says what the user can decide.
         ProcessingError: A migration raised.
     """
     shape = wanted.topology.shape()
@@ -85,8 +85,8 @@ def _refuse(checkpoint: Checkpoint, plan: UpgradePlan) -> None:
         + "".join(f"\n  - {problem}" for problem in plan.problems)
         + "\nThe whole plan:"
         + "".join(f"\n  {line}" for line in plan.lines()),
-        hint="nothing was changed. Tell what to do by App(migrate=..., reset=...), choose another "
-        f"app_id, or begin anew with `kstreams reset {checkpoint.app}`.",
+        hint="nothing was changed. Say what to do with App(migrate=..., reset=...), choose another "
+        f"app_id, or start fresh with `kstreams reset {checkpoint.app}`.",
     )
 
 

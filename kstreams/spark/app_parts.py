@@ -1,4 +1,4 @@
-"""The objects that an app is made of, beside its settings."""
+"""The objects that an app is made of, in addition to its settings."""
 
 from __future__ import annotations
 

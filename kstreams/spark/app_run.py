@@ -83,7 +83,7 @@ class AppRun:
                 self._wait()
 
     def run_in_background(self) -> None:
-        """Run in a thread of its own until the app is to stop; a failure shows in `failure`."""
+        """Run in another thread until the app is to stop; a failure shows in `failure`."""
 
         def run() -> None:
             try:

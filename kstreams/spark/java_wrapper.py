@@ -28,7 +28,7 @@ _WRITE_OF_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 class ForeignWrapperError(Exception):
-    """What lies where the wrapper is kept may be somebody else's; it is not run."""
+    """What is found where the wrapper is kept may be another user's; it is not run."""
 
 
 def wrapped(real: Path, cache: Path, *, without: str) -> Path:

@@ -1,4 +1,4 @@
-"""Hand the user's own modules to the executors."""
+"""Send the user's own modules to the executors."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def ship(session: SparkSession, packages: Packages) -> tuple[str, ...]:
 
 @cache
 def _folder() -> Path:
-    """Return a folder of this process's: executors fetch from it as long as it lives."""
+    """Return this process's folder: executors fetch from it until the process ends."""
     folder = Path(tempfile.mkdtemp(prefix="kstreams-packages-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder

@@ -24,7 +24,7 @@ _LOCK = threading.Lock()
 
 
 class PinnedWorkers:
-    """The Python workers of a context's jobs, told apart by number.
+    """The Python workers of a context's jobs, each known by a number.
 
     Spark has idle workers for each set of environment variables that it was asked for, so
     a variable with the number chooses among them. Otherwise workers come first, first

@@ -81,7 +81,7 @@ def is_local(session: SparkSession) -> bool:
 
 
 def executor_cores(session: SparkSession) -> int:
-    """Return how many tasks one executor runs at the same time, or 1 if nobody says."""
+    """Return how many tasks one executor runs at the same time, or 1 where that is not set."""
     if is_local(session):
         return session.sparkContext.defaultParallelism
     return int(session.sparkContext.getConf().get("spark.executor.cores") or 1)

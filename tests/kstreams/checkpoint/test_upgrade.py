@@ -166,7 +166,11 @@ def test_a_new_query_begins_fresh_beside_the_old(tmp_path: Path) -> None:
     ("new", "tasks", "told"),
     [
         (topology(kv(value=DOUBLE)), 2, "would be misread: value was int64, now double"),
-        (topology(kv("t")), 2, "store 's' is in the topology no more: its contents would be lost"),
+        (
+            topology(kv("t")),
+            2,
+            "store 's' is no longer in the topology: its contents would be",
+        ),
         (topology(), 2, "reset={'s'}"),
         (topology(kv()), 3, "2 partitions before, now 3"),
         (

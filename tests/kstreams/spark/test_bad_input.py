@@ -237,7 +237,7 @@ def test_a_checkpoint_of_another_topology_is_refused_and_left_alone(begun: Bench
     words = builder.add_source("words", WORDS)
     renamed = key_value_store("totals", key=TEXT, value=INT64)
     builder.add_processor("count", lambda: _Other(renamed), words, stores=[renamed])
-    with pytest.raises(CheckpointMismatchError, match="store 'counts' is in the topology no more"):
+    with pytest.raises(CheckpointMismatchError, match="'counts' is no longer in the topology"):
         begun.run(builder.build())
     begun.emit(WORDS, MORE)
     begun.run(counting())
