@@ -49,7 +49,7 @@ def test_another_apps_checkpoint_is_refused(tmp_path: Path) -> None:
         _open(tmp_path, _topology(A), "clicks")
     assert str(caught.value) == (
         f"checkpoint '{tmp_path}' belongs to app 'orders', not to 'clicks'\n"
-        "Hint: give each app a checkpoint of its own."
+        "Hint: give each app its own checkpoint."
     )
 
 
