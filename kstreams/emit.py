@@ -8,7 +8,7 @@ Give one of these as `emit=` of `windowed_aggregate` (`aggregate` and `reduce` t
 - `every(interval)`: what has changed, at the end of each interval of stream time.
 - `at_most_every(interval)`: at most one result of a key and window in each interval.
 
-`suppress` does the like behind any node, as in Kafka Streams: it holds updates back
+`suppress` does the like after any node, as in Kafka Streams: it holds updates back
 `until_window_closes(windows)`, or `until_time_limit(limit)`.
 
 Example:

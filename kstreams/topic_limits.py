@@ -30,7 +30,7 @@ class TopicLimits:
 
     Attributes:
         least_time: The least timestamp, ms; None is any.
-        before_ms: How far behind the clock a timestamp may be; None is any.
+        before_ms: How far before the clock a timestamp may be; None is any.
         after_ms: How far ahead of it; None is any.
         max_bytes: Of a record as it is written, uncompressed; None is any.
         needs_key: Whether null keys are refused.
@@ -108,7 +108,7 @@ class TopicLimits:
             hint = "give the record a real event time."
         elif timestamp < wall_ms:
             text = (
-                f"is further behind the clock ({wall_ms} ms) than the {self.before_ms} ms that the "
+                f"is further before the clock ({wall_ms} ms) than the {self.before_ms} ms that the "
                 "topic takes"
             )
             hint = "raise message.timestamp.before.max.ms of the topic, or give a later time."

@@ -17,7 +17,7 @@ __all__ = (
 class TopologyError(KStreamsError, ValueError):
     """The graph is wrong; `problems` lists every fault found, sorted.
 
-    Raised by a bad call at the call, and by `TopologyBuilder.build`. Mend the topology.
+    Raised by a bad call at the call, and by `TopologyBuilder.build`. Fix the topology.
     """
 
     def __init__(self, message: str, *, problems: tuple[str, ...] = (), hint: str = "") -> None:

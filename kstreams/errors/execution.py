@@ -77,7 +77,7 @@ class OutsideBatchError(ExecutionError):
 
     _HINT: ClassVar[str] = (
         "contexts and stores are of use in init, process and punctuators, and in their threads "
-        "alone: keep none of them, and let work that runs beside end within process."
+        "alone: keep none of them, and let parallel work end within process."
     )
 
 
@@ -87,7 +87,7 @@ class WorkerDiedError(ExecutionError):
     Args:
         message: What died, and what was under way.
         deaths: How often, over Spark's attempts of the task and repeats of the batch.
-        under_way: What was being read: topic, partition, first offset, offset behind the last.
+        under_way: What was being read: topic, partition, first offset, offset after the last.
         hint: What to do.
         where: Group, and what else is known.
     """

@@ -32,7 +32,7 @@ class StoreKindError(StoreError, LookupError):
 
 
 class StoreOpenError(StoreError, OSError):
-    """A state backend cannot open its files; nothing was changed. Mend the cause, restart."""
+    """A state backend cannot open its files; nothing was changed. Fix the cause, restart."""
 
     __str__ = KStreamsError.__str__
 

@@ -25,7 +25,7 @@ __all__ = (
 
 
 class UnknownTopicError(ExecutionError, KeyError):
-    """A topic does not exist where the app looks for it; create it, or mend its name."""
+    """A topic does not exist where the app looks for it; create it, or fix its name."""
 
     __str__ = KStreamsError.__str__
 
@@ -152,7 +152,7 @@ class InvalidTopicError(ExecutionError, ValueError):
 
 
 class RowsRefusedError(ExecutionError, ValueError):
-    """These rows cannot stand in a topic; nothing was written. Mend them and append again."""
+    """These rows cannot stand in a topic; nothing was written. Fix them and append again."""
 
 
 class UnknownPartitionError(UnknownTopicError):

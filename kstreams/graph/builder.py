@@ -112,7 +112,7 @@ class TopologyBuilder:
             on_error: What becomes of records that do not decode or fail; the builder's
                 policy by default.
             event_time: Returns the time of a record: an aware `datetime` or ms since the
-                epoch. Everything behind the source has it as the record's timestamp, and
+                epoch. Everything below the source has it as the record's timestamp, and
                 topics of a group are merged by it. Runs once a record, on the executor,
                 and decodes it for that. `wall_clock()` takes the time of processing.
                 None: the record's timestamp.
@@ -122,8 +122,8 @@ class TopologyBuilder:
                 `too-far-ahead`, `partition-time` gives it the highest time that its
                 partition has had (and fails before there is one).
             max_ahead: How far a record's time may lie ahead of the recorded wall clock of
-                its batch; a time behind it is never too early. One record from a clock
-                that is years ahead would move stream time there, and all that come behind
+                its batch; an earlier time is always accepted. One record from a clock
+                that is years ahead would move stream time there, and all that come after
                 it would be late. None: up to the end of the year 9999, which is the last
                 of all times. The default of a day holds only while the wall clock shows
                 2001 or later: that of a test driver begins at 1970.

@@ -26,7 +26,7 @@ class Shape(Enum):
     STORE = "store"
     TOPIC = "topic"
     OUTSIDE = "outside"
-    """Standard output, or the user's function behind a sink."""
+    """Standard output, or the user's function, at a sink."""
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ def _group(
 
 
 def _ordered(groups: list[PartitionGroup]) -> list[PartitionGroup]:
-    """Put each group behind those that its entries and topics come from, if that can be."""
+    """Put each group after those that its entries and topics come from, where possible."""
     by_exit = {edge.name: group.name for group in groups for edge in group.exits}
     by_topic: dict[str, list[str]] = {}
     for group in groups:

@@ -31,7 +31,7 @@ def group_partitions(topology: Topology, counts: Mapping[str, int]) -> dict[str,
             raise PartitionCountError(
                 f"partition counts differ in group {group.name!r}: {listed}",
                 hint="records of equal keys must meet in one task: create the topics with equal "
-                "counts, or put builder.repartition(...) behind one of them.",
+                "counts, or put builder.repartition(...) after one of them.",
             )
         inherited = [found[above[entry.name]] for entry in group.entries]
         found[group.name] = next(iter(wanted.values()), None) or max(inherited)

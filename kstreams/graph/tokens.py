@@ -12,7 +12,7 @@ from typing import Annotated, Any, ForwardRef, TypeVar, Union, get_args, get_ori
 __all__ = ("accepts", "show", "type_arguments")
 
 _PROMOTED: dict[object, tuple[type, ...]] = {float: (int,), complex: (int, float)}
-"""What type checkers take for a number without being told."""
+"""What type checkers take for a number by default."""
 
 
 def type_arguments(cls: type, base: type) -> tuple[object, ...]:

@@ -78,7 +78,7 @@ class _Progress:
         pieces: What was read, in order; the last of them may go beyond the end.
         held: How many bytes they have.
         topic_end: Where the partition ended, as far as the consumer has noticed.
-        paused: Whether it is fetched no more for now: other partitions are far behind.
+        paused: Whether it is fetched no more for now: other partitions lag far.
     """
 
     start: int

@@ -130,7 +130,7 @@ def deduplicate(
     reason `duplicate`, and does not make its id be remembered for longer. Ids are forgotten
     when stream time is twice `within` beyond them.
 
-    A record that is more than `within` behind stream time is late: its id may have been
+    A record that is more than `within` before stream time is late: its id may have been
     forgotten. It is dropped if it is a duplicate of what is remembered; else `late` decides.
     A record without an id is forwarded: it is like no other.
 

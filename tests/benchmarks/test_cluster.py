@@ -53,7 +53,7 @@ def test_dataset_is_written_once_where_its_keys_belong(cluster: Cluster, partiti
     assert cluster.ends(topic) == 300 + partitions
 
 
-def test_half_filled_topic_is_written_anew(cluster: Cluster) -> None:
+def test_half_filled_topic_is_written_again(cluster: Cluster) -> None:
     dataset = Dataset("half", CLICKS.make, CLICKS.filler)
     cluster.create(dataset.topic(50))
     producer = Producer({"bootstrap.servers": cluster.bootstrap}, logger=SILENT)

@@ -43,7 +43,7 @@ class DurableState:
 
 
 class DurableStore:
-    """A working store that is made anew from the log after each batch."""
+    """A working store that is made again from the log after each batch."""
 
     def __init__(self, log: ObjectStore, directory: Path, stores: Sequence[str]) -> None:
         self._log = log

@@ -28,7 +28,7 @@ def run_on_driver(
     recreate: bool = True,
     execution: Execution = "records",
 ) -> Answer:
-    """Run a case; processors are made anew for each batch, as Spark may."""
+    """Run a case; processors are made again for each batch, as Spark may."""
     built = build(case, execution)
     letters = NumberedValues(case, execution, drops_nulls=drops_nulls(case))
     batches: list[tuple[Output, ...]] = []

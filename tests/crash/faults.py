@@ -114,7 +114,7 @@ class Faults:
         except FileNotFoundError:
             return None
         with self._moved:
-            if stamp != self._stamp:  # armed anew: count from here
+            if stamp != self._stamp:  # armed again: count from here
                 self._stamp = stamp
                 self._seen.clear()
         return event, nth, after

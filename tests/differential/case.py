@@ -76,7 +76,7 @@ class Result:
 
         How the rows of several tasks interleave is no part of any contract. Dead letters
         of repartition edges are sorted and come without their offsets, which are counted
-        anew in each batch.
+        again in each batch.
         """
         found: dict[tuple[Any, ...], list[Row]] = {}
         for (topic, partition), rows in self.outputs.items():

@@ -126,7 +126,7 @@ class Count(_Stateful):
 
 
 class Sum(_Stateful):
-    """Running sum of each key; None starts anew."""
+    """Running sum of each key; None starts again."""
 
     def handle(self, record: AnyRecord) -> None:
         if record.value is None:
@@ -151,7 +151,7 @@ class Fragile(_Stateful):
 
 
 class Collect(_Stateful):
-    """Sums by key; at each interval forwards the sums in order of keys, and starts anew."""
+    """Sums by key; at each interval forwards the sums in order of keys, and starts again."""
 
     clock = PunctuationType.STREAM_TIME
 

@@ -15,10 +15,10 @@ EXECUTOR = "CoarseGrainedExecutorBackend"
 
 
 def test_a_loser_that_writes_last_changes_nothing(tmp_path: Path, victims: list[KilledApp]) -> None:
-    """Spark begins a stage anew when it loses shuffle files, and leaves tasks that still run.
+    """Spark begins a stage again when it loses shuffle files, and leaves tasks that still run.
 
     Both tasks of a stage hang, one in each executor. Then one executor is killed: its
-    shuffle files are gone, the stage begins anew with both tasks, and the batch is
+    shuffle files are gone, the stage begins again with both tasks, and the batch is
     committed without the attempt that hangs in the other executor. That one is let go on
     only then, and once it has written all that a task writes, the driver is killed.
     """

@@ -113,7 +113,7 @@ def test_takes_a_failed_step_again(
     assert tree == ["venv", "lock", "project", "java /a/java"]
 
 
-def test_makes_everything_anew_when_the_environment_is_gone(
+def test_makes_everything_again_when_the_environment_is_gone(
     setup: ModuleType, tree: list[str], tmp_path: Path
 ) -> None:
     setup.main()

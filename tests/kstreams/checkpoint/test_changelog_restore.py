@@ -273,7 +273,7 @@ def test_what_cannot_be_rebuilt_is_said(tmp_path: Path) -> None:
     assert Checkpoint.load(app.path).generations == {}
 
 
-def test_a_fork_and_a_store_that_was_reset_begin_their_changelog_anew(tmp_path: Path) -> None:
+def test_a_fork_and_a_store_that_was_reset_begin_their_changelog_again(tmp_path: Path) -> None:
     app = Logging(tmp_path, LOGGED, OTHER.with_changelog("other-log"))
     app.commit(PAIRS)
     Savepoints(app.checkpoint, app.objects).create("now", FakeClock())

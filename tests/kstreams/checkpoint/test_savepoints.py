@@ -125,7 +125,7 @@ def test_clean_up_leaves_a_savepoint_alone(tmp_path: Path) -> None:
         contents(epoch.checkpoint, old)
 
 
-def test_a_savepoint_whose_commits_are_being_forgotten_is_made_anew(
+def test_a_savepoint_whose_commits_are_being_forgotten_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     epoch = filled(tmp_path, kv())

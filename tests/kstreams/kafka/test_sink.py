@@ -132,7 +132,7 @@ def test_missing_topic_is_named_and_not_created(broker: KafkaBroker, topic_name:
     assert f"{topic_name}x" not in kafka.admin().topics()
 
 
-def test_topic_deleted_and_made_anew_is_found_by_the_retry(
+def test_topic_deleted_and_made_again_is_found_by_the_retry(
     broker: KafkaBroker, topic_name: str
 ) -> None:
     broker.create_topic(topic_name, 4)

@@ -65,7 +65,7 @@ def test_no_delay_is_above_the_longest() -> None:
     assert party.slept == [0.1, 0.2, 0.3, 0.3, 0.3]
 
 
-def test_each_record_starts_anew() -> None:
+def test_each_record_starts_again() -> None:
     party = Party(OSError(), OSError())
     supplier = call_external(party.ask, retries=2, backoff=100 * MS, sleep=party.sleep)
     processor, _ = opened(supplier)

@@ -1,4 +1,4 @@
-"""A serde of one's own needs two methods; the bulk forms work by themselves."""
+"""A custom serde needs two methods; the bulk forms work by themselves."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ BACKENDS = pytest.mark.parametrize(
 
 
 class Held:
-    """A store that is committed and made anew between batches."""
+    """A store that is committed and made again between batches."""
 
     def __init__(self, spec: StoreSpec[Any], base: Any, times: Times | None) -> None:
         self._spec = spec

@@ -54,7 +54,7 @@ def _bytes(item: Any) -> bytes | None:
 
 
 class OneTask:
-    """A task that commits after each batch; `renew` makes it anew, as after a restart."""
+    """A task that commits after each batch; `renew` makes it again, as after a restart."""
 
     def __init__(
         self,

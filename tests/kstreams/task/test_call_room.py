@@ -124,7 +124,7 @@ def test_a_chain_deeper_than_the_limit_is_refused_when_the_topology_is_built() -
         builder.build()
 
 
-def test_a_repartition_edge_begins_a_chain_anew() -> None:
+def test_a_repartition_edge_begins_a_chain_again() -> None:
     builder = TopologyBuilder("deep")
     node: Any = builder.add_source("in", IN)
     for number in range(MAX_DEPTH + 100):

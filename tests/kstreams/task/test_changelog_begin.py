@@ -90,7 +90,7 @@ def test_a_batch_without_changes_begins_it_too() -> None:
     assert batch(base, meta, "log") == []
 
 
-def test_another_topic_and_one_that_was_left_for_a_while_begin_anew() -> None:
+def test_another_topic_and_one_that_was_left_for_a_while_begin_again() -> None:
     base, meta = MemoryStore(["s"]), TaskMeta()
     batch(base, meta, "log", ("a", 1))
     assert batch(base, meta, "other", ("b", 1)) == [b"a", b"b"]

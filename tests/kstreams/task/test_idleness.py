@@ -68,7 +68,7 @@ def test_a_task_asks_to_be_called_after_the_time_out() -> None:
     assert task.task.run((), wall_ms=1130).next_wall_due == 1230
 
 
-def test_records_begin_the_time_out_anew() -> None:
+def test_records_begin_the_time_out_again() -> None:
     task = ticking(100)
     task.run(queue_of([("k", 1, 5)]), wall_ms=1000)
     task.run(queue_of([("k", 1, 6)], offsets=[1]), wall_ms=1500)
@@ -85,7 +85,7 @@ def test_time_in_which_the_app_does_not_run_is_left_out() -> None:
     assert called(task, 9060, since_ms=8950) == [115]
 
 
-def test_a_clock_that_is_set_back_begins_the_time_out_anew() -> None:
+def test_a_clock_that_is_set_back_begins_the_time_out_again() -> None:
     task = ticking(100)
     task.run(queue_of([("k", 1, 5)]), wall_ms=1000)
     assert called(task, 500) == []

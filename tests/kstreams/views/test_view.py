@@ -207,7 +207,7 @@ def test_a_damaged_version_is_an_error_and_a_later_commit_mends_nothing_hidden(
         view.get("k1")
 
 
-def test_a_reset_begins_anew(tmp_path: Path) -> None:
+def test_a_reset_begins_again(tmp_path: Path) -> None:
     app = Committing(tmp_path / "c", COUNTS)
     app.put([("a", 1)])
     with View(tmp_path / "c", COUNTS) as view:

@@ -127,7 +127,7 @@ def test_damage_in_a_later_range_is_found(store: S3ObjectStore, proxy: FaultProx
         store.get("large")
 
 
-def test_an_object_replaced_between_two_ranges_is_read_anew(
+def test_an_object_replaced_between_two_ranges_is_read_again(
     store: S3ObjectStore, proxy: FaultProxy, faulty: ThroughProxy, bucket: Bucket
 ) -> None:
     store.put_if_absent("large", LARGE)

@@ -157,7 +157,7 @@ def test_a_snapshot_of_a_line_that_lost_is_never_published(line: Line) -> None:
     assert line.restored() == line.model
 
 
-def test_one_that_has_waited_too_long_is_made_anew(line: Line) -> None:
+def test_one_that_has_waited_too_long_is_made_again(line: Line) -> None:
     line.objects.gate.set()
     line.until_begun()
     begun = line.pointer.version
@@ -172,7 +172,7 @@ def test_one_that_has_waited_too_long_is_made_anew(line: Line) -> None:
     assert line.restored() == line.model
 
 
-def test_one_that_fails_is_made_anew(line: Line, caplog: pytest.LogCaptureFixture) -> None:
+def test_one_that_fails_is_made_again(line: Line, caplog: pytest.LogCaptureFixture) -> None:
     line.objects.refuse = True
     line.objects.gate.set()
     line.until_begun()
