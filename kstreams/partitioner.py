@@ -27,7 +27,6 @@ __all__ = (
     "Murmur2Partitioner",
     "Partitioner",
     "count_problem",
-    "murmur2",
     "partition_by",
     "partition_of",
     "partitions_of",
@@ -127,18 +126,6 @@ def targets(
         return found
     numbers = np.arange(first, first + len(found), dtype=np.int64) % partitions
     return np.where(found < 0, numbers.astype(np.int32), found)
-
-
-def murmur2(data: bytes) -> int:
-    """Hash bytes as Kafka's Java client does.
-
-    Returns:
-        A signed 32-bit integer, negative for about half of all inputs.
-
-    Source: `org.apache.kafka.common.utils.Utils#murmur2`.
-    """
-    value = murmur2_of(data)
-    return value - 0x100000000 if value & 0x80000000 else value
 
 
 def partition_of(key: bytes, partitions: int) -> int:

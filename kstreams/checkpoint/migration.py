@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from kstreams.errors import CheckpointMismatchError, ProcessingError
 from kstreams.quoting import kind_of, text_of
@@ -13,11 +13,6 @@ from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("Migration", "migrate_store")
-
-K = TypeVar("K")
-"""Type of the keys, old and new."""
-V = TypeVar("V")
-"""Type of the old values."""
 
 _ROWS_AT_ONCE = 10_000
 

@@ -93,15 +93,6 @@ class KafkaAdmin:
         """
         return len(self._describe([topic])[topic].partitions)
 
-    def partition_counts(self, topics: Iterable[str]) -> dict[str, int]:
-        """Return the partition count of each topic, in the order given.
-
-        Raises:
-            UnknownTopicError: A topic does not exist; it is never created.
-            BrokerUnavailableError: No broker answers.
-        """
-        return {name: len(found.partitions) for name, found in self._describe(topics).items()}
-
     def describe(self, topic: str) -> TopicDescription:
         """Return the size and the settings of a topic.
 

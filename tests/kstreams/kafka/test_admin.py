@@ -72,14 +72,14 @@ def test_created_topic_is_described_and_then_gone(any_broker: Broker, topic_name
     admin.delete(topic_name)
     assert topic_name not in admin.topics()
     with pytest.raises(UnknownTopicError):
-        admin.partition_counts([topic_name])
+        admin.partition_count(topic_name)
 
 
 def test_existing_topic_is_left_alone(admin: KafkaAdmin, topic: str) -> None:
     with pytest.raises(TopicExistsError) as caught:
         admin.create(topic, 7)
     assert topic == caught.value.where.topic
-    assert admin.partition_counts([topic]) == {topic: 2}
+    assert admin.partition_count(topic) == 2
 
 
 @pytest.mark.parametrize(
@@ -98,14 +98,6 @@ def test_wrong_topic_is_refused(
         admin.create(name, partitions, config=config)
     assert caught.value.code
     assert name not in admin.topics()
-
-
-def test_counts_come_in_the_order_asked(admin: KafkaAdmin, topic: str) -> None:
-    other = f"{topic}-other"
-    admin.create(other, 5)
-    assert list(admin.partition_counts([other, topic, other]).items()) == [(other, 5), (topic, 2)]
-    assert admin.partition_counts([]) == {}
-    admin.delete(other)
 
 
 def test_offsets_of_a_topic(admin: KafkaAdmin, topic: str) -> None:
@@ -138,7 +130,7 @@ def test_open_transaction_is_beyond_the_committed_end(broker: KafkaBroker, topic
 def test_unknown_topic_is_named_with_its_neighbours(admin: KafkaAdmin, topic: str) -> None:
     wrong = f"{topic}x"
     for ask in (
-        lambda: admin.partition_counts([topic, wrong]),
+        lambda: admin.partition_count(wrong),
         lambda: admin.end_offsets(wrong),
         lambda: admin.beginning_offsets(wrong),
         lambda: admin.offsets_at(wrong, 0),
@@ -173,10 +165,10 @@ def test_wrong_password_is_told_but_not_shown(broker: KafkaBroker) -> None:
     assert "hunter2" not in repr(admin)
 
 
-@pytest.mark.parametrize("call", ["topics", "partition_counts"])
+@pytest.mark.parametrize("call", ["topics", "partition_count"])
 def test_silent_broker_is_an_error_in_bounded_time(call: str) -> None:
     admin = KafkaAdmin({"bootstrap.servers": NOWHERE}, timeout=timedelta(seconds=2))
-    ask = admin.topics if call == "topics" else lambda: admin.partition_counts(["t"])
+    ask = admin.topics if call == "topics" else lambda: admin.partition_count("t")
     with pytest.raises(
         BrokerUnavailableError, match=f"at {NOWHERE}: .*Connection refused"
     ) as caught:
