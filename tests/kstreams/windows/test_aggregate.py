@@ -123,7 +123,7 @@ class Parity:
         return start_ms + (70 if start_ms % 100 else 30)
 
 
-def test_windows_of_ones_own() -> None:
+def test_custom_windows() -> None:
     rows = [
         ("k", 1, 0),
         ("k", 2, 29),

@@ -95,7 +95,7 @@ def test_a_key_that_waits_is_released_as_soon_as_it_may() -> None:
 
 
 @pytest.mark.parametrize("cuts", [[], [1, 2, 3]], ids=str)
-def test_sessions_that_nobody_was_told_of_are_not_deleted(cuts: list[int]) -> None:
+def test_sessions_that_were_never_emitted_are_not_deleted(cuts: list[int]) -> None:
     windows = SessionWindows(milliseconds(5))
     rows = [("a", 1, 1), ("a", 2, 3), ("a", 3, 5), ("end", 0, 50)]
     for emit, expected in (
@@ -252,7 +252,7 @@ def test_what_waits_for_a_longer_interval_comes_when_the_interval_is_shortened(
 
 
 @pytest.mark.parametrize("execution", ["records", "columns"])
-def test_a_session_that_was_told_of_is_deleted_when_it_grows(execution: Any) -> None:
+def test_a_session_that_was_emitted_is_deleted_when_it_grows(execution: Any) -> None:
     rows = [("a", 1, 10), ("a", 2, 10), ("a", 3, 11)]
     windows = SessionWindows(milliseconds(5))
     batches, _, _ = run(windows, once_per_batch(), rows, [1], sum_(INT64), execution)

@@ -1,0 +1,44 @@
+"""At the end of a batch the last result of each window is forwarded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from kstreams import Record
+from kstreams.serde.numbers import DOUBLE
+from kstreams.serde.text import TEXT
+from kstreams.windowed import Windowed
+from kstreams.windows.records.emission.batch_end import BatchEndEmitter
+from tests.kstreams.processors.recording import Recording
+
+
+class Batch(Recording):
+    """A context of which the batch can be ended."""
+
+    def hold(self, release: Callable[[Sequence[Any]], None]) -> Callable[[Any], None]:
+        self.held: list[Any] = []
+        self.end = lambda: release(self.held)
+        return self.held.append
+
+
+@pytest.mark.parametrize(("serde", "key"), [(TEXT, "a"), (DOUBLE, 1.5)], ids=["text", "double"])
+def test_sessions_that_came_and_went_are_left_out_and_deletions_come_first(
+    serde: Any, key: Any
+) -> None:
+    context: Any = Batch()
+    emitter = BatchEndEmitter(context, serde, lambda state: state * 10, context.forward)
+    record = Record(key, 0, 0)
+    emitter.update(record, 1, 5, None)  # it was there before the batch
+    emitter.update(record, 1, 7, (1, 7))
+    emitter.update(record, 1, 7, None)  # it came and went
+    emitter.update(record, 1, 9, (2, 9))
+    emitter.update(record, 0, 0, (3, 0))
+    context.end()
+    assert [record for _, record in context.forwarded] == [
+        Record(Windowed(key, 1, 5), None, 5),
+        Record(Windowed(key, 0, 0), 30, 0),
+        Record(Windowed(key, 1, 9), 20, 9),
+    ]
