@@ -66,6 +66,14 @@ def test_a_face_teaches_by_an_example(face: str) -> None:
     assert face == "kstreams" or len(set(names_of(face)) & named) >= len(names_of(face)) / 3
 
 
+def test_the_root_and_the_reference_name_every_face() -> None:
+    named = set(re.findall(r"`(kstreams\.\w+)`", ast.get_docstring(tree_of("kstreams")) or ""))
+    pages = {page.stem for page in (ROOT / "docs/reference").glob("*.md")}
+    listed = (ROOT / "docs/reference/index.md").read_text().splitlines()
+    assert (named, pages) == ({*OWN}, {*FACES, "index"})
+    assert [face for face in FACES if face not in listed] == []
+
+
 def test_no_public_name_hides_a_builtin() -> None:
     assert [name for face in FACES for name in names_of(face) if hasattr(builtins, name)] == []
 
