@@ -18,7 +18,9 @@ FILES = [
 ]
 
 
-@pytest.mark.parametrize(("path", "folder"), FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    ("path", "folder"), FILES, ids=[str(path.relative_to(ROOT)) for path, _ in FILES]
+)
 def test_examples_give_what_they_show(path: Path, folder: Path) -> None:
     parts = path.relative_to(folder).with_suffix("").parts
     module = import_module(".".join(parts).removesuffix(".__init__"))
