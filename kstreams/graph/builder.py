@@ -159,7 +159,7 @@ class TopologyBuilder:
 
         Args:
             name: Name of the node.
-            supplier: Makes a new processor at each call: a class, or a building block
+            supplier: Makes a new processor at each call: a class, or an operator
                 such as `map_values(fn)`. Called here to learn what it makes.
             parents: Where the records come from; at least one.
             stores: Definitions of the stores that `context.store` may hand out, besides

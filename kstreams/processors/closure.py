@@ -1,4 +1,4 @@
-"""The base of building blocks: `process` is a closure made once, in `init`."""
+"""The base of operators: `process` is a closure made once, in `init`."""
 
 from __future__ import annotations
 
