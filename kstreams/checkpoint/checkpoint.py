@@ -295,7 +295,7 @@ def write_entry(checkpoint: Path, name: str, data: bytes) -> None:
 def remove_drafts(checkpoint: Path) -> None:
     """Remove files that `write_entry` was killed before it put them in their place.
 
-    To be called under the checkpoint's lock: then nobody else writes one.
+    To be called under the checkpoint's lock: then no one else writes one.
     """
     for draft in checkpoint.glob(".app-*.json"):
         draft.unlink(missing_ok=True)

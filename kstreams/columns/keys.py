@@ -17,7 +17,7 @@ __all__ = ("KeyCodes", "has_key_codes")
 
 
 def has_key_codes(key: Serde[Any]) -> bool:
-    """Tell whether keys are told apart by their bytes as they come."""
+    """Tell whether keys differ by their bytes as they come."""
     return key in (TEXT, BYTES, INT64, INT32, BOOL)
 
 

@@ -31,7 +31,7 @@ DEFAULT_MAX_AHEAD: Final = timedelta(days=1)
 
 More than the wrong time zone of a producer makes, so that what was merely sloppy goes on;
 little enough that a stream time which was moved so far is caught up within a day. A replay
-is behind the wall clock. The one default that a wall clock before 2001 does not judge by:
+is earlier than the wall clock. The one default that a wall clock before 2001 does not judge by:
 that is a clock of tests, or one that was never set.
 """
 

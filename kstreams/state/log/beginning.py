@@ -17,7 +17,7 @@ class Beginning:
         app: Id of the app.
         incarnation: Id of this life of its checkpoint.
         query: Name of the query.
-        generation: How many times the query was begun anew on its state.
+        generation: How many times the query was started again on its state.
         seed: Digest of the commit that stands before all batches; empty without one.
     """
 

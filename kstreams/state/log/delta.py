@@ -86,8 +86,10 @@ def encode(changes: Changes, header: DeltaHeader) -> bytes:
         stores.append([store, *sizes])
         parts.extend(columns)
     raw = b"".join(parts)
-    told = {name: value for name, value in asdict(header).items() if name not in _MERGERS or value}
-    fields = json.dumps({**told, "stores": stores, "raw": len(raw)}, separators=(",", ":")).encode()
+    known = {name: value for name, value in asdict(header).items() if name not in _MERGERS or value}
+    fields = json.dumps(
+        {**known, "stores": stores, "raw": len(raw)}, separators=(",", ":")
+    ).encode()
     body = pa.Codec(_CODEC).compress(raw, asbytes=True)
     content = b"".join((_MAGIC, bytes((_FORMAT,)), struct.pack("<I", len(fields)), fields, body))
     return content + sha256(content).digest()

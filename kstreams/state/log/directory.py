@@ -105,7 +105,7 @@ class DirectoryObjectStore:
     def delete(self, names: Iterable[str]) -> None:
         """Delete objects; names that do not exist are no error. Empty directories stay.
 
-        What lies behind a link below the root stays too.
+        What a link below the root leads to stays too.
         """
         is_linked = cache(self._is_linked)
         for name in names:
@@ -142,7 +142,7 @@ class DirectoryObjectStore:
 
     @contextmanager
     def _unfinished(self, data: bytes) -> Iterator[Path]:
-        """Write a file aside; a lock on it tells others that its writer lives."""
+        """Write a file aside; a lock on it tells others that its writer still runs."""
         aside = self._root / _UNFINISHED
         aside.mkdir(exist_ok=True)
         if not self._swept:

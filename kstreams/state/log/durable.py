@@ -20,7 +20,7 @@ from kstreams.state.log.restore_progress import RestoreProgress
 __all__ = ("Attempt", "DurableLog", "checked_link", "checked_object", "short_digest")
 
 E = TypeVar("E", bound=StoreError)
-"""The class of an error that is told its place."""
+"""The class of an error that gets its place."""
 
 _PARALLEL_READS = 8
 _SHORT_DIGEST_BYTES = 8

@@ -1,8 +1,8 @@
 """Deleting what no version that matters is made of, and never anything else.
 
-Two kinds of objects are in nobody's pointer: those of versions that have been passed,
+Two kinds of objects are in no pointer: those of versions that have been passed,
 and those of attempts whose batch is not committed, or never will be. The second kind
-cannot be told from live data at a glance, so it is only deleted when it has been seen
+cannot be distinguished from live data at a glance, so it is only deleted when it has been seen
 unnamed twice, `min_age` apart, by the one clock that is passed in. That clock may be wrong
 for a while: what was noted in the future is noted again, and after a jump nothing is old.
 """
@@ -64,7 +64,7 @@ def collect_garbage(
         min_age: Longer than any batch may take, from its first write to its commit.
         pinned: Names of objects that are to stay besides, such as those of savepoints.
         set_ms: When the clock was last seen to have been set, by itself: no age is believed
-            until `min_age` has passed since then. None: not by anybody who lives.
+            until `min_age` has passed since then. None: no running process does.
 
     Returns:
         What was deleted, and how much waits.

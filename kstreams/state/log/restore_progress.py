@@ -19,7 +19,7 @@ _MB = 1_000_000
 class RestoreProgress:
     """Logs the begin and the end of a restore, and a line every five seconds between.
 
-    Begin and end are told at level INFO. What lasts is told as a warning, which a worker
+    Begin and end are logged at level INFO. What lasts is logged as a warning, which a worker
     shows wherever nothing was configured: a batch waits for it.
 
     Args:

@@ -35,7 +35,7 @@ def write_snapshot(
 
     A chunk that the pointer's present snapshot has too, byte for byte, is not written
     again. Where chunks are cut depends on the keys, so that a change in one place does
-    not move the cuts behind it.
+    not move the cuts after it.
 
     Args:
         log: Where the chunks go.

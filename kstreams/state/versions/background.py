@@ -1,8 +1,8 @@
 """Upkeep beside the batches: a thread of the worker merges deltas and makes snapshots.
 
 What is made for version M is published by a later commit of the same line of versions: a
-snapshot, made from a copy of M, with the deltas behind M; a merger in the place of its
-deltas. Until then nobody names it: a worker that is killed loses the work and nothing else,
+snapshot, made from a copy of M, with the deltas after M; a merger in the place of its
+deltas. Until then no pointer names it: a worker that is killed loses the work and nothing else,
 and clean-up takes the objects.
 """
 
@@ -69,7 +69,7 @@ class BackgroundUpkeep:
     Args:
         clock: Tells how old something is that waits for being published.
         fresh: How old it may become. It has to be well below the age at which clean-up
-            deletes what nobody names.
+            deletes what no pointer names.
     """
 
     def __init__(self, *, clock: Clock | None = None, fresh: timedelta = _FRESH) -> None:

@@ -1,7 +1,7 @@
 """The versions of one task's state on a worker's disk.
 
     attempts/<name>   what a backend keeps: an attempt under way, or a version
-    locks/<name>      locked by the process that runs the attempt, as long as it lives
+    locks/<name>      locked by the process that runs the attempt, as long as it runs
     versions/<version>-<lineage>   link to the attempt that made the version
 
 All below a directory that is the user's alone (`open_local_home`): whoever could write here

@@ -127,7 +127,7 @@ class TaskVersions:
         return source is not None and self._backend.branch(source, directory.directory)
 
     def _restore(self, pointer: Pointer, attempt: str, stores: Sequence[str]) -> None:
-        """Make the local version anew from the durable log."""
+        """Make the local version again from the durable log."""
         with self._local.exclusive():
             base = self._local.begin(f"{attempt}-base")
         try:
