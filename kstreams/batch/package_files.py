@@ -1,7 +1,7 @@
 """Which files of the user's modules go to executors, and which never do unless they are asked for.
 
 A module's folder often is a project's: with keys, local settings, and a version control's data
-beside the code. Whoever reads an executor's disk reads what was sent there. Needs no pyspark.
+next to the code. Whoever reads an executor's disk reads what was sent there. Needs no pyspark.
 """
 
 from __future__ import annotations
