@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 
 from kstreams.batch.topic_io import TopicIO
 from kstreams.checkpoint.app_settings import AppSettings
@@ -19,7 +18,7 @@ __all__ = ("QuerySettings", "StageSettings")
 
 @dataclass(frozen=True)
 class QuerySettings:
-    """One query of an app: the same value for the driver and for all tasks.
+    """One query of an app, as the driver knows it.
 
     Attributes:
         app: The app's settings, as workers may know them.
@@ -27,7 +26,8 @@ class QuerySettings:
             record ids.
         scope: Name of the query's state in the durable log.
         log: Where deltas and snapshots go.
-        groups: The partition groups, in the order of their stages.
+        groups: The partition groups, in the order of their stages. The driver alone has them: a
+            stage has its own, so that what is sent grows with the stages, not with their square.
         counts: Number of tasks, by stage.
         width: Number of Spark partitions of each stage; task `t` is in partition `t % width`.
         io: Reads source topics, and writes sink output.
@@ -51,7 +51,20 @@ class QuerySettings:
 
     def stages(self) -> tuple[StageSettings, ...]:
         """Return the settings of each stage."""
-        return tuple(StageSettings(self, number) for number in range(len(self.groups)))
+        stages = {entry.name: n for n, group in enumerate(self.groups) for entry in group.entries}
+        return tuple(
+            StageSettings(
+                replace(self, groups=(), changelogs=self._changelogs_of(group)),
+                number,
+                group,
+                {edge.name: stages[edge.name] for edge in group.exits},
+            )
+            for number, group in enumerate(self.groups)
+        )
+
+    def _changelogs_of(self, group: PartitionGroup) -> dict[str, TopicEnds]:
+        names = (spec.name for spec in group.stores)
+        return {name: self.changelogs[name] for name in names if name in self.changelogs}
 
     def task_key(self, task: TaskId) -> TaskKey:
         """Return the name of a task's state in the durable log."""
@@ -72,38 +85,24 @@ class QuerySettings:
 
 @dataclass(frozen=True)
 class StageSettings:
-    """One stage of a query: the query's settings, and its number.
+    """One stage of a query, as its tasks know it.
 
     Attributes:
-        query: The query's.
+        query: The query's settings, without groups and changelogs of other stages.
         number: The stage's number in its query.
+        group: The partition group that the stage runs.
+        exits: By each edge that leaves the group, the stage that it leads to.
     """
 
     query: QuerySettings
     number: int
-
-    @property
-    def group(self) -> PartitionGroup:
-        """The partition group that the stage runs."""
-        return self.query.groups[self.number]
-
-    @cached_property
-    def exits(self) -> Mapping[str, int]:
-        """By each edge that leaves the group, the stage that it leads to."""
-        groups = self.query.groups
-        entered = {
-            entry.name: stage for stage, group in enumerate(groups) for entry in group.entries
-        }
-        return {edge.name: entered[edge.name] for edge in self.group.exits}
+    group: PartitionGroup
+    exits: Mapping[str, int]
 
     def changelog_ends(self, partition: int) -> dict[str, int]:
         """Return, by store of the group, where a task's partition of its changelog ended."""
-        return {name: ends.offsets[partition] for name, ends in self._changelogs()}
+        return {name: ends.offsets[partition] for name, ends in self.query.changelogs.items()}
 
     def changelog_ids(self) -> dict[str, str]:
         """Return, by store of the group, which topic its changelog was, where topics have ids."""
-        return {name: ends.topic_id for name, ends in self._changelogs()}
-
-    def _changelogs(self) -> list[tuple[str, TopicEnds]]:
-        names, known = (spec.name for spec in self.group.stores), self.query.changelogs
-        return [(name, known[name]) for name in names if name in known]
+        return {name: ends.topic_id for name, ends in self.query.changelogs.items()}

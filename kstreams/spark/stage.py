@@ -81,15 +81,14 @@ def _pickled(settings: StageSettings) -> bytes:
     try:
         return _dumps(settings)
     except Exception as exc:  # whatever an object of the user's raises
-        nodes = ((group, node) for group in settings.query.groups for node in group.nodes)
-        for group, node in nodes:
+        for node in settings.group.nodes:
             try:
                 _dumps(node)
             except Exception as cause:  # as above
                 raise CompileError(
                     f"the node cannot be sent to executors: {text_of(cause)}",
                     hint="make what it holds (connections, locks, files) in the processor's init.",
-                    where=Where(group=group.name, node=node.name),
+                    where=Where(group=settings.group.name, node=node.name),
                 ) from cause
         raise CompileError(
             "the backend, the connection or an interceptor cannot be sent to executors: "

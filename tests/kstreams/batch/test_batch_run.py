@@ -23,6 +23,7 @@ from kstreams.batch.task_status import TaskStatus
 from kstreams.batch.worker_state import WorkerState
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.plans import Plan, PlanDirectory
+from kstreams.connection import TopicEnds
 from kstreams.errors import ExecutionError, KStreamsError
 from kstreams.ids import TaskId
 from kstreams.operators import map_
@@ -219,3 +220,15 @@ def test_an_interrupt_of_a_worker_names_the_record_under_way(tmp_path: Path) -> 
         list(run.messages([Envelope(0, 1, call).pack()]))
     where = caught.value.where
     assert (where.node, where.topic, where.partition, where.offset) == ("stop", "in", 1, 0)
+
+
+def test_a_stage_knows_its_own_group_and_changelogs_alone(tmp_path: Path) -> None:
+    settings = Query(tmp_path).settings
+    whole = replace(
+        settings, changelogs={"counts": TopicEnds("", {0: 0, 1: 0}), "other": TopicEnds("", {0: 0})}
+    )
+    first, second = whole.stages()
+    assert [first.group, second.group] == list(settings.groups)
+    assert [each.query.groups for each in (first, second)] == [(), ()]
+    assert [set(each.query.changelogs) for each in (first, second)] == [set(), {COUNTS.name}]
+    assert (set(first.exits.values()), set(second.exits)) == ({1}, set())
