@@ -72,12 +72,12 @@ BIG: Headers = (("name", b"x" * 200),)
     [
         (TopicLimits(least_time=1), Record(b"k", b"", 0), "0 ms is before 1 ms", "event time"),
         (TopicLimits(after_ms=5), Record(b"k", b"", 10_006), "ahead of", "after.max.ms"),
-        (TopicLimits(before_ms=5), Record(b"k", b"", 9_994), "behind", "before.max.ms"),
+        (TopicLimits(before_ms=5), Record(b"k", b"", 9_994), "before the clock", "before.max.ms"),
         (TopicLimits(max_bytes=600), Record(b"k", b"", 1, BIG), "larger", "max.message.bytes"),
         (TopicLimits(needs_key=True), Record(None, b"", 1), "without a key", "cleanup.policy"),
         (TopicLimits(plain_names=True), Record(b"", b"", 1, (("\0", b""),)), "NUL", "NUL"),
     ],
-    ids=["first time", "ahead", "behind", "size", "key", "NUL"],
+    ids=["first time", "ahead", "before", "size", "key", "NUL"],
 )
 def test_a_refusal_says_which_limit_and_what_to_do(
     limits: TopicLimits, record: Raw, text: str, hint: str
