@@ -47,8 +47,9 @@ import sys
 from pathlib import Path
 
 from kstreams import (
-    BYTES, INT64, NONE, TEXT, App, Embedded, Emitter, Memory, Topic, TopologyBuilder, flat_map,
+    BYTES, INT64, NONE, TEXT, App, Embedded, Emitter, Topic, TopologyBuilder, flat_map,
 )
+from kstreams.state import Memory
 from shop_words.counting import COUNTS, CountWords
 
 SEPARATOR = " "  # a global of the script, which its functions use on executors
