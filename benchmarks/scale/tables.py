@@ -13,7 +13,7 @@ from benchmarks.scale.growth import TOUCHED, Point, Touched
 from benchmarks.scale.outcome import Scale, StateCost
 from benchmarks.scale.runs import CORES, EXECUTORS, KEYS, NATIVE, PARTITIONS, of_keys
 from benchmarks.scale.series import batch_seconds, by_partitions
-from benchmarks.suite.outcome import Cell, Outcome
+from benchmarks.suite.outcome import Cell, Outcome, rounds_of
 from benchmarks.suite.registry import workload_by
 
 __all__ = ("markdown",)
@@ -67,7 +67,7 @@ def _runs(runs: Outcome) -> Iterator[str]:
     yield ""
     yield (
         f"{_about(runs.machine)}, {runs.settings.get('started', '')}. W1, 4 partitions and 100,000 "
-        f"keys where nothing else is said, medians of up to {runs.settings.get('rounds')} rounds; "
+        f"keys where nothing else is said, {rounds_of(runs)}; "
         "every result was read back and checked."
     )
     yield ""

@@ -15,7 +15,7 @@ from benchmarks.suite.figures import Figures
 from benchmarks.suite.figures_file import write_figures
 from benchmarks.suite.plan import Plan
 
-__all__ = ("Cell", "Lag", "Outcome", "Spread", "spread")
+__all__ = ("Cell", "Lag", "Outcome", "Spread", "rounds_of", "spread")
 
 
 @dataclass(frozen=True)
@@ -130,3 +130,9 @@ def _cell(found: Mapping[str, Any]) -> Cell:
         for figures in found["rounds"]
     ]
     return Cell(found["workload"], found["peer"], rounds, found["reason"], lag)
+
+
+def rounds_of(outcome: Outcome) -> str:
+    """Say of how many rounds the figures are: as many as were run, not as were wanted."""
+    most = max((len(cell.rounds) for cell in outcome.cells), default=0)
+    return "of one round" if most == 1 else f"medians of {most} rounds"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from benchmarks.suite.figures import ENOUGH_RECORDS, ENOUGH_S
 from benchmarks.suite.lag import RATE
-from benchmarks.suite.outcome import Cell, Outcome, Spread
+from benchmarks.suite.outcome import Cell, Outcome, Spread, rounds_of
 
 __all__ = ("markdown",)
 
@@ -37,7 +37,7 @@ def _lines(outcome: Outcome) -> Iterator[str]:
     yield (
         f"{about['cpu']}, {about['cores']} cores, Python {about['python']}, "
         f"load {about['load']} at the start and {about.get('load_after', '?')} at the end, "
-        f"{asked.get('started', '')}. Medians of up to {asked.get('rounds')} rounds, peers "
+        f"{asked.get('started', '')}. Rates are {rounds_of(outcome)}, peers "
         "rotated; every result was read back and checked before its time counted. Records/s "
         "from the end of a tenth of the records, the warm-up, to the last durable result. "
         f"Memory: peak PSS of all processes. Lag at {RATE:,} records/s."

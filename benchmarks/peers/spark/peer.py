@@ -55,8 +55,6 @@ class Spark:
 
 PEERS = (
     Spark("spark", "operators", "its own operators, default state store"),
-    Spark("spark-apply", "apply", "applyInPandasWithState by key", most_records=250_000),
-    Spark(
-        "spark-processor", "processor", "transformWithStateInPandas by key", most_records=250_000
-    ),
+    Spark("spark-apply", "apply", "applyInPandasWithState by key"),
+    Spark("spark-processor", "processor", "transformWithStateInPandas by key"),
 )
