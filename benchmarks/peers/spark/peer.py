@@ -55,6 +55,8 @@ class Spark:
 
 PEERS = (
     Spark("spark", "operators", "its own operators, default state store"),
-    Spark("spark-apply", "apply", "applyInPandasWithState by key"),
-    Spark("spark-processor", "processor", "transformWithStateInPandas by key"),
+    Spark("spark-apply", "apply", "applyInPandasWithState by key", most_records=200_000),
+    Spark(
+        "spark-processor", "processor", "transformWithStateInPandas by key", most_records=200_000
+    ),
 )
