@@ -7,7 +7,16 @@ from typing import Final
 
 from kstreams.errors import EventTimeError
 
-__all__ = ("EARLIEST_MS", "LATEST_MS", "LONGEST_SPAN", "checked_time", "positive_ms", "span_ms")
+__all__ = (
+    "BEFORE_ALL_MS",
+    "EARLIEST_MS",
+    "FAR_MS",
+    "LATEST_MS",
+    "LONGEST_SPAN",
+    "checked_time",
+    "positive_ms",
+    "span_ms",
+)
 
 EARLIEST_MS: Final = -62_135_596_800_000
 """The first event time: year 1, ms since the epoch."""
@@ -17,6 +26,12 @@ LATEST_MS: Final = 253_402_300_799_999
 
 So a time and any spans added to it are far from the limits of int64, and each is a date.
 """
+
+FAR_MS: Final = 1 << 62
+"""Later than any event time and any span after it: where nothing is due."""
+
+BEFORE_ALL_MS: Final = -(1 << 63)
+"""The lowest int64: a bound that nothing stored is before."""
 
 LONGEST_SPAN: Final = timedelta(days=3_652_500)
 """The longest size, gap, grace or interval: 10,000 years, longer than all the times."""

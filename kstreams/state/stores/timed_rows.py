@@ -11,13 +11,13 @@ from kstreams.errors import DeserializationError
 from kstreams.serde.base import Serde
 from kstreams.serde.composite import CompositeSerde, read_int64, sortable_int64
 from kstreams.state.cache.overlay import Overlay
+from kstreams.times import BEFORE_ALL_MS
 
 __all__ = ("ROW", "SIZE", "TIMER", "TimedRows", "row_of")
 
 P = TypeVar("P")
 """Type of what a row holds."""
 
-_LOWEST = -(1 << 63)
 TIMER, ROW, _NUMBER = b"\x00", b"\x01", b"\x02"
 """What the bytes begin with: of an entry of the index, of a row, of the numbers."""
 _SIZE = _NUMBER + b"\x01"
@@ -47,7 +47,7 @@ class TimedRows(Generic[K, P]):
         self._keys = _KeySerde(key)
         self._serde: Serde[Any] = _RowSerde(payload)
         self.overlay = self._store = overlay.store(name, self._keys, self._serde)
-        self._low: int = _LOWEST  # no timer is before it: spares walking over deleted entries
+        self._low: int = BEFORE_ALL_MS  # no timer is before it: spares walking over deleted entries
 
     def get(self, key: K) -> tuple[int, P] | None:
         """Return a row's timer (ms) and payload, or None."""

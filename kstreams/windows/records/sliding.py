@@ -9,6 +9,7 @@ from kstreams._types import K
 from kstreams.record import Record
 from kstreams.state.stores.sliding.rows import SlidingRows
 from kstreams.state.stores.state_store import StateStore
+from kstreams.times import FAR_MS
 from kstreams.windows.plan import AggregationPlan
 from kstreams.windows.records.closing import Closer
 from kstreams.windows.records.emission.emitter import Emitter, Process, Stamped
@@ -30,7 +31,6 @@ V = TypeVar("V", contravariant=True)
 A = TypeVar("A", covariant=True)
 """Type of the results."""
 
-_FAR = 1 << 62
 
 _Final = tuple[Any, int, Stamped]
 """Key and start (ms) of a window that is closed, and its last state."""
@@ -123,7 +123,7 @@ class Slicer:
             return
         self._close_due(closed_ms)
         following = self._rows.next_timer()
-        self._next_timer = _FAR if following is None else following
+        self._next_timer = FAR_MS if following is None else following
 
     def last_end(self) -> int | None:
         """Return the last end of a window, or None without any."""
@@ -164,7 +164,7 @@ class Slicer:
             when windows are not forwarded on closing; and the last states of those that
             end before `opened`.
         """
-        timer, done, pairs = self._rows.get(key) or (_FAR, 0, ())
+        timer, done, pairs = self._rows.get(key) or (FAR_MS, 0, ())
         slices = Slices(pairs, self._span, self._aggregator)
         if not self._on_close:
             return slices.since(opened - self._span - 1), None, []
@@ -175,7 +175,7 @@ class Slicer:
         ]
         slices = slices.since(opened - self._span - 1)
         following = slices.next_end(opened)
-        return slices, _FAR if following is None else following, finals
+        return slices, FAR_MS if following is None else following, finals
 
     def _keep(self, key: Any, slices: Slices, opened: int, timer: int | None) -> None:  # noqa: ANN401
         """Store a key's slices; windows that end before `opened` are done with.
@@ -183,6 +183,6 @@ class Slicer:
         Without a window to close, the row's timer is when its last slice can be dropped.
         """
         unneeded = slices.last + self._span + 1
-        due = unneeded if timer is None or timer == _FAR else max(timer, opened)
+        due = unneeded if timer is None or timer == FAR_MS else max(timer, opened)
         self._rows.put(key, slices.pairs, done_ms=opened, timer_ms=due)
         self._next_timer = min(self._next_timer, due)

@@ -13,6 +13,7 @@ from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.record import Record
 from kstreams.state.stores.buffer.rows import BufferRows
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.times import FAR_MS
 from kstreams.windows.rules import closed_end
 from kstreams.windows.suppression import UntilTimeLimit, UntilWindowCloses
 
@@ -22,8 +23,6 @@ VIn = TypeVar("VIn", contravariant=True)
 """Type of the values that come in."""
 VOut = TypeVar("VOut", covariant=True)
 """Type of the values that are forwarded."""
-
-_FAR = 1 << 62
 
 
 class SuppressProcessor(ClosureProcessor[K, VIn, K, VOut]):
@@ -92,7 +91,7 @@ class _HeldRecords:
         self._buffer = buffer
         self._delay = delay_ms
         self._forward = forward
-        self._next = -_FAR  # no record stands before it: a hint that saves looks at the buffer
+        self._next = -FAR_MS  # no record stands before it: a hint that saves looks at the buffer
 
     def put(self, record: Record[Any, Any], time_ms: int) -> None:
         """Hold a record; a key that has one keeps its place."""
@@ -106,12 +105,12 @@ class _HeldRecords:
         for record in self._buffer.take_until(until):
             self._forward(record)
         following = self._buffer.next_timer()
-        self._next = _FAR if following is None else following
+        self._next = FAR_MS if following is None else following
 
     def release_all(self) -> None:
         """Forward all there is."""
-        self._next = _FAR
-        for record in self._buffer.take_until(_FAR):
+        self._next = FAR_MS
+        for record in self._buffer.take_until(FAR_MS):
             self._forward(record)
 
 

@@ -13,6 +13,7 @@ from kstreams.serde.composite import CompositeSerde, read_int64, sortable_int64
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.prefix_free import read_prefix_free, write_prefix_free
 from kstreams.state.stores.state_store import StoreRows
+from kstreams.times import BEFORE_ALL_MS
 
 __all__ = ("LATEST", "NOT_PUT", "VersionedRows", "key_of_version", "latest_row", "read_version")
 
@@ -24,7 +25,6 @@ NOT_PUT = -(1 << 63)
 """What `put` returns when the timestamp is older than the retention; nothing is changed."""
 
 _ENDED, _LATEST, _OLD, _OBSERVED = b"\x00", b"\x01", b"\x02", b"\x03"
-_LOWEST = -(1 << 63)
 _DROPPED_A_PUT = 2
 
 
@@ -54,7 +54,7 @@ class VersionedRows(StoreRows, Generic[K, V]):
         self._keys = _KeySerde(key)
         self._store = overlay.store(name, self._keys, _RowSerde(value))
         self._retention_ms = retention_ms
-        self._low = _LOWEST  # nothing ends before it: spares walking over deleted entries
+        self._low = BEFORE_ALL_MS  # nothing ends before it: spares walking over deleted entries
 
     def put(self, key: K, value: V | None, timestamp_ms: int) -> int:
         """Set a version, and delete some that ended before the retention.
@@ -83,7 +83,7 @@ class VersionedRows(StoreRows, Generic[K, V]):
     def horizon(self) -> int:
         """Return the time (ms) that the retention reaches back to."""
         observed = self._observed()
-        return _LOWEST if observed is None else observed - self._retention_ms
+        return BEFORE_ALL_MS if observed is None else observed - self._retention_ms
 
     def _put(self, key: K, value: V | None, timestamp: int) -> int:
         latest = self.latest(key)
@@ -150,7 +150,7 @@ class VersionedRows(StoreRows, Generic[K, V]):
     ) -> Iterator[tuple[int, int, V | None]]:
         """Yield start, end and value of old versions that start by a time, in order."""
         # RocksDB reads the bounds while the scan lasts, so they are kept in variables.
-        low = self._keys.serialize((key, _LOWEST))
+        low = self._keys.serialize((key, BEFORE_ALL_MS))
         high = (
             self._keys.after_old(key)
             if until_ms is None

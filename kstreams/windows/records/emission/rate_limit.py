@@ -10,11 +10,11 @@ from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.record import Record
 from kstreams.state.stores.buffered import BufferedState, state_after
 from kstreams.state.stores.rate_limit.rows import RateLimitRows, Windows
+from kstreams.times import FAR_MS
 from kstreams.windows.records.emission.emitter import Emitter, Process, Stamped
 
 __all__ = ("RateLimitEmitter",)
 
-_FAR = 1 << 62
 _IDLE_INTERVALS = 16
 """After how many intervals the row of a key is deleted that nothing is held back of."""
 
@@ -43,7 +43,7 @@ class RateLimitEmitter(Emitter):
         self._rows = rows
         self._interval = interval_ms
         self._changes: list[tuple[int, int, Stamped | None]] = []
-        self._next_due = -_FAR  # a lower bound, which saves looks at the store
+        self._next_due = -FAR_MS  # a lower bound, which saves looks at the store
         context.schedule(
             milliseconds(1), PunctuationType.STREAM_TIME, self._release, name="at-most-every"
         )
@@ -98,7 +98,7 @@ class RateLimitEmitter(Emitter):
             else:
                 self._rows.delete(key)
         following = self._rows.next_timer()
-        self._next_due = _FAR if following is None else following
+        self._next_due = FAR_MS if following is None else following
 
     def _release_all(self) -> None:
         held_back = [(key, windows) for key, (_, windows) in self._rows.scan() if windows]
