@@ -6,7 +6,8 @@
 - `over(part, aggregator)`: of a part of each value; `over(field("price", DOUBLE), ...)` reads no
   more of a JSON value than that field.
 - `combine(...)`: several at once. `reducing(function, serde)`, `fold(...)`: out of functions.
-- `Aggregator`: the protocol of a custom one.
+- `Aggregator`: the protocol of a custom one; `InvertibleAggregator` of one that can take records
+  out again, which `regroup` needs: counts, sums, means, variances, and what is made of them.
 
 The store's `value=` is the aggregator's `state`. Names that Python has taken end in `_`.
 
@@ -22,7 +23,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kstreams.aggregators.aggregator import Aggregator
+from kstreams.aggregators.aggregator import Aggregator, InvertibleAggregator
 from kstreams.aggregators.collect import collect
 from kstreams.aggregators.combine import combine
 from kstreams.aggregators.count import count
@@ -53,6 +54,7 @@ __all__ = (
     "Aggregator",
     "Comparable",
     "Field",
+    "InvertibleAggregator",
     "approx_count_distinct",
     "collect",
     "combine",

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
 
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 
-__all__ = ("A_co", "Aggregator", "K_contra", "S", "V_contra", "is_exact")
+__all__ = (
+    "A_co",
+    "Aggregator",
+    "InvertibleAggregator",
+    "K_contra",
+    "S",
+    "V_contra",
+    "is_exact",
+    "is_invertible",
+    "remove_of",
+)
 
 K_contra = TypeVar("K_contra", contravariant=True)
 """Type of the keys."""
@@ -51,6 +62,44 @@ class Aggregator(Protocol[K_contra, V_contra, S, A_co]):
     def result(self, state: S) -> A_co:
         """Return what is forwarded."""
         ...
+
+
+class InvertibleAggregator(
+    Aggregator[K_contra, V_contra, S, A_co], Protocol[K_contra, V_contra, S, A_co]
+):
+    """An aggregator that can take a record out again, as `TopologyBuilder.regroup` needs it.
+
+    Counts, sums, means and variances can; minima and maxima, first and last values cannot,
+    for nobody knows what comes next. `fold` and `reducing` can if they are told how, `over` and
+    `combine` if all that they are made of can.
+
+    `remove` undoes one `add` of an equal value, in any order. It may round as `add` does; what
+    rounds and would drift says so by an attribute `unrounded`: see
+    `kstreams.aggregators.exact_sum`.
+
+    Source: the subtractor of `org.apache.kafka.streams.kstream.KGroupedTable#aggregate`.
+    """
+
+    def remove(self, state: S, record: Record[K_contra, V_contra]) -> S:
+        """Return the state with one record less: one that was added before."""
+        ...
+
+
+def is_invertible(aggregator: object) -> bool:
+    """Tell whether an aggregator can take records out again."""
+    return callable(getattr(aggregator, "remove", None))
+
+
+def remove_of(aggregator: object) -> Callable[[Any, Record[Any, Any]], Any]:
+    """Return what takes a record out of a state.
+
+    Raises:
+        AttributeError: The aggregator cannot: so has none who is made of it.
+    """
+    remove: Callable[[Any, Record[Any, Any]], Any] | None = getattr(aggregator, "remove", None)
+    if remove is None:
+        raise AttributeError("remove")
+    return remove
 
 
 def is_exact(aggregator: object) -> bool:

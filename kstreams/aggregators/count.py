@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kstreams.aggregators.aggregator import Aggregator
+from kstreams.aggregators.aggregator import InvertibleAggregator
 from kstreams.aggregators.columns.count import CountForm
 from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.record import Record
@@ -15,7 +15,7 @@ from kstreams.serde.numbers import INT64
 __all__ = ("count",)
 
 
-def count() -> Aggregator[object, object, int, int]:
+def count() -> InvertibleAggregator[object, object, int, int]:
     """Count records; never looks at a value, so that it is not even decoded.
 
     Source: `org.apache.kafka.streams.kstream.TimeWindowedKStream#count`.
@@ -34,6 +34,9 @@ class _Count:
 
     def add(self, state: int, record: Record[Any, Any]) -> int:  # as above
         return state + 1
+
+    def remove(self, state: int, record: Record[Any, Any]) -> int:  # as above
+        return state - 1
 
     def merge(self, earlier: int, later: int) -> int:
         return earlier + later

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 from kstreams._types import K, V
-from kstreams.aggregators.aggregator import Aggregator
+from kstreams.aggregators.aggregator import Aggregator, InvertibleAggregator
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 
@@ -17,13 +17,31 @@ S = TypeVar("S")
 """Type of the state, and of the result."""
 
 
+@overload
 def fold(
     state: Serde[S],
     initial: Callable[[], S],
     function: Callable[[S, Record[K, V]], S],
     *,
     merge: Callable[[S, S], S],
-) -> Aggregator[K, V, S, S]:
+) -> Aggregator[K, V, S, S]: ...
+@overload
+def fold(
+    state: Serde[S],
+    initial: Callable[[], S],
+    function: Callable[[S, Record[K, V]], S],
+    *,
+    merge: Callable[[S, S], S],
+    remove: Callable[[S, Record[K, V]], S],
+) -> InvertibleAggregator[K, V, S, S]: ...
+def fold(
+    state: Serde[Any],
+    initial: Callable[[], Any],
+    function: Callable[[Any, Record[Any, Any]], Any],
+    *,
+    merge: Callable[[Any, Any], Any],
+    remove: Callable[[Any, Record[Any, Any]], Any] | None = None,
+) -> Any:
     """Fold records into a state, which is the result too.
 
     Args:
@@ -32,10 +50,12 @@ def fold(
         function: Returns the state with one record more; leaves its arguments as they are.
         merge: Returns the state of two, the earlier first; sessions and sliding windows
             need it.
+        remove: Returns the state with one record less, of those that were added, whichever it
+            is; `regroup` needs it.
 
     Source: `org.apache.kafka.streams.kstream.TimeWindowedKStream#aggregate`.
     """
-    return _Fold(state, initial, function, merge)
+    return _Fold(state, initial, function, merge, remove)
 
 
 @dataclass(frozen=True)
@@ -44,12 +64,19 @@ class _Fold(Generic[K, V, S]):
     initial: Callable[[], S]
     function: Callable[[S, Record[K, V]], S]
     merging: Callable[[S, S], S]
+    removing: Callable[[S, Record[K, V]], S] | None = None
 
     def init(self, record: Record[K, V]) -> S:
         return self.function(self.initial(), record)
 
     def add(self, state: S, record: Record[K, V]) -> S:
         return self.function(state, record)
+
+    @property
+    def remove(self) -> Callable[[S, Record[K, V]], S]:
+        if self.removing is None:
+            raise AttributeError("remove")
+        return self.removing
 
     def merge(self, earlier: S, later: S) -> S:
         return self.merging(earlier, later)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from kstreams.aggregators.aggregator import Aggregator
+from kstreams.aggregators.aggregator import InvertibleAggregator
 from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.aggregators.columns.mean import MeanForm
+from kstreams.aggregators.exact_sum import EXACT_SUM, NOTHING, ExactSum
 from kstreams.columns.values import is_number
 from kstreams.record import Record
 from kstreams.serde.base import Serde
@@ -17,12 +18,15 @@ from kstreams.serde.numbers import DOUBLE, INT64
 __all__ = ("mean",)
 
 _STATE = TupleSerde["tuple[int, float]"](INT64, DOUBLE)
+_Exact = tuple[int, ExactSum]
+_EXACT = TupleSerde[_Exact](INT64, EXACT_SUM)
 
 
-def mean() -> Aggregator[object, float, tuple[int, float], float]:
+def mean() -> InvertibleAggregator[object, float, tuple[int, float], float]:
     """Return the arithmetic mean of values; its state is how many, and their sum.
 
-    Doubles are added in the order of the records.
+    Doubles are added in the order of the records; exactly, and rounded once, where records are
+    taken out again (`regroup`).
     """
     return _Mean()
 
@@ -41,6 +45,9 @@ class _Mean:
     def add(self, state: tuple[int, float], record: Record[Any, float]) -> tuple[int, float]:
         return state[0] + 1, state[1] + record.value
 
+    def remove(self, state: tuple[int, float], record: Record[Any, float]) -> tuple[int, float]:
+        return state[0] - 1, state[1] - record.value
+
     def merge(self, earlier: tuple[int, float], later: tuple[int, float]) -> tuple[int, float]:
         return earlier[0] + later[0], earlier[1] + later[1]
 
@@ -49,3 +56,29 @@ class _Mean:
 
     def columns(self, value: Serde[Any]) -> ColumnForm | None:
         return MeanForm() if is_number(value) else None
+
+    @property
+    def unrounded(self) -> InvertibleAggregator[Any, float, _Exact, tuple[int, float]]:
+        return _UnroundedMean()
+
+
+@dataclass(frozen=True)
+class _UnroundedMean:
+    @property
+    def state(self) -> Serde[_Exact]:
+        return _EXACT
+
+    def init(self, record: Record[Any, float]) -> _Exact:
+        return 1, NOTHING.plus(record.value)
+
+    def add(self, state: _Exact, record: Record[Any, float]) -> _Exact:
+        return state[0] + 1, state[1].plus(record.value)
+
+    def remove(self, state: _Exact, record: Record[Any, float]) -> _Exact:
+        return state[0] - 1, state[1].plus(record.value, -1)
+
+    def merge(self, earlier: _Exact, later: _Exact) -> _Exact:
+        return earlier[0] + later[0], earlier[1].merged(later[1])
+
+    def result(self, state: _Exact) -> tuple[int, float]:
+        return state[0], state[1].rounded()

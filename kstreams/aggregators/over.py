@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 from kstreams._types import K, S, V
-from kstreams.aggregators.aggregator import Aggregator, is_exact
+from kstreams.aggregators.aggregator import (
+    Aggregator,
+    InvertibleAggregator,
+    is_exact,
+    remove_of,
+)
 from kstreams.aggregators.columns.form import ColumnForm, column_form
 from kstreams.aggregators.columns.over import OverForm
+from kstreams.aggregators.exact_sum import unrounded
 from kstreams.aggregators.field import Field
 from kstreams.columns.values import is_number
 from kstreams.record import Record
@@ -23,7 +29,13 @@ A = TypeVar("A")
 """Type of the result."""
 
 
-def over(part: Callable[[V], W], aggregator: Aggregator[K, W, S, A]) -> Aggregator[K, V, S, A]:
+@overload
+def over(
+    part: Callable[[V], W], aggregator: InvertibleAggregator[K, W, S, A]
+) -> InvertibleAggregator[K, V, S, A]: ...
+@overload
+def over(part: Callable[[V], W], aggregator: Aggregator[K, W, S, A]) -> Aggregator[K, V, S, A]: ...
+def over(part: Callable[[Any], Any], aggregator: Aggregator[Any, Any, Any, Any]) -> Any:
     """Aggregate what a function takes out of each value.
 
     Args:
@@ -44,6 +56,11 @@ class _Over(Generic[K, V, W, S, A]):
     aggregator: Aggregator[K, W, S, A]
 
     @property
+    def unrounded(self) -> _Over[Any, V, W, Any, S] | None:
+        own = unrounded(self.aggregator)
+        return None if own is None else _Over(self.part, own)
+
+    @property
     def exact(self) -> bool:
         return is_exact(self.aggregator)
 
@@ -56,6 +73,11 @@ class _Over(Generic[K, V, W, S, A]):
 
     def add(self, state: S, record: Record[K, V]) -> S:
         return self.aggregator.add(state, record.with_value(self.part(record.value)))
+
+    @property
+    def remove(self) -> Callable[[S, Record[K, V]], S]:
+        part, remove = self.part, remove_of(self.aggregator)
+        return lambda state, record: remove(state, record.with_value(part(record.value)))
 
     def merge(self, earlier: S, later: S) -> S:
         return self.aggregator.merge(earlier, later)

@@ -4,26 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import Any, Generic, overload
 
 from kstreams._types import V
-from kstreams.aggregators.aggregator import Aggregator
+from kstreams.aggregators.aggregator import Aggregator, InvertibleAggregator
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 
 __all__ = ("Reducing", "reducing")
 
 
-def reducing(function: Callable[[V, V], V], value: Serde[V]) -> Aggregator[object, V, V, V]:
+@overload
+def reducing(function: Callable[[V, V], V], value: Serde[V]) -> Aggregator[object, V, V, V]: ...
+@overload
+def reducing(
+    function: Callable[[V, V], V], value: Serde[V], *, remove: Callable[[V, V], V]
+) -> InvertibleAggregator[object, V, V, V]: ...
+def reducing(
+    function: Callable[[Any, Any], Any],
+    value: Serde[Any],
+    *,
+    remove: Callable[[Any, Any], Any] | None = None,
+) -> Any:
     """Combine values: of what was and what comes, the function makes what is.
 
     Args:
         function: Associative; the value of the earlier window parts comes first.
         value: Serde of the values.
+        remove: Of what was and a value that was combined into it, makes what is without it;
+            `regroup` needs it.
 
     Source: `org.apache.kafka.streams.kstream.Reducer`.
     """
-    return Reducing(function, value)
+    return Reducing(function, value, remove)
 
 
 @dataclass(frozen=True)
@@ -32,6 +45,7 @@ class Reducing(Generic[V]):
 
     function: Callable[[V, V], V]
     state: Serde[V]
+    removing: Callable[[V, V], V] | None = None
 
     def init(self, record: Record[Any, V]) -> V:
         """Begin with the value."""
@@ -40,6 +54,14 @@ class Reducing(Generic[V]):
     def add(self, state: V, record: Record[Any, V]) -> V:
         """Combine with the value."""
         return self.function(state, record.value)
+
+    @property
+    def remove(self) -> Callable[[V, Record[Any, V]], V]:
+        """Return what takes a value out; `AttributeError` if nobody said how."""
+        removing = self.removing
+        if removing is None:
+            raise AttributeError("remove")
+        return lambda state, record: removing(state, record.value)
 
     def merge(self, earlier: V, later: V) -> V:
         """Combine both."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
-from kstreams.aggregators.aggregator import Aggregator
+from kstreams.aggregators.aggregator import InvertibleAggregator
 from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.aggregators.columns.sum import SumForm
+from kstreams.aggregators.exact_sum import EXACT_SUM, NOTHING, ExactSum
 from kstreams.columns.values import is_number
 from kstreams.record import Record
 from kstreams.serde.base import Serde
@@ -19,8 +20,10 @@ N = TypeVar("N", int, float)
 """Type of the numbers."""
 
 
-def sum_(number: Serde[N]) -> Aggregator[object, N, N, N]:
+def sum_(number: Serde[N]) -> InvertibleAggregator[object, N, N, N]:
     """Sum up values: integers exactly, doubles in the order of the records.
+
+    Where records are taken out again (`regroup`), sums of doubles are exact and rounded once.
 
     Args:
         number: `INT64`, `INT32` or `DOUBLE`; a sum that it cannot write is a
@@ -38,6 +41,9 @@ class _Sum(Generic[N]):
 
     def add(self, state: N, record: Record[Any, N]) -> N:
         return state + record.value
+
+    def remove(self, state: N, record: Record[Any, N]) -> N:
+        return state - record.value
 
     def merge(self, earlier: N, later: N) -> N:
         return earlier + later
@@ -58,3 +64,29 @@ class _DoubleSum(_Sum[N]):
     def init(self, record: Record[Any, Any]) -> N:
         first: N = record.value + 0.0  # a double of an integer too; no sum is -0.0
         return first
+
+    @property
+    def unrounded(self) -> InvertibleAggregator[Any, float, ExactSum, float]:
+        return _UnroundedSum()
+
+
+@dataclass(frozen=True)
+class _UnroundedSum:
+    @property
+    def state(self) -> Serde[ExactSum]:
+        return EXACT_SUM
+
+    def init(self, record: Record[Any, float]) -> ExactSum:
+        return NOTHING.plus(record.value)
+
+    def add(self, state: ExactSum, record: Record[Any, float]) -> ExactSum:
+        return state.plus(record.value)
+
+    def remove(self, state: ExactSum, record: Record[Any, float]) -> ExactSum:
+        return state.plus(record.value, -1)
+
+    def merge(self, earlier: ExactSum, later: ExactSum) -> ExactSum:
+        return earlier.merged(later)
+
+    def result(self, state: ExactSum) -> float:
+        return state.rounded()

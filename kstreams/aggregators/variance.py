@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from kstreams.aggregators.aggregator import Aggregator
+from kstreams.aggregators.aggregator import InvertibleAggregator
 from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.aggregators.columns.variance import VarianceForm
+from kstreams.aggregators.exact_sum import EXACT_SUM, NOTHING, ExactSum, nearest
 from kstreams.columns.values import is_number
 from kstreams.record import Record
 from kstreams.serde.base import Serde
@@ -18,10 +19,14 @@ __all__ = ("variance",)
 
 _Moments = tuple[int, float, float]
 _STATE = TupleSerde["tuple[int, float, float]"](INT64, DOUBLE, DOUBLE)
+_Exact = tuple[int, ExactSum, ExactSum]
+_EXACT = TupleSerde[_Exact](INT64, EXACT_SUM, EXACT_SUM)
 
 
-def variance(*, sample: bool = False) -> Aggregator[object, float, _Moments, float]:
+def variance(*, sample: bool = False) -> InvertibleAggregator[object, float, _Moments, float]:
     """Return the variance of values, in one pass that loses no digits to large means.
+
+    Where records are taken out again (`regroup`), it is exact and rounded once.
 
     Args:
         sample: Divide by one less than the count, as for a sample of a population; the
@@ -52,6 +57,13 @@ class _Variance:
         more = count + 1
         return more, mean + away / more, squares + away * away * count / more
 
+    def remove(self, state: _Moments, record: Record[Any, float]) -> _Moments:
+        count, mean, squares = state
+        if count == 1:
+            return 0, 0.0, 0.0
+        before = mean - (record.value - mean) / (count - 1)
+        return count - 1, before, squares - (record.value - mean) * (record.value - before)
+
     def merge(self, earlier: _Moments, later: _Moments) -> _Moments:
         count = earlier[0] + later[0]
         away = later[1] - earlier[1]
@@ -65,3 +77,42 @@ class _Variance:
 
     def columns(self, value: Serde[Any]) -> ColumnForm | None:
         return VarianceForm(self.missing) if is_number(value) else None
+
+    @property
+    def unrounded(self) -> InvertibleAggregator[Any, float, _Exact, _Moments]:
+        return _UnroundedVariance()
+
+
+@dataclass(frozen=True)
+class _UnroundedVariance:
+    """State: count, sum, and sum of squares."""
+
+    @property
+    def state(self) -> Serde[_Exact]:
+        return _EXACT
+
+    def init(self, record: Record[Any, float]) -> _Exact:
+        return self.add((0, NOTHING, NOTHING), record)
+
+    def add(self, state: _Exact, record: Record[Any, float]) -> _Exact:
+        value = record.value
+        return state[0] + 1, state[1].plus(value), state[2].plus_square(value)
+
+    def remove(self, state: _Exact, record: Record[Any, float]) -> _Exact:
+        value = record.value
+        return state[0] - 1, state[1].plus(value, -1), state[2].plus_square(value, -1)
+
+    def merge(self, earlier: _Exact, later: _Exact) -> _Exact:
+        return (
+            earlier[0] + later[0],
+            earlier[1].merged(later[1]),
+            earlier[2].merged(later[2]),
+        )
+
+    def result(self, state: _Exact) -> _Moments:
+        count, total, squares = state
+        if total.is_finite and count:
+            mean = total.fraction() / count
+            apart = squares.fraction() - total.fraction() * mean
+            return count, nearest(mean), nearest(apart)
+        return count, total.rounded(), float("nan") if count else 0.0
