@@ -10,10 +10,13 @@ from kstreams.partitioner import InnerKeyPartitioner, Murmur2Partitioner, Partit
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 
-__all__ = ("Nulls", "Topic", "TopicChoice", "default_partitioner", "topic_by")
+__all__ = ("Misplaced", "Nulls", "Topic", "TopicChoice", "default_partitioner", "topic_by")
 
 Nulls = Literal["drop", "pass"]
 """What a source does with a null: drop the record and count it, or pass None on."""
+
+Misplaced = Literal["fail", "count"]
+"""What becomes of a key that lies in another partition than its topic's partitioner says."""
 
 K = TypeVar("K")
 """Type of the keys that the topology sees."""
@@ -47,9 +50,15 @@ class Topic(Generic[K, V]):
         partitioner: Which partition a key belongs to, for whoever writes the topic. None
             is Kafka's murmur2; for windowed keys that of the key without its window, as
             Kafka Streams has it.
+        misplaced: What a source does where a key lies in another partition than
+            `partitioner` says, and should meet records of another source there, in a join
+            or a store: equal keys are in two tasks then. A sample of each batch is looked
+            at. `"fail"` stops the app with a `MisplacedKeyError`; under a source's
+            `on_error="skip"` or `DeadLetter`, where no record may stop it, and with
+            `"count"` the key is counted as `misplaced-key`, and its record goes on.
     """
 
-    __slots__ = ("key", "name", "null_keys", "nulls", "partitioner", "value")
+    __slots__ = ("key", "misplaced", "name", "null_keys", "nulls", "partitioner", "value")
 
     @overload
     def __init__(
@@ -61,6 +70,7 @@ class Topic(Generic[K, V]):
         nulls: Literal["drop"] = ...,
         null_keys: Literal["drop"] = ...,
         partitioner: Partitioner | None = ...,
+        misplaced: Misplaced = ...,
     ) -> None: ...
     @overload
     def __init__(
@@ -72,6 +82,7 @@ class Topic(Generic[K, V]):
         nulls: Literal["pass"],
         null_keys: Literal["drop"] = ...,
         partitioner: Partitioner | None = ...,
+        misplaced: Misplaced = ...,
     ) -> None: ...
     @overload
     def __init__(
@@ -83,6 +94,7 @@ class Topic(Generic[K, V]):
         nulls: Literal["drop"] = ...,
         null_keys: Literal["pass"],
         partitioner: Partitioner | None = ...,
+        misplaced: Misplaced = ...,
     ) -> None: ...
     @overload
     def __init__(
@@ -94,6 +106,7 @@ class Topic(Generic[K, V]):
         nulls: Literal["pass"],
         null_keys: Literal["pass"],
         partitioner: Partitioner | None = ...,
+        misplaced: Misplaced = ...,
     ) -> None: ...
     def __init__(
         self,
@@ -104,6 +117,7 @@ class Topic(Generic[K, V]):
         nulls: Nulls = "drop",
         null_keys: Nulls = "drop",
         partitioner: Partitioner | None = None,
+        misplaced: Misplaced = "fail",
     ) -> None:
         """Define a topic; see the class."""
         self.name = name
@@ -112,9 +126,11 @@ class Topic(Generic[K, V]):
         self.nulls: Nulls = nulls
         self.null_keys: Nulls = null_keys
         self.partitioner = partitioner or default_partitioner(key)
+        self.misplaced: Misplaced = misplaced
 
     def _parts(self) -> tuple[object, ...]:
-        return (self.name, self.key, self.value, self.nulls, self.null_keys, self.partitioner)
+        policies = (self.nulls, self.null_keys, self.misplaced)
+        return (self.name, self.key, self.value, self.partitioner, *policies)
 
     def __eq__(self, other: object) -> bool:
         """Compare by value."""

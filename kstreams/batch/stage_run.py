@@ -167,6 +167,7 @@ class StageRun:
             interceptors=query.app.interceptors,
             changelog_ends=settings.changelog_ends(task),
             changelog_ids=settings.changelog_ids(),
+            partitions=query.counts[settings.number],
         )
 
     def _revision(self, task: int) -> int:

@@ -163,6 +163,7 @@ class TaskRun:
             changelog_ends=settings.changelog_ends,
             changelog_ids=settings.changelog_ids,
             limits=settings.io.limits,
+            partitions=settings.partitions,
             folder=state.folder,
         )
 

@@ -39,6 +39,8 @@ class TaskSettings:
         changelog_ends: By store, where its partition of the store's changelog ended when the
             app was started.
         changelog_ids: By store, the id of its changelog then, where topics have ids.
+        partitions: How many tasks the group has; None if nobody is to look whether keys lie in
+            their own.
         keeps_processors: Whether processors stay from batch to batch; else each batch makes
             new ones.
     """
@@ -51,4 +53,5 @@ class TaskSettings:
     interceptors: tuple[Interceptor, ...] = ()
     changelog_ends: Mapping[str, int] = field(default_factory=dict)
     changelog_ids: Mapping[str, str] = field(default_factory=dict)
+    partitions: int | None = None
     keeps_processors: bool = False

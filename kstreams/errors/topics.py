@@ -14,6 +14,7 @@ __all__ = (
     "DeliveryError",
     "InvalidTopicError",
     "KafkaRequestError",
+    "MisplacedKeyError",
     "RecordRefusedError",
     "RowsRefusedError",
     "TopicExistsError",
@@ -137,6 +138,25 @@ class DeliveryError(ExecutionError):
             where=where,
         )
         self.code = code
+
+
+class MisplacedKeyError(ExecutionError):
+    """A key lies in another partition than its topic's partitioner says, and misses its equals.
+
+    Attributes:
+        expected: The partition that the key belongs to; None where its partitioner has none.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        expected: int | None = None,
+        hint: str = "",
+        where: Where | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint, where=where)
+        self.expected = expected
 
 
 class CorruptSegmentError(ExecutionError):

@@ -10,6 +10,7 @@ from kstreams.errors import TopologyError
 from kstreams.graph.depth import MAX_DEPTH, deepest
 from kstreams.graph.execution import execution_problems
 from kstreams.graph.groups import partition_groups, topological_order
+from kstreams.graph.meetings import serde_problems
 from kstreams.graph.nodes import (
     AnyNode,
     FunctionSink,
@@ -50,6 +51,7 @@ def validated(
     found.extend(_changelogs(ordered))
     found.extend(_types(ordered))
     found.extend(_keys(ordered))
+    found.extend(serde_problems(ordered))
     groups = partition_groups(ordered, idle_timeout_ms) if not found else ()
     found.extend(_loops(groups))
     found.extend(_depths(groups))

@@ -16,7 +16,7 @@ from kstreams.batch.query_driver import QueryDriver
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.opening import OpenedQuery, open_for_running
-from kstreams.connection import Connection, TopicEnds
+from kstreams.connection import Connection, TopicAdmin, TopicEnds
 from kstreams.graph.partitions import group_partitions
 from kstreams.graph.topology import Topology
 from kstreams.spark.app_parts import AppParts
@@ -87,7 +87,12 @@ def _count_tasks(connection: Connection, topology: Topology) -> dict[str, int]:
     topics = sorted({node.topic.name for node in topology.sources})
     with closing(connection.admin()) as admin:
         counts = {topic: admin.partition_count(topic) for topic in topics}
-    return group_partitions(topology, counts)
+        return group_partitions(topology, counts, partial(_records, admin))
+
+
+def _records(admin: TopicAdmin, topic: str) -> int:
+    """Return how many records a topic has, those of transactions and compaction apart."""
+    return sum(admin.end_offsets(topic).values()) - sum(admin.beginning_offsets(topic).values())
 
 
 def _prepare_executors(session: SparkSession, settings: AppSettings) -> Executors:

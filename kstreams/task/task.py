@@ -30,6 +30,7 @@ from kstreams.task.outlet import Outlet
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.parts import parts
 from kstreams.task.passes import BatchWork, RecordPass, TablePass
+from kstreams.task.placement import Placement
 from kstreams.task.policies import Policies
 from kstreams.task.punctuation import NEVER, Schedule
 from kstreams.task.queues import Queue
@@ -67,6 +68,8 @@ class Task:
             app was started; 0 by default.
         changelog_ids: By store, the id of its changelog then, where topics have ids.
         limits: What topics take.
+        partitions: How many tasks the group has, so that it is seen whether keys are in those
+            that they belong to; None does not look.
         folder: Where output waits that is more than memory should hold, on a disk; the
             system's temporary one by default.
 
@@ -86,6 +89,7 @@ class Task:
         changelog_ends: Mapping[str, int] | None = None,
         changelog_ids: Mapping[str, str] | None = None,
         limits: Limits = lambda _: NO_LIMITS,
+        partitions: int | None = None,
         folder: Path | None = None,
     ) -> None:
         self.group = group
@@ -104,6 +108,7 @@ class Task:
             limits=limits,
         )
         self._times = EventTimes(self._entries, meta, self._cursor, self._record_failed)
+        self._placement = Placement(group, partitions, self._cursor)
         self._idleness = Idleness(group.idle_timeout_ms, meta, self._cursor)
         self._policies = Policies(self._entries, group.sinks, self._cursor, limits, folder)
         self._services = TaskServices(self.id, overlay, meta, self._cursor)
@@ -154,6 +159,7 @@ class Task:
 
         Raises:
             DeserializationError: A record does not decode and its source says `fail`.
+            MisplacedKeyError: A source's keys are not where others look for them.
             SerializationError: Something forwarded does not fit its sink or edge.
             RecordRefusedError: A topic does not take a result.
             ProcessingError: User code raised, and the source says `fail`.
@@ -264,6 +270,8 @@ class Task:
         drop = self._cursor.drop
         readable = [self._readable(queue) for queue in queues]
         whole = [without_nulls(self._entries[queue.entry], queue, drop) for queue in readable]
+        for queue in whole:
+            self._placement.check(queue)
         timed = [self._times.timed(queue) for queue in whole]
         rows = [queue for queue in timed if queue.table.num_rows]
         if not rows:

@@ -129,6 +129,7 @@ class TopologyTestDriver:
             producer=str(TaskId(group.name, partition)),
             edges=self._edges,
             interceptors=interceptors,
+            partitions=count if self._check_keys else None,
             keeps_processors=not self._recreate,
         )
         return DriverTask(settings, self._working(group, partition), wall_ms=self.clock.now_ms())

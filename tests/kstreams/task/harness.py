@@ -65,8 +65,10 @@ class OneTask:
         wall_ms: int = 0,
         interceptors: Sequence[Interceptor] = (),
         limits: Limits = lambda _: NO_LIMITS,
+        partitions: int | None = None,
     ) -> None:
         self.limits = limits
+        self.partitions = partitions
         self.group = topology.groups[group]
         self.partition = partition
         self.interceptors = interceptors
@@ -86,6 +88,7 @@ class OneTask:
             wall_ms=wall_ms,
             interceptors=self.interceptors,
             limits=self.limits,
+            partitions=self.partitions,
         )
 
     def run(self, *queues: Queue, wall_ms: int = 0) -> TaskOutput:

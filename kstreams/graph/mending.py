@@ -1,0 +1,110 @@
+"""What to write where the topics of a group do not fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from kstreams.graph.meetings import inner_rule
+from kstreams.graph.nodes import RepartitionNode, SourceNode
+from kstreams.graph.topology import PartitionGroup
+from kstreams.partitioner import Murmur2Partitioner
+
+__all__ = ("Side", "repartition_hint", "repartition_lines")
+
+
+@dataclass(frozen=True)
+class Side:
+    """A source of a group, and how large its topic is.
+
+    Attributes:
+        source: The source.
+        partitions: Of its topic.
+        records: Of its topic; None where that is not known.
+    """
+
+    source: SourceNode
+    partitions: int
+    records: int | None = None
+
+
+def repartition_hint(
+    group: PartitionGroup, sides: Sequence[Side], *, by: Literal["count", "partitioner"]
+) -> str:
+    """Say what makes the entries of a group fit: which side is to be moved, and by which line.
+
+    The largest topic stays where it is, by records if they are known, else by partitions.
+
+    Args:
+        group: The group.
+        sides: Its sources.
+        by: In what its entries differ.
+    """
+    if not sides:
+        return f"Give its repartition edges one {_word(by)}."
+    kept = max(sides, key=lambda side: (side.records or 0, side.partitions))
+    parts = [_edge(edge, kept, by) for edge in group.entries if _differs(edge, kept, by)]
+    for side in sides:
+        if by == "count" and side.partitions == kept.partitions:
+            continue
+        if by == "partitioner" and _rule(side) == _rule(kept):
+            continue
+        size = f" ({_size(side)}, against {_size(kept)} of {kept.source.topic.name!r})"
+        parts.append(
+            f"Topic {side.source.topic.name!r} is the smaller side{size}: move its records, in "
+            f"place of its source alone, by\n{repartition_lines(side.source, kept.source)}"
+        )
+    if len(sides) > 1:
+        parts.append(f"Or create the topics with one {_word(by)}.")
+    return " ".join(parts)
+
+
+def repartition_lines(source: SourceNode, like: SourceNode) -> str:
+    """Return the lines of a program that move a source's records to the tasks of their keys.
+
+    Args:
+        source: The source.
+        like: The source whose partitioner they are moved by.
+    """
+    name, topic = source.name, source.topic.name
+    default = isinstance(inner_rule(like.topic.partitioner), Murmur2Partitioner)
+    moved = "" if default else f", partitioner=<that of {like.topic.name!r}>"
+    return (
+        f"  read = builder.add_source({name!r}, topic)  # topic: the definition of {topic!r}\n"
+        f"  moved = builder.repartition({name + '-moved'!r}, read, key=topic.key, "
+        f"value=topic.value{moved})\n"
+        "and go on with `moved`."
+    )
+
+
+def _word(by: Literal["count", "partitioner"]) -> str:
+    return "partition count" if by == "count" else "partitioner"
+
+
+def _rule(side: Side) -> object:
+    return inner_rule(side.source.topic.partitioner)
+
+
+def _differs(edge: RepartitionNode, kept: Side, by: Literal["count", "partitioner"]) -> bool:
+    if by == "count":
+        return edge.partitions is not None and edge.partitions != kept.partitions
+    return inner_rule(edge.partitioner) != _rule(kept)
+
+
+def _edge(edge: RepartitionNode, kept: Side, by: Literal["count", "partitioner"]) -> str:
+    if by == "count":
+        return (
+            f"Leave partitions={edge.partitions} out of repartition {edge.name!r}: it gets the "
+            f"{kept.partitions} of topic {kept.source.topic.name!r} then."
+        )
+    return (
+        f"Give repartition {edge.name!r} the partitioner of topic {kept.source.topic.name!r}: "
+        f"{kept.source.topic.partitioner.name}."
+    )
+
+
+def _size(side: Side) -> str:
+    if side.records is not None:
+        return f"{side.records:,} record{'s' if side.records != 1 else ''}"
+    return f"{side.partitions} partition{'s' if side.partitions != 1 else ''}"

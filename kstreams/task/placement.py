@@ -1,0 +1,166 @@
+"""Look whether the keys of a source lie in the partitions where others look for them."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kstreams.errors import MisplacedKeyError, SerdeError
+from kstreams.graph.meetings import meetings
+from kstreams.graph.nodes import SourceNode
+from kstreams.graph.topology import PartitionGroup
+from kstreams.partitioner import Partitioner
+from kstreams.serde.base import Serde
+from kstreams.serde.objects import objects_of
+from kstreams.task.cursor import Cursor
+from kstreams.task.queues import Queue
+
+__all__ = ("Placement",)
+
+_SAMPLE = 256
+"""How many keys of a queue are looked at: costs a twentieth of a millisecond a batch."""
+
+_TELLING = 8
+"""From so many keys on it is no chance that all lie as in a topic of fewer partitions."""
+
+_MOST_TRIED = 64
+
+_NOWHERE = -2
+"""The partition of a key for which its topic's partitioner raises."""
+
+
+class Placement:
+    """Looks at a sample of what comes from sources whose records meet others.
+
+    What it finds depends on the batch alone, so each attempt at one finds the same.
+
+    Args:
+        group: The task's.
+        partitions: How many tasks the group has; None looks at nothing.
+        cursor: Counts what is misplaced.
+    """
+
+    def __init__(self, group: PartitionGroup, partitions: int | None, cursor: Cursor) -> None:
+        self._partitions = partitions or 0
+        self._cursor = cursor
+        self._met: dict[str, tuple[SourceNode, str]] = {}
+        if self._partitions < 2:
+            return
+        for meeting in meetings((*group.entries, *group.nodes)):
+            for entry in meeting.entries:
+                if isinstance(entry, SourceNode):
+                    self._met.setdefault(entry.name, (entry, meeting.place))
+
+    def check(self, queue: Queue) -> None:
+        """Look at the first records of a queue.
+
+        Raises:
+            MisplacedKeyError: A key lies in another partition than its own, and neither its
+                topic nor its source's policy says that the app goes on.
+        """
+        source, place = self._met.get(queue.entry, (None, ""))
+        if source is None or not queue.table.num_rows:
+            return
+        keys = queue.table.column("key").slice(0, _SAMPLE)
+        owners = _owners(source.topic.partitioner, keys, self._partitions)
+        wrong = np.flatnonzero((owners != queue.partition) & (owners != -1))
+        if not len(wrong):
+            return
+        if source.topic.misplaced == "count" or source.on_error != "fail":
+            self._cursor.drop("misplaced-key", len(wrong))
+            return
+        raise self._error(source, place, queue, owners, wrong)
+
+    def _error(
+        self,
+        source: SourceNode,
+        place: str,
+        queue: Queue,
+        owners: npt.NDArray[np.int32],
+        wrong: npt.NDArray[np.int64],
+    ) -> MisplacedKeyError:
+        row, topic = int(wrong[0]), source.topic
+        owner = int(owners[row])
+        data = [key for key in objects_of(queue.table.column("key").slice(0, _SAMPLE)) if key]
+        belongs = f"belongs to partition {owner}" if owner >= 0 else "has none"
+        error = MisplacedKeyError(
+            f"a key of topic {topic.name!r} lies in partition {queue.partition} of "
+            f"{self._partitions}, but {belongs} by {topic.partitioner.name}; so do {len(wrong)} of "
+            f"the {len(owners)} looked at: they do not meet their equals in {place}",
+            expected=owner if owner >= 0 else None,
+            hint=self._hint(source, data, queue.partition),
+        )
+        return error.at(
+            node=source.name,
+            topic=topic.name,
+            partition=queue.partition,
+            offset=queue.table.column("offset")[row].as_py(),
+            timestamp=queue.table.column("timestamp")[row].as_py(),
+            key=_shown(topic.key, queue.table.column("key")[row].as_py()),
+        )
+
+    def _hint(self, source: SourceNode, keys: Sequence[bytes], partition: int) -> str:
+        crc32 = bool(keys) and all(zlib.crc32(k) % self._partitions == partition for k in keys)
+        fewer = self._fewer(source.topic.partitioner, keys, partition)
+        if crc32:
+            why = (
+                "they lie where librdkafka's default, consistent_random (CRC32), puts them: set "
+                "partitioner=murmur2_random in the producer, and write the topic anew"
+            )
+        elif fewer:
+            why = (
+                f"they lie as if the topic had {fewer} partitions: it has got more since, and old "
+                "records stay where they are. Write the topic anew"
+            )
+        else:
+            why = (
+                "the producer places keys by another rule. librdkafka's default is "
+                "consistent_random (CRC32, and any partition for an empty key): set "
+                "partitioner=murmur2_random there, and write the topic anew. A rule that is meant "
+                "is said by Topic(partitioner=...)"
+            )
+        name = source.name
+        return (
+            f"{why}; or put builder.repartition('{name}-moved', {name}, key=topic.key, "
+            f"value=topic.value) below source {name!r}. Topic(misplaced='count') goes on."
+        )
+
+    def _fewer(self, partitioner: Partitioner, keys: Sequence[bytes], partition: int) -> int | None:
+        """Return the smaller number of partitions by which all keys lie right, if there is one."""
+        distinct = pa.array(set(keys), pa.binary())
+        if len(distinct) < _TELLING:
+            return None
+        for count in range(min(self._partitions - 1, _MOST_TRIED), partition, -1):
+            if bool((_owners(partitioner, distinct, count) == partition).all()):
+                return count
+        return None
+
+
+def _owners(partitioner: Partitioner, keys: Any, partitions: int) -> npt.NDArray[np.int32]:  # noqa: ANN401  # a column, chunked or not
+    """Return the partition of each key; -1 for a null, `_NOWHERE` where the partitioner raises."""
+    try:
+        return partitioner.partition_batch(keys, partitions)
+    except Exception:  # noqa: BLE001  # a user's function, given what anybody has written
+        found = [_owner(partitioner, key, partitions) for key in objects_of(keys)]
+        return np.array(found, np.int32)
+
+
+def _owner(partitioner: Partitioner, key: bytes | None, partitions: int) -> int:
+    if key is None:
+        return -1
+    try:
+        return partitioner.partition(key, partitions)
+    except Exception:  # noqa: BLE001  # as above
+        return _NOWHERE
+
+
+def _shown(serde: Serde[Any], key: bytes) -> object:
+    try:
+        return serde.deserialize(key)
+    except SerdeError:
+        return key
