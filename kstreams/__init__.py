@@ -3,7 +3,8 @@
 Here is what a first app needs. The other public modules, each with a word on when to take what:
 
 - `kstreams.topology`: connect sources, processors and sinks.
-- `kstreams.operators`: ready-made processors; `kstreams.processors`: classes to derive from.
+- `kstreams.operators`: ready-made processors; `kstreams.processors`: classes to derive from;
+  `kstreams.joins`: how two values become one.
 - `kstreams.aggregators`, `kstreams.windows`, `kstreams.emit`: results by key and window, and when
   they are forwarded; `kstreams.durations`: `minutes(1)`.
 - `kstreams.stores`, `kstreams.serde`: typed state, and objects as bytes.

@@ -4,7 +4,8 @@
 - `filter_`, `filter_not`: drop records. `peek`: look at them.
 - `map_`, `flat_map`: new keys and values. `rekey`: new keys.
 - `transform_values`, `transform`: functions of the whole record, with its time and headers.
-- `aggregate`, `reduce`: one result for each key; by key and window: `kstreams.windows`.
+- `aggregate`, `reduce`: one result for each key, by an `AggregateSupplier`; by key and window:
+  `kstreams.windows`.
 - `deduplicate`: each record once. Its id is the key (`by_key()`), a header (`by_header(name)`) or
   what a function returns.
 - `call_external`: the answer of another system, with retries.
@@ -31,7 +32,7 @@ Example:
 
 from __future__ import annotations
 
-from kstreams.processors.aggregate import aggregate, reduce
+from kstreams.processors.aggregate import AggregateSupplier, aggregate, reduce
 from kstreams.processors.call_external import call_external
 from kstreams.processors.deduplicate import (
     HeaderId,
@@ -52,6 +53,7 @@ from kstreams.processors.rekey import rekey
 from kstreams.processors.transform import transform, transform_values
 
 __all__ = (
+    "AggregateSupplier",
     "HeaderId",
     "HeaderSupplier",
     "KeyId",

@@ -4,6 +4,9 @@
 key and value to the next call. `build` checks everything and returns a `Topology`, which an `App`
 or a `TopologyTestDriver` runs, and which draws itself: `describe()`, `to_mermaid()`, `to_dot()`.
 
+- Tables are kept by `add_table` (of a topic), `to_table` and `aggregate_table` (of streams), and
+  return a `Table` or `VersionedTable`; `join_table` and `join_tables` join by key, `to_stream`
+  makes a stream again. See `kstreams.joins`.
 - Sinks write to a `Topic`, to one chosen for each record (`kstreams.io.topic_by`), to standard
   output (`to_stdout`) or to a function (`to_function`).
 - `on_error=` says what becomes of a record that fails: `"fail"`, `"skip"` or `DeadLetter(topic)`.
@@ -26,6 +29,7 @@ from __future__ import annotations
 from kstreams.graph.builder import TopologyBuilder
 from kstreams.graph.nodes import (
     FunctionSink,
+    JoinNode,
     Node,
     NodeHandle,
     ProcessorNode,
@@ -33,6 +37,8 @@ from kstreams.graph.nodes import (
     SinkNode,
     SourceNode,
     StdoutSink,
+    Table,
+    VersionedTable,
 )
 from kstreams.graph.sinks import to_function, to_stdout
 from kstreams.graph.topology import PartitionGroup, Topology
@@ -44,6 +50,7 @@ __all__ = (
     "DeadLetter",
     "FunctionSink",
     "Invalid",
+    "JoinNode",
     "Node",
     "NodeHandle",
     "OnError",
@@ -53,8 +60,10 @@ __all__ = (
     "SinkNode",
     "SourceNode",
     "StdoutSink",
+    "Table",
     "Topology",
     "TopologyBuilder",
+    "VersionedTable",
     "WallClock",
     "to_function",
     "to_stdout",

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any, TypeVar, cast, get_args, overload
+from typing import Any, TypeVar, get_args, overload
 
 from kstreams.errors import TopologyError
+from kstreams.graph.join_builder import JoinBuilder
 from kstreams.graph.nodes import (
-    AnyNode,
-    AnyProcessor,
     FunctionSink,
     Node,
     NodeHandle,
-    ProcessorNode,
     RepartitionNode,
     SinkNode,
     SinkTarget,
@@ -21,7 +19,6 @@ from kstreams.graph.nodes import (
     Start,
     StdoutSink,
 )
-from kstreams.graph.tokens import type_arguments
 from kstreams.graph.topology import Topology
 from kstreams.graph.validate import validated
 from kstreams.names import MAX_NAME_BYTES, shown_name
@@ -35,11 +32,8 @@ from kstreams.processors.event_time import (
     WallClock,
 )
 from kstreams.processors.on_error import OnError
-from kstreams.processors.processor import BaseProcessor, BatchProcessor, Processor
-from kstreams.processors.supplier import problems_of, stores_of
 from kstreams.processors.validate import Invalid, Validate
 from kstreams.serde.base import Serde
-from kstreams.state.stores.spec import StoreSpec
 from kstreams.times import positive_ms, span_ms
 from kstreams.topic import Topic, TopicChoice, default_partitioner
 
@@ -55,7 +49,7 @@ V2 = TypeVar("V2")
 """Type of the values that a processor forwards."""
 
 
-class TopologyBuilder:
+class TopologyBuilder(JoinBuilder):
     """Collects nodes and checks them all at `build()`.
 
     Args:
@@ -85,11 +79,8 @@ class TopologyBuilder:
                 f"{MAX_NAME_BYTES} bytes at most, not {shown_name(name)}",
                 hint="it names checkpoints and folders.",
             )
-        self.name = name
-        self._on_error: OnError = on_error
+        super().__init__(name, on_error)
         self._idle_ms = None if idle_timeout is None else positive_ms("idle_timeout", idle_timeout)
-        self._nodes: dict[str, AnyNode] = {}
-        self._problems: list[str] = []
 
     def add_source(
         self,
@@ -147,43 +138,6 @@ class TopologyBuilder:
             unset_clocks=max_ahead is not DEFAULT_MAX_AHEAD,
         )
         return self._add(SourceNode(name, topic, start, policy, times))
-
-    def add_processor(
-        self,
-        name: str,
-        supplier: Callable[[], BaseProcessor[K, V, K2, V2]],
-        *parents: Node[K, V],
-        stores: Sequence[StoreSpec[object]] = (),
-    ) -> Node[K2, V2]:
-        """Run a processor on what its parents forward.
-
-        Args:
-            name: Name of the node.
-            supplier: Makes a new processor at each call: a class, or an operator
-                such as `map_values(fn)`. Called here to learn what it makes.
-            parents: Where the records come from; at least one.
-            stores: Definitions of the stores that `context.store` may hand out, besides
-                those that the supplier brings (its attribute `stores`).
-
-        Raises:
-            TopologyError: The supplier makes no processor, or always the same one.
-        """
-        probe = _probe(name, supplier)
-        batch = isinstance(probe, BatchProcessor)
-        base: type = BatchProcessor if batch else Processor
-        k_in, v_in, k_out, v_out = type_arguments(type(probe), base)
-        self._problems.extend(f"node {name!r}: {text}" for text in problems_of(supplier))
-        node = ProcessorNode(
-            name,
-            cast("Callable[[], AnyProcessor]", supplier),
-            self._names(name, parents),
-            stores_of(name, supplier, stores),
-            keeps_key=type(probe).keeps_key,
-            batch=batch,
-            types_in=(k_in, v_in),
-            types_out=(k_out, v_out),
-        )
-        return self._add(node)
 
     def repartition(
         self,
@@ -312,46 +266,3 @@ class TopologyBuilder:
 
     def _through(self, name: str, *parents: Node[K, V]) -> Node[K, V]:
         return self.add_processor(name, PassThrough[K, V], *parents)
-
-    def _names(self, name: str, parents: Sequence[NodeHandle]) -> tuple[str, ...]:
-        if not parents:
-            self._problems.append(f"node {name!r} has no parents")
-        for parent in parents:
-            if not isinstance(parent, Node):
-                raise TopologyError(
-                    f"a parent of node {name!r} is a {type(parent).__name__}, not a handle",
-                    hint="pass what add_source, add_processor or repartition returned.",
-                )
-            if parent.builder is not self:
-                self._problems.append(f"node {name!r}: parent {parent.name!r} is another builder's")
-        return tuple(dict.fromkeys(parent.name for parent in parents))
-
-    def _add(self, node: AnyNode) -> Node[Any, Any]:
-        if not node.name:
-            self._problems.append("a node has an empty name")
-        if node.name in self._nodes:
-            self._problems.append(f"two nodes are named {node.name!r}")
-        else:
-            self._nodes[node.name] = node
-        return Node(node.name, self)
-
-
-def _probe(name: str, supplier: Callable[[], object]) -> AnyProcessor:
-    """Make a processor; say what is wrong with a supplier that does not."""
-    hint = "pass the class itself or a function that returns a new processor."
-    if not callable(supplier):
-        raise TopologyError(
-            f"the supplier of node {name!r} is a {type(supplier).__name__}, not a function",
-            hint=hint,
-        )
-    probe = supplier()
-    if not isinstance(probe, (Processor, BatchProcessor)):
-        raise TopologyError(
-            f"the supplier of node {name!r} made a {type(probe).__name__}, not a processor",
-            hint=hint,
-        )
-    if supplier() is probe:
-        raise TopologyError(
-            f"the supplier of node {name!r} returns the same processor at each call", hint=hint
-        )
-    return probe

@@ -14,6 +14,7 @@ from kstreams.graph.execution import ExecutionPlanner
 from kstreams.graph.nodes import (
     AnyNode,
     FunctionSink,
+    JoinNode,
     ProcessorNode,
     RepartitionNode,
     SinkNode,
@@ -91,6 +92,10 @@ def _title(edges: _Edges, node: AnyNode) -> str:
     match node:
         case SourceNode():
             return f"Source: {name} ({', '.join(_source(node))})"
+        case JoinNode(ports=(left, right)):
+            stores = _names([spec.name for spec in node.stores])
+            sides = f"left: {_name(left)}, right: {_name(right)}"
+            return f"Join: {name} ({sides}, stores: [{stores}])"
         case ProcessorNode():
             stores = _names([spec.name for spec in node.stores])
             return f"Processor: {name} ({'batch, ' if node.batch else ''}stores: [{stores}])"

@@ -39,7 +39,7 @@ class ExecutionPlanner:
         self._last = max((self._places[node.name] for node in group.processors), default=-1)
         self._users: dict[str, list[str]] = {}
         for node in group.processors:
-            for spec in node.stores:
+            for spec in (*node.stores, *node.reads):
                 self._users.setdefault(spec.name, []).append(node.name)
 
     def column_processor(self, node: ProcessorNode, *, punctuated: bool) -> ColumnProcessor | None:

@@ -67,7 +67,7 @@ def partition_groups(
             else:
                 sets.join(parent, node.name)
         if isinstance(node, ProcessorNode):
-            for spec in node.stores:
+            for spec in (*node.stores, *node.reads):
                 sets.join(user_of_store.setdefault(spec.name, node.name), node.name)
     members: dict[str, list[AnyNode]] = {}
     for node in ordered:

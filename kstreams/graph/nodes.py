@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar
 
+from kstreams.joins.change import Change
+from kstreams.joins.join_processor import JoinProcessor
+from kstreams.joins.table_rows import TableRows
 from kstreams.partitioner import Partitioner
 from kstreams.processors.event_time import EventTime
 from kstreams.processors.on_error import OnError
@@ -21,6 +24,7 @@ __all__ = (
     "AnyProcessor",
     "Entry",
     "FunctionSink",
+    "JoinNode",
     "Node",
     "NodeHandle",
     "ProcessorNode",
@@ -30,6 +34,8 @@ __all__ = (
     "SourceNode",
     "Start",
     "StdoutSink",
+    "Table",
+    "VersionedTable",
     "serdes_of",
 )
 
@@ -43,8 +49,12 @@ Start = Literal["earliest", "latest"] | datetime
 
 _TOPICS_OWN = EventTime()
 
-AnyProcessor = Processor[Any, Any, Any, Any] | BatchProcessor[Any, Any, Any, Any]
-"""A processor of either form."""
+AnyProcessor = (
+    Processor[Any, Any, Any, Any]
+    | BatchProcessor[Any, Any, Any, Any]
+    | JoinProcessor[Any, Any, Any, Any, Any]
+)
+"""A processor of any form."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +71,23 @@ class Node(NodeHandle, Generic[K, V]):
 
 
 @dataclass(frozen=True)
+class Table(Node[K, Change[V]], Generic[K, V]):
+    """One value a key, as it changes: a node of changes, and how its rows are read.
+
+    Any processor may be hung below it and gets a `Change` for each row that changes.
+
+    Source: `org.apache.kafka.streams.kstream.KTable`.
+    """
+
+    rows: TableRows = field(repr=False)
+
+
+@dataclass(frozen=True)
+class VersionedTable(Table[K, V]):
+    """A table that knows what a key's value was at a time."""
+
+
+@dataclass(frozen=True)
 class SourceNode:
     """Reads a topic."""
 
@@ -74,7 +101,17 @@ class SourceNode:
 
 @dataclass(frozen=True)
 class ProcessorNode:
-    """Runs a processor for each record, or for tables of them."""
+    """Runs a processor for each record, or for tables of them.
+
+    Attributes:
+        stores: Stores that it reads and writes.
+        keeps_key: Whether what it forwards has the key that came.
+        batch: Whether it takes tables of records.
+        types_in: Types of key and value that come in, as far as they are known.
+        types_out: Types of key and value that go out, as far as they are known.
+        reads: Stores of tables that it reads.
+        makes_table: Whether it makes a table of records.
+    """
 
     name: str
     supplier: Callable[[], AnyProcessor]
@@ -84,6 +121,30 @@ class ProcessorNode:
     batch: bool
     types_in: tuple[object, object]
     types_out: tuple[object, object]
+    reads: tuple[StoreSpec[Any], ...] = ()
+    makes_table: bool = False
+
+    def types_from(self, parent: str) -> tuple[tuple[object, object], ...]:
+        """Return the types of key and value that it takes from a parent, by input."""
+        return (self.types_in,)
+
+
+@dataclass(frozen=True)
+class JoinNode(ProcessorNode):
+    """Runs a processor with two inputs.
+
+    Attributes:
+        ports: The left parent and the right one; they may be the same node.
+        types_right: Types of key and value on the right.
+    """
+
+    ports: tuple[str, str] = ("", "")
+    types_right: tuple[object, object] = (object, object)
+
+    def types_from(self, parent: str) -> tuple[tuple[object, object], ...]:
+        """Return the types of key and value that it takes from a parent, by input."""
+        types = zip(self.ports, (self.types_in, self.types_right), strict=True)
+        return tuple(found for port, found in types if port == parent)
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,25 @@ class PartitionGroup:
         found = {spec.name: spec for node in self.processors for spec in node.stores}
         return tuple(found[name] for name in sorted(found))
 
+    @property
+    def table_entries(self) -> frozenset[str]:
+        """Sources and entries whose records do nothing but change tables.
+
+        At equal times they come before others, so that a record sees the row of its time.
+        """
+        children = self.children()
+        feeds: dict[str, bool] = {}
+        for node in reversed(self.nodes):
+            below = children[node.name]
+            makes = isinstance(node, ProcessorNode) and node.makes_table
+            feeds[node.name] = makes or (bool(below) and all(feeds[child.name] for child in below))
+        entries = [*(node.name for node in self.sources), *(node.name for node in self.entries)]
+        return frozenset(
+            name
+            for name in entries
+            if children[name] and all(feeds[child.name] for child in children[name])
+        )
+
     def children(self) -> dict[str, list[AnyNode]]:
         """Return the nodes that read from each node and entry, in the order they were added."""
         found: dict[str, list[AnyNode]] = {entry.name: [] for entry in self.entries}

@@ -49,6 +49,7 @@ def validated(
         raise _error(name, [f"these nodes form a cycle: {', '.join(cyclic)}"])
     found.extend([*_sources(ordered), *_stores(ordered), *_ends(ordered)])
     found.extend(_changelogs(ordered))
+    found.extend(_reads(ordered))
     found.extend(_types(ordered))
     found.extend(_keys(ordered))
     found.extend(serde_problems(ordered))
@@ -147,6 +148,19 @@ def _changelogs(ordered: list[AnyNode]) -> Iterator[str]:
             yield f"{exc.message}: {exc.hint}"
 
 
+def _reads(ordered: list[AnyNode]) -> Iterator[str]:
+    """Find stores that are read and are no table's."""
+    nodes = [node for node in ordered if isinstance(node, ProcessorNode)]
+    kept = {spec for node in nodes for spec in node.stores}
+    for node in nodes:
+        for spec in node.reads:
+            if spec not in kept:
+                yield (
+                    f"node {node.name!r} reads store {spec.name!r}, which no table of this "
+                    "topology has: add one with add_table(..., store=...)"
+                )
+
+
 def _ends(ordered: list[AnyNode]) -> Iterator[str]:
     parents = {parent for node in ordered for parent in node.parents}
     for node in ordered:
@@ -196,17 +210,17 @@ def _optional(token: object) -> object:
         return object
 
 
-def _inputs(node: AnyNode) -> _Types:
-    """Return what a node takes, as far as it is known."""
+def _inputs(node: AnyNode, parent: str) -> tuple[_Types, ...]:
+    """Return what a node takes from a parent, as far as it is known, by input."""
     match node:
         case SinkNode():
-            return _sink_types(node.target)
+            return (_sink_types(node.target),)
         case RepartitionNode():
-            return _token(node.key), _token(node.value)
+            return ((_token(node.key), _token(node.value)),)
         case ProcessorNode():
-            return node.types_in
+            return node.types_from(parent)
         case SourceNode():
-            return object, object
+            return ()
 
 
 def _sink_types(target: SinkTarget) -> _Types:
@@ -223,16 +237,16 @@ def _sink_types(target: SinkTarget) -> _Types:
 def _types(ordered: list[AnyNode]) -> Iterator[str]:
     outputs = _outputs(ordered)
     for node in ordered:
-        wanted = _inputs(node)
         for parent in node.parents:
-            for part, expected, actual in zip(
-                ("key", "value"), wanted, outputs[parent], strict=True
-            ):
-                if not accepts(expected, actual):
-                    yield (
-                        f"node {node.name!r} takes a {part} of type {show(expected)}, "
-                        f"but {parent!r} forwards {show(actual)}"
-                    )
+            for wanted in _inputs(node, parent):
+                for part, expected, actual in zip(
+                    ("key", "value"), wanted, outputs[parent], strict=True
+                ):
+                    if not accepts(expected, actual):
+                        yield (
+                            f"node {node.name!r} takes a {part} of type {show(expected)}, "
+                            f"but {parent!r} forwards {show(actual)}"
+                        )
 
 
 def _keys(ordered: list[AnyNode]) -> Iterator[str]:
@@ -244,7 +258,7 @@ def _keys(ordered: list[AnyNode]) -> Iterator[str]:
             case SourceNode() | RepartitionNode():
                 changed[node.name] = None
             case ProcessorNode():
-                if node.stores and above is not None:
+                if (node.stores or node.reads) and above is not None:
                     yield (
                         f"node {node.name!r} has a store, but {above!r} above it may change "
                         "the key: put builder.repartition(...) between them, or derive "

@@ -6,7 +6,9 @@
   Arrow or NumPy does in one call what would be a call for each record.
 
 Stores and punctuators (`ProcessorContext.schedule`, by stream time or wall clock) are asked for in
-`init`. What must last belongs into a store: a processor object may live for one batch only.
+`init`, and so are tables that are only read (`ProcessorContext.reader`, a `TableReader` or
+`VersionedReader`). What must last belongs into a store: a processor object may live for one batch
+only.
 
 A `Supplier` makes processors: a class is one, and so is what an operator returns. An `Interceptor`
 wraps the processors of an app, to measure or to trace.
@@ -42,6 +44,7 @@ from kstreams.processors.processor import (
 )
 from kstreams.processors.supplier import StoreSupplier, Supplier
 from kstreams.record import Headers, Record, RecordMetadata
+from kstreams.state.stores.table_access import TableReader, VersionedReader
 
 __all__ = (
     "BaseProcessor",
@@ -59,5 +62,7 @@ __all__ = (
     "RecordMetadata",
     "StoreSupplier",
     "Supplier",
+    "TableReader",
     "TaskId",
+    "VersionedReader",
 )

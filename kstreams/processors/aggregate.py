@@ -17,7 +17,6 @@ from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.emission import EachUpdate, OncePerBatch, once_per_batch
-from kstreams.processors.supplier import StoreSupplier
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.state.stores.kind import check_kind
@@ -26,7 +25,7 @@ from kstreams.state.stores.timestamped.kind import TIMESTAMPED
 from kstreams.state.stores.timestamped.rows import TimestampedRows
 from kstreams.state.stores.timestamped.store import TimestampedStore
 
-__all__ = ("aggregate", "reduce")
+__all__ = ("AggregateSupplier", "aggregate", "reduce")
 
 _ONCE = once_per_batch()
 
@@ -39,8 +38,11 @@ A_co = TypeVar("A_co", covariant=True)
 
 
 @dataclass(frozen=True)
-class _AggregateSupplier(Generic[K, V_contra, A_co]):
-    """Makes the processors of `aggregate` and `reduce`, and brings their store."""
+class AggregateSupplier(Generic[K, V_contra, A_co]):
+    """Makes the processors of `aggregate` and `reduce`, and brings their store.
+
+    Hand it to `TopologyBuilder.add_processor`, or to `TopologyBuilder.aggregate_table`.
+    """
 
     aggregator: Aggregator[Any, Any, Any, Any]
     store: StoreSpec[Any]
@@ -73,7 +75,7 @@ def aggregate(
     store: StoreSpec[TimestampedStore[K, S]],
     emit: EachUpdate | OncePerBatch = _ONCE,
     execution: Execution = "auto",
-) -> StoreSupplier[K, V, K, A]:
+) -> AggregateSupplier[K, V, A]:
     """Aggregate all records of a key, and forward results; brings its store.
 
     A result's timestamp is the highest of its records. Null keys and null values are
@@ -102,7 +104,7 @@ def aggregate(
             f"state is {aggregator.state.name}",
             hint="give the store value=aggregator.state.",
         )
-    return _AggregateSupplier(aggregator, store, emit, execution)
+    return AggregateSupplier(aggregator, store, emit, execution)
 
 
 def reduce(
@@ -110,7 +112,7 @@ def reduce(
     *,
     store: StoreSpec[TimestampedStore[K, V]],
     emit: EachUpdate | OncePerBatch = _ONCE,
-) -> StoreSupplier[K, V, K, V]:
+) -> AggregateSupplier[K, V, V]:
     """Combine all values of a key, two at a time, and forward results.
 
     Args:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from enum import Enum
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, overload
 
 import pyarrow as pa
 
 from kstreams.ids import TaskId
 from kstreams.record import Record, RecordMetadata
 from kstreams.state.stores.spec import S, StoreSpec
+from kstreams.state.stores.table_access import TableReader, VersionedReader
+from kstreams.state.stores.timestamped.store import TimestampedStore
+from kstreams.state.stores.versioned.store import VersionedKeyValueStore
 
 __all__ = ("BatchContext", "Cancellable", "ProcessorContext", "PunctuationType")
 
@@ -19,6 +22,10 @@ KOut_contra = TypeVar("KOut_contra", contravariant=True)
 """Type of the keys that a processor forwards."""
 VOut_contra = TypeVar("VOut_contra", contravariant=True)
 """Type of the values that a processor forwards."""
+K = TypeVar("K")
+"""Type of a table's keys."""
+V = TypeVar("V")
+"""Type of a table's values."""
 T = TypeVar("T")
 """Type of what is held back."""
 
@@ -74,6 +81,26 @@ class _Common(Protocol):
 
         Raises:
             TopologyError: The node was added without this store in `stores=[...]`.
+        """
+        ...
+
+    @overload
+    def reader(self, table: StoreSpec[TimestampedStore[K, V]]) -> TableReader[K, V]: ...
+    @overload
+    def reader(self, table: StoreSpec[VersionedKeyValueStore[K, V]]) -> VersionedReader[K, V]: ...
+    def reader(
+        self,
+        table: StoreSpec[TimestampedStore[K, V]] | StoreSpec[VersionedKeyValueStore[K, V]],
+    ) -> TableReader[K, V]:
+        """Return what reads a table that this node was registered with, and never writes.
+
+        It sees what this batch has put before the present record.
+
+        Args:
+            table: The definition of the table's store.
+
+        Raises:
+            TopologyError: The node was added without it in `reads=[...]`.
         """
         ...
 

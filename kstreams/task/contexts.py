@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import pyarrow as pa
 
@@ -16,14 +16,19 @@ from kstreams.ids import TaskId
 from kstreams.processors.context import PunctuationType
 from kstreams.record import Record, RecordMetadata
 from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.access_reader import AccessReader
 from kstreams.state.stores.spec import S, StoreSpec
 from kstreams.task.batch_hold import BatchHold
 from kstreams.task.cursor import Cursor
+from kstreams.task.joint import Joint, settled
 from kstreams.task.meta import NO_TIME, TaskMeta
 from kstreams.task.punctuation import Punctuators, Schedule
 from kstreams.task.rows import RecordCall
 
 __all__ = ("BatchTaskContext", "RecordTaskContext", "TaskServices")
+
+T = TypeVar("T")
+"""What is forwarded: a record, or a table of them."""
 
 _TableCall = Callable[[pa.Table], None]
 _EFFECTS = ("forward", "forward_to", "drop", "advance_close_time")
@@ -151,6 +156,15 @@ class _TaskContext:
             )
         return self._services.store(spec)
 
+    def reader(self, table: StoreSpec[Any]) -> AccessReader[Any, Any]:
+        if table not in self._node.reads:
+            known = ", ".join(repr(other.name) for other in self._node.reads) or "none"
+            raise TopologyError(
+                f"node {self.node!r} asks for table {table.name!r} but reads {known}",
+                hint=f"add the store to reads=[...] of add_processor({self.node!r}, ...).",
+            )
+        return AccessReader(table.kind.table(table, self._services.store(table)))
+
     def schedule(
         self,
         interval: timedelta,
@@ -191,11 +205,15 @@ class RecordTaskContext(_TaskContext):
     """
 
     def __init__(
-        self, node: ProcessorNode, services: TaskServices, children: Mapping[str, RecordCall]
+        self,
+        node: ProcessorNode,
+        services: TaskServices,
+        children: Mapping[str, RecordCall],
+        joints: Sequence[Joint] = (),
     ) -> None:
         super().__init__(node, services)
-        self._children = children
-        self._to_children = _to_all(tuple(children.values()))
+        self._children = {name: settled(call, joints) for name, call in children.items()}
+        self._to_children = settled(_to_all(tuple(children.values())), joints)
         self.forward: RecordCall = self._to_children
 
     def open(self) -> None:
@@ -220,15 +238,19 @@ class BatchTaskContext(_TaskContext):
     """The context of a batch processor."""
 
     def __init__(
-        self, node: ProcessorNode, services: TaskServices, children: Mapping[str, _TableCall]
+        self,
+        node: ProcessorNode,
+        services: TaskServices,
+        children: Mapping[str, _TableCall],
+        joints: Sequence[Joint] = (),
     ) -> None:
         super().__init__(node, services)
-        self._children = children
+        self._children = {name: settled(call, joints) for name, call in children.items()}
+        self._to_children = settled(_to_all(tuple(children.values())), joints)
 
     def forward(self, table: pa.Table) -> None:
         """See `BatchContext`."""
-        for call in self._children.values():
-            call(table)
+        self._to_children(table)
 
     def forward_to(self, child: str, table: pa.Table) -> None:
         """See `BatchContext`."""
@@ -242,13 +264,13 @@ def _refuse(node: str, name: str, *_: object, **__: object) -> NoReturn:
     raise OutsideBatchError(f"node {node!r} calls {name} outside of a batch").at(node=node)
 
 
-def _to_all(calls: tuple[RecordCall, ...]) -> RecordCall:
+def _to_all(calls: tuple[Callable[[T], None], ...]) -> Callable[[T], None]:
     if len(calls) == 1:
         return calls[0]
 
-    def forward(record: Record[Any, Any]) -> None:
+    def forward(given: T) -> None:
         for call in calls:
-            call(record)
+            call(given)
 
     return forward
 

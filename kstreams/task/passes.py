@@ -17,6 +17,7 @@ from kstreams.task.buffer import BatchBuffer
 from kstreams.task.columns import concat
 from kstreams.task.cursor import Cursor
 from kstreams.task.decoding import BadRow, Form, decoded, formed
+from kstreams.task.joint import settled
 from kstreams.task.queues import Queue, merged_order
 from kstreams.task.read_ahead import ReadAhead
 from kstreams.task.rows import MergedRows, RecordCall, Stream
@@ -146,8 +147,12 @@ class RecordPass:
                         table = table.append_column(STREAM_TIME, pa.array(times))
                     tables.append(table)
             buffer.feed(concat(tables) if tables else None)
+        wiring = self._work.wiring
         return [
-            _to_each([self._call(taker, starts.get((number, _node(taker)))) for taker in own])
+            settled(
+                _to_each([self._call(taker, starts.get((number, _node(taker)))) for taker in own]),
+                wiring.joints_behind(streams[number].entry.name),
+            )
             for number, own in enumerate(takers)
         ]
 

@@ -64,7 +64,7 @@ def _stores(group: PartitionGroup, entry: Entry, overlay: Overlay) -> Iterator[A
     names = {entry.name}
     for node in group.nodes:
         if isinstance(node, ProcessorNode) and names.intersection(node.parents):
-            for spec in () if node.batch else node.stores:
+            for spec in () if node.batch else (*node.stores, *node.reads):
                 rows = spec.kind.read_ahead(spec, overlay) if spec.key == key else None
                 if rows is not None:
                     yield rows

@@ -253,7 +253,9 @@ class Task:
 
     def _fresh(self, queues: Sequence[Queue]) -> list[Queue]:
         """Leave out what was processed before, note positions, and order the queues."""
-        order = {name: number for number, name in enumerate(self._entries)}
+        tables = self.group.table_entries
+        ranks = sorted(self._entries, key=lambda name: name not in tables)
+        order = {name: number for number, name in enumerate(ranks)}
         fresh = []
         for queue in sorted(queues, key=lambda queue: (order[queue.entry], queue.partition)):
             if isinstance(self._entries[queue.entry], SourceNode):

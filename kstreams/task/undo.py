@@ -38,6 +38,7 @@ class Undo:
             *wiring.collectors.values(),
             *wiring.lines.values(),
             *wiring.buffers,
+            *wiring.joints.values(),
             *holds,
         ]
         self._marks: list[Any] = []

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from kstreams.errors import KStreamsError
+from kstreams.graph.diamonds import joins_behind
 from kstreams.graph.execution import ExecutionPlanner
 from kstreams.graph.nodes import (
     AnyNode,
     AnyProcessor,
     Entry,
     FunctionSink,
+    JoinNode,
     ProcessorNode,
     RepartitionNode,
     SinkNode,
@@ -22,6 +24,7 @@ from kstreams.graph.nodes import (
     StdoutSink,
 )
 from kstreams.graph.topology import PartitionGroup
+from kstreams.joins.join_processor import JoinProcessor
 from kstreams.processors.columns import STREAM_TIME, ColumnInterceptor, ColumnProcessor
 from kstreams.processors.interceptor import Interceptor
 from kstreams.processors.processor import BatchProcessor, Processor
@@ -32,6 +35,7 @@ from kstreams.task.collector import Collector
 from kstreams.task.columns import rows_of, whole
 from kstreams.task.contexts import BatchTaskContext, RecordTaskContext, TaskServices
 from kstreams.task.failures import Places, located
+from kstreams.task.joint import Joint
 from kstreams.task.outlet import Outlet
 from kstreams.task.rows import RecordCall
 from kstreams.task.stdout_lines import StdoutLines
@@ -43,6 +47,7 @@ Taker = RecordCall | BatchBuffer
 """What a child of an entry takes records by: a call, or a batch processor's buffer."""
 
 _TableCall = Callable[[pa.Table], None]
+_Call = TypeVar("_Call", RecordCall, _TableCall)
 
 
 class Wiring:
@@ -62,6 +67,7 @@ class Wiring:
         collectors: By sink and edge node.
         lines: By `to_stdout` sink node.
         column_processors: With their nodes, in topological order.
+        joints: Of join nodes that one record may reach by both inputs, by node.
         places: Which node runs what.
 
     Raises:
@@ -94,6 +100,9 @@ class Wiring:
         self._entries = {entry.name for entry in entries}
         self._record_calls: dict[str, RecordCall] = {}
         self._table_calls: dict[str, _TableCall] = {}
+        self._ports: dict[str, tuple[str, str]] = {}
+        self._behind = joins_behind(group)
+        self.joints: dict[str, Joint] = {}
         self._processors: list[tuple[str, AnyProcessor]] = []
         self._buffers: dict[str, BatchBuffer] = {}
         self.column_processors: list[tuple[str, ColumnProcessor]] = []
@@ -111,8 +120,12 @@ class Wiring:
 
     def takers(self, entry: str) -> list[Taker]:
         """Return what takes an entry's records, in the order the children were added."""
-        names = [node.name for node in self._children[entry]]
-        return [self._buffers.get(name) or self._record_calls[name] for name in names]
+        calls = self._calls(entry, self._record_calls)
+        return [self._buffers.get(name) or call for name, call in calls.items()]
+
+    def joints_behind(self, name: str) -> list[Joint]:
+        """Return the joints that a node or entry leads to by both inputs."""
+        return [self.joints[join] for join in self._behind.get(name, ())]
 
     def close(self) -> None:
         """Close all processors, parents first.
@@ -151,6 +164,8 @@ class Wiring:
                     self._columns(node, form)
                 elif isinstance(processor, BatchProcessor):
                     self._batch(node, processor)
+                elif isinstance(processor, JoinProcessor):
+                    self._join(node, processor)
                 else:
                     self._record(node, processor)
 
@@ -158,8 +173,10 @@ class Wiring:
         match node.target:
             case StdoutSink():
                 lines = self.lines[node.name] = StdoutLines(node.name)
+                self.places.add(node.name, lines.take)
                 self._enter(node.name, lines.take)
             case FunctionSink(function=function):
+                self.places.add(node.name, function)
                 self._enter(node.name, function)
             case _:
                 outlet = self._outlet(node)
@@ -189,31 +206,66 @@ class Wiring:
                 call(record)
             cursor.stream_time = present
 
-        self.places.add(name, call)
         self._record_calls[name] = call
         self._table_calls[name] = take_table
 
+    def _calls(self, name: str, calls: Mapping[str, _Call]) -> dict[str, _Call]:
+        """Return what takes what a node or entry forwards, by child."""
+        found: dict[str, _Call] = {}
+        for child in self._children[name]:
+            ports = self._ports.get(child.name)
+            if ports is None:
+                found[child.name] = calls[child.name]
+            else:
+                assert isinstance(child, JoinNode)  # noqa: S101  # for the type checker
+                own = [p for p, above in zip(ports, child.ports, strict=True) if above == name]
+                found[child.name] = _to_both([calls[port] for port in own])
+        return found
+
+    def _context(self, node: ProcessorNode) -> RecordTaskContext:
+        children = self._calls(node.name, self._record_calls)
+        joints = self.joints_behind(node.name)
+        return RecordTaskContext(node, self._services, children, joints)
+
     def _record(self, node: ProcessorNode, processor: Processor[Any, Any, Any, Any]) -> None:
-        children = {c.name: self._record_calls[c.name] for c in self._children[node.name]}
-        context = RecordTaskContext(node, self._services, children)
+        context = self._context(node)
         processor.init(context)
         context.initialised()
-        call: RecordCall = processor.process
+        self._enter(node.name, self._bound(node, processor.process))
+
+    def _join(self, node: ProcessorNode, processor: JoinProcessor[Any, Any, Any, Any, Any]) -> None:
+        context = self._context(node)
+        processor.init(context)
+        context.initialised()
+        left = self._bound(node, processor.process_left)
+        right = self._bound(node, processor.process_right)
+        if any(node.name in joins for joins in self._behind.values()):
+            joint = self.joints[node.name] = Joint(processor, left, right)
+            self.places.add(node.name, joint)
+            left, right = joint.take_left, joint.take_right
+        ports = self._ports[node.name] = f"{node.name}\0left", f"{node.name}\0right"
+        for port, call in zip(ports, (left, right), strict=True):
+            self._enter(port, call)
+
+    def _bound(self, node: ProcessorNode, call: RecordCall) -> RecordCall:
+        """Return what takes a node's records: its processor, with all that is around it."""
         self.places.add(node.name, call)
         if node.stores and not self._entries.issuperset(node.parents):
             call = _with_checked_time(call)
             self.places.add(node.name, call)
         for interceptor in reversed(self._interceptors):
-            call = interceptor.bind(node.name, context.task, call)
-        self._enter(node.name, call)
+            call = interceptor.bind(node.name, self._services.task, call)
+        self.places.add(node.name, call)
+        return call
 
     def _batch(self, node: ProcessorNode, processor: BatchProcessor[Any, Any, Any, Any]) -> None:
         self._start(node, processor)
         self._buffer(node, BatchBuffer(node, processor))
 
     def _start(self, node: ProcessorNode, processor: BatchProcessor[Any, Any, Any, Any]) -> None:
-        children = {c.name: self._table_calls[c.name] for c in self._children[node.name]}
-        context = BatchTaskContext(node, self._services, children)
+        children = self._calls(node.name, self._table_calls)
+        joints = self.joints_behind(node.name)
+        context = BatchTaskContext(node, self._services, children, joints)
         processor.init(context)
         context.initialised()
 
@@ -231,6 +283,18 @@ class Wiring:
         self.places.add(node.name, buffer)
         self._record_calls[node.name] = buffer.take
         self._table_calls[node.name] = buffer.take_table
+
+
+def _to_both(calls: Sequence[_Call]) -> _Call:
+    """Return what hands the same to the left input and to the right one."""
+    if len(calls) == 1:
+        return calls[0]
+
+    def both(given: Any) -> None:  # noqa: ANN401  # a record, or a table of them
+        for call in calls:
+            call(given)
+
+    return both
 
 
 def _with_checked_time(call: RecordCall) -> RecordCall:

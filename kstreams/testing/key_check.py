@@ -140,7 +140,7 @@ def _checks(group: PartitionGroup, partitions: int) -> dict[str, _Check]:
     return {
         node.name: _Check(node.name, _entry(group, node.name), partitions)
         for node in group.processors
-        if node.stores
+        if node.stores or node.reads
     }
 
 

@@ -7,16 +7,21 @@ from collections.abc import Callable, Iterable
 from tests.kstreams.signatures import ANY, mentions, undocumented
 
 ERASED = {
+    "AggregateSupplier": "a builder has suppliers of any types; its own parameters carry them",
     "AheadRows": "a kind of store works for keys and values of any types",
     "CompositeSerde": "likewise",
     "Content": "likewise",
+    "Joiner.function": "either value may be missing, by `how`; its parameters carry the types",
     "Overlay": "likewise",
     "PlainForm": "likewise",
+    "Replaced": "likewise",
     "StoreKind": "likewise",
     "StoreOverlay": "likewise",
+    "TableAccess": "likewise",
     "Partitioner.partition_batch(keys)": "a column of pyarrow, which has no types",
     "ProcessorNode.supplier": "a built topology has nodes of any types; handles carry them",
     "ProcessorNode.stores": "likewise",
+    "ProcessorNode.reads": "likewise",
     "RepartitionNode.key": "likewise",
     "RepartitionNode.value": "likewise",
     "SinkNode.target": "likewise",
@@ -30,6 +35,7 @@ ERASED = {
 """Where `Any` is the truth, and why."""
 
 ENGINE = {
+    "AggregateSupplier": "handed on to add_processor or aggregate_table",
     "Overlay": "what a task gives it, and keeps of it from batch to batch",
     "View.__init__": "by `_over`, for a view of the same version",
     "Embedded.log": "the segments themselves, for the library and its tests",
@@ -37,6 +43,7 @@ ENGINE = {
     "Kafka.client_options": "for the library's own clients",
     "KafkaWriter.__init__": "made by `Kafka.writer`",
     "SourceNode.event_time": "what a source was given, in one value",
+    "Table.rows": "how a task reads it",
     "Upkeep": "called by a task at the end of a commit",
     "WindowedSupplier": "handed on to add_processor or split_late",
 }

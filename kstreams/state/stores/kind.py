@@ -13,6 +13,7 @@ from kstreams.state.cache.overlay import Overlay
 if TYPE_CHECKING:
     from kstreams.state.stores.changelog_form import ChangelogForm
     from kstreams.state.stores.spec import StoreSpec
+    from kstreams.state.stores.table_access import TableAccess
 
 __all__ = ("AheadRows", "Content", "StoreKind", "Times", "check_kind", "is_within")
 
@@ -65,6 +66,7 @@ class StoreKind(ABC, Generic[S]):
             are integers, the others have the type of the store's values.
         absent: What the live store's `get` returns for a key that it does not have.
         has_times: Whether `flat_of_key` can choose by time.
+        has_history: Whether it is a table that knows what a key's value was at a time.
     """
 
     name: str
@@ -72,6 +74,7 @@ class StoreKind(ABC, Generic[S]):
     columns: ClassVar[tuple[str, ...]] = ("key", "value")
     absent: ClassVar[object] = None
     has_times: ClassVar[bool] = False
+    has_history: ClassVar[bool] = False
 
     # ------------------------------------------------------------ tasks
 
@@ -92,6 +95,23 @@ class StoreKind(ABC, Generic[S]):
         By default it can: empty. For kinds with fields that processors have too.
         """
         return ""
+
+    def table(self, spec: StoreSpec[S], store: S) -> TableAccess:
+        """Return how a live store is read and written as a table: one value a key.
+
+        Raises:
+            TopologyError: Stores of this kind hold no table.
+        """
+        raise TopologyError(
+            f"store {spec.name!r} is of kind {self.name!r}, which holds no table",
+            hint="define it with timestamped_store(...) or versioned_key_value_store(...), or "
+            "give the kind `table`.",
+        )
+
+    @property
+    def is_table(self) -> bool:
+        """Whether stores of this kind can hold a table."""
+        return type(self).table is not StoreKind.table
 
     # ------------------------------------------------------------ changelogs
 

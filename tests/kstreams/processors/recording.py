@@ -39,6 +39,9 @@ class Recording:
     def metadata(self) -> RecordMetadata | None:
         return None
 
+    def reader(self, table: Any) -> Any:
+        raise NotImplementedError
+
     def store(self, spec: StoreSpec[S]) -> S:
         raise AssertionError(f"no test has stores, not even {spec.name}")
 

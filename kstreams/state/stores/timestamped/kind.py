@@ -12,7 +12,9 @@ from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.changelog_form import ChangelogForm
 from kstreams.state.stores.kind import Content, StoreKind, Times
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.table_access import Replaced, TableAccess
 from kstreams.state.stores.timestamped.changelog import TimestampedForm
+from kstreams.state.stores.timestamped.rows import TimestampedRows
 from kstreams.state.stores.timestamped.store import TimestampedStore
 
 __all__ = ("TIMESTAMPED", "TimestampedKind", "timestamped_store")
@@ -30,6 +32,18 @@ class TimestampedKind(StoreKind[_Live]):
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
         """Return the live store."""
         return TimestampedStore(spec, overlay)
+
+    def table(self, spec: StoreSpec[_Live], store: _Live) -> TableAccess:
+        """Return how it is a table: the last value that was put counts, whatever its time."""
+        rows: TimestampedRows[Any, Any] = TimestampedRows.of(store)
+        read, write = rows.reader(), rows.writer()
+
+        def put(key: object, value: object, timestamp_ms: int) -> Replaced:
+            before = read(key)
+            write(key, None if value is None else (value, timestamp_ms))
+            return Replaced(None if before is None else before[0])
+
+        return TableAccess(read, store.get_many, put, store.range)
 
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
         """Return key and value, with the value's own time."""

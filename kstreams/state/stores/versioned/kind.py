@@ -14,7 +14,9 @@ from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.changelog_form import ChangelogForm
 from kstreams.state.stores.kind import StoreKind, Times
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.table_access import Replaced, Row, TableAccess
 from kstreams.state.stores.versioned.changelog import VersionedForm
+from kstreams.state.stores.versioned.rows import LATEST, NOT_PUT
 from kstreams.state.stores.versioned.store import VersionedKeyValueStore, VersionedValue
 
 __all__ = ("VersionedKind", "versioned_key_value_store", "versioned_kind")
@@ -36,12 +38,33 @@ class VersionedKind(StoreKind[_Live]):
 
     columns: ClassVar[tuple[str, ...]] = ("key", "value", "timestamp_ms")
     has_times: ClassVar[bool] = True
+    has_history: ClassVar[bool] = True
 
     retention_ms: int
 
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
         """Return the live store."""
         return VersionedKeyValueStore(spec, overlay, retention_ms=self.retention_ms)
+
+    def table(self, spec: StoreSpec[_Live], store: _Live) -> TableAccess:
+        """Return how it is a table: the value with the highest time is the present one."""
+
+        def get(key: object, as_of_ms: int | None = None) -> Row | None:
+            found = store.get(key, as_of_ms)
+            return None if found is None else (found.value, found.timestamp)
+
+        def put(key: object, value: object, timestamp_ms: int) -> Replaced | None:
+            before = store.get(key)
+            valid_to = store.put(key, value, timestamp_ms)
+            if valid_to == NOT_PUT:
+                return None
+            return Replaced(None if before is None else before.value, valid_to == LATEST)
+
+        def scan(start: object, end: object) -> Iterator[tuple[Any, Row]]:
+            for key, found in store.range(start, end):
+                yield key, (found.value, found.timestamp)
+
+        return TableAccess(get, lambda keys: [get(key) for key in keys], put, scan, get)
 
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
         """Return a record for each version."""

@@ -1,0 +1,123 @@
+"""The builder's joins of a stream or a table with a table, and joins of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from kstreams._types import K2, V2, K
+from kstreams.errors import TopologyError
+from kstreams.graph.nodes import Node, Table, VersionedTable
+from kstreams.graph.table_builder import TableBuilder
+from kstreams.joins.join_processor import JoinProcessor
+from kstreams.joins.joiner import HOW, VL, VO, VR, Joiner, OneSided
+from kstreams.joins.stream_table import StreamTableJoin
+from kstreams.joins.table_join import TableJoin
+from kstreams.joins.table_rows import JoinedRows, StoredRows
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.timestamped.store import TimestampedStore
+
+__all__ = ("JoinBuilder",)
+
+
+class JoinBuilder(TableBuilder):
+    """Adds joins; see `TopologyBuilder`."""
+
+    def add_join(
+        self,
+        name: str,
+        supplier: Callable[[], JoinProcessor[K, VL, VR, K2, V2]],
+        left: Node[K, VL],
+        right: Node[K, VR],
+        *,
+        stores: Sequence[StoreSpec[object]] = (),
+        reads: Sequence[StoreSpec[object]] = (),
+    ) -> Node[K2, V2]:
+        """Run a processor with two inputs.
+
+        Both sides are in one partition group: records of equal keys meet in one task, if
+        their topics have equal counts, partitioners and key serdes.
+
+        Args:
+            name: Name of the node.
+            supplier: Makes a new `JoinProcessor` at each call: a class, as a rule.
+            left: Where the records of the left input come from.
+            right: Where those of the right one come from; may be the same node.
+            stores: Definitions of stores that `context.store` may hand out.
+            reads: Stores of tables that `context.reader` may hand out.
+
+        Raises:
+            TopologyError: The supplier makes no `JoinProcessor`, or always the same one.
+        """
+        return self._add(self._joining(name, supplier, left, right, stores=stores, reads=reads))
+
+    def join_table(
+        self,
+        name: str,
+        stream: Node[K, VL],
+        table: Table[K, VR],
+        joiner: Callable[[], Joiner[VL, VR, VO, OneSided]],
+    ) -> Node[K, VO]:
+        """Join each record of a stream with the row of its key.
+
+        That is the row at the record's place in the order of the task: what came before, by
+        time, is seen. A versioned table's row is that of the record's own time. Changes of
+        the table give no results. Null values are dropped as `null-value`; a null key has no
+        row, and is dropped by an inner join as `null-key`.
+
+        Args:
+            name: Name of the node.
+            stream: Where the records come from.
+            table: The table, of the same keys.
+            joiner: `inner(f)` or `left(f)`.
+
+        Source: `KStream#join(KTable)`, `KStream#leftJoin(KTable)`.
+        """
+        rows = self._rows_of(name, table)
+        stored = isinstance(table, VersionedTable) and isinstance(rows, StoredRows)
+        history = rows.store if stored and isinstance(rows, StoredRows) else None
+        join = StreamTableJoin(rows, _one_sided(name, joiner), history)
+        return self._add(self._joining(name, join, stream, table))
+
+    def join_tables(
+        self,
+        name: str,
+        left: Table[K, VL],
+        right: Table[K, VR],
+        joiner: Callable[[], Joiner[VL, VR, VO, HOW]],
+        *,
+        store: StoreSpec[TimestampedStore[K, VO]] | None = None,
+    ) -> Table[K, VO]:
+        """Join two tables by key: a table that changes when either does.
+
+        A result's time is the later one of both rows. One record that changes both tables
+        gives one result. A function that returns None makes no row.
+
+        Args:
+            name: Name of the table.
+            left: The left table.
+            right: The right one, of the same keys.
+            joiner: `inner(f)`, `left(f)` or `outer(f)`; called again where the table is read,
+                unless there is a store.
+            store: Where the rows are, if views or the command line shall read them.
+
+        Source: `KTable#join`, `KTable#leftJoin`, `KTable#outerJoin`.
+        """
+        rows = self._rows_of(name, left), self._rows_of(name, right)
+        made = joiner()
+        node = self._add(self._joining(name, TableJoin(*rows, made, store), left, right))
+        return self._handle(
+            name, node, JoinedRows(*rows, made) if store is None else StoredRows(store)
+        )
+
+
+def _one_sided(
+    name: str, joiner: Callable[[], Joiner[VL, VR, VO, OneSided]]
+) -> Joiner[VL, VR, VO, OneSided]:
+    """Return the joiner; outer ones are for equals alone."""
+    made = joiner()
+    if made.how == "outer":
+        raise TopologyError(
+            f"join {name!r}: a stream and a table have no outer join",
+            hint="use left(...), or join_tables(...) of two tables.",
+        )
+    return made

@@ -1,0 +1,229 @@
+"""The builder's tables: made of topics, of streams and of other tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+from kstreams._types import V2, K, V
+from kstreams.errors import TopologyError
+from kstreams.graph.builder_base import BuilderBase
+from kstreams.graph.nodes import Node, NodeHandle, SourceNode, Start, Table, VersionedTable
+from kstreams.joins.aggregate_table import AggregateTable, aggregated_rows
+from kstreams.joins.derive import Derive
+from kstreams.joins.materialize import Materialize
+from kstreams.joins.table_rows import DerivedRows, StoredRows, TableRows
+from kstreams.joins.to_stream import ToStream
+from kstreams.processors.aggregate import AggregateSupplier
+from kstreams.processors.emission import EachUpdate, OncePerBatch, once_per_batch
+from kstreams.processors.event_time import EventTime
+from kstreams.processors.on_error import OnError
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.timestamped.store import TimestampedStore
+from kstreams.state.stores.versioned.store import VersionedKeyValueStore
+from kstreams.topic import Topic
+
+__all__ = ("TableBuilder",)
+
+A = TypeVar("A")
+"""Type of the results of an aggregation."""
+
+_ONCE = once_per_batch()
+
+
+class TableBuilder(BuilderBase):
+    """Adds tables; see `TopologyBuilder`."""
+
+    @overload
+    def add_table(
+        self,
+        name: str,
+        topic: Topic[K, V | None] | Topic[K, V],
+        *,
+        store: StoreSpec[VersionedKeyValueStore[K, V]],
+        start: Start = ...,
+        on_error: OnError | None = ...,
+    ) -> VersionedTable[K, V]: ...
+    @overload
+    def add_table(
+        self,
+        name: str,
+        topic: Topic[K, V | None] | Topic[K, V],
+        *,
+        store: StoreSpec[TimestampedStore[K, V]],
+        start: Start = ...,
+        on_error: OnError | None = ...,
+    ) -> Table[K, V]: ...
+    def add_table(
+        self,
+        name: str,
+        topic: Topic[Any, Any],
+        *,
+        store: StoreSpec[Any],
+        start: Start = "earliest",
+        on_error: OnError | None = None,
+    ) -> Table[Any, Any]:
+        """Read a topic as a table: the last value of each key.
+
+        A null value deletes its row, whatever the topic's `nulls` says. Null keys are dropped
+        as `null-key`. At equal times a table's records come before those of streams.
+
+        Args:
+            name: Name of the table; its source is `<name>.source`.
+            topic: What to read; a compacted topic as a rule.
+            store: Where the rows are: a `timestamped_store`, in which the last record of a
+                key counts, or a `versioned_key_value_store`, which knows what a key's value
+                was at a time.
+            start: Where to begin without a checkpoint, as for `add_source`.
+            on_error: What becomes of records that do not decode or fail; the builder's policy
+                by default.
+
+        Raises:
+            TopologyError: Stores of this kind hold no table.
+
+        Source: `StreamsBuilder#table`.
+        """
+        policy = self._on_error if on_error is None else on_error
+        passing: Topic[Any, Any] = Topic(
+            topic.name,
+            topic.key,
+            topic.value,
+            nulls="pass",
+            null_keys="pass" if topic.null_keys == "pass" else "drop",
+            partitioner=topic.partitioner,
+        )
+        source = SourceNode(f"{name}.source", passing, start, policy, EventTime())
+        return self._table(name, self._add(source), store)
+
+    @overload
+    def to_table(
+        self,
+        name: str,
+        node: Node[K, V | None] | Node[K, V],
+        *,
+        store: StoreSpec[VersionedKeyValueStore[K, V]],
+    ) -> VersionedTable[K, V]: ...
+    @overload
+    def to_table(
+        self,
+        name: str,
+        node: Node[K, V | None] | Node[K, V],
+        *,
+        store: StoreSpec[TimestampedStore[K, V]],
+    ) -> Table[K, V]: ...
+    def to_table(
+        self, name: str, node: Node[Any, Any], *, store: StoreSpec[Any]
+    ) -> Table[Any, Any]:
+        """Make a table of a stream: the last value of each key; None deletes a row.
+
+        Args:
+            name: Name of the table.
+            node: Where the records come from; `repartition` below a change of the key.
+            store: Where the rows are, as for `add_table`.
+
+        Raises:
+            TopologyError: Stores of this kind hold no table, or the node is a table already.
+
+        Source: `KStream#toTable`.
+        """
+        if isinstance(node, Table):
+            raise TopologyError(
+                f"table {name!r}: {node.name!r} is a table already",
+                hint="use it as it is, or to_stream(...) to get a stream of its values.",
+            )
+        return self._table(name, node, store)
+
+    def aggregate_table(
+        self, name: str, supplier: AggregateSupplier[K, V, A], *parents: Node[K, V]
+    ) -> Table[K, A]:
+        """Aggregate all records of a key into a table.
+
+        Null keys and null values are dropped, as `null-key` and `null-value`. Each change
+        flows on to what is below; `to_stream(emit=...)` says when results leave the tables,
+        so the supplier's own `emit` has no say here.
+
+        Args:
+            name: Name of the table.
+            supplier: What `aggregate(...)` or `reduce(...)` returns.
+            parents: Where the records come from.
+
+        Source: `KGroupedStream#aggregate`.
+        """
+        aggregator, store = supplier.aggregator, supplier.store
+        node = self._processor(name, AggregateTable(aggregator, store), parents, makes_table=True)
+        return self._handle(node.name, self._add(node), aggregated_rows(aggregator, store))
+
+    def derive(
+        self,
+        name: str,
+        table: Table[K, V],
+        function: Callable[[K, V], V2 | None],
+        *,
+        store: StoreSpec[TimestampedStore[K, V2]] | None = None,
+    ) -> Table[K, V2]:
+        """Make a table of another one, row by row: filter and map in one step.
+
+        Args:
+            name: Name of the table.
+            table: The other one.
+            function: Of key and value makes a value; None is no row. It is called again
+                where the table is read, unless there is a store: it is to return the same
+                for the same.
+            store: Where the rows are, if views or the command line shall read them.
+
+        Source: `KTable#filter`, `KTable#mapValues`.
+        """
+        rows = self._rows_of(name, table)
+        node = self._processor(name, Derive(function, store), (table,))
+        derived = DerivedRows(rows, function) if store is None else StoredRows(store)
+        return self._handle(name, self._add(node), derived)
+
+    def to_stream(
+        self, name: str, table: Table[K, V], *, emit: EachUpdate | OncePerBatch = _ONCE
+    ) -> Node[K, V | None]:
+        """Make a stream of a table's values: where changes leave the tables.
+
+        Args:
+            name: Name of the node.
+            table: The table; None is forwarded for a row that goes.
+            emit: `once_per_batch()` (the default) forwards the last change of each key and
+                batch, and nothing for a key that has in the end the value it had;
+                `each_update()` forwards each change.
+
+        Source: `KTable#toStream`.
+        """
+        return self._add(
+            self._processor(name, ToStream(self._rows_of(name, table).key, emit), (table,))
+        )
+
+    def _table(self, name: str, node: NodeHandle, store: StoreSpec[Any]) -> Table[Any, Any]:
+        """Put records into a store."""
+        made = self._processor(name, Materialize(_checked(name, store)), (node,), makes_table=True)
+        handle = self._handle(name, self._add(made), StoredRows(store))
+        return VersionedTable(name, self, handle.rows) if store.kind.has_history else handle
+
+    def _handle(self, name: str, node: NodeHandle, rows: TableRows) -> Table[Any, Any]:
+        return Table(node.name, self, rows)
+
+    def _rows_of(self, name: str, table: object) -> TableRows:
+        """Return how a table is read.
+
+        Raises:
+            TopologyError: It is none.
+        """
+        if not isinstance(table, Table):
+            raise TopologyError(
+                f"node {name!r} needs a table, but got a {type(table).__name__}",
+                hint="make one with add_table, to_table or aggregate_table.",
+            )
+        return table.rows
+
+
+def _checked(name: str, store: StoreSpec[Any]) -> StoreSpec[Any]:
+    if not store.kind.is_table:
+        raise TopologyError(
+            f"table {name!r}: store {store.name!r} is a {store.kind.name} store, which holds no "
+            "table",
+            hint="define it with timestamped_store(...) or versioned_key_value_store(...).",
+        )
+    return store

@@ -1,0 +1,48 @@
+"""Joins: how two values become one, and processors with two inputs.
+
+The joins themselves are methods of `TopologyBuilder`: `join_table` enriches a stream by a table,
+`join_tables` makes a table of two, `add_join` takes a `JoinProcessor` of your own.
+
+- `inner(f)`, `left(f)` and `outer(f)` are each a `JoinerSupplier`: they make a `Joiner` of a
+  function of both values. The function's type says which of them may be missing.
+- What flows out of a table is a `Change`: the new value and the old one.
+- `OneSided` and `TwoSided` are what type checkers tell outer joiners from others by.
+
+Example:
+    >>> from kstreams import INT64, TEXT, Topic, TopologyBuilder, timestamped_store
+    >>> from kstreams.joins import left
+    >>> from kstreams.testing import TopologyTestDriver
+    >>> clicks, users = Topic("clicks", TEXT, INT64), Topic("users", TEXT, TEXT)
+    >>> named = Topic("named", TEXT, TEXT)
+    >>> builder = TopologyBuilder("names")
+    >>> table = builder.add_table(
+    ...     "users", users, store=timestamped_store("u", key=TEXT, value=TEXT)
+    ... )
+    >>> joiner = left(lambda number, name: f"{name or 'unknown'}: {number}")
+    >>> joined = builder.join_table("named", builder.add_source("clicks", clicks), table, joiner)
+    >>> builder.add_sink("out", named, joined)
+    >>> with TopologyTestDriver(builder.build()) as driver:
+    ...     driver.pipe(users, "a", "Ann")
+    ...     driver.pipe(clicks, "a", 1)
+    ...     driver.pipe(clicks, "b", 2)
+    ...     [record.value for record in driver.read(named)]
+    ['Ann: 1', 'unknown: 2']
+"""
+
+from __future__ import annotations
+
+from kstreams.joins.change import Change
+from kstreams.joins.join_processor import JoinProcessor
+from kstreams.joins.joiner import Joiner, JoinerSupplier, OneSided, TwoSided, inner, left, outer
+
+__all__ = (
+    "Change",
+    "JoinProcessor",
+    "Joiner",
+    "JoinerSupplier",
+    "OneSided",
+    "TwoSided",
+    "inner",
+    "left",
+    "outer",
+)

@@ -1,0 +1,60 @@
+"""Make a table of another one: filter and map its values in one step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kstreams.joins.change import Change
+from kstreams.joins.result_store import keeping
+from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.context import ProcessorContext
+from kstreams.record import Record
+from kstreams.state.stores.spec import StoreSpec
+
+__all__ = ("Derive",)
+
+
+@dataclass(frozen=True)
+class Derive:
+    """Makes the processors of `derive`, and brings their store, if there is one.
+
+    Source: `KTable#filter`, `KTable#mapValues`.
+    """
+
+    function: Callable[[Any, Any], Any]
+    store: StoreSpec[Any] | None = None
+
+    def __call__(self) -> _Derive:
+        """Return a new processor."""
+        return _Derive(self.function, self.store)
+
+    @property
+    def stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the store, if there is one."""
+        return () if self.store is None else (self.store,)
+
+
+class _Derive(ClosureProcessor[Any, "Change[Any]", Any, "Change[Any]"]):
+    keeps_key: ClassVar[bool] = True
+
+    def __init__(self, function: Callable[[Any, Any], Any], store: StoreSpec[Any] | None) -> None:
+        self._function = function
+        self._store = store
+
+    def bind(
+        self, context: ProcessorContext[Any, Change[Any]]
+    ) -> Callable[[Record[Any, Change[Any]]], None]:
+        function, forward = self._function, context.forward
+        keep = keeping(self._store, context)
+
+        def process(record: Record[Any, Change[Any]]) -> None:
+            key, change = record.key, record.value
+            new = None if change.new is None else function(key, change.new)
+            old = None if change.old is None else function(key, change.old)
+            if new is not None or old is not None:
+                kept = keep(key, Change(new, old, change.latest), record.timestamp)
+                forward(record.with_value(kept))
+
+        return process

@@ -1,0 +1,99 @@
+"""Join a stream with a table: each record with the row of its key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kstreams.joins.join_processor import JoinProcessor
+from kstreams.joins.joiner import Joiner
+from kstreams.joins.table_rows import TableRows
+from kstreams.processors.context import ProcessorContext
+from kstreams.record import Record
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.table_access import Row
+
+__all__ = ("StreamTableJoin",)
+
+
+@dataclass(frozen=True)
+class StreamTableJoin:
+    """Makes the processors of `join_table`.
+
+    Null values are dropped, as `null-value`. A null key has no row: a left join gives None
+    for it, an inner join drops it as `null-key`.
+
+    Args:
+        rows: How the table is read.
+        joiner: An inner or a left one.
+        history: The table's store where it is versioned: then rows are those of the
+            record's time.
+
+    Source: `KStream#join(KTable)`, `KStream#leftJoin(KTable)`, KIP-914, KIP-962.
+    """
+
+    rows: TableRows
+    joiner: Joiner[Any, Any, Any, Any]
+    history: StoreSpec[Any] | None = None
+
+    def __call__(self) -> _StreamTableJoin:
+        """Return a new processor."""
+        return _StreamTableJoin(self)
+
+    @property
+    def stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the table's stores."""
+        return self.rows.stores
+
+
+class _StreamTableJoin(JoinProcessor[Any, Any, Any, Any, Any]):
+    keeps_key: ClassVar[bool] = True
+
+    def __init__(self, join: StreamTableJoin) -> None:
+        self._join = join
+
+    def init(self, context: ProcessorContext[Any, Any]) -> None:
+        super().init(context)
+        self.process_left = self._left(context)  # type: ignore[method-assign, assignment]  # a closure
+
+    def process_left(self, record: Record[Any, Any]) -> None:
+        """Fail: `init` replaces this method."""
+        raise RuntimeError("process_left was called before init")
+
+    def process_right(self, record: Record[Any, Any]) -> None:
+        """Do nothing: the row is in the table's store."""
+
+    def _left(self, context: ProcessorContext[Any, Any]) -> Callable[[Record[Any, Any]], None]:
+        row_of = _row_of(self._join, context)
+        function, inner = self._join.joiner.function, self._join.joiner.how == "inner"
+        drop, forward = context.drop, context.forward
+
+        def process(record: Record[Any, Any]) -> None:
+            if record.value is None:
+                drop("null-value")
+                return
+            if record.key is None:
+                if inner:
+                    drop("null-key")
+                    return
+                row = None
+            else:
+                row = row_of(record)
+            if row is not None:
+                forward(record.with_value(function(record.value, row[0])))
+            elif not inner:
+                forward(record.with_value(function(record.value, None)))
+
+        return process
+
+
+def _row_of(
+    join: StreamTableJoin, context: ProcessorContext[Any, Any]
+) -> Callable[[Record[Any, Any]], Row | None]:
+    if join.history is not None:
+        as_of = join.history.kind.table(join.history, context.store(join.history)).get_as_of
+        if as_of is not None:
+            return lambda record: as_of(record.key, record.timestamp)
+    present = join.rows.open(context)
+    return lambda record: present(record.key)

@@ -1,0 +1,51 @@
+"""Reads a table by its `TableAccess`, without the times of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Generic
+
+from kstreams._types import K, V
+from kstreams.errors import StoreKindError
+from kstreams.state.stores.table_access import TableAccess
+
+__all__ = ("AccessReader",)
+
+
+class AccessReader(Generic[K, V]):
+    """A `VersionedReader` over a live store.
+
+    Args:
+        access: The store's.
+    """
+
+    def __init__(self, access: TableAccess) -> None:
+        self._access = access
+
+    def get(self, key: K) -> V | None:
+        """Return the value of a key, or None."""
+        row = self._access.get(key)
+        return None if row is None else row[0]
+
+    def get_many(self, keys: Sequence[K]) -> list[V | None]:
+        """Return what `get` returns of many keys, in their order."""
+        return [None if row is None else row[0] for row in self._access.get_many(keys)]
+
+    def range(self, start: K | None = None, end: K | None = None) -> Iterator[tuple[K, V]]:
+        """Yield keys with `start <= key < end` and values, in key order."""
+        for key, row in self._access.scan(start, end):
+            yield key, row[0]
+
+    def get_as_of(self, key: K, time_ms: int) -> V | None:
+        """Return the value of a key at a time, ms since the epoch, or None.
+
+        Raises:
+            StoreKindError: The store keeps no history.
+        """
+        if self._access.get_as_of is None:
+            raise StoreKindError(
+                "the table keeps no history",
+                hint="define its store with versioned_key_value_store(...).",
+            )
+        row = self._access.get_as_of(key, time_ms)
+        return None if row is None else row[0]

@@ -1,0 +1,70 @@
+"""A store as a table: one value a key, with the time of its row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from kstreams._types import K, V
+
+__all__ = ("Replaced", "Row", "TableAccess", "TableReader", "VersionedReader")
+
+Row = tuple[Any, int]
+"""A value, and its time (ms since the epoch)."""
+
+
+class Replaced(NamedTuple):
+    """What a row takes the place of.
+
+    Attributes:
+        old: The present value before; None for none.
+        latest: Whether the new row is the present one.
+    """
+
+    old: Any
+    latest: bool = True
+
+
+@dataclass(frozen=True)
+class TableAccess:
+    """How the engine reads and writes a live store that is a table.
+
+    Attributes:
+        get: Returns the present row of a key, or None.
+        get_many: The same of many keys, in their order; one read of the backend.
+        put: Sets the value of a key from a time (ms) on, None for no row; returns what it
+            replaces, or None if it was not put for being older than what the store keeps.
+        scan: Yields keys and present rows with `start <= key < end`; None leaves a side open.
+        get_as_of: Returns the row of a key at a time (ms); None where a store has no history.
+    """
+
+    get: Callable[[Any], Row | None]
+    get_many: Callable[[Sequence[Any]], list[Row | None]]
+    put: Callable[[Any, Any, int], Replaced | None]
+    scan: Callable[[Any, Any], Iterator[tuple[Any, Row]]]
+    get_as_of: Callable[[Any, int], Row | None] | None = None
+
+
+class TableReader(Protocol[K, V]):
+    """A table as a processor reads it; it is never written to. See `context.reader`."""
+
+    def get(self, key: K) -> V | None:
+        """Return the value of a key, or None."""
+        ...
+
+    def get_many(self, keys: Sequence[K]) -> list[V | None]:
+        """Return what `get` returns of many keys, in their order; one read of the backend."""
+        ...
+
+    def range(self, start: K | None = None, end: K | None = None) -> Iterator[tuple[K, V]]:
+        """Yield keys with `start <= key < end` and values, in key order; None is open."""
+        ...
+
+
+class VersionedReader(TableReader[K, V], Protocol[K, V]):
+    """A versioned table as a processor reads it."""
+
+    def get_as_of(self, key: K, time_ms: int) -> V | None:
+        """Return the value of a key at a time, ms since the epoch, or None."""
+        ...
