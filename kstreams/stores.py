@@ -12,6 +12,7 @@ itself. Equal definitions are one store.
 - `window_store`, `session_store`, `sliding_store`: what `windowed_aggregate` needs, by the kind of
   windows. Their keys are `Windowed`; give a window store `windows=` to read the ends of its keys.
 - `buffer_store`: what `suppress` needs.
+- `join_store`, `queue_store`: what `join_streams` and `join_as_of` need.
 
 A verb is the same on every store that has it: `get`, `put` (a value of None deletes), `delete`,
 which returns what was there, `range(start, end, reverse=True)`, by time `fetch` and `fetch_all`.
@@ -31,10 +32,14 @@ from __future__ import annotations
 
 from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.state.stores.buffer.store import BufferedRecord, BufferStore
+from kstreams.state.stores.join.kind import join_store
+from kstreams.state.stores.join.store import JoinStore, RememberedRecord, Side
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.stores.key_value.store import KeyValueStore
 from kstreams.state.stores.list.kind import list_store
 from kstreams.state.stores.list.store import ListStore
+from kstreams.state.stores.queue.kind import queue_store
+from kstreams.state.stores.queue.store import QueueStore
 from kstreams.state.stores.session.kind import session_store
 from kstreams.state.stores.session.store import SessionStore
 from kstreams.state.stores.sliding.kind import sliding_store
@@ -53,9 +58,13 @@ __all__ = (
     "NOT_PUT",
     "BufferStore",
     "BufferedRecord",
+    "JoinStore",
     "KeyValueStore",
     "ListStore",
+    "QueueStore",
+    "RememberedRecord",
     "SessionStore",
+    "Side",
     "SlidingStore",
     "StoreSpec",
     "TimestampedStore",
@@ -64,8 +73,10 @@ __all__ = (
     "WindowEnds",
     "WindowStore",
     "buffer_store",
+    "join_store",
     "key_value_store",
     "list_store",
+    "queue_store",
     "session_store",
     "sliding_store",
     "timestamped_store",

@@ -112,7 +112,7 @@ def _column(
     serde: Serde[Any] = key_serde(view) if is_key else view.spec.value
     if serde.arrow_type != pa.binary():
         return serde.arrow_type, _same
-    return (pa.binary(), bytes) if serde.type_token is bytes else (pa.string(), _as_json)
+    return (pa.binary(), _same) if serde.type_token is bytes else (pa.string(), _as_json)
 
 
 def _same(value: object) -> object:

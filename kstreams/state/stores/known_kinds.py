@@ -11,9 +11,11 @@ from kstreams.errors import StoreKindError
 from kstreams.plugins import load_plugin, plugin_names
 from kstreams.state.stores.buffer.kind import BUFFER
 from kstreams.state.stores.emit_buffer.kind import EMIT_BUFFER
+from kstreams.state.stores.join.kind import JOIN
 from kstreams.state.stores.key_value.kind import KEY_VALUE, expiring_kind
 from kstreams.state.stores.kind import StoreKind
 from kstreams.state.stores.list.kind import LIST
+from kstreams.state.stores.queue.kind import QUEUE
 from kstreams.state.stores.rate_limit.kind import RATE_LIMIT
 from kstreams.state.stores.session.kind import SESSION
 from kstreams.state.stores.sliding.kind import SLIDING
@@ -41,6 +43,8 @@ BUILT_IN_KINDS: tuple[StoreKind[Any], ...] = (
     BUFFER,
     EMIT_BUFFER,
     RATE_LIMIT,
+    JOIN,
+    QUEUE,
 )
 """The library's own, each with what it takes to read any store of the kind."""
 

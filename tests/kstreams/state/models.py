@@ -15,6 +15,7 @@ from kstreams.state.cache.times import Times
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.stores.list.kind import list_store
 from kstreams.state.stores.timestamped.kind import timestamped_store
+from tests.kstreams.state.join_models import Joins, Queues
 from tests.kstreams.state.model import KEYS, RETENTION, TTL, Model
 from tests.kstreams.state.timed_models import (
     Buffers,
@@ -45,6 +46,8 @@ def models() -> list[Model]:
         Slices(),
         RateLimits(),
         EmitBuffers(),
+        Joins(),
+        Queues(),
     ]
 
 

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Iterator
 from typing import Any, Generic
 
 from kstreams._types import K, V
-from kstreams.errors import DeserializationError, SerializationError
-from kstreams.record import Headers, Record
+from kstreams.record import Record
 from kstreams.serde.base import Serde
-from kstreams.serde.composite import CompositeSerde
-from kstreams.serde.sequences import divided, joined
 from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.kept import Kept, KeptSerde
 from kstreams.state.stores.key_bounds import key_bounds
 from kstreams.state.stores.state_store import StoreRows
 from kstreams.state.stores.timed_rows import TimedRows
 
 __all__ = ("BufferRows",)
-
-
-_Row = tuple[Any, int, Headers]
-"""Value or None, timestamp (ms) and headers of a record."""
-
-_TIME = struct.Struct(">q")
 
 
 class BufferRows(StoreRows, Generic[K, V]):
@@ -40,8 +31,8 @@ class BufferRows(StoreRows, Generic[K, V]):
     """
 
     def __init__(self, name: str, key: Serde[K], value: Serde[V], overlay: Overlay) -> None:
-        row: Serde[_Row] = _RowSerde(value)
-        self._rows: TimedRows[K, _Row] = TimedRows(name, key, row, overlay)
+        row: Serde[Kept] = KeptSerde(value)
+        self._rows: TimedRows[K, Kept] = TimedRows(name, key, row, overlay)
         self._key, self._row = key.ordered, row
         self._measures = False
         self.next_timer: Callable[[], int | None] = self._rows.next_timer
@@ -120,13 +111,13 @@ class BufferRows(StoreRows, Generic[K, V]):
         first = self._rows.first()
         return None if first is None else self._take(first)
 
-    def _weigh(self, key: K, row: _Row | None, before: tuple[int, _Row] | None) -> None:
+    def _weigh(self, key: K, row: Kept | None, before: tuple[int, Kept] | None) -> None:
         if self._measures:
             added = 0 if row is None else self._bytes(key, row)
             gone = 0 if before is None else self._bytes(key, before[1])
             self._rows.set_size(self.size_bytes() + added - gone)
 
-    def _bytes(self, key: K, row: _Row) -> int:
+    def _bytes(self, key: K, row: Kept) -> int:
         return len(self._key.serialize(key)) + len(self._row.serialize(row))
 
     def _take(self, key: K) -> Record[K, V | None]:
@@ -137,45 +128,6 @@ class BufferRows(StoreRows, Generic[K, V]):
         return _record(key, found[1])
 
 
-def _record(key: Any, row: _Row) -> Record[Any, Any]:  # noqa: ANN401  # erased types
+def _record(key: Any, row: Kept) -> Record[Any, Any]:  # noqa: ANN401  # erased types
     value, timestamp, headers = row
     return Record(key, value, timestamp, headers)
-
-
-class _RowSerde(CompositeSerde[_Row]):
-    """Value or None, timestamp and headers of a record."""
-
-    type_token = tuple
-
-    def __init__(self, value: Serde[Any]) -> None:
-        super().__init__("kept", value)
-        self._value = value
-
-    def serialize(self, value: _Row) -> bytes:
-        """Convert; a time that is no int64 is a `SerializationError`."""
-        content, timestamp, headers = value
-        try:
-            pieces = [_TIME.pack(timestamp), _optional(content, self._value.serialize)]
-        except struct.error as exc:
-            raise SerializationError(f"expected an int64 time, got {timestamp!r}") from exc
-        for name, data in headers:
-            pieces += [name.encode(), _optional(data, bytes)]
-        return joined(pieces)
-
-    def deserialize(self, data: bytes) -> _Row:
-        """Convert back; what is cut short is a `DeserializationError`."""
-        try:
-            time, content, *rest = divided(data)
-            value = self._value.deserialize(content[1:]) if content else None
-            names, values = rest[::2], rest[1::2]
-            headers = tuple(
-                (name.decode(), item[1:] if item else None)
-                for name, item in zip(names, values, strict=True)
-            )
-            return value, _TIME.unpack(time)[0], headers
-        except (ValueError, struct.error) as exc:
-            raise DeserializationError(f"a kept record is cut short: {data[:40]!r}") from exc
-
-
-def _optional(value: Any, write: Any) -> bytes:  # noqa: ANN401  # erased types
-    return b"" if value is None else b"\x01" + write(value)

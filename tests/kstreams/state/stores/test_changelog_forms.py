@@ -25,8 +25,12 @@ from kstreams.state.stores.buffered import BufferedState
 from kstreams.state.stores.changelog_form import ChangelogRecord
 from kstreams.state.stores.emit_buffer.kind import emit_buffer_store
 from kstreams.state.stores.emit_buffer.rows import EmitBufferRows
+from kstreams.state.stores.join.kind import join_store
+from kstreams.state.stores.join.rows import JoinRows, Setup
 from kstreams.state.stores.key_value.expiring import ExpiringRows
 from kstreams.state.stores.kind import StoreKind
+from kstreams.state.stores.queue.kind import queue_store
+from kstreams.state.stores.queue.rows import QueueRows
 from kstreams.state.stores.rate_limit.kind import rate_limit_store
 from kstreams.state.stores.rate_limit.rows import RateLimitRows
 from kstreams.state.stores.session.rows import SessionRows
@@ -131,6 +135,47 @@ def put_pending(store: Any, change: Change) -> None:
         rows.writer()((time // 50 * 50, -10, 10, key), state)
 
 
+SETUP = Setup.of(20, 10, 5)
+
+
+def put_remembered(store: Any, change: Change) -> None:
+    """Remember a record; None forgets, 5 adds many."""
+    key, time, value = change
+    rows: JoinRows[int, int, int] = JoinRows.of(store)
+    rows.set_up(SETUP)
+    clocks, side = rows.clocks(), time % 2
+    if value is None:
+        rows.drop_buckets(side, time // SETUP.width)
+        rows.drop_open(time)
+        return
+    for number in range(clocks.number, clocks.number + (40 if value == 5 else 1)):
+        rows.add(side, time // SETUP.width, key, (time, number, value % 2, value))
+        if value % 2:
+            rows.overlay.put((2, SETUP.close(side, time), side, time, number, key), ())
+        rows.set_clocks(rows.clocks().after(side, time, number))
+
+
+def put_queued(store: Any, change: Change) -> None:
+    """Let a record wait; None takes what is due."""
+    key, time, value = change
+    rows: QueueRows[int, int] = QueueRows.of(store)
+    if value is None:
+        rows.take_until(time)
+    else:
+        rows.put(Record(key, value, time, (("h", b"x"),)))
+
+
+def remembered(store: Any) -> list[Any]:
+    rows: JoinRows[int, int, int] = JoinRows.of(store)
+    entries = list(rows.open_entries(None, None))
+    return [rows.setup(), rows.clocks(), *store.fetch_all(), *entries]
+
+
+def queued(store: Any) -> list[Any]:
+    rows: QueueRows[int, int] = QueueRows.of(store)
+    return [rows.newest, *store.fetch_all()]
+
+
 def rows(store: Any) -> list[Any]:
     return list(store.range())
 
@@ -192,6 +237,8 @@ KINDS: dict[str, tuple[StoreSpec[Any], Step, Callable[[Any], list[Any]]]] = {
     "paced": (rate_limit_store("s", key=INT64, value=INT64), put_paced, paced),
     "pending": (emit_buffer_store("s", key=INT64, value=INT64), put_pending, pending),
 }
+KINDS["join"] = (join_store("s", key=INT64, left=INT64, right=INT64), put_remembered, remembered)
+KINDS["queue"] = (queue_store("s", key=INT64, value=INT64), put_queued, queued)
 kinds = pytest.mark.parametrize("kind", KINDS)
 
 

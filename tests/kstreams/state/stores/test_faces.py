@@ -14,12 +14,14 @@ from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.buffer.store import BufferStore
 from kstreams.state.stores.emit_buffer.store import EmitBufferStore
+from kstreams.state.stores.join.store import JoinStore
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.stores.key_value.rows import KeyValueRows
 from kstreams.state.stores.key_value.store import KeyValueStore
 from kstreams.state.stores.known_kinds import BUILT_IN_KINDS
 from kstreams.state.stores.list.kind import list_store
 from kstreams.state.stores.list.store import ListStore
+from kstreams.state.stores.queue.store import QueueStore
 from kstreams.state.stores.rate_limit.store import RateLimitStore
 from kstreams.state.stores.session.kind import session_store
 from kstreams.state.stores.session.rows import SessionRows
@@ -48,8 +50,8 @@ VERBS: dict[str, tuple[tuple[str, ...], str]] = {
     "delete": (("key", "timestamp_ms"), ""),
     "range": (("start", "end", "reverse"), PAIRS + "K, "),
     "prefix_scan": (("prefix", "reverse"), PAIRS + "K, "),
-    "fetch": (("key", "from_ms", "to_ms", "reverse"), PAIRS + "Windowed[K], "),
-    "fetch_all": (("from_ms", "to_ms", "reverse"), PAIRS + "Windowed[K], "),
+    "fetch": (("key", "from_ms", "to_ms", "side", "reverse"), PAIRS),
+    "fetch_all": (("from_ms", "to_ms", "reverse"), PAIRS),
     "fetch_range": (("start", "end", "from_ms", "to_ms", "reverse"), PAIRS + "Windowed[K], "),
     "find_sessions": (
         ("key", "earliest_end_ms", "latest_start_ms", "reverse"),
@@ -74,8 +76,10 @@ A store may leave parameters out that its kind has no use for.
 FACES: dict[str, type[StateStore[Any]]] = {
     "buffer": BufferStore,
     "pending": EmitBufferStore,
+    "join": JoinStore,
     "key-value": KeyValueStore,
     "list": ListStore,
+    "queue": QueueStore,
     "paced": RateLimitStore,
     "session": SessionStore,
     "sliding": SlidingStore,
@@ -126,6 +130,15 @@ def test_a_verb_has_the_same_parameters_on_every_store(face: type[Any]) -> None:
 def test_a_verb_returns_the_same_kind_of_thing_on_every_store(face: type[Any]) -> None:
     for verb, call in public(face).items():
         assert returned(call).startswith(VERBS[verb][1]), verb
+
+
+@faces
+def test_what_lies_by_time_has_windows_or_plain_keys(face: type[Any]) -> None:
+    """Records of joins and queues lie by their own times; all else by windows."""
+    key = "K, " if face in (JoinStore, QueueStore) else "Windowed[K], "
+    for verb in ("fetch", "fetch_all"):
+        if verb in public(face):
+            assert returned(public(face)[verb]).startswith(PAIRS + key)
 
 
 @faces

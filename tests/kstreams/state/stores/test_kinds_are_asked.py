@@ -99,8 +99,9 @@ def test_nobody_else_switches_on_a_kind() -> None:
 def test_each_kind_has_the_same_files() -> None:
     allowed = {"__init__", "store", "rows", "columns", "changelog", "kind"}
     extra = {f"{f.name}/{p.stem}" for f in FOLDERS for p in f.glob("*.py")}
-    assert {name for name in extra if name.split("/")[1] not in allowed} <= {"key_value/expiring"}
-    assert len(FOLDERS) == 10
+    others = {name for name in extra if name.split("/")[1] not in allowed}
+    assert others == {"key_value/expiring", "join/coding", "join/sides"}
+    assert len(FOLDERS) == 12
     assert all((folder / "store.py").exists() for folder in FOLDERS)
 
 
@@ -118,4 +119,6 @@ def test_the_names_on_disk_stay() -> None:
         "buffer",
         "pending",
         "paced",
+        "join",
+        "queue",
     ]

@@ -14,7 +14,8 @@ from kstreams.record import Record
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.buffer.kind import buffer_store
-from kstreams.state.stores.buffer.rows import BufferRows, _RowSerde
+from kstreams.state.stores.buffer.rows import BufferRows
+from kstreams.state.stores.kept import KeptSerde
 
 SPEC = buffer_store("b", key=TEXT, value=INT64)
 KEYS = st.sampled_from(["", "a", "b", "\x00"])
@@ -63,7 +64,7 @@ def test_records_leave_in_the_order_of_time_then_key(steps: list[Any]) -> None:
 
 @given(RECORDS)
 def test_what_is_cut_short_is_refused(record: Record[str, int | None]) -> None:
-    serde = _RowSerde(INT64)
+    serde = KeptSerde(INT64)
     data = serde.serialize((record.value, record.timestamp, record.headers))
     with pytest.raises(DeserializationError):
         serde.deserialize(data[:-1])

@@ -1,0 +1,54 @@
+"""The changelog of join stores: rows, open rows and numbers as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from kstreams.errors import DeserializationError
+from kstreams.state.backend.working import Pair
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.changelog_form import Before, ChangelogRecord, PlainForm
+from kstreams.state.stores.join.coding import OPEN, ROW
+from kstreams.state.stores.join.rows import JoinRows
+
+__all__ = ("JoinForm",)
+
+_HEADS: Final = {OPEN: 26, ROW: 14}
+"""How many bytes come before the key, by what they begin with."""
+
+
+class JoinForm(PlainForm):
+    """Key bytes, then those that say where it lies in the store, the first of them last.
+
+    The store's own numbers have no key: two records a task, with two bytes each.
+    """
+
+    def records(
+        self, changes: Sequence[Pair], before: Before, time_ms: int
+    ) -> Iterator[ChangelogRecord]:
+        """Yield a record a row."""
+        for row, value in changes:
+            head = _HEADS.get(row[:1], len(row))
+            key = self._plain(row[head:]) if head < len(row) or row[:1] in _HEADS else b""
+            yield ChangelogRecord(key + row[1:head] + row[:1], value, time_ms)
+
+    def restoring(self, overlay: Overlay) -> Callable[[ChangelogRecord], None]:
+        """Set or delete the row of each record."""
+        rebuild = JoinRows.of(self._spec.open(overlay)).rebuild
+        read, ordered = self._key.deserialize, self._key.ordered.serialize
+
+        def restore(record: ChangelogRecord) -> None:
+            tag, rest = record.key[-1:], record.key[:-1]
+            head = _HEADS.get(tag)
+            if head is None:
+                rebuild(tag + rest, record.value)
+                return
+            place = len(rest) - head + 1
+            if place < 0:
+                raise DeserializationError(
+                    f"expected {head} bytes after a key of a join, got {record.key!r}"
+                )
+            rebuild(tag + rest[place:] + ordered(read(rest[:place])), record.value)
+
+        return restore

@@ -1,0 +1,155 @@
+"""How the rows of a join store are written."""
+
+from __future__ import annotations
+
+import struct
+from itertools import accumulate
+from typing import Any, Final
+
+from kstreams.errors import DeserializationError, SerializationError
+from kstreams.serde.base import Serde
+from kstreams.serde.composite import CompositeSerde, read_int64, sortable_int64
+
+__all__ = (
+    "CLOCKS",
+    "ELEMENT",
+    "OPEN",
+    "ROW",
+    "ROW_HEAD",
+    "SETUP",
+    "Element",
+    "JoinKeySerde",
+    "JoinRowSerde",
+    "row_prefix",
+)
+
+NUMBERS, ROW, OPEN = b"\x00", b"\x01", b"\x02"
+"""What the bytes of keys begin with: of the store's own numbers, of a row, of an open row's
+place in the order of closing."""
+
+SETUP: Final = (0, 0)
+"""The key of what the join is set to."""
+CLOCKS: Final = (0, 1)
+"""The key of how far the join has come."""
+
+Element = tuple[int, int, int, Any]
+"""Time (ms), number, 1 for waiting and 0 for settled, and value."""
+
+ROW_HEAD = struct.Struct(">BII")
+"""Side, how many chunks there are besides, and how many elements are in the row."""
+ELEMENT = struct.Struct(">qqBI")
+"""Time, number, whether it waits, and how many bytes its value has."""
+_CHUNK = struct.Struct(">I")
+_BOUNDS = struct.Struct(">qq")
+
+
+def row_prefix(side: int, bucket: int) -> bytes:
+    """Return what the bytes of all keys of a bucket begin with; buckets of a side rise."""
+    return ROW + bytes((side,)) + sortable_int64(bucket)
+
+
+class JoinKeySerde(CompositeSerde[Any]):
+    """Keys of all that a join store has; as tuples they sort as their bytes do, by and large.
+
+    `(1, side, bucket, chunk, key)` is a row, `(2, close, side, time, number, key)` stands for
+    an open row, `SETUP` and `CLOCKS` for numbers.
+
+    Args:
+        key: Serde of the keys.
+    """
+
+    type_token = tuple
+
+    def __init__(self, key: Serde[Any]) -> None:
+        super().__init__("join-key", key)
+        self._key = key.ordered
+
+    def serialize(self, value: tuple[Any, ...]) -> bytes:
+        """Convert."""
+        if value[0] == 1:
+            _, side, bucket, chunk, key = value
+            place = row_prefix(side, bucket), _CHUNK.pack(chunk)
+            return b"".join((*place, self._key.serialize(key)))
+        if value[0] == 2:
+            _, close, side, time, number, key = value
+            times = sortable_int64(close), bytes((side,)), sortable_int64(time)
+            return b"".join((OPEN, *times, sortable_int64(number), self._key.serialize(key)))
+        return NUMBERS + bytes((value[1],))
+
+    def deserialize(self, data: bytes) -> tuple[Any, ...]:
+        """Convert back."""
+        tag = data[:1]
+        if tag == ROW and len(data) >= 14:
+            chunk = int.from_bytes(data[10:14], "big")
+            return 1, data[1], read_int64(data, 2), chunk, self._key.deserialize(data[14:])
+        if tag == OPEN and len(data) >= 26:
+            times = read_int64(data, 1), data[9], read_int64(data, 10), read_int64(data, 18)
+            return (2, *times, self._key.deserialize(data[26:]))
+        if tag != NUMBERS or len(data) != 2:
+            raise DeserializationError(f"expected the key of a join's row, got {data[:40]!r}")
+        return 0, data[1]
+
+
+class JoinRowSerde(CompositeSerde[Any]):
+    """What keys have: a row, nothing for an open row, or some numbers.
+
+    A row is `(side, bounds, elements)`: the first and last time of each further chunk, and
+    the elements in the order of arrival. In bytes all heads come before all values, so that
+    many rows can be read as columns.
+
+    Args:
+        left: Serde of the left values.
+        right: Serde of the right values.
+    """
+
+    type_token = tuple
+
+    def __init__(self, left: Serde[Any], right: Serde[Any]) -> None:
+        super().__init__("join-row", left, right)
+        self._write = left.serialize, right.serialize
+        self._read = left.deserialize, right.deserialize
+
+    def serialize(self, value: tuple[Any, ...]) -> bytes:
+        """Convert; a time that is no int64 is a `SerializationError`."""
+        if not value:
+            return b""
+        try:
+            if not isinstance(value[1], tuple):
+                return b"\x02" + struct.pack(f">{len(value)}q", *value)
+            side, bounds, elements = value
+            contents = [self._write[side](element[3]) for element in elements]
+            pieces = [ROW_HEAD.pack(side, len(bounds), len(elements))]
+            pieces += [_BOUNDS.pack(*pair) for pair in bounds]
+            for (time, number, fate, _), content in zip(elements, contents, strict=True):
+                pieces.append(ELEMENT.pack(time, number, fate, len(content)))
+            return b"".join((*pieces, *contents))
+        except struct.error as exc:
+            raise SerializationError(f"expected int64 times, got {value!r}") from exc
+
+    def deserialize(self, data: bytes) -> tuple[Any, ...]:
+        """Convert back; what is cut short is a `DeserializationError`."""
+        if not data:
+            return ()
+        try:
+            if data[0] == 2:
+                return struct.unpack_from(f">{len(data) // 8}q", data, 1)
+            side, chunks, count = ROW_HEAD.unpack_from(data)
+            end = ROW_HEAD.size + 16 * chunks
+            bounds = tuple(_BOUNDS.iter_unpack(data[ROW_HEAD.size : end]))
+            heads = list(ELEMENT.iter_unpack(data[end : end + ELEMENT.size * count]))
+            places = list(
+                accumulate((head[3] for head in heads), initial=end + ELEMENT.size * count)
+            )
+            if len(bounds) != chunks or len(heads) != count or places[-1] != len(data):
+                raise DeserializationError(f"a row of a join is cut short: {data[:40]!r}")
+            read = self._read[side]
+            return (
+                side,
+                bounds,
+                tuple(
+                    (head[0], head[1], head[2], read(data[place : place + head[3]]))
+                    for head, place in zip(heads, places, strict=False)
+                ),
+            )
+        except (struct.error, IndexError) as exc:
+            raise DeserializationError(f"a row of a join is cut short: {data[:40]!r}") from exc

@@ -1,0 +1,94 @@
+"""The kind of join stores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+from kstreams._types import K
+from kstreams.serde.base import Serde
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.changelog_form import ChangelogForm
+from kstreams.state.stores.join.changelog import JoinForm
+from kstreams.state.stores.join.rows import JoinRows
+from kstreams.state.stores.join.sides import SidesSerde
+from kstreams.state.stores.join.store import JoinStore, RememberedRecord
+from kstreams.state.stores.kind import Content, StoreKind, Times, is_within
+from kstreams.state.stores.spec import StoreSpec
+
+__all__ = ("JOIN", "JoinKind", "join_store")
+
+VL = TypeVar("VL")
+"""Type of the left values."""
+VR = TypeVar("VR")
+"""Type of the right values."""
+
+_Live = JoinStore[Any, Any, Any]
+_Row = tuple[Any, RememberedRecord[Any, Any]]
+"""A key, and a record that is remembered."""
+
+
+@dataclass(frozen=True)
+class JoinKind(StoreKind[_Live]):
+    """What both sides of a join remember, by side, time bucket and key."""
+
+    columns: ClassVar[tuple[str, ...]] = ("key", "left", "right", "timestamp_ms")
+    has_times: ClassVar[bool] = True
+
+    def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
+        """Return the live store."""
+        return JoinStore(spec, overlay)
+
+    def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
+        """Return rows as they are."""
+        return JoinForm(spec)
+
+    def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
+        """Yield all that is remembered."""
+        rows = store.fetch_all(reverse=reverse)
+        return (row for row in rows if is_within(row[0], start, end))
+
+    def order(self, spec: StoreSpec[_Live]) -> Callable[[_Row], tuple[Any, ...]]:
+        """Return side, time bucket, key and time."""
+        data = spec.key.ordered.serialize
+        return lambda row: (row[1].side, row[1].bucket_ms, data(row[0]), row[1].timestamp)
+
+    def flat(self, row: _Row) -> Iterator[tuple[Any, ...]]:
+        """Yield the row as one."""
+        key, found = row
+        yield key, found.left, found.right, found.timestamp
+
+    def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
+        """Yield the values of both sides, one of them None, and the times."""
+        low, high = times
+        for _, found in store.fetch(key, low, None if high is None else high - 1):
+            yield found.left, found.right, found.timestamp
+
+    def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
+        """Yield the values of both sides, and what the join knows of each."""
+        return JoinRows.of(self.open(spec, overlay)).contents()
+
+    def filling(self, spec: StoreSpec[_Live], overlay: Overlay) -> Callable[[Content], object]:
+        """Put a value."""
+        return JoinRows.of(self.open(spec, overlay)).fill
+
+
+JOIN = JoinKind("join")
+
+
+def join_store(
+    name: str, *, key: Serde[K], left: Serde[VL], right: Serde[VR]
+) -> StoreSpec[JoinStore[K, VL, VR]]:
+    """Define the store of a join of two streams.
+
+    How far it reaches back follows from the join's `within`. Such a store is of one join
+    alone; a self-join stores the left side only.
+
+    Args:
+        name: Unique in the topology; recorded with the state.
+        key: Serde of the keys.
+        left: Serde of the left values.
+        right: Serde of the right values.
+    """
+    return StoreSpec(name, JOIN, key, SidesSerde(left, right))

@@ -1,0 +1,348 @@
+"""The rows of a join store: what came to each side, by time bucket and key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+from kstreams._types import K
+from kstreams.serde.base import Serde
+from kstreams.serde.composite import sortable_int64
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.join.coding import (
+    CLOCKS,
+    OPEN,
+    SETUP,
+    Element,
+    JoinKeySerde,
+    JoinRowSerde,
+    row_prefix,
+)
+from kstreams.state.stores.key_bounds import after_prefix
+from kstreams.state.stores.kind import Content
+from kstreams.state.stores.state_store import StoreRows
+from kstreams.times import FAR_MS
+
+__all__ = (
+    "CHUNK",
+    "NO_CLOCKS",
+    "NO_SETUP",
+    "SETTLED",
+    "WAITING",
+    "Clocks",
+    "JoinRows",
+    "Open",
+    "Remembered",
+    "Row",
+    "Setup",
+    "added",
+)
+
+VL = TypeVar("VL")
+"""Type of the left values."""
+VR = TypeVar("VR")
+"""Type of the right values."""
+
+CHUNK: Final = 32
+"""Elements that one row holds at most."""
+
+SETTLED, WAITING = 0, 1
+"""An element that has had a partner or needs none, and one whose result may be that it has none."""
+
+Row = tuple[int, "tuple[tuple[int, int], ...]", "tuple[Element, ...]"]
+"""Side, first and last time of each further chunk, and elements in the order of arrival."""
+
+
+class Setup(NamedTuple):
+    """What a join is set to; all in ms.
+
+    Attributes:
+        width: How long a bucket is: a power of two.
+        before: How far before the left record the right one may lie.
+        after: How far after it.
+        grace: How long after that results are final.
+    """
+
+    width: int
+    before: int
+    after: int
+    grace: int
+
+    @property
+    def memory(self) -> int:
+        """How far back a side is remembered, from its newest record."""
+        return self.before + self.after + self.grace
+
+    def close(self, side: int, time_ms: int) -> int:
+        """Return what stream time must pass before a record without a partner is final."""
+        return time_ms + (self.before if side else self.after) + self.grace
+
+    @classmethod
+    def of(cls, before: int, after: int, grace: int) -> Setup:
+        """Return a setup with the least width above all that is remembered."""
+        return cls(1 << (before + after + grace).bit_length(), before, after, grace)
+
+
+NO_SETUP: Final = Setup.of(0, 0, 0)
+"""That of a store that no join has used yet."""
+
+
+class Clocks(NamedTuple):
+    """How far a join has come; times in ms.
+
+    Attributes:
+        number: What the next record is numbered by.
+        newest_left: The newest record of the left side.
+        newest_right: The same of the right side.
+        final_left: Left records before it have gone out if they had no partner.
+        final_right: The same of right records.
+    """
+
+    number: int
+    newest_left: int
+    newest_right: int
+    final_left: int
+    final_right: int
+
+    def newest(self, side: int) -> int:
+        """Return the newest record of a side, ms."""
+        return self[1 + side]
+
+    def final(self, side: int) -> int:
+        """Return the time (ms) before which records of a side have gone out."""
+        return self[3 + side]
+
+    def after(self, side: int, time_ms: int, number: int) -> Clocks:
+        """Return the clocks after a record of some number."""
+        clocks = self._replace(number=max(self.number, number + 1))
+        if side:
+            return clocks._replace(newest_right=max(self.newest_right, time_ms))
+        return clocks._replace(newest_left=max(self.newest_left, time_ms))
+
+
+NO_CLOCKS: Final = Clocks(0, -FAR_MS, -FAR_MS, -FAR_MS, -FAR_MS)
+"""Those of a join that had no record."""
+
+
+class Open(NamedTuple):
+    """The place of a waiting record in the order of closing."""
+
+    close: int
+    side: int
+    time: int
+    number: int
+    key: Any
+
+
+class Remembered(NamedTuple):
+    """A record that a side remembers."""
+
+    side: int
+    bucket: int
+    key: Any
+    element: Element
+
+
+class JoinRows(StoreRows, Generic[K, VL, VR]):
+    """A row for each bucket of time, side and key, and the order in which open rows close.
+
+    What a look-up needs is in one or two rows, whose keys are known: no look-up is a scan. A
+    long list is cut into chunks, each a row, of which the head knows the times. What a side
+    forgets is whole buckets, one range; what has closed is another. Entries of the order of
+    closing are not deleted when a record finds a partner: whoever takes them looks at the
+    record.
+
+    Args:
+        name: The store's name.
+        key: Serde of the keys.
+        sides: Serdes of the left and the right values.
+        overlay: The task's stores.
+
+    Attributes:
+        overlay: The store's part of them.
+        key: Serde of the keys, whose bytes sort as they do.
+        sides: Serdes of the values.
+    """
+
+    def __init__(
+        self, name: str, key: Serde[K], sides: tuple[Serde[VL], Serde[VR]], overlay: Overlay
+    ) -> None:
+        self.key = key.ordered
+        self.sides = sides
+        self._keys, self._values = JoinKeySerde(key), JoinRowSerde(*sides)
+        self.overlay = overlay.store(name, self._keys, self._values)
+
+    def setup(self) -> Setup | None:
+        """Return what the join was set to last; None before it was."""
+        found = self.overlay.get(SETUP)
+        return None if found is None else Setup(*found)
+
+    def set_up(self, wanted: Setup) -> Setup:
+        """Set the join to spans; rows are laid out anew where that needs it.
+
+        Args:
+            wanted: The spans, with the least width that fits them.
+
+        Returns:
+            The same, with the width that the store has.
+        """
+        had = self.setup()
+        if had is None:
+            self.overlay.put(SETUP, tuple(wanted))
+            return wanted
+        setup = wanted._replace(width=max(had.width, wanted.width))
+        if setup != had:
+            self._lay_out(had, setup)
+            self.overlay.put(SETUP, tuple(setup))
+        return setup
+
+    def clocks(self) -> Clocks:
+        """Return how far the join has come."""
+        found = self.overlay.get(CLOCKS)
+        return NO_CLOCKS if found is None else Clocks(*found)
+
+    def set_clocks(self, clocks: Clocks) -> None:
+        """Say how far the join has come."""
+        self.overlay.put(CLOCKS, tuple(clocks))
+
+    def add(self, side: int, bucket: int, key: K, element: Element) -> None:
+        """Add an element behind those that are there."""
+        added(self.overlay.get, self.overlay.put, (1, side, bucket, 0, key), element)
+
+    def chunks(self, handle: tuple[Any, ...], row: Row, low: int, high: int) -> Iterator[Any]:
+        """Yield handles and rows of the further chunks of a row with times in a range."""
+        _, side, bucket, _, key = handle
+        for number, (first, last) in enumerate(row[1], 1):
+            if first <= high and last >= low:
+                part = (1, side, bucket, number, key)
+                found = self.overlay.get(part)
+                if found is not None:
+                    yield part, found
+
+    def find(self, bucket: int, entry: Open) -> Element | None:
+        """Return the record that an entry stands for, or None."""
+        handle = (1, entry.side, bucket, 0, entry.key)
+        head = self.overlay.get(handle)
+        if head is None:
+            return None
+        number = entry.number
+        for element in head[2]:
+            if element[1] == number:
+                return element  # type: ignore[no-any-return]  # erased by the overlay
+        for _, row in self.chunks(handle, head, entry.time, entry.time):
+            for element in row[2]:
+                if element[1] == number:
+                    return element  # type: ignore[no-any-return]  # as above
+        return None
+
+    def open_entries(self, start_ms: int | None, end_ms: int | None) -> Iterator[Open]:
+        """Yield entries with `start <= close < end`, by close, side, time and number."""
+        # RocksDB reads the bounds while the scan lasts, so they are kept in variables.
+        low = OPEN if start_ms is None else OPEN + sortable_int64(start_ms)
+        high = after_prefix(OPEN) if end_ms is None else OPEN + sortable_int64(end_ms)
+        for handle, _ in self.overlay.scan(low, high):
+            yield Open(*handle[1:])
+
+    def drop_open(self, end_ms: int) -> None:
+        """Delete entries with `close < end`."""
+        self.overlay.delete_range(OPEN, OPEN + sortable_int64(end_ms))
+
+    def drop_buckets(self, side: int, end: int) -> None:
+        """Delete the buckets of a side before one."""
+        self.overlay.delete_range(row_prefix(side, -FAR_MS), row_prefix(side, end))
+
+    def buckets(self, side: int) -> Iterator[int]:
+        """Yield the buckets of a side that have rows, rising: one look at each."""
+        low, high = row_prefix(side, -FAR_MS), row_prefix(side, FAR_MS)
+        while found := next(self.overlay.scan(low, high), None):
+            bucket: int = found[0][2]
+            yield bucket
+            low = row_prefix(side, bucket + 1)
+
+    def of_key(self, side: int, key: K) -> Iterator[Remembered]:
+        """Yield what a side remembers of a key, by bucket, time and number."""
+        for bucket in self.buckets(side):
+            head = self.overlay.get((1, side, bucket, 0, key))
+            if head is not None:
+                yield from self._remembered(side, bucket, key, head)
+
+    def scan(self) -> Iterator[Remembered]:
+        """Yield all that is remembered, by side, bucket, key, time and number."""
+        for side in (0, 1):
+            for bucket in self.buckets(side):
+                start = row_prefix(side, bucket)
+                end = start + (1).to_bytes(4, "big")  # heads come before all further chunks
+                for handle, head in self.overlay.scan(start, end):
+                    yield from self._remembered(side, bucket, handle[4], head)
+
+    def rebuild(self, key: bytes, data: bytes | None) -> None:
+        """Set or delete whatever a key stands for by its bytes, as a changelog has them.
+
+        Raises:
+            DeserializationError: They are none of a join.
+        """
+        value = None if data is None else self._values.deserialize(data)
+        self.overlay.put(self._keys.deserialize(key), value)
+
+    def contents(self) -> Iterator[Content]:
+        """Yield all that may find a partner yet, each with side, time, number, closing and setup.
+
+        The closing is 0 where the record does not wait. What has gone out finds none.
+        """
+        setup, clocks = self.setup() or NO_SETUP, self.clocks()
+        closes = {entry[1:]: entry.close for entry in self.open_entries(None, None)}
+        for side, _, key, (time, number, fate, value) in self.scan():
+            if fate == SETTLED or time >= clocks.final(side):
+                close = closes.get((side, time, number, key), 0)
+                yield Content(key, value, (side, time, number, fate, close, *setup))
+
+    def fill(self, content: Content) -> None:
+        """Put what `contents` has yielded."""
+        side, time, number, fate, close, *setup = content.times
+        self.overlay.put(SETUP, tuple(setup))
+        self.add(side, time // setup[0], content.key, (time, number, fate, content.value))
+        if fate == WAITING:
+            self.overlay.put((2, close, side, time, number, content.key), ())
+        self.set_clocks(self.clocks().after(side, time, number))
+
+    def _remembered(self, side: int, bucket: int, key: Any, head: Row) -> Iterator[Remembered]:  # noqa: ANN401  # erased
+        elements = list(head[2])
+        if head[1]:
+            for _, row in self.chunks((1, side, bucket, 0, key), head, -FAR_MS, FAR_MS):
+                elements += row[2]
+        elements.sort(key=lambda element: element[:2])
+        for element in elements:
+            yield Remembered(side, bucket, key, element)
+
+    def _lay_out(self, had: Setup, setup: Setup) -> None:
+        """Write rows by other buckets, and open rows by other times of closing."""
+        if setup.width != had.width:
+            rows = sorted(self.scan(), key=lambda row: row.element[1])
+            for side in (0, 1):
+                self.drop_buckets(side, FAR_MS)
+            for row in rows:
+                self.add(row.side, row.element[0] // setup.width, row.key, row.element)
+        entries = list(self.open_entries(None, None))
+        self.drop_open(FAR_MS)
+        for entry in entries:
+            close = setup.close(entry.side, entry.time)
+            self.overlay.put((2, close, *entry[1:]), ())
+
+
+def added(
+    get: Callable[[Any], Any],
+    put: Callable[[Any, Any], None],
+    handle: tuple[Any, ...],
+    element: Element,
+) -> None:
+    """Add an element to the row of a handle; a full one becomes a chunk of its own."""
+    row = get(handle)
+    if row is None:
+        put(handle, (handle[1], (), (element,)))
+        return
+    side, bounds, elements = row
+    if len(elements) >= CHUNK:
+        times = [each[0] for each in elements]
+        put((*handle[:3], len(bounds) + 1, handle[4]), (side, (), elements))
+        bounds, elements = (*bounds, (min(times), max(times))), ()
+    put(handle, (side, bounds, (*elements, element)))

@@ -1,0 +1,53 @@
+"""The serde of values that are of one side or of the other."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+from kstreams.errors import DeserializationError, SerializationError
+from kstreams.serde.base import Serde
+from kstreams.serde.composite import CompositeSerde
+
+__all__ = ("SidesSerde", "sides_of")
+
+VL = TypeVar("VL")
+"""Type of the left values."""
+VR = TypeVar("VR")
+"""Type of the right values."""
+
+
+class SidesSerde(CompositeSerde["tuple[int, VL | VR]"], Generic[VL, VR]):
+    """A side (0 left, 1 right) and a value of it: a byte, then the value.
+
+    The one serde of values that a definition of a store has, where there are two.
+
+    Args:
+        left: Serde of the left values.
+        right: Serde of the right values.
+    """
+
+    type_token = tuple
+
+    def __init__(self, left: Serde[VL], right: Serde[VR]) -> None:
+        super().__init__("sides", left, right)
+
+    def serialize(self, value: tuple[int, VL | VR]) -> bytes:
+        """Convert."""
+        side, content = value
+        if side not in (0, 1):
+            raise SerializationError(f"expected side 0 or 1, got {side!r}")
+        return bytes((side,)) + self.parts[side].serialize(content)
+
+    def deserialize(self, data: bytes) -> tuple[int, VL | VR]:
+        """Convert back."""
+        if data[:1] not in (b"\x00", b"\x01"):
+            raise DeserializationError(f"expected a side and a value, got {data[:40]!r}")
+        return data[0], self.parts[data[0]].deserialize(data[1:])
+
+
+def sides_of(value: Serde[Any]) -> tuple[Serde[Any], Serde[Any]]:
+    """Return the serdes of both sides; of any other serde, such as bytes, itself twice."""
+    if isinstance(value, SidesSerde):
+        left, right = value.parts
+        return left, right
+    return value, value

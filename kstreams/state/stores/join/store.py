@@ -1,0 +1,114 @@
+"""The store of a join of streams: what both sides remember, for reading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+from kstreams._types import K
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.join.rows import NO_SETUP, WAITING, JoinRows, Remembered
+from kstreams.state.stores.join.sides import sides_of
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.state_store import StateStore
+
+__all__ = ("JoinStore", "RememberedRecord", "Side")
+
+VL = TypeVar("VL")
+"""Type of the left values."""
+VR = TypeVar("VR")
+"""Type of the right values."""
+
+Side = Literal["left", "right"]
+"""One of the two streams of a join."""
+
+
+@dataclass(frozen=True)
+class RememberedRecord(Generic[VL, VR]):
+    """A record that a join remembers; it is of one side, and has the value of that.
+
+    Attributes:
+        side: Which one.
+        left: The value, of a left record; None of a right one.
+        right: The value, of a right record; None of a left one.
+        timestamp: Its time, ms.
+        is_waiting: Whether it goes out by itself if no partner comes.
+        bucket_ms: Where the time bucket begins that it lies in, ms.
+    """
+
+    side: Side
+    left: VL | None
+    right: VR | None
+    timestamp: int
+    is_waiting: bool
+    bucket_ms: int
+
+
+class JoinStore(StateStore[JoinRows[K, VL, VR]], Generic[K, VL, VR]):
+    """A task's own part of what a join of streams remembers; made from `join_store(...)`.
+
+    Only the join writes. A self-join remembers its records as left ones.
+
+    Source: the window stores and the `KeyValueStore` of outer joins of Kafka Streams'
+    `KStreamKStreamJoin`, in one.
+    """
+
+    def __init__(self, spec: StoreSpec[JoinStore[K, VL, VR]], overlay: Overlay) -> None:
+        super().__init__(JoinRows(spec.name, spec.key, sides_of(spec.value), overlay))
+
+    def fetch(
+        self,
+        key: K,
+        from_ms: int | None = None,
+        to_ms: int | None = None,
+        *,
+        side: Side | None = None,
+        reverse: bool = False,
+    ) -> Iterator[tuple[K, RememberedRecord[VL, VR]]]:
+        """Yield what is remembered of a key, the left side first, by time; backward if asked.
+
+        Args:
+            key: The key.
+            from_ms: Times from here on; None for all.
+            to_ms: Up to here, inclusive; None for all.
+            side: Of one side alone; None for both.
+            reverse: From the last to the first.
+        """
+        sides = [number for number, name in enumerate(_SIDES) if side in (None, name)]
+        found = (row for number in sides for row in self._rows.of_key(number, key))
+        return self._within(found, from_ms, to_ms, reverse=reverse)
+
+    def fetch_all(
+        self, from_ms: int | None = None, to_ms: int | None = None, *, reverse: bool = False
+    ) -> Iterator[tuple[K, RememberedRecord[VL, VR]]]:
+        """Yield all that is remembered, by side, time bucket, key and time; backward if asked."""
+        return self._within(self._rows.scan(), from_ms, to_ms, reverse=reverse)
+
+    def _within(
+        self,
+        rows: Iterator[Remembered],
+        from_ms: int | None,
+        to_ms: int | None,
+        *,
+        reverse: bool,
+    ) -> Iterator[tuple[K, RememberedRecord[VL, VR]]]:
+        width, clocks = (self._rows.setup() or NO_SETUP).width, self._rows.clocks()
+        for row in reversed(list(rows)) if reverse else rows:
+            time, _, fate, value = row.element
+            if (from_ms is None or time >= from_ms) and (to_ms is None or time <= to_ms):
+                left, right = (None, value) if row.side else (value, None)
+                yield (
+                    row.key,
+                    RememberedRecord(
+                        _SIDES[row.side],
+                        left,
+                        right,
+                        time,
+                        is_waiting=fate == WAITING and time >= clocks.final(row.side),
+                        bucket_ms=row.bucket * width,
+                    ),
+                )
+
+
+_SIDES: tuple[Side, Side] = ("left", "right")

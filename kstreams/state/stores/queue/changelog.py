@@ -1,0 +1,52 @@
+"""The changelog of queues: a record a record that waits, and how far the queue has come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from kstreams.errors import DeserializationError
+from kstreams.state.backend.working import Pair
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.changelog_form import Before, ChangelogRecord, PlainForm
+from kstreams.state.stores.queue.rows import QUEUED, QueueRows
+
+__all__ = ("QueueForm",)
+
+_HEAD = 17
+"""Bytes of a row's key before the record's key."""
+
+
+class QueueForm(PlainForm):
+    """Key bytes, then time and number of the record, 8 bytes each, and a byte.
+
+    How far the queue has come has no key: one record a task, with one byte.
+    """
+
+    def records(
+        self, changes: Sequence[Pair], before: Before, time_ms: int
+    ) -> Iterator[ChangelogRecord]:
+        """Yield a record a row."""
+        for row, value in changes:
+            key = row
+            if row[:1] == QUEUED:
+                key = self._plain(row[_HEAD:]) + row[1:_HEAD] + QUEUED
+            yield ChangelogRecord(key, value, time_ms)
+
+    def restoring(self, overlay: Overlay) -> Callable[[ChangelogRecord], None]:
+        """Set or delete the row of each record."""
+        rebuild = QueueRows.of(self._spec.open(overlay)).rebuild
+        read, ordered = self._key.deserialize, self._key.ordered.serialize
+
+        def restore(record: ChangelogRecord) -> None:
+            key = record.key
+            if key[-1:] != QUEUED:
+                rebuild(key, record.value)
+                return
+            place = len(key) - _HEAD
+            if place < 0:
+                raise DeserializationError(
+                    f"expected {_HEAD} bytes after a key of a queue, got {key!r}"
+                )
+            rebuild(QUEUED + key[place:-1] + ordered(read(key[:place])), record.value)
+
+        return restore

@@ -1,0 +1,85 @@
+"""The kind of queues."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kstreams._types import K, V
+from kstreams.record import Record
+from kstreams.serde.base import Serde
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.changelog_form import ChangelogForm
+from kstreams.state.stores.kind import Content, StoreKind, Times, is_within
+from kstreams.state.stores.queue.changelog import QueueForm
+from kstreams.state.stores.queue.rows import QueueRows
+from kstreams.state.stores.queue.store import QueueStore
+from kstreams.state.stores.spec import StoreSpec
+
+__all__ = ("QUEUE", "QueueKind", "queue_store")
+
+
+_Live = QueueStore[Any, Any]
+_Row = tuple[Any, Record[Any, Any]]
+"""A key and a record of it."""
+
+
+@dataclass(frozen=True)
+class QueueKind(StoreKind[_Live]):
+    """Records that wait, by time."""
+
+    columns: ClassVar[tuple[str, ...]] = ("key", "value", "timestamp_ms")
+    has_times: ClassVar[bool] = True
+
+    def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
+        """Return the live store."""
+        return QueueStore(spec, overlay)
+
+    def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
+        """Return a record for each record that waits."""
+        return QueueForm(spec)
+
+    def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
+        """Yield all records."""
+        rows = store.fetch_all(reverse=reverse)
+        return (row for row in rows if is_within(row[0], start, end))
+
+    def order(self, spec: StoreSpec[_Live]) -> Callable[[_Row], Any]:
+        """Return the time."""
+        return lambda row: row[1].timestamp
+
+    def flat(self, row: _Row) -> Iterator[tuple[Any, ...]]:
+        """Yield the row as one."""
+        key, record = row
+        yield key, record.value, record.timestamp
+
+    def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
+        """Yield values and times of a key's records."""
+        low, high = times
+        for _, record in store.fetch(key, low, None if high is None else high - 1):
+            yield record.value, record.timestamp
+
+    def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
+        """Yield records, in their order; headers stay behind."""
+        for key, record in self.open(spec, overlay).fetch_all():
+            yield Content(key, record.value, (record.timestamp,))
+
+    def filling(self, spec: StoreSpec[_Live], overlay: Overlay) -> Callable[[Content], object]:
+        """Put a record."""
+        rows = QueueRows.of(self.open(spec, overlay))
+        return lambda content: rows.put(Record(content.key, content.value, content.times[0]))
+
+
+QUEUE = QueueKind("queue")
+
+
+def queue_store(name: str, *, key: Serde[K], value: Serde[V]) -> StoreSpec[QueueStore[K, V]]:
+    """Define a queue, for the records that `join_as_of` lets wait.
+
+    Args:
+        name: Unique in the topology; recorded with the state.
+        key: Serde of the keys.
+        value: Serde of the values.
+    """
+    return StoreSpec(name, QUEUE, key, value)

@@ -1,0 +1,152 @@
+"""The rows of a queue: records in the order of time, any number a key."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Any, Final, Generic
+
+from kstreams._types import K, V
+from kstreams.errors import DeserializationError
+from kstreams.record import Record
+from kstreams.serde.base import Serde
+from kstreams.serde.composite import CompositeSerde, read_int64, sortable_int64
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.kept import KeptSerde
+from kstreams.state.stores.key_bounds import after_prefix
+from kstreams.state.stores.state_store import StoreRows
+from kstreams.times import FAR_MS
+
+__all__ = ("QUEUED", "QueueRows")
+
+QUEUED = b"\x01"
+"""What the key of a record begins with."""
+
+_NUMBERS: Final = (0,)
+"""The key of how far the queue has come."""
+_TWO = struct.Struct(">qq")
+
+
+class QueueRows(StoreRows, Generic[K, V]):
+    """A row for each record, by time, then by number; and how far the queue has come.
+
+    Args:
+        name: The store's name.
+        key: Serde of the keys.
+        value: Serde of the values.
+        overlay: The task's stores.
+
+    Attributes:
+        key: Serde of the keys, whose bytes sort as they do.
+    """
+
+    def __init__(self, name: str, key: Serde[K], value: Serde[V], overlay: Overlay) -> None:
+        self.key = key.ordered
+        self._keys, self._values = _KeySerde(key), _RowSerde(value)
+        self._overlay = overlay.store(name, self._keys, self._values)
+
+    @property
+    def newest(self) -> int:
+        """Return the time (ms) of the newest record that was put; far back before any."""
+        return self._numbers()[0]
+
+    def put(self, record: Record[K, V]) -> None:
+        """Put a record behind those of its time and before."""
+        newest, number = self._numbers()
+        row = record.value, record.timestamp, record.headers
+        self._overlay.put((1, record.timestamp, number, record.key), row)
+        self._overlay.put(_NUMBERS, (max(newest, record.timestamp), number + 1))
+
+    def take_until(self, time_ms: int) -> list[Record[K, V]]:
+        """Delete and return the records of a time (ms) and before, in order."""
+        end = QUEUED + sortable_int64(time_ms + 1)
+        found = list(self._records(QUEUED, end))
+        if found:
+            self._overlay.delete_range(QUEUED, end)
+        return found
+
+    def next_time(self) -> int | None:
+        """Return the time (ms) of the record that stands first, or None."""
+        first = next(self._records(QUEUED, None), None)
+        return None if first is None else first.timestamp
+
+    def scan(
+        self, from_ms: int | None = None, to_ms: int | None = None, *, reverse: bool = False
+    ) -> Iterator[Record[K, V]]:
+        """Yield records with `from <= time <= to`, in order, or backward."""
+        low = QUEUED if from_ms is None else QUEUED + sortable_int64(from_ms)
+        high = None if to_ms is None else QUEUED + sortable_int64(to_ms + 1)
+        yield from self._records(low, high, reverse=reverse)
+
+    def rebuild(self, key: bytes, data: bytes | None) -> None:
+        """Set or delete a record, or how far the queue has come, as a changelog has them.
+
+        Raises:
+            DeserializationError: They are none of a queue.
+        """
+        value = None if data is None else self._values.deserialize(data)
+        self._overlay.put(self._keys.deserialize(key), value)
+
+    def _numbers(self) -> tuple[int, int]:
+        return self._overlay.get(_NUMBERS) or (-FAR_MS, 0)
+
+    def _records(
+        self, low: bytes, end: bytes | None, *, reverse: bool = False
+    ) -> Iterator[Record[K, V]]:
+        # RocksDB reads the bounds while the scan lasts, so they are kept in variables.
+        high = after_prefix(QUEUED) if end is None else end
+        for (_, _, _, key), row in self._overlay.scan(low, high, reverse=reverse):
+            value, timestamp, headers = row
+            yield Record(key, value, timestamp, headers)
+
+
+class _KeySerde(CompositeSerde[Any]):
+    """Time and number of a record, 8 bytes each, then its key; or one byte for the numbers."""
+
+    type_token = tuple
+
+    def __init__(self, key: Serde[Any]) -> None:
+        super().__init__("queue-key", key)
+        self._key = key.ordered
+
+    def serialize(self, value: tuple[Any, ...]) -> bytes:
+        """Convert."""
+        if len(value) == 1:
+            return b"\x00"
+        _, time, number, key = value
+        place = sortable_int64(time) + sortable_int64(number)
+        return QUEUED + place + self._key.serialize(key)
+
+    def deserialize(self, data: bytes) -> tuple[Any, ...]:
+        """Convert back."""
+        if data == b"\x00":
+            return _NUMBERS
+        if data[:1] != QUEUED:
+            raise DeserializationError(f"expected the key of a queue's row, got {data[:40]!r}")
+        return 1, read_int64(data, 1), read_int64(data, 9), self._key.deserialize(data[17:])
+
+
+class _RowSerde(CompositeSerde[Any]):
+    """A record without its key; or newest time and next number."""
+
+    type_token = tuple
+
+    def __init__(self, value: Serde[Any]) -> None:
+        super().__init__("queue-row", value)
+        self._kept: Serde[Any] = KeptSerde(value)
+
+    def serialize(self, value: tuple[Any, ...]) -> bytes:
+        """Convert."""
+        if len(value) == 2:
+            return b"\x00" + _TWO.pack(*value)
+        return QUEUED + self._kept.serialize(value)
+
+    def deserialize(self, data: bytes) -> tuple[Any, ...]:
+        """Convert back; what is cut short is a `DeserializationError`."""
+        if data[:1] == QUEUED:
+            kept: tuple[Any, ...] = self._kept.deserialize(data[1:])
+            return kept
+        try:
+            return _TWO.unpack(data[1:])
+        except struct.error as exc:
+            raise DeserializationError(f"expected two numbers, got {data[:40]!r}") from exc

@@ -1,0 +1,49 @@
+"""The queue: records in the order of time, for reading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Generic
+
+from kstreams._types import K, V
+from kstreams.record import Record
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.queue.rows import QueueRows
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.state_store import StateStore
+
+__all__ = ("QueueStore",)
+
+
+class QueueStore(StateStore[QueueRows[K, V]], Generic[K, V]):
+    """A task's own part of the records that wait; made from `queue_store(...)`.
+
+    Any number of records a key, in the order of time. Only `join_as_of` writes.
+
+    Source: `RocksDBTimeOrderedKeyValueBuffer` of Kafka Streams' joins with a grace.
+    """
+
+    def __init__(self, spec: StoreSpec[QueueStore[K, V]], overlay: Overlay) -> None:
+        super().__init__(QueueRows(spec.name, spec.key, spec.value, overlay))
+
+    def fetch(
+        self,
+        key: K,
+        from_ms: int | None = None,
+        to_ms: int | None = None,
+        *,
+        reverse: bool = False,
+    ) -> Iterator[tuple[K, Record[K, V]]]:
+        """Yield a key's records with `from <= time <= to`, by time; looks at those of all keys."""
+        encode = self._rows.key.serialize
+        place = encode(key)
+        for own, record in self.fetch_all(from_ms, to_ms, reverse=reverse):
+            if encode(own) == place:
+                yield own, record
+
+    def fetch_all(
+        self, from_ms: int | None = None, to_ms: int | None = None, *, reverse: bool = False
+    ) -> Iterator[tuple[K, Record[K, V]]]:
+        """Yield records with `from <= time <= to`, by time, then as they came; None is open."""
+        for record in self._rows.scan(from_ms, to_ms, reverse=reverse):
+            yield record.key, record
