@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from kstreams._types import K
@@ -225,15 +226,10 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         head = self.overlay.get(handle)
         if head is None:
             return None
-        number = entry.number
-        for element in head[2]:
-            if element[1] == number:
-                return element  # type: ignore[no-any-return]  # erased by the overlay
-        for _, row in self.chunks(handle, head, entry.time, entry.time):
-            for element in row[2]:
-                if element[1] == number:
-                    return element  # type: ignore[no-any-return]  # as above
-        return None
+        wanted = entry.time, entry.number
+        rows = chain((head,), (row for _, row in self.chunks(handle, head, entry.time, entry.time)))
+        elements = (element for row in rows for element in row[2])
+        return next((element for element in elements if element[:2] == wanted), None)
 
     def open_entries(self, start_ms: int | None, end_ms: int | None) -> Iterator[Open]:
         """Yield entries with `start <= close < end`, by close, side, time and number."""
@@ -242,6 +238,12 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         high = after_prefix(OPEN) if end_ms is None else OPEN + sortable_int64(end_ms)
         for handle, _ in self.overlay.scan(low, high):
             yield Open(*handle[1:])
+
+    def last_close(self) -> int | None:
+        """Return the last closing of an entry, or None without any."""
+        low, high = OPEN, after_prefix(OPEN)
+        found = next(self.overlay.scan(low, high, reverse=True), None)
+        return None if found is None else found[0][1]
 
     def drop_open(self, end_ms: int) -> None:
         """Delete entries with `close < end`."""
