@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any, TypeVar, get_args, overload
+from typing import Any, Literal, TypeVar, get_args, overload
 
 from kstreams.errors import TopologyError
 from kstreams.graph.join_builder import JoinBuilder
@@ -35,7 +35,7 @@ from kstreams.processors.on_error import OnError
 from kstreams.processors.validate import Invalid, Validate
 from kstreams.serde.base import Serde
 from kstreams.times import positive_ms, span_ms
-from kstreams.topic import Topic, TopicChoice, default_partitioner
+from kstreams.topic import Nulls, Topic, TopicChoice, default_partitioner
 
 __all__ = ("TopologyBuilder",)
 
@@ -139,15 +139,37 @@ class TopologyBuilder(JoinBuilder):
         )
         return self._add(SourceNode(name, topic, start, policy, times))
 
+    @overload
     def repartition(
         self,
         name: str,
         *parents: Node[K, V],
         key: Serde[K],
         value: Serde[V],
+        partitions: int | None = ...,
+        partitioner: Partitioner | None = ...,
+    ) -> Node[K, V]: ...
+    @overload
+    def repartition(
+        self,
+        name: str,
+        *parents: Node[K, V | None],
+        key: Serde[K],
+        value: Serde[V],
+        nulls: Literal["pass"],
+        partitions: int | None = ...,
+        partitioner: Partitioner | None = ...,
+    ) -> Node[K, V | None]: ...
+    def repartition(
+        self,
+        name: str,
+        *parents: Node[Any, Any],
+        key: Serde[Any],
+        value: Serde[Any],
+        nulls: Nulls = "drop",
         partitions: int | None = None,
         partitioner: Partitioner | None = None,
-    ) -> Node[K, V]:
+    ) -> Node[Any, Any]:
         """Move records to the tasks that own their keys, inside one micro-batch.
 
         Put it below a node that changes the key and above the next one with a store.
@@ -157,6 +179,7 @@ class TopologyBuilder(JoinBuilder):
             parents: Where the records come from.
             key: Serde of the keys; its bytes decide the partition.
             value: Serde of the values.
+            nulls: `"pass"` types the edge for values that may be None, as deletions are.
             partitions: How many tasks the group below has. None: as many as its source
                 topics have, else as many as the group above.
             partitioner: Which partition a key belongs to; None as for a `Topic`.
@@ -169,7 +192,7 @@ class TopologyBuilder(JoinBuilder):
             raise TopologyError(f"repartition {name!r}: {problem}")
         rule = partitioner or default_partitioner(key)
         node = RepartitionNode(
-            name, self._names(name, parents), key, value, partitions, rule, self._on_error
+            name, self._names(name, parents), key, value, partitions, rule, self._on_error, nulls
         )
         return self._add(node)
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from kstreams.graph.nodes import AnyNode, Entry, ProcessorNode, RepartitionNode, SourceNode
+from kstreams.graph.nodes import (
+    AnyNode,
+    Entry,
+    JoinNode,
+    ProcessorNode,
+    RepartitionNode,
+    SourceNode,
+)
 from kstreams.partitioner import InnerKeyPartitioner, Murmur2Partitioner, Partitioner
 from kstreams.serde.base import Serde
 from kstreams.serde.composite import CompositeSerde
@@ -22,7 +29,7 @@ __all__ = (
 
 @dataclass(frozen=True)
 class Meeting:
-    """A store, and the entries from which records come to it: two at least.
+    """A join or a store, and the entries from which records come to it: two at least.
 
     Attributes:
         place: What it is, for people.
@@ -34,15 +41,18 @@ class Meeting:
 
 
 def meetings(nodes: Iterable[AnyNode]) -> tuple[Meeting, ...]:
-    """Return where records of several entries meet, in the order of the graph.
+    """Return where records of several entries meet: joins, then stores, as they were added.
 
-    An entry whose keys are `NONE` is left out: none of its records has a key to meet by.
+    A processor that reads a table meets its rows. An entry whose keys are `NONE` is left out:
+    none of its records has a key to meet by.
 
     Args:
         nodes: Parents first; of a group alone its entries before them.
     """
     above: dict[str, dict[str, Entry]] = {}
-    places: dict[str, dict[str, Entry]] = {}
+    joins: dict[str, dict[str, Entry]] = {}
+    stores: dict[str, dict[str, Entry]] = {}
+    readers: dict[str, dict[str, Entry]] = {}
     for node in nodes:
         if isinstance(node, (SourceNode, RepartitionNode)):
             key: object = _key(node)
@@ -53,9 +63,15 @@ def meetings(nodes: Iterable[AnyNode]) -> tuple[Meeting, ...]:
         for parent in node.parents:
             found |= above[parent]
         above[node.name] = found
+        if isinstance(node, JoinNode):
+            joins[f"join {node.name!r}"] = found
         if isinstance(node, ProcessorNode):
-            for spec in node.stores:
-                places.setdefault(f"store {spec.name!r}", {}).update(found)
+            for specs, users in ((node.stores, stores), (node.reads, readers)):
+                for spec in specs:
+                    users.setdefault(f"store {spec.name!r}", {}).update(found)
+    for place in stores:  # a table of another group, which is whole here, meets nobody
+        stores[place] |= readers.get(place, {})
+    places = joins | stores
     return tuple(
         Meeting(place, tuple(entries.values()))
         for place, entries in places.items()
@@ -65,11 +81,11 @@ def meetings(nodes: Iterable[AnyNode]) -> tuple[Meeting, ...]:
 
 def serde_problems(nodes: Iterable[AnyNode]) -> Iterator[str]:
     """Find entries whose records meet, while equal keys are other bytes in each of them."""
-    known: set[tuple[str, str]] = set()
+    known: set[frozenset[str]] = set()
     for meeting in meetings(nodes):
         first, *others = meeting.entries
         for other in others:
-            pair = first.name, other.name
+            pair = frozenset((first.name, other.name))
             one, two = inner_format(_key(first)), inner_format(_key(other))
             if one == two or pair in known:
                 continue

@@ -14,6 +14,10 @@ from kstreams.partitioner import Murmur2Partitioner
 __all__ = ("Side", "repartition_hint", "repartition_lines")
 
 
+_OF_TABLE = ".source"
+"""What the name of a table's source ends in."""
+
+
 @dataclass(frozen=True)
 class Side:
     """A source of a group, and how large its topic is.
@@ -53,29 +57,41 @@ def repartition_hint(
         size = f" ({_size(side)}, against {_size(kept)} of {kept.source.topic.name!r})"
         parts.append(
             f"Topic {side.source.topic.name!r} is the smaller side{size}: move its records, in "
-            f"place of its source alone, by\n{repartition_lines(side.source, kept.source)}"
+            f"place of its source alone, by\n{repartition_lines(group, side.source, kept.source)}"
         )
     if len(sides) > 1:
         parts.append(f"Or create the topics with one {_word(by)}.")
     return " ".join(parts)
 
 
-def repartition_lines(source: SourceNode, like: SourceNode) -> str:
+def repartition_lines(
+    group: PartitionGroup, source: SourceNode, like: SourceNode | None = None
+) -> str:
     """Return the lines of a program that move a source's records to the tasks of their keys.
 
     Args:
+        group: Its group: a source that is a table's goes on being one.
         source: The source.
-        like: The source whose partitioner they are moved by.
+        like: The source whose partitioner they are moved by; None for its own.
     """
     name, topic = source.name, source.topic.name
-    default = isinstance(inner_rule(like.topic.partitioner), Murmur2Partitioner)
-    moved = "" if default else f", partitioner=<that of {like.topic.name!r}>"
-    return (
-        f"  read = builder.add_source({name!r}, topic)  # topic: the definition of {topic!r}\n"
-        f"  moved = builder.repartition({name + '-moved'!r}, read, key=topic.key, "
-        f"value=topic.value{moved})\n"
-        "and go on with `moved`."
-    )
+    rule = (like or source).topic
+    default = isinstance(inner_rule(rule.partitioner), Murmur2Partitioner)
+    partitioner = "" if default else f", partitioner=<that of {rule.name!r}>"
+    table = name.removesuffix(_OF_TABLE)
+    is_table = table != name and any(n.makes_table and n.name == table for n in group.processors)
+    tombstones = ", with nulls='pass'" if is_table else ""
+    serdes = "key=topic.key, value=topic.value"
+    if is_table or source.topic.nulls == "pass":
+        serdes += ", nulls='pass'"
+    lines = [
+        f"  # topic: the definition of {topic!r}{tombstones}",
+        f"  read = builder.add_source({name!r}, topic)",
+        f"  moved = builder.repartition({table + '-moved'!r}, read, {serdes}{partitioner})",
+    ]
+    if is_table:
+        lines.append(f"  table = builder.to_table({table!r}, moved, store=store)")
+    return "\n".join([*lines, f"and go on with `{'table' if is_table else 'moved'}`."])
 
 
 def _word(by: Literal["count", "partitioner"]) -> str:

@@ -17,7 +17,7 @@ from kstreams.processors.processor import BatchProcessor, Processor
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.topic import Topic, TopicChoice
+from kstreams.topic import Nulls, Topic, TopicChoice
 
 __all__ = (
     "AnyNode",
@@ -149,7 +149,11 @@ class JoinNode(ProcessorNode):
 
 @dataclass(frozen=True)
 class RepartitionNode:
-    """Moves records to the tasks that own their keys: an edge between two groups."""
+    """Moves records to the tasks that own their keys: an edge between two groups.
+
+    Attributes:
+        nulls: Whether values may be None, for the check of types: `pass`, or else `drop`.
+    """
 
     name: str
     parents: tuple[str, ...]
@@ -158,6 +162,7 @@ class RepartitionNode:
     partitions: int | None
     partitioner: Partitioner
     on_error: OnError
+    nulls: Nulls = "drop"
 
 
 @dataclass(frozen=True)

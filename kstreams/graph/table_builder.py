@@ -91,6 +91,7 @@ class TableBuilder(BuilderBase):
             nulls="pass",
             null_keys="pass" if topic.null_keys == "pass" else "drop",
             partitioner=topic.partitioner,
+            misplaced=topic.misplaced,
         )
         source = SourceNode(f"{name}.source", passing, start, policy, EventTime())
         return self._table(name, self._add(source), store)

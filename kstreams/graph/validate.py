@@ -14,6 +14,7 @@ from kstreams.graph.meetings import serde_problems
 from kstreams.graph.nodes import (
     AnyNode,
     FunctionSink,
+    JoinNode,
     ProcessorNode,
     RepartitionNode,
     SinkNode,
@@ -179,8 +180,8 @@ def _outputs(ordered: list[AnyNode]) -> dict[str, _Types]:
         match node:
             case SourceNode(topic=topic):
                 types[node.name] = _topic_types(topic)
-            case RepartitionNode(key=key_serde, value=value_serde):
-                types[node.name] = (_token(key_serde), _token(value_serde))
+            case RepartitionNode():
+                types[node.name] = _edge_types(node)
             case ProcessorNode(types_out=(key, value)):
                 if key is object and node.keeps_key:
                     keys = {types[parent][0] for parent in node.parents}
@@ -201,6 +202,11 @@ def _topic_types(topic: Topic[Any, Any]) -> _Types:
     return key, value if topic.nulls == "drop" else _optional(value)
 
 
+def _edge_types(edge: RepartitionNode) -> _Types:
+    value = _token(edge.value)
+    return _token(edge.key), value if edge.nulls == "drop" else _optional(value)
+
+
 def _optional(token: object) -> object:
     if token is object or token is type(None):
         return token
@@ -216,7 +222,7 @@ def _inputs(node: AnyNode, parent: str) -> tuple[_Types, ...]:
         case SinkNode():
             return (_sink_types(node.target),)
         case RepartitionNode():
-            return ((_token(node.key), _token(node.value)),)
+            return (_edge_types(node),)
         case ProcessorNode():
             return node.types_from(parent)
         case SourceNode():
@@ -258,15 +264,27 @@ def _keys(ordered: list[AnyNode]) -> Iterator[str]:
             case SourceNode() | RepartitionNode():
                 changed[node.name] = None
             case ProcessorNode():
-                if (node.stores or node.reads) and above is not None:
+                meets = _by_key(node)
+                if meets and above is not None:
                     yield (
-                        f"node {node.name!r} has a store, but {above!r} above it may change "
+                        f"node {node.name!r} {meets}, but {above!r} above it may change "
                         "the key: put builder.repartition(...) between them, or derive "
                         f"{above!r} from FixedKeyProcessor if it keeps the key"
                     )
                 changed[node.name] = above if node.keeps_key else node.name
             case SinkNode():
                 pass
+
+
+def _by_key(node: ProcessorNode) -> str:
+    """Say what makes a node need its keys in their own tasks; empty if nothing does."""
+    if isinstance(node, JoinNode):
+        return "is a join"
+    if node.makes_table:
+        return "makes a table"
+    if node.stores:
+        return "has a store"
+    return "reads a table" if node.reads else ""
 
 
 def _depths(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:

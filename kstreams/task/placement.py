@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from kstreams.errors import MisplacedKeyError, SerdeError
 from kstreams.graph.meetings import meetings
+from kstreams.graph.mending import repartition_lines
 from kstreams.graph.nodes import SourceNode
 from kstreams.graph.topology import PartitionGroup
 from kstreams.partitioner import Partitioner
@@ -48,6 +49,7 @@ class Placement:
     def __init__(self, group: PartitionGroup, partitions: int | None, cursor: Cursor) -> None:
         self._partitions = partitions or 0
         self._cursor = cursor
+        self._group = group
         self._met: dict[str, tuple[SourceNode, str]] = {}
         if self._partitions < 2:
             return
@@ -124,10 +126,10 @@ class Placement:
                 "partitioner=murmur2_random there, and write the topic anew. A rule that is meant "
                 "is said by Topic(partitioner=...)"
             )
-        name = source.name
+        lines = repartition_lines(self._group, source)
         return (
-            f"{why}; or put builder.repartition('{name}-moved', {name}, key=topic.key, "
-            f"value=topic.value) below source {name!r}. Topic(misplaced='count') goes on."
+            f"{why}. Or move the records, in place of the source alone, by\n{lines} "
+            "Topic(misplaced='count') goes on."
         )
 
     def _fewer(self, partitioner: Partitioner, keys: Sequence[bytes], partition: int) -> int | None:

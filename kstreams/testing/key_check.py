@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from kstreams.errors import KStreamsError, SerdeError, TopologyError
-from kstreams.graph.nodes import AnyProcessor, ProcessorNode, RepartitionNode, SourceNode
+from kstreams.graph.nodes import AnyProcessor, JoinNode, ProcessorNode, RepartitionNode, SourceNode
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TaskId
 from kstreams.partitioner import Partitioner
@@ -140,7 +140,7 @@ def _checks(group: PartitionGroup, partitions: int) -> dict[str, _Check]:
     return {
         node.name: _Check(node.name, _entry(group, node.name), partitions)
         for node in group.processors
-        if node.stores or node.reads
+        if node.stores or node.reads or isinstance(node, JoinNode)
     }
 
 

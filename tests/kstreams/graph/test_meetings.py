@@ -142,10 +142,8 @@ def test_unequal_counts_name_the_smaller_topic_and_the_lines_to_write() -> None:
         "Topic 'users-topic' is the smaller side (1,200 records, against 3,000,000 records of "
         "'clicks-topic')" in text
     )
-    assert (
-        "read = builder.add_source('users', topic)  # topic: the definition of 'users-topic'"
-        in text
-    )
+    assert "# topic: the definition of 'users-topic'\n" in text
+    assert "read = builder.add_source('users', topic)\n" in text
     assert (
         "moved = builder.repartition('users-moved', read, key=topic.key, value=topic.value)" in text
     )

@@ -83,7 +83,7 @@ def test_the_error_says_which_key_lies_where_and_how_librdkafka_has_put_it_there
     assert (where.node, where.key, where.timestamp) == ("right", wrong[0], wrong[2])
     assert "librdkafka's default, consistent_random (CRC32)" in error.hint
     assert "partitioner=murmur2_random" in error.hint
-    assert "builder.repartition('right-moved', right," in error.hint
+    assert "moved = builder.repartition('right-moved', read, key=topic.key" in error.hint
 
 
 def test_a_topic_that_has_got_more_partitions_is_told_by_its_keys() -> None:
