@@ -15,7 +15,6 @@ from benchmarks.scale import command as scale
 from benchmarks.suite.cluster import CacheInUse, Cluster
 from benchmarks.suite.compare import compared
 from benchmarks.suite.console import Console
-from benchmarks.suite.not_yet import PLANNED, note_planned
 from benchmarks.suite.outcome import Outcome
 from benchmarks.suite.plan import Plan
 from benchmarks.suite.plots import plot
@@ -88,8 +87,6 @@ def _run(options: argparse.Namespace) -> int:
     started = datetime.now(timezone.utc)
     folder: Path = options.out or options.cache / "results" / f"{started:%Y%m%dT%H%M%S}"
     outcome = Outcome.of(plan, started)
-    if not options.workload:
-        note_planned(outcome)
     with Console() as console, Cluster(options.cache) as cluster:
         Rounds(
             plan,
@@ -119,8 +116,6 @@ def _list(options: argparse.Namespace) -> int:
     print("workloads")
     for workload in all_workloads():
         print(f"  {workload.name:4} {workload.title}")
-    for planned in PLANNED:
-        print(f"  {planned.name:4} {planned.title}: not yet, {planned.reason}")
     print("peers")
     for peer in all_peers():
         able = [each.name for each in all_workloads() if peer.refusal(each) is None]

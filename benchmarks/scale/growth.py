@@ -87,12 +87,12 @@ def measure_growth(
     """
     name = f"growth-{uuid4().hex[:8]}"
     home = cache / "runs" / name
-    topics = f"bench-in-{name}", f"bench-out-{name}"
-    for topic in topics:
+    source, sink = f"bench-in-{name}", f"bench-out-{name}"
+    for topic in (source, sink):
         cluster.create(topic)
-    job = Job(workload_by("W2"), cluster.bootstrap, *topics, records=0, batch=TOUCHED, home=home)
+    job = Job(workload_by("W2"), cluster.bootstrap, (source,), sink, (0,), batch=TOUCHED, home=home)
     arguments = (sys.executable, "-m", "benchmarks.scale.growth_process")
-    given = {"BENCH_SIZES": json.dumps(sizes), "BENCH_BATCHES": str(batches)}
+    given = {"BENCH_KEYS": json.dumps(sizes), "BENCH_BATCHES": str(batches)}
     process = PeerProcess(Command(arguments, {"PYTHONPATH": ON_PATH, **given}), job)
     try:
         while process.ended is None:

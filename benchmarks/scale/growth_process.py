@@ -164,7 +164,7 @@ def points(sizes: list[int], batches: int) -> Iterator[Point]:
 
 def main() -> None:
     given = os.environ
-    found = points(json.loads(given["BENCH_SIZES"]), int(given["BENCH_BATCHES"]))
+    found = points(json.loads(given["BENCH_KEYS"]), int(given["BENCH_BATCHES"]))
     text = json.dumps([asdict(point) for point in found])
     (Path(given["BENCH_HOME"]) / "points.json").write_text(text)
 

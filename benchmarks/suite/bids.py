@@ -14,23 +14,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchmarks.suite.dataset import START_MS, Dataset
+from benchmarks.suite.growing_ids import growing_ids
 from kstreams_json import json_serde
 
-__all__ = ("BID", "BIDS", "Bid", "bids")
+__all__ = ("BID", "BIDS", "BIDS_AN_AUCTION", "BIDS_A_BIDDER", "Bid", "bids")
 
 _AUCTIONS_AT_ONCE = 100
 _BIDDERS_AT_ONCE = 1_000
-_BIDS_AN_AUCTION = 15
-_BIDS_A_BIDDER = 46
-_HOT_EVERY = 100
-_FIRST_ID = 1_000
+BIDS_AN_AUCTION = 15
+BIDS_A_BIDDER = 46
 
 
 def bids(count: int, random: np.random.Generator) -> pa.Table:
     """Draw bids: key, value, timestamp, and the fields `auction`, `bidder`, `price`."""
     number = np.arange(count, dtype=np.int64)
-    auction = _ids(number // _BIDS_AN_AUCTION, _AUCTIONS_AT_ONCE, 1 / 2, random)
-    bidder = _ids(number // _BIDS_A_BIDDER, _BIDDERS_AT_ONCE, 3 / 4, random)
+    auction = growing_ids(number // BIDS_AN_AUCTION, _AUCTIONS_AT_ONCE, 1 / 2, random)
+    bidder = growing_ids(number // BIDS_A_BIDDER, _BIDDERS_AT_ONCE, 3 / 4, random)
     price = np.round(10 ** (random.random(count) * 6) * 100).astype(np.int64)
     times = START_MS + number
     text = [pa.array(column).cast(pa.string()) for column in (auction, bidder, price, times)]
@@ -41,19 +40,6 @@ def bids(count: int, random: np.random.Generator) -> pa.Table:
     columns = {"key": text[0].cast(pa.binary()), "value": values.cast(pa.binary())}
     fields = {"auction": auction, "bidder": bidder, "price": price}
     return pa.table({**columns, "timestamp": times, **fields})
-
-
-def _ids(
-    newest: np.ndarray[tuple[int], np.dtype[np.int64]],
-    at_once: int,
-    hot: float,
-    random: np.random.Generator,
-) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Draw ids among the newest; the hot one of the moment with the probability given."""
-    count = len(newest)
-    any_of = np.maximum(newest - random.integers(0, at_once, count), 0)
-    hot_one = newest // _HOT_EVERY * _HOT_EVERY
-    return _FIRST_ID + np.where(random.random(count) < hot, hot_one, any_of)
 
 
 BIDS = Dataset(

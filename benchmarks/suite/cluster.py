@@ -110,12 +110,12 @@ class Cluster:
 
         Args:
             dataset: What to write.
-            count: How many records.
+            count: Of how many records of its workload.
             done: Told now and then how many are written.
         """
         topic = dataset.topic(count)
         known = topic in self._admin.topics()
-        if known and self.ends(topic) == count + dataset.partitions:
+        if known and self.ends(topic) == dataset.rows(count):
             return topic
         if known:
             self._admin.delete(topic)

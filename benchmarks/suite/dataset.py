@@ -26,14 +26,18 @@ CLOSER = b"~end-"
 class Dataset:
     """Records of a kind.
 
+    A workload of several topics has a dataset for each, and counts by the first one's records.
+
     Args:
         name: Names the topic.
-        make: Draws so many records from a seeded generator: a table of `key` and `value`
+        make: Draws the records of a count from a seeded generator: a table of `key` and `value`
             (binary), `timestamp` (int64, ms) and whatever columns `expected` needs; in the
             order of event time.
         filler: The value of a record that only moves time.
         seed: Seed of the generator.
         partitions: How many the topic has, and that of the results.
+        size: How many records there are for a count, where it is not as many.
+        disorder_ms: How much older than one before it a record may be.
     """
 
     name: str
@@ -41,18 +45,26 @@ class Dataset:
     filler: bytes
     seed: int = 7
     partitions: int = PARTITIONS
+    size: Callable[[int], int] | None = None
+    disorder_ms: int = 0
 
     def topic(self, records: int) -> str:
-        """Return the topic that holds so many records."""
+        """Return the topic that holds the records of a count."""
         spread = "" if self.partitions == PARTITIONS else f"-over-{self.partitions}"
         return f"{DATA}{self.name}-{records}-seed{self.seed}{spread}"
 
+    def rows(self, count: int) -> int:
+        """Return how many records the topic of a count has, closers included."""
+        return (self.size(count) if self.size else count) + self.partitions
+
     def records(self, count: int) -> pa.Table:
-        """Return the records; the same at each call."""
+        """Return the records of a count; the same at each call."""
         table = self.make(count, np.random.default_rng(self.seed))
         times = table.column("timestamp").to_numpy()
-        if np.any(np.diff(times) < 0):
+        if np.any(np.maximum.accumulate(times) - times > self.disorder_ms):
             raise ValueError(f"dataset {self.name!r} is not in the order of event time")
+        if table.num_rows + self.partitions != self.rows(count):
+            raise ValueError(f"dataset {self.name!r} has {table.num_rows:,} records of {count:,}")
         return table
 
     def topic_rows(self, table: pa.Table) -> pa.Table:

@@ -27,6 +27,8 @@ def decoder(format: Format, workload: Workload) -> Decoder:  # noqa: A002  # the
     """Return what reads a record that a peer of this format writes for a workload."""
     if workload.shape == "record":
         return _bid
+    if workload.shape == "event":
+        return partial(_json, spans=True)
     if format == "decimal":
         return _decimal
     if format == "json":
@@ -62,7 +64,7 @@ def _json(key: bytes, value: bytes | None, *, spans: bool) -> Result:
     if value is None:
         return (key, 0, 0), None
     found = msgspec.json.decode(value)
-    end = found["end"] if spans else 0
+    end = found.get("end") or 0 if spans else 0
     return (key, found.get("start") or 0, end), _tuple(found["value"])
 
 

@@ -46,7 +46,7 @@ def measure(
     Args:
         peer: What to run; installed.
         job: What it is to do.
-        cluster: The broker; the job's input topic is filled, its output topic empty.
+        cluster: The broker; the job's input topics are filled, its output topic empty.
         cache: Where the peer lives.
         expected: The results.
         limit_s: How long it may take.
@@ -125,7 +125,7 @@ def _figures(
     cluster: Cluster,
     before: set[str],
 ) -> Figures:
-    total = job.records + job.workload.dataset.partitions
+    total = job.records
     end, results = counts[-1]
     points = [(when, round(count * total / results)) for when, count in counts[1:]]
     if peer.reports_progress:
@@ -138,7 +138,7 @@ def _figures(
         raise RunFailed(str(exc)) from exc
     own = {*cluster.topics()} - before
     return Figures(
-        records=job.records,
+        records=total - job.workload.closers,
         rate=span.rate,
         startup_s=counts[1][0] - process.launched,
         cpu_s_per_million=_per_million(process.sampler, span.start, span.end, span.records),

@@ -29,20 +29,35 @@ class Job:
 
     A process is told by environment variables: `BENCH_WORKLOAD`, `BENCH_BOOTSTRAP`,
     `BENCH_INPUT`, `BENCH_OUTPUT` (topics that exist, of as many partitions as the dataset
-    says), `BENCH_RECORDS` (what the input holds; 0 when it is not known), `BENCH_BATCH` (most
+    says), `BENCH_INPUTS` (all input topics in the order of the workload's datasets, with commas
+    between), `BENCH_SIZES` (what each of them holds; 0 when it is not known), `BENCH_BATCH` (most
     records a micro-batch), `BENCH_HOME` (an empty folder, where all state goes) and
     `BENCH_FILE` (of a user's own workload, else empty). It runs until SIGTERM. On standard
     output a line `progress N` says that N records are done.
+
+    Attributes:
+        inputs: The topics of the workload's datasets, in their order.
+        sizes: How many records each holds, closers included; 0 when it is not known.
     """
 
     workload: Workload
     bootstrap: str
-    input: str
+    inputs: tuple[str, ...]
     output: str
-    records: int
+    sizes: tuple[int, ...]
     batch: int
     home: Path
     file: str = ""
+
+    @property
+    def input(self) -> str:
+        """The topic of the first dataset."""
+        return self.inputs[0]
+
+    @property
+    def records(self) -> int:
+        """How many records there are in all."""
+        return sum(self.sizes)
 
     @property
     def log(self) -> Path:
@@ -55,8 +70,9 @@ class Job:
             "BENCH_WORKLOAD": self.workload.name,
             "BENCH_BOOTSTRAP": self.bootstrap,
             "BENCH_INPUT": self.input,
+            "BENCH_INPUTS": ",".join(self.inputs),
             "BENCH_OUTPUT": self.output,
-            "BENCH_RECORDS": str(self.records),
+            "BENCH_SIZES": ",".join(str(size) for size in self.sizes),
             "BENCH_BATCH": str(self.batch),
             "BENCH_HOME": str(self.home),
             "BENCH_FILE": self.file,

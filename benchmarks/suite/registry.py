@@ -9,7 +9,6 @@ from pathlib import Path
 
 import benchmarks.peers
 import benchmarks.workloads
-from benchmarks.suite.not_yet import PLANNED
 from benchmarks.suite.peer import Peer
 from benchmarks.suite.workload import Workload
 
@@ -24,7 +23,12 @@ def all_workloads() -> tuple[Workload, ...]:
     """Return the suite's own workloads, in the order of their names: W before Q."""
     names = sorted(module.name for module in pkgutil.iter_modules(benchmarks.workloads.__path__))
     found = [_workload_of(importlib.import_module(f"benchmarks.workloads.{n}")) for n in names]
-    return tuple(sorted(found, key=lambda w: (not w.name.startswith("W"), int(w.name[1:]))))
+    return tuple(sorted(found, key=_place))
+
+
+def _place(workload: Workload) -> tuple[bool, int, str]:
+    number = "".join(filter(str.isdigit, workload.name))
+    return not workload.name.startswith("W"), int(number), workload.name
 
 
 def workload_by(name: str) -> Workload:
@@ -36,9 +40,6 @@ def workload_by(name: str) -> Workload:
     if name.endswith(".py"):
         return _workload_in(Path(name))
     known = {workload.name.lower(): workload for workload in all_workloads()}
-    for planned in PLANNED:
-        if name.lower() == planned.name.lower():
-            raise UnknownName(f"{planned.name} cannot be run: {planned.reason}")
     if name.lower() not in known:
         raise UnknownName(
             f"no workload {name!r}; there are: {' '.join(w.name for w in known.values())}, "

@@ -16,7 +16,7 @@ from benchmarks.suite.outcome import Lag, Outcome
 from benchmarks.suite.peer import Job, Peer, Unavailable
 from benchmarks.suite.plan import MOST_BATCH, Pair, Plan, batch_of, ordered
 from benchmarks.suite.watcher import Watcher
-from benchmarks.suite.workload import Expected, Workload
+from benchmarks.suite.workload import Expected
 
 __all__ = ("Rounds",)
 
@@ -55,7 +55,7 @@ class Rounds:
         self._watcher = watcher
         self._save = save
         self._clock = clock
-        self._expected: dict[tuple[str, str], Expected] = {}
+        self._expected: dict[tuple[str, str, str], Expected] = {}
         self._deadline = 0.0
 
     def run(self) -> None:
@@ -65,8 +65,9 @@ class Rounds:
         lags = [pair for pair in pairs if self._plan.lag and pair[0] in first]
         self._watcher.begin(len(pairs) * self._plan.rounds + len(lags))
         for workload, records in dict.fromkeys((w, self._plan.records_of(w, p)) for w, p in pairs):
-            step = self._watcher.step(f"fill {workload.dataset.topic(records)}", records)
-            self._cluster.fill(workload.dataset, records, step)
+            for dataset in workload.datasets:
+                step = self._watcher.step(f"fill {dataset.topic(records)}", dataset.rows(records))
+                self._cluster.fill(dataset, records, step)
         lags_s = LAG_S * sum(peer.emits_updates for _, peer in lags)
         self._deadline = self._clock() + self._plan.minutes * 60 - lags_s
         self._rounds(pairs)
@@ -85,6 +86,8 @@ class Rounds:
             self._outcome.cell(workload.label, peer.name).reason = refusal or ""
             if refusal is None:
                 pairs.append((workload, peer))
+                if apart := workload.apart_of(peer.name):
+                    self._note(f"{workload.label} {peer.name}: {apart.how}")
         self._save()
         return pairs
 
@@ -127,15 +130,15 @@ class Rounds:
             self._watcher.done()
             return
         records = self._plan.records_of(workload, peer)
-        job = self._job(pair, workload.dataset.topic(records), records)
-        step = self._watcher.step(f"{workload.label} {peer.name}, round {number + 1}", records)
+        job = self._job(pair, workload.topics(records), workload.sizes(records))
+        step = self._watcher.step(f"{workload.label} {peer.name}, round {number + 1}", job.records)
         try:
             figures = measure(
                 peer,
                 job,
                 cluster=self._cluster,
                 cache=self._cache,
-                expected=self._results(workload, records),
+                expected=self._results(pair, records),
                 limit_s=self._plan.limit_s,
                 done=step,
             )
@@ -163,7 +166,7 @@ class Rounds:
             if cell.reason or cell.lag:
                 self._watcher.done()
                 continue
-            job = self._job(pair, f"bench-in-{uuid4().hex[:8]}", 0)
+            job = self._job(pair, (f"bench-in-{uuid4().hex[:8]}",), (0,))
             self._cluster.create(job.input)
             self._watcher.step(f"{workload.label} {peer.name}, lag", 0)
             try:
@@ -179,26 +182,29 @@ class Rounds:
             self._watcher.say(f"{workload.label} {peer.name}: lag {told}")
             self._save()
 
-    def _job(self, pair: Pair, topic: str, records: int) -> Job:
+    def _job(self, pair: Pair, topics: tuple[str, ...], sizes: tuple[int, ...]) -> Job:
         workload, peer = pair
         name = f"{workload.label.lower()}-{peer.name}-{uuid4().hex[:8]}"
         self._cluster.create(f"bench-out-{name}", workload.dataset.partitions)
         return Job(
             workload=workload,
             bootstrap=self._cluster.bootstrap,
-            input=topic,
+            inputs=topics,
             output=f"bench-out-{name}",
-            records=records,
-            batch=batch_of(records) if records else MOST_BATCH,
+            sizes=sizes,
+            batch=batch_of(sum(sizes)) if any(sizes) else MOST_BATCH,
             home=self._cache / "runs" / name,
             file=self._plan.files.get(workload.name, ""),
         )
 
-    def _results(self, workload: Workload, records: int) -> Expected:
-        topic = workload.label, workload.dataset.topic(records)
-        if topic not in self._expected:
-            self._expected[topic] = workload.expected(workload.dataset.records(records))
-        return self._expected[topic]
+    def _results(self, pair: Pair, records: int) -> Expected:
+        workload, peer = pair
+        apart = workload.apart_of(peer.name)
+        known = workload.label, workload.dataset.topic(records), apart.how if apart else ""
+        if known not in self._expected:
+            compute = apart.expected if apart else workload.expected
+            self._expected[known] = compute(*workload.tables(records))
+        return self._expected[known]
 
     def _clean(self, job: Job) -> None:
         self._cluster.delete_all_but(lambda topic: topic.startswith(DATA))

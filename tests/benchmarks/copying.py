@@ -39,13 +39,15 @@ class Copying:
             (key.decode(), {"start": start, "value": value + (self.does == "wrong")}, time)
             for (key, start, _), (value, time) in _expected(job).items()
         ]
-        total = job.records + job.workload.dataset.partitions
-        given = {"RESULTS": json.dumps(results), "TOTAL": str(total), "DOES": self.does}
+        total = str(job.records)
+        given = {"RESULTS": json.dumps(results), "TOTAL": total, "DOES": self.does}
         return Command((sys.executable, "-c", PROGRAM), given)
 
 
 def _expected(job: Job) -> Expected:
-    return job.workload.expected(job.workload.dataset.records(job.records))
+    workload = job.workload
+    records = int(job.input.split("-seed")[0].rpartition("-")[2])
+    return workload.expected(*workload.tables(records))
 
 
 PROGRAM = """

@@ -9,21 +9,31 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from benchmarks.suite.ads import AD_CLICKS, DISORDER_MS, IMPRESSIONS
+from benchmarks.suite.auctions import AUCTIONS, AUCTIONS_OF_BIDS, PERSONS
 from benchmarks.suite.bids import BIDS
 from benchmarks.suite.clicks import CLICKS, GAP_MS, KEYS
-from benchmarks.suite.dataset import CLOSER, DAY_MS, PARTITIONS, Dataset
+from benchmarks.suite.dataset import CLOSER, DAY_MS, PARTITIONS, START_MS, Dataset
+from benchmarks.suite.messages import BLOCKED, MESSAGES, TRANSLATIONS
+from benchmarks.suite.plain_joins import within
+from benchmarks.suite.users import USERS, VIEWS
 from benchmarks.suite.zipf import zipf
 from kstreams.partitioner import partition_of
 
-DATASETS = [pytest.param(CLICKS, id="clicks"), pytest.param(BIDS, id="bids")]
+JSON = [
+    *(CLICKS, BIDS, VIEWS, USERS, IMPRESSIONS, AD_CLICKS),
+    *(AUCTIONS, AUCTIONS_OF_BIDS, PERSONS, MESSAGES),
+]
+DATASETS = [*JSON, BLOCKED, TRANSLATIONS]
+IDS = [dataset.name for dataset in DATASETS]
 
 
-@pytest.mark.parametrize("dataset", DATASETS)
+@pytest.mark.parametrize("dataset", DATASETS, ids=IDS)
 def test_records_are_the_same_at_each_draw(dataset: Dataset) -> None:
     assert dataset.records(500).equals(dataset.records(500))
 
 
-@pytest.mark.parametrize("dataset", DATASETS)
+@pytest.mark.parametrize("dataset", JSON, ids=IDS[: len(JSON)])
 def test_values_are_json_that_says_what_the_columns_say(dataset: Dataset) -> None:
     table = dataset.records(200)
     fields = [name for name in table.column_names if name not in ("key", "value", "timestamp")]
@@ -32,17 +42,18 @@ def test_values_are_json_that_says_what_the_columns_say(dataset: Dataset) -> Non
         assert [value[name] for value in values] == table.column(name).to_pylist()
 
 
-@pytest.mark.parametrize("dataset", DATASETS)
+@pytest.mark.parametrize("dataset", DATASETS, ids=IDS)
 def test_topic_rows_lie_where_their_keys_belong_and_end_with_a_closer_each(
     dataset: Dataset,
 ) -> None:
     table = dataset.records(300)
     rows = dataset.topic_rows(table).to_pylist()
-    assert [row["value"] for row in rows[:300]] == table.column("value").to_pylist()
+    assert len(rows) == dataset.rows(300)
+    assert [row["value"] for row in rows[:-PARTITIONS]] == table.column("value").to_pylist()
     for row in rows:
         assert row["partition"] == partition_of(row["key"], PARTITIONS)
-    closers = rows[300:]
-    last = table.column("timestamp")[-1].as_py()
+    closers = rows[-PARTITIONS:]
+    last = max(table.column("timestamp").to_pylist())
     assert Counter(row["partition"] for row in closers) == dict.fromkeys(range(PARTITIONS), 1)
     assert all(row["key"].startswith(CLOSER) for row in closers)
     assert {row["timestamp"] for row in closers} == {last + DAY_MS}
@@ -86,3 +97,57 @@ def test_records_out_of_order_are_refused() -> None:
 
     with pytest.raises(ValueError, match="not in the order of event time"):
         Dataset("backwards", backwards, b"").records(10)
+    with pytest.raises(ValueError, match="not in the order of event time"):
+        Dataset("backwards", backwards, b"", disorder_ms=44).records(10)
+    assert Dataset("backwards", backwards, b"", disorder_ms=45).records(10).num_rows == 10
+
+
+def test_records_that_are_not_as_many_as_said_are_refused() -> None:
+    with pytest.raises(ValueError, match="has 10 records of 10"):
+        Dataset("few", CLICKS.make, b"", size=lambda count: 2 * count).records(10)
+
+
+def test_all_users_are_there_before_the_first_view_and_move_between_views() -> None:
+    views, users = VIEWS.records(20_000), USERS.records(20_000)
+    times = users.column("timestamp").to_numpy()
+    loaded = users.slice(0, 2_000)
+    assert set(views.column("key").to_pylist()) <= set(loaded.column("key").to_pylist())
+    assert (times[:2_000] < START_MS).all()
+    assert (times[2_000:] >= START_MS).sum() == 400  # 2 %
+    assert not set(times) & set(views.column("timestamp").to_numpy())
+
+
+def test_tenth_of_the_impressions_is_clicked_and_nothing_is_near_a_bound() -> None:
+    shown, clicks = IMPRESSIONS.records(20_000), AD_CLICKS.records(20_000)
+    near = within(shown, clicks, before_ms=0, after_ms=10_000)
+    assert near.pairs["number_left"].nunique() == pytest.approx(2_000, rel=0.1)
+    pairs = len(near.pairs)
+    assert pairs > near.pairs["number_right"].nunique()  # some have two partners
+    for before, after in ((-DISORDER_MS, 10_000 - 500), (DISORDER_MS, 10_000 + DISORDER_MS)):
+        assert len(within(shown, clicks, before_ms=before, after_ms=after).pairs) == pairs
+    for table in (shown, clicks):
+        times = list(zip(table.column("key"), table.column("timestamp"), strict=True))
+        assert len(set(times)) == len(times)
+
+
+def test_auctions_are_older_than_their_bids_and_younger_than_their_sellers() -> None:
+    bids, auctions = BIDS.records(20_000), AUCTIONS_OF_BIDS.records(20_000)
+    opened = dict(zip(*(auctions.column(n).to_pylist() for n in ("key", "timestamp")), strict=True))
+    for key, time in zip(*(bids.column(n).to_pylist() for n in ("key", "timestamp")), strict=True):
+        assert opened[key] + 1_000 <= time <= opened[key] + 10_000
+    auctions, persons = AUCTIONS.records(20_000), PERSONS.records(20_000)
+    came = dict(zip(*(persons.column(n).to_pylist() for n in ("key", "timestamp")), strict=True))
+    for key, time in zip(
+        *(auctions.column(n).to_pylist() for n in ("seller", "timestamp")), strict=True
+    ):
+        assert came[str(key).encode()] <= time
+    wanted = Counter(auctions.column("category").to_pylist())[10]
+    assert wanted == pytest.approx(4_000, rel=0.1)
+
+
+def test_tables_of_messages_are_older_than_all_messages() -> None:
+    first = MESSAGES.records(20_000).column("timestamp")[0].as_py()
+    for dataset in (BLOCKED, TRANSLATIONS):
+        assert max(dataset.records(20_000).column("timestamp").to_pylist()) < first
+    senders = set(MESSAGES.records(20_000).column("key").to_pylist())
+    assert senders & set(BLOCKED.records(20_000).column("key").to_pylist())

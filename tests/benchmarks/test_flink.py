@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from benchmarks.suite.registry import all_workloads, peer_by
@@ -14,7 +16,11 @@ ABLE = [each for each in all_workloads() if peer_by("flink-sql").refusal(each) i
 @pytest.mark.parametrize("workload", ABLE, ids=lambda workload: workload.name)
 def test_query_says_what_it_reads_and_what_it_gives(workload: Workload) -> None:
     file = ROOT / "benchmarks" / "peers" / "flink" / f"{workload.name.lower()}.sql"
-    values, results, query = (part.strip() for part in file.read_text().split(";"))
-    assert values
+    parts = [part.strip() for part in file.read_text().split(";")]
+    inputs = len(workload.datasets)
+    values, (results, *views, query) = parts[:inputs], parts[inputs:]
+    assert all(values)
+    assert inputs == 1 or all(re.match(r"\w+( upsert)?( late \d+)?: `", part) for part in values)
     assert results
+    assert all(view.startswith("CREATE TEMPORARY VIEW") for view in views)
     assert query.startswith("SELECT")

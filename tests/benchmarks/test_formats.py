@@ -30,6 +30,14 @@ SEVEN = INT64.serialize(7)
         ("W4", "json", b"a", b'{"start":5,"end":9,"value":7}', ((b"a", 5, 9), 7)),
         ("W2", "decimal", b"a", b"7", ((b"a", 0, 0), 7)),
         ("Q5", "windowed", SEVEN, b"[12,345]", ((b"", 7, 0), (12, 345))),
+        (
+            "W6",
+            "windowed",
+            b"a",
+            b'{"start":5,"end":0,"value":[1,null]}',
+            ((b"a", 5, 0), (1, None)),
+        ),
+        ("Q20", "json", b"a", b'{"start":5,"value":["7","x"]}', ((b"a", 5, 0), ("7", "x"))),
         ("Q1", "windowed", b"9", b'{"dateTime":5,"price":1.5}', ((b"9", 5, 0), 1.5)),
     ],
 )

@@ -8,7 +8,6 @@ import pytest
 
 from benchmarks.__main__ import main
 from benchmarks.suite.compare import compared
-from benchmarks.suite.not_yet import note_planned
 from benchmarks.suite.outcome import Cell, Outcome
 from benchmarks.suite.plots import plot
 from benchmarks.suite.report import markdown
@@ -37,16 +36,6 @@ def test_report_has_median_span_dash_and_reason() -> None:
     assert "- 2 of 3 rounds were run" in text
 
 
-def test_planned_workload_has_dashes_and_its_reason_once() -> None:
-    whole = outcome(100.0)
-    note_planned(whole)
-    text = markdown(whole)
-    planned = text[text.index("## W5: stream-table enrichment") : text.index("## Peers")]
-    assert "| kstreams | - | - |" in planned
-    assert "| other | - | - |" in planned
-    assert "- `kstreams`, `other`: there are no joins yet" in planned
-
-
 def test_comparison_tells_ratio_and_what_is_no_difference() -> None:
     lines = compared(outcome(100.0, 110.0), outcome(200.0, 220.0)).splitlines()
     assert lines[1].split() == ["W1", "kstreams", "105", "210", "2.00"]
@@ -61,7 +50,7 @@ def test_commands_list_and_compare(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["list"]) == 0
     listed = capsys.readouterr().out
     assert "NEXMark Q12" in listed
-    assert "tumbling count: not yet, there are no joins yet" in listed
+    assert "W6o  impressions and clicks" in listed
     assert main(["compare", str(tmp_path / "a.json"), str(tmp_path / "c.json")]) == 2
     assert main(["run", "--workload", "nothing"]) == 2
     assert "no workload 'nothing'" in capsys.readouterr().err

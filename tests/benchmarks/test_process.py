@@ -26,7 +26,7 @@ time.sleep(600)
 
 
 def job(home: Path) -> Job:
-    return Job(workload_by("W1"), "127.0.0.1:1", "in", "out", 10, 5, home)
+    return Job(workload_by("W1"), "127.0.0.1:1", ("in",), "out", (10,), 5, home)
 
 
 def wait_for(met: Callable[[], bool]) -> None:

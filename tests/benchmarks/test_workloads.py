@@ -20,13 +20,17 @@ CASES = [
 ]
 
 
+def topics_of(workload: Workload) -> list[str]:
+    return [f"in-{number}" for number in range(len(workload.datasets))]
+
+
 def results(topology: Topology, workload: Workload, records: int) -> Results:
-    rows = workload.dataset.topic_rows(workload.dataset.records(records)).to_pylist()
     decode = decoder("windowed", workload)
     found: Results = {}
     with TopologyTestDriver(topology, partitions=PARTITIONS, start=START_MS + 2 * DAY_MS) as driver:
-        for row in rows:
-            driver.write_bytes("in", row["key"], row["value"], timestamp=row["timestamp"])
+        for topic, dataset in zip(topics_of(workload), workload.datasets, strict=True):
+            for row in dataset.topic_rows(dataset.records(records)).to_pylist():
+                driver.write_bytes(topic, row["key"], row["value"], timestamp=row["timestamp"])
         driver.run()
         for result in driver.read_rows("out"):
             key, value = decode(result.key or b"", result.value)
@@ -40,6 +44,7 @@ def results(topology: Topology, workload: Workload, records: int) -> Results:
 @pytest.mark.parametrize(("workload", "execution"), CASES)
 def test_topology_computes_what_is_expected(workload: Workload, execution: Execution) -> None:
     assert workload.topology is not None
-    expected = workload.expected(workload.dataset.records(600))
-    found = results(workload.topology("in", "out", execution), workload, 600)
+    expected = workload.expected(*workload.tables(600))
+    topology = workload.topology(*topics_of(workload), "out", execution)
+    found = results(topology, workload, 600)
     assert check(expected, found, timestamps=True).problems == ()

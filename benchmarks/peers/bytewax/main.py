@@ -18,6 +18,7 @@ from bytewax.connectors.kafka import KafkaSinkMessage, KafkaSource
 from bytewax.connectors.kafka import operators as kop
 from bytewax.dataflow import Dataflow
 from bytewax.recovery import RecoveryConfig, init_db_dir
+from confluent_kafka import Consumer, TopicPartition
 
 ALIGNED = datetime(2024, 1, 1, tzinfo=timezone.utc)
 # A key's clock goes on with the machine's: records read late are not to be late.
@@ -26,6 +27,8 @@ CLOCK = win.EventClock(
     wait_for_system_duration=timedelta(seconds=10),
 )
 GAP = timedelta(seconds=30)
+SIZE = timedelta(seconds=10)
+START_MS = round(ALIGNED.timestamp() * 1000)
 RECOVERY = Path(os.environ["BENCH_HOME"]) / "recovery"
 
 
@@ -34,7 +37,9 @@ def main() -> None:
     given = os.environ
     try:
         cli_main(
-            _flow([given["BENCH_BOOTSTRAP"]], given["BENCH_INPUT"], given["BENCH_OUTPUT"]),
+            _flow(
+                [given["BENCH_BOOTSTRAP"]], given["BENCH_INPUTS"].split(","), given["BENCH_OUTPUT"]
+            ),
             process_id=int(given["BENCH_NUMBER"]),
             addresses=given["BENCH_ADDRESSES"].split(),
             recovery_config=RecoveryConfig(RECOVERY),
@@ -71,15 +76,74 @@ def _addresses(count: int) -> list[str]:
     return found
 
 
-def _flow(brokers: list[str], source: str, sink: str) -> Dataflow:
+def _flow(brokers: list[str], sources: list[str], sink: str) -> Dataflow:
     flow = Dataflow("bench")
-    # The end of the input closes all windows; otherwise those of quiet keys wait for the clock.
-    clicks = op.input("clicks", flow, KafkaSource(brokers, [source], tail=False))
-    keyed = op.map("keyed", clicks, lambda click: (click.key.decode(), click))
-    results = _results(keyed, os.environ["BENCH_WORKLOAD"])
+    workload = os.environ["BENCH_WORKLOAD"]
+    # W5 takes what its table has at the start, all else is read as it comes.
+    read = sources[:1] if workload == "W5" else sources
+    keyed = [_keyed(flow, number, source, brokers) for number, source in enumerate(read)]
+    if workload == "W5":
+        results = _regions(keyed[0], _loaded(brokers, sources[1]))
+    elif workload in ("W6", "W6o"):
+        results = _pairs(*keyed, outer=workload == "W6o")
+    else:
+        results = _results(keyed[0], workload)
     messages = op.map("message", results, _message)
     kop.output("results", messages, brokers=brokers, topic=sink)
     return flow
+
+
+def _keyed(flow: Any, number: int, source: str, brokers: list[str]) -> Any:
+    # The end of the input closes all windows; otherwise those of quiet keys wait for the clock.
+    records = op.input(f"input-{number}", flow, KafkaSource(brokers, [source], tail=False))
+    return op.map(f"keyed-{number}", records, lambda record: (record.key.decode(), record))
+
+
+def _loaded(brokers: list[str], source: str) -> dict[str, str]:
+    """Return the region of each user as it is before the first view."""
+    consumer = Consumer({"bootstrap.servers": ",".join(brokers), "group.id": "loading"})
+    partitions = consumer.list_topics(source).topics[source].partitions
+    places = [TopicPartition(source, number, 0) for number in partitions]
+    left = sum(consumer.get_watermark_offsets(place)[1] for place in places)
+    consumer.assign(places)
+    regions: dict[str, str] = {}
+    while left:
+        for message in consumer.consume(10_000, 1):
+            left -= 1
+            if message.timestamp()[1] < START_MS:
+                user = json.loads(message.value() or b"{}")
+                regions[(message.key() or b"").decode()] = user["region"]
+    consumer.close()
+    return regions
+
+
+def _regions(views: Any, regions: dict[str, str]) -> Any:
+    """Join as Bytewax says to where the other side does not change, and count."""
+    region = op.enrich_cached(
+        "region", views, regions.get, lambda cache, view: (cache.get(view[0]) or "?", view[1])
+    )
+    return _results(region, "W5")
+
+
+def _pairs(shown: Any, clicks: Any, *, outer: bool) -> Any:
+    """Join by windows that end when nothing has come for 10 s.
+
+    Bytewax has no interval join; for these data that is the same: nothing that belongs together is
+    further apart, and what does not belong together is.
+    """
+    both = win.join_window(
+        "join", CLOCK, win.SessionWindower(gap=SIZE), shown, clicks, insert_mode="product"
+    )
+
+    def pair(joined: Any) -> tuple[str, tuple[int, int, Any]] | None:
+        key, (_, sides) = joined
+        if None in sides and not outer:
+            return None
+        ad, click = (side and json.loads(side.value) for side in sides)
+        value = [ad and ad["cost"], click and click["price"]]
+        return key, (ad["at"] if ad else 0, click["at"] if click else 0, value)
+
+    return op.filter_map("pair", both.down, pair)
 
 
 def _results(keyed: Any, workload: str) -> Any:
@@ -93,7 +157,7 @@ def _results(keyed: Any, workload: str) -> Any:
     elif workload == "W4":
         windower = win.SessionWindower(gap=GAP)
     else:
-        windower = win.TumblingWindower(length=timedelta(seconds=10), align_to=ALIGNED)
+        windower = win.TumblingWindower(length=SIZE, align_to=ALIGNED)
     add = _add_amount if workload == "W3" else _add_one
     sums = win.fold_window("fold", keyed, CLOCK, windower, int, add, int.__add__)
     both = op.join("spans", _by_window("value", sums.down), _by_window("meta", sums.meta))
@@ -119,7 +183,7 @@ def _add_amount(total: int, click: Any) -> int:
     return total + amount
 
 
-def _message(result: tuple[str, tuple[int, int, int]]) -> Any:
+def _message(result: tuple[str, tuple[int, int, Any]]) -> Any:
     key, (start, end, value) = result
     text = json.dumps({"start": start, "end": end, "value": value})
     return KafkaSinkMessage(key.encode(), text.encode())

@@ -33,7 +33,7 @@ class Bytewax:
         return f"Bytewax {VERSION}, {processes}, recovery on SQLite, windows close with the input"
 
     def refusal(self, workload: Workload) -> str | None:
-        known = workload.name in ("W1", "W2", "W3", "W4")
+        known = workload.name in ("W1", "W2", "W3", "W4", "W5", "W6", "W6o")
         return None if known else "not written for Bytewax"
 
     def install(self, cache: Path) -> None:

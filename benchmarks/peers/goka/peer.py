@@ -15,7 +15,7 @@ __all__ = ("PEERS",)
 
 VERSION = "v1.1.14"
 _MODULE = "github.com/lovoo/goka"
-_SOURCE = Path(__file__).with_name("main.go")
+_SOURCES = tuple(Path(__file__).with_name(f"{name}.go") for name in ("main", "murmur2"))
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Goka:
         return f"goka {VERSION} (Go), LevelDB, every update goes out"
 
     def refusal(self, workload: Workload) -> str | None:
-        if workload.name == "W2":
+        if workload.name in ("W2", "W7"):
             return None
         return "goka has no windows" if workload.name[0] == "W" else "not written for goka"
 
@@ -42,13 +42,13 @@ class Goka:
         if shutil.which("go") is None:
             raise Unavailable("there is no go")
         folder = _folder(cache)
-        source = folder / "main.go"
         built = folder / "bench"
-        if built.exists() and source.read_bytes() == _SOURCE.read_bytes():
+        if built.exists() and all(_same(source, folder / source.name) for source in _SOURCES):
             return
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        shutil.copy(_SOURCE, source)
+        for source in _SOURCES:
+            shutil.copy(source, folder)
         variables = {**os.environ, "GOFLAGS": "-mod=mod"}
         step(["go", "mod", "init", "bench"], folder, variables)
         step(["go", "get", f"{_MODULE}@{VERSION}"], folder, variables)
@@ -56,6 +56,10 @@ class Goka:
 
     def command(self, job: Job, cache: Path) -> Command:
         return Command((str(_folder(cache) / "bench"),))
+
+
+def _same(source: Path, copied: Path) -> bool:
+    return copied.is_file() and copied.read_bytes() == source.read_bytes()
 
 
 def _folder(cache: Path) -> Path:

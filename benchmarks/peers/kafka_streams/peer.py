@@ -18,7 +18,8 @@ from kstreams.spark.java import java_home
 __all__ = ("PEERS",)
 
 VERSION = "4.1.1"
-_SOURCE = Path(__file__).with_name("Bench.java")
+_SOURCES = tuple(Path(__file__).with_name(f"{name}.java") for name in ("Bench", "Joins"))
+_WORKLOADS = ("W1", "W2", "W3", "W4", "W5", "W6", "W6o", "W7", "Q3", "Q8", "Q20")
 _THREADS = os.cpu_count() or 1
 
 
@@ -40,8 +41,7 @@ class KafkaStreams:
         return f"Kafka Streams {VERSION} (Java), {_THREADS} threads, {cache}"
 
     def refusal(self, workload: Workload) -> str | None:
-        known = workload.name in ("W1", "W2", "W3", "W4")
-        return None if known else "not written for Kafka Streams"
+        return None if workload.name in _WORKLOADS else "not written for Kafka Streams"
 
     def install(self, cache: Path) -> None:
         if shutil.which("javac") is None:
@@ -56,7 +56,7 @@ class KafkaStreams:
         made = classes.with_suffix(".new")
         shutil.rmtree(made, ignore_errors=True)
         made.mkdir(parents=True)
-        step(["javac", "-nowarn", "-cp", jars, "-d", str(made), str(_SOURCE)], made)
+        step(["javac", "-nowarn", "-cp", jars, "-d", str(made), *map(str, _SOURCES)], made)
         made.rename(classes)
 
     def command(self, job: Job, cache: Path) -> Command:
@@ -77,7 +77,8 @@ def _jars(cache: Path) -> str:
 
 
 def _classes(cache: Path) -> Path:
-    digest = hashlib.sha256(_SOURCE.read_bytes()).hexdigest()[:12]
+    text = b"".join(source.read_bytes() for source in _SOURCES)
+    digest = hashlib.sha256(text).hexdigest()[:12]
     return cache / "peers" / f"kafka-streams-{digest}"
 
 

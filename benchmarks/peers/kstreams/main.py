@@ -32,7 +32,7 @@ def main() -> None:
             print(f"progress {done}", flush=True)
 
     app = App(
-        workload.topology(given["BENCH_INPUT"], given["BENCH_OUTPUT"], execution),
+        workload.topology(*given["BENCH_INPUTS"].split(","), given["BENCH_OUTPUT"], execution),
         Kafka(given["BENCH_BOOTSTRAP"]),
         state=RocksDB(),
         checkpoint=home / "checkpoint",

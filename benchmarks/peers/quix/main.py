@@ -12,6 +12,9 @@ from typing import Any
 
 from quixstreams import Application, State
 
+SIZE = timedelta(seconds=10)
+CATEGORY = 10
+
 
 def main() -> None:
     others = [_another(n) for n in range(1, int(os.environ.get("BENCH_PROCESSES", "1")))]
@@ -36,11 +39,20 @@ def _run(home: Path) -> None:
         auto_offset_reset="earliest",
         state_dir=str(home),
     )
-    kind = "json" if given["BENCH_WORKLOAD"] == "W3" else "bytes"
-    source = app.topic(given["BENCH_INPUT"], key_deserializer="str", value_deserializer=kind)
+    workload = given["BENCH_WORKLOAD"]
+    kind = "bytes" if workload in ("W1", "W2") else "json"
+    sources = [
+        app.topic(topic, key_deserializer="str", value_deserializer=kind)
+        for topic in given["BENCH_INPUTS"].split(",")
+    ]
     sink = app.topic(given["BENCH_OUTPUT"], key_serializer="str", value_serializer="json")
-    clicks = app.dataframe(source)
-    _results(clicks, given["BENCH_WORKLOAD"]).to_topic(sink)
+    frames = [app.dataframe(source) for source in sources]
+    results = (
+        _joined(frames[0], frames[1], workload)
+        if len(frames) > 1
+        else _results(frames[0], workload)
+    )
+    results.to_topic(sink)
     app.run()
 
 
@@ -51,6 +63,34 @@ def _results(clicks: Any, workload: str) -> Any:
         return clicks.apply(_count, stateful=True)
     amounts = clicks.apply(lambda click: click["amount"])
     return amounts.hopping_window(timedelta(seconds=60), timedelta(seconds=10)).sum().current()
+
+
+def _joined(left: Any, right: Any, workload: str) -> Any:
+    if workload == "W5":
+        region = left.join_asof(right, how="left", on_merge=_region).group_by(
+            lambda region: region, name="region", value_serializer="json", value_deserializer="json"
+        )
+        # Processes run ahead of one another, closers too: behind this nothing is to be late.
+        return region.tumbling_window(SIZE, grace_ms=timedelta(days=2)).count().current()
+    if workload == "W6":
+        return left.join_interval(
+            right, how="inner", on_merge=_pair, grace_ms=timedelta(seconds=12), forward_ms=SIZE
+        )
+    return left.join_asof(right, on_merge=_bid).filter(lambda bid: bid["category"] == CATEGORY)
+
+
+def _region(_: Any, user: Any) -> str:
+    region: str = user["region"] if user else "?"
+    return region
+
+
+def _pair(shown: Any, click: Any) -> dict[str, Any]:
+    return {"start": shown["at"], "end": click["at"], "value": [shown["cost"], click["price"]]}
+
+
+def _bid(bid: Any, auction: Any) -> dict[str, Any]:
+    value = [str(bid["price"]), auction["itemName"]]
+    return {"start": bid["dateTime"], "value": value, "category": auction["category"]}
 
 
 def _count(_: bytes, state: State) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from benchmarks.peers.spark.session import rows, run, session
+from benchmarks.peers.spark.session import inputs_of, records_of, run, session
 from benchmarks.suite.registry import workload_by
 
 
@@ -16,7 +16,8 @@ def main() -> None:
     if form == "operators":
         if workload.spark is None:
             raise SystemExit(f"{workload.name} has no Spark query")
-        run(*workload.spark(rows(spark)))
+        loaded = [1 + place for place in workload.loaded]
+        run(*workload.spark(*inputs_of(spark, loaded)), done=records_of(loaded))
         return
     from benchmarks.peers.spark.stateful import by_apply, by_processor
 
@@ -24,7 +25,7 @@ def main() -> None:
     if form == "processor":
         spark.conf.set("spark.sql.streaming.stateStore.providerClass", provider)
     made = by_processor if form == "processor" else by_apply
-    run(*made(rows(spark), workload.name))
+    run(*made(inputs_of(spark)[0], workload.name))
 
 
 if __name__ == "__main__":

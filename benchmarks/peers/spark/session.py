@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import struct, to_json
@@ -21,14 +23,14 @@ from benchmarks.peers.spark.connector import kafka_connector_jars
 from benchmarks.suite.dataset import PARTITIONS
 from kstreams.spark.java import java_home
 
-__all__ = ("rows", "run", "session")
+__all__ = ("inputs_of", "records_of", "run", "session")
 
 
 def session() -> SparkSession:
     """Return a session on all cores, with as much memory as the other JVMs have."""
     os.environ["JAVA_HOME"] = str(java_home())
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    made = (
+    return (
         SparkSession.builder.master("local[*]")
         .config("spark.jars", ",".join(str(jar) for jar in kafka_connector_jars()))
         .config("spark.driver.memory", "1g")
@@ -39,25 +41,53 @@ def session() -> SparkSession:
         .config("spark.log.level", "ERROR")
         .getOrCreate()
     )
-    made.streams.addListener(_Progress())
+
+
+def inputs_of(spark: SparkSession, loaded: Sequence[int] = ()) -> list[DataFrame]:
+    """Return the input topics: key, value, timestamp.
+
+    Args:
+        spark: The session.
+        loaded: Places of those that are read once, as they are now.
+    """
+    topics = os.environ["BENCH_INPUTS"].split(",")
+    sizes, batch = _sizes(), int(os.environ["BENCH_BATCH"])
+    streamed = sum(sizes) - records_of(loaded)
+    made = []
+    for place, (topic, size) in enumerate(zip(topics, sizes, strict=True)):
+        reader: Any = spark.read if place in loaded else spark.readStream
+        if place not in loaded:  # topics go on in step
+            share = batch * size // streamed if streamed else batch
+            reader = reader.option("maxOffsetsPerTrigger", max(1, share))
+        made.append(
+            reader.format("kafka")
+            .option("kafka.bootstrap.servers", os.environ["BENCH_BOOTSTRAP"])
+            .option("subscribe", topic)
+            .option("startingOffsets", "earliest")
+            .load()
+            .selectExpr("CAST(key AS STRING) AS key", "CAST(value AS STRING) AS value", "timestamp")
+        )
     return made
 
 
-def rows(spark: SparkSession) -> DataFrame:
-    """Return the input topic: key, value, timestamp."""
-    return (
-        spark.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", os.environ["BENCH_BOOTSTRAP"])
-        .option("subscribe", os.environ["BENCH_INPUT"])
-        .option("startingOffsets", "earliest")
-        .option("maxOffsetsPerTrigger", os.environ["BENCH_BATCH"])
-        .load()
-        .selectExpr("CAST(key AS STRING) AS key", "CAST(value AS STRING) AS value", "timestamp")
-    )
+def records_of(places: Sequence[int]) -> int:
+    """Return how many records the inputs in these places have."""
+    return sum(_sizes()[place] for place in places)
 
 
-def run(results: DataFrame, mode: str) -> None:
-    """Write results as JSON to the output topic until SIGTERM."""
+def _sizes() -> list[int]:
+    return [int(size) for size in os.environ["BENCH_SIZES"].split(",")]
+
+
+def run(results: DataFrame, mode: str, *, done: int = 0) -> None:
+    """Write results as JSON to the output topic until SIGTERM.
+
+    Args:
+        results: With a column `key`.
+        mode: Spark's output mode.
+        done: How many records have been read before.
+    """
+    results.sparkSession.streams.addListener(_Progress(done))
     columns = [name for name in results.columns if name != "key"]
     query: StreamingQuery = (
         results.select("key", to_json(struct(*columns)).alias("value"))
@@ -76,8 +106,8 @@ def run(results: DataFrame, mode: str) -> None:
 class _Progress(StreamingQueryListener):
     """Says after each batch how many records are done."""
 
-    def __init__(self) -> None:
-        self._done = 0
+    def __init__(self, done: int) -> None:
+        self._done = done
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
         pass

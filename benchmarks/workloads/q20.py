@@ -1,0 +1,60 @@
+"""Q20: bids with their auction, where it is of category 10."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from benchmarks.suite.auctions import AUCTIONS_OF_BIDS, CATEGORY
+from benchmarks.suite.bids import BIDS
+from benchmarks.suite.workload import Expected, Workload
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def spark(bids: DataFrame, auctions: DataFrame) -> tuple[DataFrame, str]:
+    from pyspark.sql import functions as f
+
+    bid = bids.withWatermark("timestamp", "10 seconds").withColumn(
+        "parsed", f.from_json("value", "price BIGINT, dateTime BIGINT")
+    )
+    auction = auctions.withWatermark("timestamp", "10 seconds").withColumn(
+        "parsed", f.from_json("value", "itemName STRING, category BIGINT")
+    )
+    wanted = auction.where(f"parsed.category = {CATEGORY}")
+    # A bid is for an auction of the last seconds: without a bound Spark would keep all.
+    near = f.expr(
+        "bid.key = auction.key AND bid.timestamp >= auction.timestamp AND "
+        "bid.timestamp <= auction.timestamp + INTERVAL 10 SECONDS"
+    )
+    both = bid.alias("bid").join(wanted.alias("auction"), near)
+    value = f.array(f.col("bid.parsed.price").cast("string"), "auction.parsed.itemName")
+    start = f.col("bid.parsed.dateTime").alias("start")
+    return both.select(f.col("bid.key").alias("key"), start, value.alias("value")), "append"
+
+
+def expected(bids: pa.Table, auctions: pa.Table) -> Expected:
+    wanted = auctions.filter(pc.field("category") == CATEGORY)
+    items = dict(
+        zip(*(wanted.column(name).to_pylist() for name in ("key", "itemName")), strict=True)
+    )
+    columns = (bids.column(name).to_pylist() for name in ("key", "timestamp", "price"))
+    return {
+        (key, time, 0): ((str(price), items[key]), time)
+        for key, time, price in zip(*columns, strict=True)
+        if key in items
+    }
+
+
+WORKLOAD = Workload(
+    name="Q20",
+    title="NEXMark Q20, bids with their auction of one category: stream-table join",
+    dataset=BIDS,
+    besides=(AUCTIONS_OF_BIDS,),
+    shape="event",
+    expected=expected,
+    spark=spark,
+)

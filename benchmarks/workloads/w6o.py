@@ -1,0 +1,41 @@
+"""W6o: impressions with clicks as in W6, and what has no partner; outer interval join."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from benchmarks.suite.ads import AD_CLICKS, IMPRESSIONS
+from benchmarks.suite.workload import Expected, Workload
+from benchmarks.workloads.w6 import joined, pairs_of, spark_join
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def spark(shown: DataFrame, clicks: DataFrame) -> tuple[DataFrame, str]:
+    return spark_join(shown, clicks, "full_outer")
+
+
+def expected(shown: pa.Table, clicks: pa.Table) -> Expected:
+    found = joined(shown, clicks)
+    alone = found.left[["key", "timestamp_left", "cost"]].itertuples(index=False, name=None)
+    strays = found.right[["key", "timestamp_right", "price"]].itertuples(index=False, name=None)
+    return {
+        **pairs_of(found.pairs),
+        **{(bytes(key), int(at), 0): ((int(cost), None), int(at)) for key, at, cost in alone},
+        **{(bytes(key), 0, int(at)): ((None, int(price)), int(at)) for key, at, price in strays},
+    }
+
+
+WORKLOAD = Workload(
+    name="W6o",
+    title="impressions and clicks within 10 s, with or without: outer interval join",
+    dataset=IMPRESSIONS,
+    besides=(AD_CLICKS,),
+    shape="event",
+    expected=expected,
+    spark=spark,
+    records=600_000,
+)
