@@ -128,7 +128,7 @@ def _figures(
     total = job.records
     end, results = counts[-1]
     points = [(when, round(count * total / results)) for when, count in counts[1:]]
-    if peer.reports_progress:
+    if peer.reports_progress or process.progress:
         points = process.progress
         finished = [when for when, number in points if number >= total]
         end = max([end, *finished[:1]])

@@ -95,8 +95,8 @@ class Peer(Protocol):
         title: One line about it, with version and what is set other than by default.
         format: How it writes results.
         timestamps: What the timestamps of its results are.
-        reports_progress: Whether it prints `progress`; what is in the output topic tells
-            otherwise.
+        reports_progress: Whether it always prints `progress`; what is in the output topic tells
+            where it does not.
         emits_updates: Whether results go out while their window is still open, so that
             there is a lag to measure.
         most_records: How many records a run has at most, for the slow ones.

@@ -4,15 +4,42 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchmarks.suite.auctions import AUCTIONS_OF_BIDS, CATEGORY
-from benchmarks.suite.bids import BIDS
-from benchmarks.suite.workload import Expected, Workload
+from benchmarks.suite.auctions import AUCTION, AUCTIONS_OF_BIDS, CATEGORY, Auction
+from benchmarks.suite.bids import BID, BIDS, Bid
+from benchmarks.suite.workload import Execution, Expected, Workload
+from kstreams import TEXT, Topic, Topology, TopologyBuilder
+from kstreams.joins import inner
+from kstreams.stores import timestamped_store
+from kstreams_json import json_serde
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+
+class Offer(msgspec.Struct):
+    """A bid with its item: when it was made, price and name."""
+
+    start: int
+    value: tuple[str, str]
+
+
+def offer(bid: Bid, auction: Auction) -> Offer:
+    return Offer(bid.dateTime, (str(int(bid.price)), auction.itemName))
+
+
+def topology(bids: str, auctions: str, sink: str, execution: Execution) -> Topology:
+    builder = TopologyBuilder("q20")
+    store = timestamped_store("auctions", key=TEXT, value=AUCTION)
+    table = builder.add_table("auctions", Topic(auctions, TEXT, AUCTION), store=store)
+    wanted = builder.derive("wanted", table, lambda _, a: a if a.category == CATEGORY else None)
+    made = builder.add_source("bids", Topic(bids, TEXT, BID))
+    offers = builder.join_table("offer", made, wanted, inner(offer))
+    builder.add_sink("offers-out", Topic(sink, TEXT, json_serde(Offer)), offers)
+    return builder.build()
 
 
 def spark(bids: DataFrame, auctions: DataFrame) -> tuple[DataFrame, str]:
@@ -56,5 +83,7 @@ WORKLOAD = Workload(
     besides=(AUCTIONS_OF_BIDS,),
     shape="event",
     expected=expected,
+    topology=topology,
+    by_record=False,
     spark=spark,
 )

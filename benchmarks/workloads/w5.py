@@ -15,15 +15,41 @@ import pyarrow.compute as pc
 
 from benchmarks.suite.dataset import START_MS
 from benchmarks.suite.plain_joins import as_of
-from benchmarks.suite.users import USERS, VIEWS
-from benchmarks.suite.workload import Apart, Expected, Results, Workload
+from benchmarks.suite.users import USER, USERS, VIEWS, User
+from benchmarks.suite.workload import Apart, Execution, Expected, Results, Workload
+from kstreams import BYTES, INT64, NONE, TEXT, Topic, Topology, TopologyBuilder, map_
+from kstreams.aggregators import count
+from kstreams.durations import seconds
+from kstreams.joins import left
+from kstreams.stores import timestamped_store, window_store
+from kstreams.windows import TumblingWindows, windowed, windowed_aggregate
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 SIZE_MS = 10_000
+SIZE = TumblingWindows(seconds(10), grace=seconds(60))
 NOWHERE = "?"
 """The region of what no user is known of: the records that only move time."""
+
+
+def region_of(_: bytes, user: User | None) -> str:
+    return user.region if user else NOWHERE
+
+
+def topology(views: str, users: str, sink: str, execution: Execution) -> Topology:
+    builder = TopologyBuilder("w5")
+    store = timestamped_store("users", key=TEXT, value=USER)
+    table = builder.add_table("users", Topic(users, TEXT, USER), store=store)
+    seen = builder.add_source("views", Topic(views, TEXT, BYTES))
+    regions = builder.join_table("region", seen, table, left(region_of))
+    by_region = builder.add_processor("keyed", map_(lambda _, region: (region, None)), regions)
+    by_region = builder.repartition("by-region", by_region, key=TEXT, value=NONE)
+    counts = window_store("counts", key=TEXT, value=INT64)
+    supplier = windowed_aggregate(SIZE, count(), store=counts, execution=execution)
+    counted = builder.add_processor("count", supplier, by_region)
+    builder.add_sink("counts-out", Topic(sink, windowed(TEXT, SIZE), INT64), counted)
+    return builder.build()
 
 
 def spark(views: DataFrame, users: DataFrame) -> tuple[DataFrame, str]:
@@ -72,6 +98,8 @@ WORKLOAD = Workload(
     loaded=(0,),
     shape="window",
     expected=expected,
+    topology=topology,
+    by_record=False,
     spark=spark,
     settle=settle,
     apart=(

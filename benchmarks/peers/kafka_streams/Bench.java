@@ -148,7 +148,7 @@ public final class Bench {
         return streams.metrics().values().stream()
             .filter(metric -> metric.metricName().group().equals("stream-topic-metrics"))
             .filter(metric -> metric.metricName().name().equals(name))
-            .filter(metric -> topics.test(metric.metricName().tags().get("topic-name")))
+            .filter(metric -> topics.test(metric.metricName().tags().get("topic")))
             .mapToLong(metric -> ((Double) metric.metricValue()).longValue())
             .sum();
     }
