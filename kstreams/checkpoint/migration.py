@@ -23,14 +23,16 @@ class Migration:
 
     Keys stay: they decide which task has a value. Times of windows, sessions and
     timestamps stay too. The function runs on the driver, once a value, before the app
-    starts; nothing is changed unless it succeeds for all. Key-value, timestamped, window
-    and session stores can be migrated, each into its own kind, and stores of custom kinds
-    that say how.
+    starts; nothing is changed unless it succeeds for all. Key-value, timestamped, versioned,
+    window and session stores can be migrated, each into its own kind, and stores of custom
+    kinds that say how. Timestamped and versioned stores become each other: a value is the
+    first version then, and of versions the latest stays.
 
     Args:
         old: Definition of the store as it was; the name is the old one.
         convert: Called with key and old value; returns the new value, or None to leave the
-            key out. By default values stay: for a store that was only renamed.
+            key out (of a versioned store: to have it none from that version on). By default
+            values stay: for a store that was only renamed.
     """
 
     old: StoreSpec[object]
@@ -67,8 +69,9 @@ def migrate_store(
     fill = new.kind.filling(new, overlay)
     count = 0
     for content in old.kind.contents(old, Overlay(source)):
-        converted = _converted(migration, content.key, content.value)
-        if converted is not None:
+        value = content.value
+        converted = None if value is None else _converted(migration, content.key, value)
+        if converted is not None or old.kind.has_history:
             fill(content._replace(value=converted))
         count += 1
         if count % _ROWS_AT_ONCE == 0:

@@ -30,7 +30,8 @@ class Content(NamedTuple):
 
     Attributes:
         key: The key, which stays: it decides in which task the part lies.
-        value: The value, which a migration may convert.
+        value: The value, which a migration may convert; None in a table's history, where
+            the key has none from a time on.
         times: What else the kind needs to put it back: times, as a rule.
     """
 

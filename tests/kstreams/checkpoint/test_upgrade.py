@@ -23,6 +23,7 @@ from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.migration import Migration
 from kstreams.checkpoint.upgrade import Upgrade, upgrade
+from kstreams.durations import minutes
 from kstreams.errors import CheckpointMismatchError, KStreamsError, ProcessingError
 from kstreams.ids import TaskId, text_keys
 from kstreams.state.backend.memory import Memory, MemoryStore
@@ -34,6 +35,7 @@ from kstreams.state.log.pointer import Pointer
 from kstreams.state.stores.session.kind import session_store
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.timestamped.kind import timestamped_store
+from kstreams.state.stores.versioned.kind import versioned_key_value_store
 from kstreams.state.stores.window.kind import window_store
 from kstreams.state.stores.window.rows import WindowRows
 from kstreams.state.versions.versions import TaskVersions
@@ -246,6 +248,61 @@ def test_times_survive_a_migration(tmp_path: Path, kind: Any) -> None:
         assert WindowRows.of(live).reader()((60, "a")) == (1.5, 77)
     else:
         assert list(live.fetch("a")) == [(Windowed("a", 60, 77), 1.5)]
+
+
+def versioned(value: Serde[Any] = INT64) -> StoreSpec[Any]:
+    return versioned_key_value_store("s", key=TEXT, value=value, retention=minutes(10))
+
+
+def history(live: Any, key: str) -> list[tuple[Any, int, int | None]]:
+    return [(v.value, v.timestamp, v.valid_to) for v in live.history(key)]
+
+
+def fill_versions(overlay: Overlay) -> None:
+    live = versioned().open(overlay)
+    for key, value, time in (("a", 1, 10), ("a", 2, 20), ("b", 3, 10), ("b", None, 30)):
+        live.put(key, value, time)
+    for value, time in ((4, 5), (None, 15), (6, 25)):
+        live.put("c", value, time)
+
+
+def test_versions_move_with_their_times_and_a_value_left_out_ends_there(tmp_path: Path) -> None:
+    epoch = Life(tmp_path, topology(versioned()))
+    epoch.commit(0, fill_versions, versioned())
+    change = Migration(versioned(), lambda key, value: None if value == 2 else value + 0.5)
+    epoch.upgrade(topology(versioned(DOUBLE)), migrate={"s": change})
+    live = epoch.live(versioned(DOUBLE))
+    assert history(live, "a") == [(1.5, 10, 20)]
+    assert history(live, "b") == [(3.5, 10, 30)]
+    assert history(live, "c") == [(4.5, 5, 15), (6.5, 25, None)]
+    live.put("b", 1.0, 29)
+    assert live.get("b") is None  # the deletion at 30 is remembered
+
+
+@pytest.mark.parametrize("way", ["reset", "migrate"])
+def test_a_timestamped_table_becomes_a_versioned_one_and_the_other_way(
+    tmp_path: Path, way: str
+) -> None:
+    plain = timestamped_store("s", key=TEXT, value=INT64)
+    epoch = Life(tmp_path, topology(versioned()))
+    epoch.commit(0, fill_versions, versioned())
+    for old, new, change in (
+        (versioned(), plain, "kind was versioned, now timestamped"),
+        (plain, versioned(), "kind was timestamped, now versioned"),
+    ):
+        with pytest.raises(CheckpointMismatchError, match=change) as caught:
+            epoch.upgrade(topology(new))
+        assert "migrate={'s': Migration(" in caught.value.message
+        if way == "reset":
+            epoch.upgrade(topology(new), reset={"s"})
+            assert list(epoch.live(new).range()) == []
+        else:
+            epoch.upgrade(topology(new), migrate={"s": Migration(old)})
+            rows = dict(epoch.live(new).range())
+            if new is plain:
+                assert rows == {"a": (2, 20), "c": (6, 25)}
+            else:
+                assert history(epoch.live(new), "a") == [(2, 20, None)]
 
 
 @pytest.mark.parametrize(

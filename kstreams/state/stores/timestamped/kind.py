@@ -66,6 +66,10 @@ class TimestampedKind(StoreKind[_Live]):
         if found is not None:
             yield found
 
+    def takes(self, other: StoreKind[Any]) -> bool:
+        """Take the rows of any table; of one with a history the latest version of each key."""
+        return other.is_table
+
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
         """Yield keys and values, with their timestamps."""
         for key, (value, timestamp_ms) in self.open(spec, overlay).range():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, ClassVar
@@ -12,11 +12,11 @@ from kstreams.clock import to_ms
 from kstreams.serde.base import Serde
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.changelog_form import ChangelogForm
-from kstreams.state.stores.kind import StoreKind, Times
+from kstreams.state.stores.kind import Content, StoreKind, Times
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.table_access import Replaced, Row, TableAccess
 from kstreams.state.stores.versioned.changelog import VersionedForm
-from kstreams.state.stores.versioned.rows import LATEST, NOT_PUT
+from kstreams.state.stores.versioned.rows import LATEST, NOT_PUT, VersionedRows
 from kstreams.state.stores.versioned.store import VersionedKeyValueStore, VersionedValue
 
 __all__ = ("VersionedKind", "versioned_key_value_store", "versioned_kind")
@@ -84,6 +84,22 @@ class VersionedKind(StoreKind[_Live]):
         low, high = times
         for version in store.history(key, low, None if high is None else high - 1):
             yield version.timestamp, version.valid_to, version.value
+
+    # ------------------------------------------------------------ migrations
+
+    def takes(self, other: StoreKind[Any]) -> bool:
+        """Take versions, and the rows of other tables as the first ones."""
+        return other.is_table
+
+    def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
+        """Yield keys, values and starts of versions, of a key in the order of time."""
+        for key, start, value in VersionedRows.of(self.open(spec, overlay)).versions():
+            yield Content(key, value, (start,))
+
+    def filling(self, spec: StoreSpec[_Live], overlay: Overlay) -> Callable[[Content], object]:
+        """Set a version; without a value the key has none from then on."""
+        rebuild = VersionedRows.of(self.open(spec, overlay)).rebuild
+        return lambda content: rebuild(content.key, content.value, *content.times)
 
 
 def versioned_kind(retention: timedelta) -> VersionedKind:

@@ -159,6 +159,13 @@ class VersionedRows(StoreRows, Generic[K, V]):
         for (_, start), (end, value, _) in self._store.scan(low, high, reverse=reverse):
             yield start, end, value
 
+    def versions(self) -> Iterator[tuple[K, int, V | None]]:
+        """Yield key, start and value of all versions, those of a key in the order of time."""
+        for (key,), (begin, value) in self._store.scan(_LATEST, _OLD):
+            for start, _, old in self.history(key, None):
+                yield key, start, old
+            yield key, begin, value
+
     def all_latest(
         self, start: K | None, end: K | None, *, reverse: bool
     ) -> Iterator[tuple[K, int, V | None]]:
