@@ -24,6 +24,7 @@ from kstreams.serde.objects import objects_of
 
 __all__ = (
     "HEADERS_TYPE",
+    "HOPS",
     "INPUT_SCHEMA",
     "NO_LIMIT",
     "OUTPUT_SCHEMA",
@@ -76,6 +77,10 @@ OUTPUT_SCHEMA = pa.schema(
     ]
 )
 """Columns of what is written: the output of a sink or an edge, in the order of forwarding."""
+
+HOPS = "hops"
+"""One column more of what goes round in loops, int32: how often the records, or those that they
+come of, went round. Where it is missing: never."""
 
 STORED_SCHEMA = pa.schema(
     [

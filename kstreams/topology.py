@@ -7,6 +7,8 @@ or a `TopologyTestDriver` runs, and which draws itself: `describe()`, `to_mermai
 - Tables are kept by `add_table` (of a topic), `to_table` and `aggregate_table` (of streams), and
   return a `Table` or `VersionedTable`; `join_table` and `join_tables` join by key, `to_stream`
   makes a stream again. See `kstreams.joins`.
+- `add_loop` returns a `Loop`, a node of what the topology sends itself in its next batch, and
+  `close_loop` says what that is.
 - Sinks write to a `Topic`, to one chosen for each record (`kstreams.io.topic_by`), to standard
   output (`to_stdout`) or to a function (`to_function`).
 - `on_error=` says what becomes of a record that fails: `"fail"`, `"skip"` or `DeadLetter(topic)`.
@@ -30,6 +32,9 @@ from kstreams.graph.builder import TopologyBuilder
 from kstreams.graph.nodes import (
     FunctionSink,
     JoinNode,
+    Loop,
+    LoopEndNode,
+    LoopNode,
     Node,
     NodeHandle,
     ProcessorNode,
@@ -51,6 +56,9 @@ __all__ = (
     "FunctionSink",
     "Invalid",
     "JoinNode",
+    "Loop",
+    "LoopEndNode",
+    "LoopNode",
     "Node",
     "NodeHandle",
     "OnError",

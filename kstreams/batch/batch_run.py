@@ -15,6 +15,7 @@ from kstreams.batch.task_call import TaskCall
 from kstreams.batch.task_status import TaskStatus
 from kstreams.checkpoint.plans import Plan, PlanDirectory
 from kstreams.ids import TaskId
+from kstreams.state.log.commits import Commit
 
 __all__ = ("BatchRun", "Job", "Parts")
 
@@ -52,14 +53,15 @@ class BatchRun:
         self._assignment = TaskAssignment(settings.counts[0], settings.width)
 
     def run(
-        self, batch: int, plan: Plan, pointers: Mapping[TaskId, str], job: Job
+        self, batch: int, plan: Plan, last: Commit | None, job: Job
     ) -> tuple[Plan, list[TaskStatus]]:
         """Run a batch's tasks; plan it smaller until they all take what they are to read.
 
         Args:
             batch: Number of the batch.
             plan: What it reads.
-            pointers: The committed pointer of each task, as JSON text.
+            last: The commit that the batch follows: it has the pointer of each task, and what
+                is in loops.
             job: Runs them.
 
         Returns:
@@ -70,7 +72,7 @@ class BatchRun:
             KStreamsError: What `job` raises.
         """
         while True:
-            said = job(plan, self._parts(plan, pointers))
+            said = job(plan, self._parts(plan, last))
             refusals = [each for each in said if isinstance(each, Refusal)]
             if not refusals:
                 return plan, [each for each in said if isinstance(each, TaskStatus)]
@@ -87,19 +89,21 @@ class BatchRun:
             )
             plan = smaller
 
-    def _parts(self, plan: Plan, pointers: Mapping[TaskId, str]) -> Parts:
+    def _parts(self, plan: Plan, last: Commit | None) -> Parts:
         homes = self._assignment.over(
             {task: sum(map(len, read)) for (stage, task), read in plan.tasks.items() if not stage}
         )
         width = self._settings.width
         parts: dict[int, list[Message]] = {}
-        for envelope in self._calls(plan, pointers):
+        for envelope in self._calls(plan, last):
             worker = envelope.task % width if envelope.stage else homes[envelope.task]
             parts.setdefault(worker, []).append((worker, envelope.pack()))
         return parts
 
-    def _calls(self, plan: Plan, pointers: Mapping[TaskId, str]) -> Iterator[Envelope]:
+    def _calls(self, plan: Plan, last: Commit | None) -> Iterator[Envelope]:
         """Yield the calls of those that may run: edges may lead to any task of a later stage."""
+        pointers = {} if last is None else last.tasks
+        loops = self._settings.loops_by_task(() if last is None else last.loops)
         for stage, group in enumerate(self._settings.groups):
             for task in range(self._settings.counts[stage]):
                 slices = plan.tasks.get((stage, task))
@@ -111,5 +115,6 @@ class BatchRun:
                         plan.close_windows,
                         pointers.get(TaskId(group.name, task)),
                         required=slices is not None,
+                        loops=loops.get((stage, task), ()),
                     )
                     yield Envelope(stage, task, call)

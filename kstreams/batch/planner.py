@@ -149,7 +149,9 @@ class BatchPlanner:
         """Return how many records waited to be planned when ends were last asked for."""
         return sum(max(end - self.positions[place], 0) for place, end in self._ends.items())
 
-    def next(self, *, until: Mapping[TopicPartition, int] | None = None) -> Plan | None:
+    def next(
+        self, *, until: Mapping[TopicPartition, int] | None = None, besides: int = 0
+    ) -> Plan | None:
         """Return the next batch, or None when there is nothing new; moves the positions.
 
         Topics are asked for their ends only when those that are known give no full batch, or
@@ -157,6 +159,7 @@ class BatchPlanner:
 
         Args:
             until: Where to end in each partition; the present ends by default.
+            besides: How many records the batch has already, which come from no topic.
 
         Raises:
             TopicRecreatedError: A topic is not the one that was read.
@@ -170,7 +173,8 @@ class BatchPlanner:
             self._check_ends(self._ends)
         end = self._ends if until is None else until
         lags = {place: end[place] - start for place, start in self.positions.items()}
-        shares = share({p: lag for p, lag in lags.items() if lag > 0}, self._max_records)
+        room = max(self._max_records - besides, 1)
+        shares = share({p: lag for p, lag in lags.items() if lag > 0}, room)
         shares = self._fitting(shares, self._turn)
         self._turn += 1
         tasks: dict[tuple[int, int], list[Slice]] = {}

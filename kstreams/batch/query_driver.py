@@ -20,10 +20,11 @@ from kstreams.checkpoint.opening import OpenedQuery
 from kstreams.checkpoint.plans import Plan, PlanDirectory
 from kstreams.clock import Clock, WatchedClock
 from kstreams.errors import StateCorruptError
-from kstreams.ids import TaskId, TopicPartition
+from kstreams.ids import TopicPartition
 from kstreams.state.backend.task_key import TaskKey
 from kstreams.state.log.commits import Commit
 from kstreams.state.log.garbage import collect_garbage
+from kstreams.state.log.loop_objects import object_names, sweep_loops
 from kstreams.state.log.pointer import Pointer
 
 __all__ = ("QueryDriver",)
@@ -31,6 +32,8 @@ __all__ = ("QueryDriver",)
 _LOG = logging.getLogger(__name__)
 _SWEEP_EVERY = 50
 _MIN_AGE = timedelta(hours=1)
+_MOST_LOOPED_BYTES = 256 * 1024 * 1024
+"""Of what went through loops, before it is swept."""
 
 
 class QueryDriver:
@@ -47,6 +50,9 @@ class QueryDriver:
         fence: Raises `FencedError` when a newer driver has taken the checkpoint.
         run: Id of this driver.
         fingerprint: The topology's, recorded with each commit.
+
+    Attributes:
+        last: The last commit: what the next batch begins with. None before any.
 
     Raises:
         TopicRecreatedError: A topic is not the one that was read.
@@ -83,9 +89,10 @@ class QueryDriver:
             start_ms=opened.start_ms,
         )
         self.timers = TaskTimers(settings.groups, settings.counts, self._clock, resumed.last)
-        self._last = resumed.last
+        self.last = resumed.last
         self._pending = -1 if resumed.pending is None else resumed.pending
         self._closing = False
+        self._looped_bytes = 0
 
     @property
     def name(self) -> str:
@@ -106,8 +113,8 @@ class QueryDriver:
 
     def publish_last(self) -> None:
         """Publish what a crash may have left of the last commit, and remove what else it left."""
-        if self._last is not None:
-            self._feed.publish(self._last.outputs, self._last.batch)
+        if self.last is not None:
+            self._feed.publish(self.last.outputs, self.last.batch)
         self._sweep_topics()
 
     def is_over(self, batch: int) -> bool:
@@ -116,17 +123,25 @@ class QueryDriver:
         Spark may have died before it noted that one is done; or its notes were lost, it begins
         to count again, and a later batch is planned already.
         """
-        return (self._last is not None and batch <= self._last.batch) or batch < self._pending
+        return (self.last is not None and batch <= self.last.batch) or batch < self._pending
 
     def planned(self, batch: int) -> Plan | None:
         """Return the plan that a batch has from before a crash, or None."""
         return self._opened.plans.find(batch)
 
-    def next_plan(self, until: Mapping[TopicPartition, int] | None = None) -> Plan | None:
+    @property
+    def is_looping(self) -> bool:
+        """Tell whether something is in a loop, so that there is a next batch."""
+        return self.last is not None and bool(self.last.loops)
+
+    def next_plan(
+        self, until: Mapping[TopicPartition, int] | None = None, *, news: bool = True
+    ) -> Plan | None:
         """Return what the next batch does: records to read, tasks to call; None for nothing.
 
         Args:
             until: Where reading of each partition ends; the present ends by default.
+            news: Whether it reads topics; it takes what is in loops in any case.
 
         Raises:
             FencedError: A newer driver has taken the checkpoint.
@@ -134,10 +149,12 @@ class QueryDriver:
             DataLossError: A topic is shorter than what was read of it before.
             PartitionCountError: A topic has got more partitions.
         """
-        plan = self.planner.next(until=until)
+        loops = self._settings.loops_by_task(() if self.last is None else self.last.loops)
+        looped = sum(part.rows for parts in loops.values() for part in parts)
+        plan = self.planner.next(until=until, besides=looped) if news else None
         now = self._clock.now_ms()
         closing, self._closing = self._closing, False
-        called = self.timers.called(now, everyone=closing)
+        called = [*loops, *self.timers.called(now, everyone=closing)]
         if plan is None and not called:
             return None
         if plan is None:
@@ -149,7 +166,7 @@ class QueryDriver:
             wall_ms=now,
             since_ms=self._clock.since_ms,
             close_windows=closing,
-            after=None if self._last is None else self._last.id,
+            after=None if self.last is None else self.last.id,
         )
 
     def record(self, batch: int, plan: Plan) -> Plan:
@@ -171,18 +188,18 @@ class QueryDriver:
     def reached(self, end: Mapping[TopicPartition, int], wall_ms: int) -> bool:
         """Tell whether everything before an end is planned, and no task is to be called.
 
+        A task is called where something is in a loop for it.
+
         Args:
             end: Of each partition.
             wall_ms: Wall-clock work that is due by then counts too.
         """
         self._clock.now_ms()
-        return not self._closing and not self.timers.due(wall_ms) and self.planner.reached(end)
+        if self._closing or self.is_looping or self.timers.due(wall_ms):
+            return False
+        return self.planner.reached(end)
 
     # ------------------------------------------------------------ committing
-
-    def pointers(self) -> Mapping[TaskId, str]:
-        """Return the pointer that counts of each task, as text."""
-        return {} if self._last is None else self._last.tasks
 
     def commit(
         self, batch: int, plan: Plan, statuses: Sequence[TaskStatus], began: float
@@ -202,22 +219,27 @@ class QueryDriver:
             batch,
             self._run,
             self._clock.now_ms(),
-            {**self.pointers(), **{status.task: status.pointer for status in statuses}},
+            {
+                **({} if self.last is None else self.last.tasks),
+                **{status.task: status.pointer for status in statuses},
+            },
             outputs=tuple(output for status in statuses for output in status.outputs),
             positions=plan.positions,
             fingerprint=self._fingerprint,
-            after=None if self._last is None else self._last.id,
+            after=None if self.last is None else self.last.id,
             plan=plan.digest,
             topics=plan.topics,
+            loops=tuple(part for status in statuses for part in status.loops),
         )
         self.fence()
         commit = self._opened.commits.append(commit)
         self._feed.publish(commit.outputs, batch)
-        self._last = commit
+        self.last = commit
         for status in statuses:
             self.timers.note(status.task, status.wall_due_ms)
             self.planner.saw(status.sizes)
-        if batch % _SWEEP_EVERY == _SWEEP_EVERY - 1:
+        self._looped_bytes += sum(part.length for part in commit.loops)
+        if batch % _SWEEP_EVERY == _SWEEP_EVERY - 1 or self._looped_bytes > _MOST_LOOPED_BYTES:
             self.sweep()
             self._sweep_topics()
         return self._report(commit, statuses, began)
@@ -237,6 +259,7 @@ class QueryDriver:
             seconds=time.perf_counter() - began,
             backlog=self.planner.backlog(),
             log=sum((status.log for status in statuses), asked),
+            looped=sum(part.rows for part in commit.loops),
         )
         _LOG.info("query %s, batch %d: durable log: %s", self.name, commit.batch, report.log)
         return report
@@ -247,6 +270,7 @@ class QueryDriver:
         In this order: a savepoint that finds its commits in the log is seen here.
         """
         opened = self._opened
+        self._looped_bytes = 0
         kept = opened.commits.recent(self._settings.app.retained_batches)
         opened.commits.forget_before(kept[0].batch)
         opened.plans.forget_before(kept[0].batch)
@@ -268,6 +292,14 @@ class QueryDriver:
             pinned=pinned,
             set_ms=self._clock.set_ms,
         )
+        if any(group.loops for group in self._settings.groups):
+            sweep_loops(
+                opened.objects,
+                self._settings.scope,
+                self._settings.epoch,
+                last=kept[-1].batch,
+                named={*pinned, *(name for each in kept for name in object_names(each.loops))},
+            )
 
     def _sweep_topics(self) -> None:
         """Remove what lost attempts have left in topics: all that counts is published."""

@@ -38,6 +38,7 @@ class BatchReport:
         seconds: From the call of the batch to the end of its commit.
         backlog: How many records were there when the batch was planned and not part of it.
         log: What its tasks, and the driver since its last report, asked of the durable log.
+        looped: How many records it left in loops, for the next batch.
     """
 
     query: str
@@ -49,6 +50,7 @@ class BatchReport:
     seconds: float = 0.0
     backlog: int = 0
     log: Traffic = field(default_factory=Traffic)
+    looped: int = 0
 
 
 def report_batch(

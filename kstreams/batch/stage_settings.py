@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from kstreams.batch.topic_io import TopicIO
@@ -12,6 +12,7 @@ from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TaskId
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.backend.task_key import TaskKey
+from kstreams.state.log.loop_objects import LoopPart
 
 __all__ = ("QuerySettings", "StageSettings")
 
@@ -51,16 +52,34 @@ class QuerySettings:
 
     def stages(self) -> tuple[StageSettings, ...]:
         """Return the settings of each stage."""
-        stages = {entry.name: n for n, group in enumerate(self.groups) for entry in group.entries}
+        stages = self.stage_of_entries()
         return tuple(
             StageSettings(
                 replace(self, groups=(), changelogs=self._changelogs_of(group)),
                 number,
                 group,
-                {edge.name: stages[edge.name] for edge in group.exits},
+                {name: stages[name] for name in _leads_to(group)},
             )
             for number, group in enumerate(self.groups)
         )
+
+    def stage_of_entries(self) -> dict[str, int]:
+        """Return the number of the stage that each edge or loop leads to, by name."""
+        return {
+            entry.name: number
+            for number, group in enumerate(self.groups)
+            for entry in group.from_tasks
+        }
+
+    def loops_by_task(
+        self, parts: Iterable[LoopPart]
+    ) -> dict[tuple[int, int], tuple[LoopPart, ...]]:
+        """Return what is in loops by the stage number and the task that gets it."""
+        stages = self.stage_of_entries()
+        found: dict[tuple[int, int], list[LoopPart]] = {}
+        for part in parts:
+            found.setdefault((stages[part.loop], part.task), []).append(part)
+        return {place: tuple(found[place]) for place in sorted(found)}
 
     def _changelogs_of(self, group: PartitionGroup) -> dict[str, TopicEnds]:
         names = (spec.name for spec in group.stores)
@@ -91,7 +110,8 @@ class StageSettings:
         query: The query's settings, without groups and changelogs of other stages.
         number: The stage's number in its query.
         group: The partition group that the stage runs.
-        exits: By each edge that leaves the group, the stage that it leads to.
+        exits: By each edge that leaves the group, and each loop that it writes to, the stage
+            that it leads to.
     """
 
     query: QuerySettings
@@ -106,3 +126,8 @@ class StageSettings:
     def changelog_ids(self) -> dict[str, str]:
         """Return, by store of the group, which topic its changelog was, where topics have ids."""
         return {name: ends.topic_id for name, ends in self.query.changelogs.items()}
+
+
+def _leads_to(group: PartitionGroup) -> list[str]:
+    """Return the edges and loops that a group writes to."""
+    return [*(edge.name for edge in group.exits), *(end.loop.name for end in group.loop_ends)]

@@ -7,6 +7,7 @@ from typing import Any
 
 from kstreams.checkpoint.plans import Slice
 from kstreams.state.log.fields import Fields
+from kstreams.state.log.loop_objects import LoopPart, parts_from_json, parts_to_json
 
 __all__ = ("TaskCall",)
 
@@ -25,6 +26,7 @@ class TaskCall:
             commit.
         required: Whether it runs in any case; if not, only where records of other tasks come
             to it.
+        loops: What is in loops for it, of the batch before.
     """
 
     slices: tuple[Slice, ...]
@@ -33,6 +35,7 @@ class TaskCall:
     close_windows: bool = False
     pointer: str | None = None
     required: bool = True
+    loops: tuple[LoopPart, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
@@ -43,6 +46,7 @@ class TaskCall:
             "close": self.close_windows,
             "pointer": self.pointer,
             "required": self.required,
+            "loops": parts_to_json(self.loops),
         }
 
     @classmethod
@@ -55,4 +59,5 @@ class TaskCall:
             fields.flag("close"),
             None if fields.anything("pointer") is None else fields.text("pointer"),
             fields.flag("required"),
+            parts_from_json(fields.items("loops")),
         )

@@ -14,6 +14,7 @@ from kstreams.batch.task_status import ReadSizes, TaskStatus
 from kstreams.checkpoint.plans import Slice
 from kstreams.errors import KStreamsError
 from kstreams.ids import TaskId, TopicPartition
+from kstreams.state.log.loop_objects import LoopPart
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.queues import Queue
 from kstreams.task.routing import route
@@ -101,8 +102,8 @@ class TaskRun:
             KeyboardInterrupt: See `interrupted`.
         """
         settings = self._settings
-        queues = _joined([*read, *forwarded])
         with self._state.open(call.pointer, batch) as state:
+            queues = _joined([*read, *forwarded, *_received(state, call.loops)])
             task = self._task = self._task or self._made(state, call.wall_ms)
             output = task.run(
                 queues,
@@ -117,6 +118,7 @@ class TaskRun:
             outputs = settings.io.write(
                 output, settings.group, producer=settings.producer, batch=batch, revision=revision
             )
+            loops = state.send(self._sent(output)) if output.loops else ()
             pointer = state.commit(changes)
         topics = {node.name for node in settings.group.sources}
         status = TaskStatus(
@@ -130,6 +132,7 @@ class TaskRun:
             wall_due_ms=output.next_wall_due,
             outputs=tuple(outputs),
             log=state.traffic(),
+            loops=loops,
         )
         return TaskResult(status, self._forwarded(output))
 
@@ -167,6 +170,16 @@ class TaskRun:
             folder=state.folder,
         )
 
+    def _sent(self, output: TaskOutput) -> Iterator[tuple[str, int, pa.Table]]:
+        """Yield what goes into loops, with the loop and the task that gets it."""
+        for end in self._settings.group.loop_ends:
+            loop, table = end.loop, output.loops.get(end.loop.name)
+            if table is not None:
+                tasks = self._settings.edges[loop.name].tasks
+                own = self._settings.partition
+                for task, queue in route(loop, table, upstream=own, partitions=tasks):
+                    yield loop.name, task, queue.table
+
     def _forwarded(self, output: TaskOutput) -> Iterator[Forwarded]:
         for edge in self._settings.group.exits:
             table = output.edges.get(edge.name)
@@ -175,6 +188,14 @@ class TaskRun:
             target, own = self._settings.edges[edge.name], self._settings.partition
             for task, queue in route(edge, table, upstream=own, partitions=target.tasks):
                 yield Forwarded(target.stage, task, queue)
+
+
+def _received(state: OpenState, parts: Sequence[LoopPart]) -> list[Queue]:
+    """Return what is in loops, a queue for each part."""
+    return [
+        Queue(part.loop, part.loop, part.upstream, table)
+        for part, table in zip(parts, state.received(parts) if parts else (), strict=True)
+    ]
 
 
 def _sizes(slices: Sequence[Slice], queues: Sequence[Queue]) -> ReadSizes:

@@ -34,7 +34,7 @@ class TaskSettings:
         partition: Its partition.
         io: Writes what it gives out, and knows what topics take.
         producer: Id that no other task writes by, in this epoch of the checkpoint.
-        edges: By each edge that leaves the group, where it leads.
+        edges: By each edge that leaves the group, and each loop that it writes to, where it leads.
         interceptors: Around its processors.
         changelog_ends: By store, where its partition of the store's changelog ended when the
             app was started.

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
+import pyarrow as pa
+
 from kstreams.state.backend.working import Changes
 from kstreams.state.cache.overlay import Overlay
+from kstreams.state.log.loop_objects import LoopPart
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.traffic import Traffic
 from kstreams.task.meta import TaskMeta
@@ -31,6 +35,21 @@ class OpenState(Protocol):
     @property
     def folder(self) -> Path | None:
         """Return where output waits that is more than memory should hold; None for any place."""
+        ...
+
+    def received(self, parts: Sequence[LoopPart]) -> list[pa.Table]:
+        """Return what is in loops for the task.
+
+        Raises:
+            StateCorruptError: It is missing, or not what was committed.
+        """
+        ...
+
+    def send(self, records: Iterable[tuple[str, int, pa.Table]]) -> tuple[LoopPart, ...]:
+        """Write what the task sends into loops: loop, task and records, in their order.
+
+        It counts once the driver says so.
+        """
         ...
 
     def commit(self, changes: Changes) -> Pointer:

@@ -9,6 +9,7 @@ from typing import Any
 from kstreams.ids import TaskId, TopicPartition, parse_keys, text_keys
 from kstreams.state.log.commits import Output
 from kstreams.state.log.fields import Fields, checked_integer, checked_text
+from kstreams.state.log.loop_objects import LoopPart, parts_from_json, parts_to_json
 from kstreams.state.log.traffic import Traffic
 
 __all__ = ("ReadSizes", "TaskStatus", "sizes_from_json", "sizes_to_json")
@@ -35,6 +36,7 @@ class TaskStatus:
         outputs: What the driver has to publish after the commit; empty where writing alone
             makes records visible.
         log: What was asked of the durable log for it.
+        loops: What it has sent into loops.
     """
 
     task: TaskId
@@ -47,6 +49,7 @@ class TaskStatus:
     wall_due_ms: int | None = None
     outputs: tuple[Output, ...] = ()
     log: Traffic = field(default_factory=Traffic)
+    loops: tuple[LoopPart, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
@@ -61,6 +64,7 @@ class TaskStatus:
             "due": self.wall_due_ms,
             "outputs": [output.to_json() for output in self.outputs],
             "log": self.log.to_json(),
+            "loops": parts_to_json(self.loops),
         }
 
     @classmethod
@@ -77,6 +81,7 @@ class TaskStatus:
             None if fields.anything("due") is None else fields.integer("due"),
             tuple(map(Output.from_json, fields.items("outputs"))),
             Traffic.from_json(checked_integer(n, "a count") for n in fields.items("log")),
+            parts_from_json(fields.items("loops")),
         )
 
 

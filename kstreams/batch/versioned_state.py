@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+import pyarrow as pa
 
 from kstreams.batch.stage_settings import StageSettings
 from kstreams.batch.task_state import OpenState
 from kstreams.batch.worker_state import WorkerState
 from kstreams.ids import TaskId
-from kstreams.state.backend.task_key import TaskKey, new_attempt
+from kstreams.state.backend.task_key import TaskKey, loops_prefix, new_attempt
 from kstreams.state.backend.working import Changes
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.cache.row_cache import RowCache
 from kstreams.state.log.durable import Attempt
+from kstreams.state.log.loop_objects import LoopPart, read_loops, write_loops
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.traffic import CountedObjects, Traffic
 from kstreams.state.versions.checkout import Checkout
@@ -57,15 +60,23 @@ class VersionedState:
             upkeep=app.upkeep,
             background=self.worker.background,
         )
-        with versions.checkout(found, Attempt(new_attempt(), batch)) as checkout:
-            yield _Opened(checkout, key, self.worker.rows, log, home)
+        attempt = Attempt(new_attempt(), batch)
+        loops = loops_prefix(query.scope, query.epoch)
+        with versions.checkout(found, attempt) as checkout:
+            yield _Opened(checkout, key, self.worker.rows, log, home, loops)
 
 
 class _Opened:
     """A version that is checked out."""
 
     def __init__(
-        self, checkout: Checkout, task: TaskKey, rows: RowCache, log: CountedObjects, home: Path
+        self,
+        checkout: Checkout,
+        task: TaskKey,
+        rows: RowCache,
+        log: CountedObjects,
+        home: Path,
+        loops: str,
     ) -> None:
         pointer = checkout.pointer
         self.overlay = Overlay(checkout.store, rows.take(task, pointer.lineage))
@@ -75,6 +86,16 @@ class _Opened:
         self._task = task
         self._rows = rows
         self._log = log
+        self._loops = loops
+
+    def received(self, parts: Sequence[LoopPart]) -> list[pa.Table]:
+        """Return what is in loops for the task; see `OpenState`."""
+        return read_loops(self._log, parts)
+
+    def send(self, records: Iterable[tuple[str, int, pa.Table]]) -> tuple[LoopPart, ...]:
+        """Write what the task sends into loops; see `OpenState`."""
+        attempt = self._checkout.attempt
+        return write_loops(self._log, self._loops, attempt, self._task.partition, records)
 
     def commit(self, changes: Changes) -> Pointer:
         """Add a version; see `OpenState`."""

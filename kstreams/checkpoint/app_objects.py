@@ -11,7 +11,8 @@ from kstreams.checkpoint.savepoints import pinned_objects
 from kstreams.ids import TaskId
 from kstreams.names import is_incarnation
 from kstreams.state.backend.objects import ObjectStore
-from kstreams.state.backend.task_key import app_prefix, garbage_prefix
+from kstreams.state.backend.task_key import app_prefix, garbage_prefix, loops_prefix
+from kstreams.state.log.loop_objects import object_names
 
 __all__ = ("epoch_objects", "named_elsewhere", "remove_leftovers")
 
@@ -48,11 +49,10 @@ def _scoped(objects: ObjectStore, prefix: str) -> Iterator[str]:
 def _named_objects(checkpoint: Checkpoint, objects: ObjectStore) -> set[str]:
     """Return the names of all objects that retained commits and savepoints of an app name."""
     named = {
-        ref.name
+        name
         for query in checkpoint.queries
         for commit in checkpoint.commits(query, objects).all()
-        for pointer in commit.pointers().values()
-        for ref in pointer.objects()
+        for name in commit.objects()
     }
     return named | pinned_objects(checkpoint, objects)
 
@@ -60,8 +60,8 @@ def _named_objects(checkpoint: Checkpoint, objects: ObjectStore) -> set[str]:
 def named_elsewhere(checkpoint: Checkpoint, objects: ObjectStore, query: str) -> set[str]:
     """Return what a query's clean-up leaves alone in addition to what its own commits name.
 
-    That is what savepoints name; and what other queries' commits name of tasks that are not
-    theirs: a store that an upgrade has moved to another group keeps its objects at first.
+    That is what savepoints name; and what other queries' commits name of tasks and loops that
+    are not theirs: what an upgrade has moved to another query keeps its objects at first.
     """
     named = pinned_objects(checkpoint, objects)
     for other in checkpoint.queries:
@@ -72,6 +72,8 @@ def named_elsewhere(checkpoint: Checkpoint, objects: ObjectStore, query: str) ->
                 for ref in pointer.objects()
                 if not ref.name.startswith(checkpoint.task_key(other, task).prefix)
             }
+            own = loops_prefix(checkpoint.scope(other))
+            moved.update(n for n in object_names(commit.loops) if not n.startswith(own))
             if not moved:  # then no later one has any
                 break
             named |= moved
@@ -102,7 +104,11 @@ def remove_leftovers(checkpoint: Checkpoint, objects: ObjectStore) -> int:
         for group in groups
         for number in range(checkpoint.tasks[group])
     }
-    present = (*sorted(tasks), *(garbage_prefix(scope) for scope in scopes.values()))
+    present = (
+        *sorted(tasks),
+        *(garbage_prefix(scope) for scope in scopes.values()),
+        *(loops_prefix(scope, checkpoint.epoch(query)) for query, scope in scopes.items()),
+    )
     state = _scoped(objects, app_prefix(epoch).removesuffix("/"))
     strange = [name for name in state if not name.startswith(present)]
     if strange:

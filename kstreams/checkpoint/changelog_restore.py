@@ -178,6 +178,7 @@ class ChangelogRestore:
             positions=positions_after(last),
             fingerprint=last.fingerprint,
             topics=last.topics,
+            loops=last.loops,
         )
 
 

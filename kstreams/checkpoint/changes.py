@@ -212,19 +212,22 @@ class _Planner:
 
 
 def _part_notes(group: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    for part, word in (("sources", "source topic"), ("entries", "repartition edge")):
-        for name in sorted({*old[part], *new[part]}):
-            if name not in new[part]:
+    words = {"sources": "source topic", "entries": "repartition edge", "loops": "loop"}
+    for part, word in words.items():
+        before, now = old.get(part, {}), new.get(part, {})
+        for name in sorted({*before, *now}):
+            if name not in now:
                 yield f"{word} {name!r} of group {group!r} is gone"
-            elif name not in old[part]:
+            elif name not in before:
                 yield f"{word} {name!r} of group {group!r} is new"
-            elif old[part][name] != new[part][name]:
-                difference = _difference(old[part][name], new[part][name])
+            elif before[name] != now[name]:
+                difference = _difference(before[name], now[name])
                 yield f"{word} {name!r} of group {group!r}: {difference}"
 
 
 def _routes(group: Mapping[str, Any]) -> set[tuple[str, str]]:
-    heads = (*group["sources"].values(), *group["entries"].values())
+    loops = group.get("loops", {})
+    heads = (*group["sources"].values(), *group["entries"].values(), *loops.values())
     return {(head["key"], head["partitioner"]) for head in heads}
 
 

@@ -366,7 +366,11 @@ def _checked_shape(fields: Fields) -> dict[str, Any]:
     shape = fields.mapping("shape")
     for group in shape.values():
         parts = Fields(group)
-        for heads in (parts.mapping("sources"), parts.mapping("entries")):
+        for heads in (
+            parts.mapping("sources"),
+            parts.mapping("entries"),
+            parts.mapping("loops", {}),
+        ):
             for head in heads.values():
                 Fields(head).text("key")
                 Fields(head).text("partitioner")

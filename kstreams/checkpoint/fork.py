@@ -19,15 +19,18 @@ from kstreams.errors import SavepointError, StateCorruptError
 from kstreams.ids import TaskId
 from kstreams.names import check_incarnation, check_step
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
-from kstreams.state.backend.task_key import TaskKey
+from kstreams.state.backend.task_key import TaskKey, loops_prefix
 from kstreams.state.log.commits import SEED, Commit
 from kstreams.state.log.document import read_document, seal
 from kstreams.state.log.durable import checked_object
+from kstreams.state.log.loop_objects import copy_loops
 from kstreams.state.log.pointer import ObjectRef, Pointer
 
 __all__ = ("ForkSource", "copy_savepoint", "fork")
 
 _PARALLEL_COPIES = 8
+_FORKED = "forked"
+"""Stands for the epoch of batches that were another app's: it is no epoch."""
 
 
 @dataclass(frozen=True)
@@ -203,6 +206,12 @@ class _Copier:
             tasks,
             positions=positions_after(commit) if offsets else {},
             fingerprint=commit.fingerprint,
+            loops=copy_loops(
+                self._source,
+                self._target,
+                loops_prefix(made.scope(query), _FORKED),
+                commit.loops,
+            ),
         )
 
     def _copied(self, pointer: Pointer, task: TaskKey) -> Pointer:

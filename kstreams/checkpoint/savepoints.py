@@ -154,11 +154,10 @@ class Savepoints:
 def pinned_objects(checkpoint: Checkpoint, objects: ObjectStore) -> set[str]:
     """Return the names of all objects that savepoints of a checkpoint need."""
     return {
-        ref.name
+        name
         for savepoint in Savepoints(checkpoint, objects).all()
         for commit in savepoint.commits.values()
-        for pointer in commit.pointers().values()
-        for ref in pointer.objects()
+        for name in commit.objects()
     }
 
 

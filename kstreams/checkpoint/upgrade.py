@@ -18,6 +18,7 @@ from kstreams.checkpoint.generations import (
     next_generation,
     rewritten,
 )
+from kstreams.checkpoint.loops_under_way import loop_problems, loops_of
 from kstreams.checkpoint.migration import migrate_store
 from kstreams.checkpoint.resume import positions_after
 from kstreams.errors import CheckpointMismatchError
@@ -71,10 +72,13 @@ def upgrade(checkpoint: Checkpoint, wanted: Upgrade) -> Checkpoint:
     if shape == checkpoint.shape and dict(wanted.tasks) == dict(checkpoint.tasks):
         return checkpoint
     plan = plan_upgrade(checkpoint, wanted.topology, wanted.tasks, wanted.settings)
-    _refuse(checkpoint, plan)
+    upgrader = _Upgrader(checkpoint, wanted, plan)
+    lasts = upgrader.commits.values()
+    loops = loop_problems(checkpoint, lasts, wanted.topology, wanted.tasks)
+    _refuse(checkpoint, replace(plan, problems=(*plan.problems, *loops)))
     for line in plan.lines():
         _LOG.info("upgrade of %s: %s", checkpoint.app, line)
-    return _Upgrader(checkpoint, wanted, plan).run()
+    return upgrader.run()
 
 
 def _refuse(checkpoint: Checkpoint, plan: UpgradePlan) -> None:
@@ -91,11 +95,17 @@ def _refuse(checkpoint: Checkpoint, plan: UpgradePlan) -> None:
 
 
 class _Upgrader:
+    """Carries out a plan.
+
+    Attributes:
+        commits: The last commit of each query that has any.
+    """
+
     def __init__(self, checkpoint: Checkpoint, wanted: Upgrade, plan: UpgradePlan) -> None:
         self._old = checkpoint
         self._wanted = wanted
         self._changes: dict[str, StoreChange] = {c.store: c for c in plan.stores}
-        self._commits = {
+        self.commits = {
             query: commit
             for query in checkpoint.queries
             if (commit := checkpoint.commits(query, wanted.objects).last()) is not None
@@ -134,7 +144,7 @@ class _Upgrader:
         """Return the last batches of queries that do not go on as they are."""
         return {
             query: commit.batch
-            for query, commit in self._commits.items()
+            for query, commit in self.commits.items()
             if query in moved or query not in queries
         }
 
@@ -145,6 +155,7 @@ class _Upgrader:
             return False
         return all(
             list(old.shape[name]["sources"]) == list(shape[name]["sources"])
+            and list(old.shape[name].get("loops", ())) == list(shape[name].get("loops", ()))
             and old.tasks[name] == self._wanted.tasks[name]
             and not self._rewrites(name)
             for name in names
@@ -180,18 +191,19 @@ class _Upgrader:
         seed = Commit(
             SEED,
             self._wanted.run,
-            max((c.wall_ms for c in self._commits.values()), default=0),
+            max((c.wall_ms for c in self.commits.values()), default=0),
             tasks,
             positions=self._positions(topics),
             fingerprint=self._wanted.topology.fingerprint(),
             topics={
                 topic: topic_id
-                for commit in self._commits.values()
+                for commit in self.commits.values()
                 for topic, topic_id in commit.topics.items()
                 if topic in topics
             },
+            loops=loops_of(groups, self.commits.values()),
         )
-        return seed if tasks or seed.positions else None
+        return seed if tasks or seed.positions or seed.loops else None
 
     def _origin(self, group: PartitionGroup) -> str | None:
         """Return the old group whose tasks a group's tasks go on from."""
@@ -207,13 +219,13 @@ class _Upgrader:
 
     def _pointer(self, group: str, partition: int) -> Pointer | None:
         """Return an old task's pointer."""
-        commit = self._commits.get(self._old.query_of_group(group))
+        commit = self.commits.get(self._old.query_of_group(group))
         text = None if commit is None else commit.tasks.get(TaskId(group, partition))
         return None if text is None else Pointer.from_json(text)
 
     def _positions(self, topics: set[str]) -> dict[TopicPartition, int]:
         found: dict[TopicPartition, int] = {}
-        for commit in self._commits.values():
+        for commit in self.commits.values():
             for place, offset in positions_after(commit).items():
                 if place.topic in topics:
                     found[place] = min(offset, found.get(place, offset))

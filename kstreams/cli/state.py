@@ -28,6 +28,7 @@ from kstreams.cli.stores import (
 from kstreams.cli.usage import WrongUsageError, for_option
 from kstreams.serde.base import Serde
 from kstreams.state.log.commits import SEED
+from kstreams.state.log.loop_objects import rows_by_loop
 from kstreams.state.stores.kind import Times
 
 __all__ = ("get", "list_stores", "scan")
@@ -36,10 +37,11 @@ __all__ = ("get", "list_stores", "scan")
 def list_stores(
     app: AppArgument, checkpoint: CheckpointOption = None, log: LogOption = None
 ) -> None:
-    """List an app's stores and savepoints, with the version that is committed.
+    """List an app's stores, loops and savepoints, with the version that is committed.
 
     The app may run meanwhile; it is not disturbed. The size is that of a group's state in
-    the durable log, compressed, all its stores together.
+    the durable log, compressed, all its stores together. Of a loop it says how many records
+    are under way: the next batch reads them.
 
     Example:
         kstreams state list word-count
@@ -68,6 +70,7 @@ def list_stores(
             shown_size(size),
         )
     stdout().print(table)
+    _show_loops(state)
     savepoints = list(Savepoints(state.checkpoint, objects).all())
     if savepoints:
         names = new_table("savepoint", "made", "versions")
@@ -79,6 +82,21 @@ def list_stores(
             names.add_row(f"[cyan]{escape(savepoint.name)}[/]", made, escape(versions))
         stdout().print()
         stdout().print(names)
+
+
+def _show_loops(state: AppState) -> None:
+    """Show how many records are under way in each loop, if there are loops."""
+    table = new_table("loop", "group", "under way", "version", numbers=("under way", "version"))
+    for group, parts in state.checkpoint.shape.items():
+        for loop in sorted(parts.get("loops", {})):
+            query = state.checkpoint.query_of_group(group)
+            last = state.checkpoint.commits(query, state.objects()).last()
+            count = 0 if last is None else rows_by_loop(last.loops).get(loop, 0)
+            version = _version(None if last is None else last.batch)
+            table.add_row(f"[cyan]{escape(loop)}[/]", escape(group), f"{count:,}", version)
+    if table.row_count:
+        stdout().print()
+        stdout().print(table)
 
 
 def get(

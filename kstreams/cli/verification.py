@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.plans import Plan, PlanDirectory
@@ -16,6 +16,7 @@ from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.commits import Commit, CommitLog
 from kstreams.state.log.durable import checked_link
 from kstreams.state.log.lineage import Link, line_problem
+from kstreams.state.log.loop_objects import LoopPart, object_names, read_loops
 from kstreams.state.log.pointer import ObjectRef
 
 __all__ = ("Part", "Verification")
@@ -138,7 +139,8 @@ class Verification:
     def _part(self, label: str, commits: Sequence[Commit], log: CommitLog | None = None) -> Part:
         """Check what versions are made of, as far as they are retained when that is done."""
         refs = {r for c in commits for p in c.pointers().values() for r in p.objects()}
-        found = self._check_objects(refs)
+        loops = sorted({p for c in commits for p in c.loops}, key=lambda p: (p.name, p.start))
+        found = {**self._check_objects(refs), **self._check_loops(loops)}
         for commit in commits:
             for task, pointer in commit.pointers().items():
                 links = {ref.name: self.checked.get(ref.name) for ref in pointer.deltas}
@@ -148,10 +150,11 @@ class Verification:
         if found and log is not None:
             retained = set(log.batches())
             kept = [commit for commit in commits if commit.batch in retained]
-            named = {r.name for c in kept for p in c.pointers().values() for r in p.objects()}
+            named = {name for c in kept for name in c.objects()}
             found = {n: text for n, text in found.items() if n in named or n not in self.checked}
         self.problems |= found
-        return Part(label, len(commits), len(refs), sum(ref.size_bytes for ref in refs))
+        size = sum(ref.size_bytes for ref in refs) + sum(part.length for part in loops)
+        return Part(label, len(commits), len(refs) + len(object_names(loops)), size)
 
     def _check_objects(self, refs: Iterable[ObjectRef]) -> dict[str, str]:
         def look(ref: ObjectRef) -> tuple[str, Link | None, str]:
@@ -167,6 +170,17 @@ class Verification:
                 self.checked[name] = link
                 if problem:
                     problems[name] = problem
+        return problems
+
+    def _check_loops(self, parts: Sequence[LoopPart]) -> dict[str, str]:
+        problems: dict[str, str] = {}
+        for name, own in groupby(parts, key=lambda part: part.name):
+            if name not in self.checked:
+                self.checked[name] = None
+                try:
+                    read_loops(self._objects, list(own))
+                except StoreError as exc:
+                    problems[name] = exc.message
         return problems
 
     def _problem(self, name: str, error: KStreamsError) -> None:

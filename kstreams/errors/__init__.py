@@ -7,6 +7,7 @@ do. Most are of a builtin kind too, such as `ValueError`.
 - `TopologyError`, `CompileError`, `PluginError`: before anything runs. Change what was asked for.
 - `SerializationError`, `DeserializationError`: keys and values against their serdes.
 - `ProcessingError`: user code raised. `LimitError`: a limit is reached that a setting raises.
+  `LoopError`: a record has gone round a loop too often.
 - `UnknownTopicError`, `DataLossError`, `RecordRefusedError`, `BrokerUnavailableError`: topics.
 - `StoreError` and what derives from it: state, and the durable log.
 - `CheckpointMismatchError`, `NoCheckpointError`, `SavepointError`, `AppLockedError`: checkpoints.
@@ -43,6 +44,7 @@ from kstreams.errors.execution import (
     FencedError,
     JavaNotFoundError,
     LimitError,
+    LoopError,
     OutsideBatchError,
     ProcessingError,
     SerdeError,
@@ -100,6 +102,7 @@ __all__ = (
     "KafkaRequestError",
     "LimitError",
     "LogMismatchError",
+    "LoopError",
     "MisplacedKeyError",
     "NoCheckpointError",
     "ObjectMissingError",

@@ -14,6 +14,7 @@ __all__ = (
     "FencedError",
     "JavaNotFoundError",
     "LimitError",
+    "LoopError",
     "OutsideBatchError",
     "ProcessingError",
     "SerdeError",
@@ -60,6 +61,10 @@ class LimitError(ProcessingError):
 
     The hint says how to raise the bound.
     """
+
+
+class LoopError(ProcessingError):
+    """What comes of a record has gone round a loop as often as it may, and would once more."""
 
 
 class EventTimeError(ProcessingError):

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar, get_args, overload
 
 from kstreams.errors import TopologyError
 from kstreams.graph.join_builder import JoinBuilder
+from kstreams.graph.loop_builder import LoopBuilder
 from kstreams.graph.nodes import (
     FunctionSink,
     Node,
@@ -49,7 +50,7 @@ V2 = TypeVar("V2")
 """Type of the values that a processor forwards."""
 
 
-class TopologyBuilder(JoinBuilder):
+class TopologyBuilder(JoinBuilder, LoopBuilder):
     """Collects nodes and checks them all at `build()`.
 
     Args:

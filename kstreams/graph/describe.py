@@ -15,6 +15,8 @@ from kstreams.graph.nodes import (
     AnyNode,
     FunctionSink,
     JoinNode,
+    LoopEndNode,
+    LoopNode,
     ProcessorNode,
     RepartitionNode,
     SinkNode,
@@ -36,7 +38,7 @@ _PLAIN = re.compile(r"[\w.\-]+( [\w.\-]+)*")
 
 @dataclass(frozen=True)
 class _Edges:
-    """The groups that repartition edges leave, and enter, by the edge's name."""
+    """The groups that repartition edges and loops leave, and enter, by name."""
 
     above: Mapping[str, str]
     below: Mapping[str, str]
@@ -47,15 +49,22 @@ def describe(topology: Topology) -> str:
 
     A group's name is followed by its number, in Kafka Streams' words. Each node has its
     children after `-->` and its parents after `<--`. A repartition edge stands in the group
-    it leaves and in the group it enters. A node that can run by records or by columns has
+    it leaves and in the group it enters; a loop stands where it is read, and its end where it
+    is written to. A node that can run by records or by columns has
     its `execution:`, and why: as far as the topology decides, for an interceptor without
     `bind_columns` makes all nodes run by records.
     The text is the same for equal topologies, and ends in a newline.
     """
     lines = [f"Topology: {_name(topology.name)}"]
     edges = _Edges(
-        {edge.name: group.name for group in topology.groups for edge in group.exits},
-        {edge.name: group.name for group in topology.groups for edge in group.entries},
+        {
+            **{edge.name: group.name for group in topology.groups for edge in group.exits},
+            **{e.loop.name: group.name for group in topology.groups for e in group.loop_ends},
+        },
+        {
+            **{edge.name: group.name for group in topology.groups for edge in group.entries},
+            **{loop.name: group.name for group in topology.groups for loop in group.loops},
+        },
     )
     for number, group in enumerate(topology.groups):
         lines.append(f"  Group: {_name(group.name)} (Sub-topology: {number})")
@@ -74,7 +83,7 @@ def _group(group: PartitionGroup, edges: _Edges) -> Iterator[str]:
         execution = executions.summary(node) if isinstance(node, ProcessorNode) else None
         if execution is not None:
             yield f"  execution: {printable(execution)}"
-        if not isinstance(node, (SinkNode, RepartitionNode)):
+        if not isinstance(node, (SinkNode, RepartitionNode, LoopEndNode)):
             yield _children(children[node.name])
         if node.parents:
             yield f"  <-- {_names(node.parents)}"
@@ -101,6 +110,11 @@ def _title(edges: _Edges, node: AnyNode) -> str:
             return f"Processor: {name} ({'batch, ' if node.batch else ''}stores: [{stores}])"
         case RepartitionNode():
             return f"Repartition: {name} ({', '.join(_edge(edges, node))})"
+        case LoopNode():
+            return f"Loop: {name} ({', '.join(_loop(edges, node))})"
+        case LoopEndNode(loop=loop):
+            below = _name(edges.below[loop.name])
+            return f"Loop-end: {name} (to loop: {_name(loop.name)}, group: {below})"
         case SinkNode(target=target):
             return f"Sink: {name} ({_target(target)})"
 
@@ -122,6 +136,14 @@ def _edge(edges: _Edges, node: RepartitionNode) -> Iterator[str]:
     yield _serdes(node.key, node.value)
     if node.partitions is not None:
         yield f"partitions: {node.partitions}"
+    if node.partitioner.name != "murmur2":
+        yield f"partitioner: {_name(node.partitioner.name)}"
+
+
+def _loop(edges: _Edges, node: LoopNode) -> Iterator[str]:
+    yield f"from group: {_name(edges.above[node.name])}"
+    yield _serdes(node.key, node.value)
+    yield f"max hops: {node.max_hops}"
     if node.partitioner.name != "murmur2":
         yield f"partitioner: {_name(node.partitioner.name)}"
 

@@ -15,6 +15,7 @@ _SHAPES = {
     Shape.SOURCE: "shape=box, style=rounded",
     Shape.PROCESSOR: "shape=box",
     Shape.REPARTITION: "shape=hexagon",
+    Shape.LOOP: "shape=octagon",
     Shape.SINK: "shape=box, style=rounded",
     Shape.STORE: "shape=cylinder",
     Shape.TOPIC: "shape=cds",
@@ -25,7 +26,7 @@ _SHAPES = {
 def to_dot(topology: Topology) -> str:
     """Return a Graphviz digraph: groups as clusters, stores as cylinders.
 
-    Topics are tags, repartition edges hexagons. The text is the same for equal
+    Topics are tags, repartition edges hexagons, loops octagons. The text is the same for equal
     topologies; no name can break it.
 
     Source: https://graphviz.org/doc/info/lang.html

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from kstreams.graph.nodes import AnyNode, RepartitionNode, SinkNode, SourceNode
+from kstreams.graph.nodes import (
+    AnyNode,
+    LoopEndNode,
+    LoopNode,
+    RepartitionNode,
+    SinkNode,
+    SourceNode,
+)
 from kstreams.topic import Topic, TopicChoice
 
 if TYPE_CHECKING:
@@ -22,6 +29,7 @@ class Shape(Enum):
     SOURCE = "source"
     PROCESSOR = "processor"
     REPARTITION = "repartition"
+    LOOP = "loop"
     SINK = "sink"
     STORE = "store"
     TOPIC = "topic"
@@ -71,6 +79,8 @@ def draw(topology: Topology) -> Drawing:
         if isinstance(node, SourceNode):
             before.append(Arrow(topics[node.topic.name], ids[node.name], directed=True))
         inner.extend(Arrow(ids[parent], ids[node.name], directed=True) for parent in node.parents)
+        if isinstance(node, LoopEndNode):
+            inner.append(Arrow(ids[node.name], ids[node.loop.name], directed=True))
         if isinstance(node, SinkNode):
             if isinstance(node.target, Topic):
                 end = topics[node.target.name]
@@ -120,6 +130,8 @@ def _shape(node: AnyNode) -> Shape:
             return Shape.SOURCE
         case RepartitionNode():
             return Shape.REPARTITION
+        case LoopNode() | LoopEndNode():
+            return Shape.LOOP
         case SinkNode():
             return Shape.SINK
         case _:

@@ -31,8 +31,8 @@ class ExecutionPlanner:
     """
 
     def __init__(self, group: PartitionGroup, *, intercepted: bool = False) -> None:
-        entries: tuple[Entry, ...] = (*group.sources, *group.entries)
-        self._entries = {entry.name: entry for entry in entries}
+        self._entries = {entry.name: entry for entry in group.inputs}
+        self._followers = group.followers
         self._intercepted = intercepted
         self._children = group.children()
         self._places = {node.name: place for place, node in enumerate(group.nodes)}
@@ -107,6 +107,9 @@ class ExecutionPlanner:
         above = [parent for parent in node.parents if parent not in self._entries]
         if above:
             return f"it is below processor {above[0]!r}, rather than directly below a source"
+        loops = [parent for parent in node.parents if parent in self._followers]
+        if loops:
+            return f"records of loop {loops[0]!r} do not move stream time"
         entries = [self._entries[parent] for parent in node.parents]
         if len({serdes_of(entry) for entry in entries}) > 1:
             return f"its sources {_listed(entries)} have different serdes"

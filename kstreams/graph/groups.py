@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Mapping
 
-from kstreams.graph.nodes import AnyNode, ProcessorNode, RepartitionNode, SourceNode
+from kstreams.graph.nodes import AnyNode, LoopNode, ProcessorNode, RepartitionNode, SourceNode
 from kstreams.graph.topology import PartitionGroup
 
 __all__ = ("partition_groups", "topological_order")
@@ -81,6 +81,7 @@ def _group(
 ) -> PartitionGroup:
     entries = dict.fromkeys(p for node in nodes for p in node.parents if p in edges)
     heads = [node.name for node in nodes if isinstance(node, SourceNode)] + list(entries)
+    heads += [node.name for node in nodes if isinstance(node, LoopNode)]
     own = tuple(edges[name] for name in entries)
     return PartitionGroup(heads[0], tuple(nodes), own, idle_timeout_ms)
 

@@ -9,6 +9,7 @@ from kstreams.graph.nodes import (
     AnyNode,
     Entry,
     JoinNode,
+    LoopNode,
     ProcessorNode,
     RepartitionNode,
     SourceNode,
@@ -54,7 +55,7 @@ def meetings(nodes: Iterable[AnyNode]) -> tuple[Meeting, ...]:
     stores: dict[str, dict[str, Entry]] = {}
     readers: dict[str, dict[str, Entry]] = {}
     for node in nodes:
-        if isinstance(node, (SourceNode, RepartitionNode)):
+        if isinstance(node, (SourceNode, RepartitionNode, LoopNode)):
             key: object = _key(node)
             has_keys = isinstance(key, Serde) and key is not NONE
             above[node.name] = {node.name: node} if has_keys else {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kstreams.graph.meetings import inner_rule
-from kstreams.graph.nodes import RepartitionNode, SourceNode
+from kstreams.graph.nodes import LoopNode, RepartitionNode, SourceNode
 from kstreams.graph.topology import PartitionGroup
 from kstreams.partitioner import Murmur2Partitioner
 
@@ -48,7 +48,7 @@ def repartition_hint(
     if not sides:
         return f"Give its repartition edges one {_word(by)}."
     kept = max(sides, key=lambda side: (side.records or 0, side.partitions))
-    parts = [_edge(edge, kept, by) for edge in group.entries if _differs(edge, kept, by)]
+    parts = [_edge(edge, kept, by) for edge in group.from_tasks if _differs(edge, kept, by)]
     for side in sides:
         if by == "count" and side.partitions == kept.partitions:
             continue
@@ -102,20 +102,25 @@ def _rule(side: Side) -> object:
     return inner_rule(side.source.topic.partitioner)
 
 
-def _differs(edge: RepartitionNode, kept: Side, by: Literal["count", "partitioner"]) -> bool:
+def _differs(
+    edge: RepartitionNode | LoopNode, kept: Side, by: Literal["count", "partitioner"]
+) -> bool:
     if by == "count":
+        if isinstance(edge, LoopNode):
+            return False
         return edge.partitions is not None and edge.partitions != kept.partitions
     return inner_rule(edge.partitioner) != _rule(kept)
 
 
-def _edge(edge: RepartitionNode, kept: Side, by: Literal["count", "partitioner"]) -> str:
-    if by == "count":
+def _edge(edge: RepartitionNode | LoopNode, kept: Side, by: Literal["count", "partitioner"]) -> str:
+    if by == "count" and isinstance(edge, RepartitionNode):
         return (
             f"Leave partitions={edge.partitions} out of repartition {edge.name!r}: it gets the "
             f"{kept.partitions} of topic {kept.source.topic.name!r} then."
         )
+    kind = "loop" if isinstance(edge, LoopNode) else "repartition"
     return (
-        f"Give repartition {edge.name!r} the partitioner of topic {kept.source.topic.name!r}: "
+        f"Give {kind} {edge.name!r} the partitioner of topic {kept.source.topic.name!r}: "
         f"{kept.source.topic.partitioner.name}."
     )
 

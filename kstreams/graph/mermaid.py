@@ -16,6 +16,7 @@ _SHAPES = {
     Shape.SOURCE: ("([", "])"),
     Shape.PROCESSOR: ("[", "]"),
     Shape.REPARTITION: ("{{", "}}"),
+    Shape.LOOP: (">", "]"),
     Shape.SINK: ("([", "])"),
     Shape.STORE: ("[(", ")]"),
     Shape.TOPIC: ("[/", "/]"),
@@ -28,8 +29,8 @@ _PLAIN = frozenset(" -_.,:/()")
 def to_mermaid(topology: Topology) -> str:
     """Return a Mermaid flow chart: groups as subgraphs, stores as cylinders.
 
-    Topics are slanted boxes, repartition edges hexagons. The text is the same for equal
-    topologies; no name can break it.
+    Topics are slanted boxes, repartition edges hexagons, loops flags. The text is
+    the same for equal topologies; no name can break it.
 
     Source: https://mermaid.js.org/syntax/flowchart.html
     """

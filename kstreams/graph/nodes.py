@@ -25,6 +25,9 @@ __all__ = (
     "Entry",
     "FunctionSink",
     "JoinNode",
+    "Loop",
+    "LoopEndNode",
+    "LoopNode",
     "Node",
     "NodeHandle",
     "ProcessorNode",
@@ -85,6 +88,11 @@ class Table(Node[K, Change[V]], Generic[K, V]):
 @dataclass(frozen=True)
 class VersionedTable(Table[K, V]):
     """A table that knows what a key's value was at a time."""
+
+
+@dataclass(frozen=True)
+class Loop(Node[K, V]):
+    """What a topology sends itself: a node to read from, which `close_loop` writes to."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +161,7 @@ class RepartitionNode:
 
     Attributes:
         nulls: Whether values may be None, for the check of types: `pass`, or else `drop`.
+        counts_hops: Whether records keep how often they went round: there are loops.
     """
 
     name: str
@@ -163,6 +172,33 @@ class RepartitionNode:
     partitioner: Partitioner
     on_error: OnError
     nulls: Nulls = "drop"
+    counts_hops: bool = False
+
+
+@dataclass(frozen=True)
+class LoopNode:
+    """Reads what was written to a loop in the batch before: a way into its group.
+
+    Attributes:
+        max_hops: How many times what comes of a record may go round.
+    """
+
+    name: str
+    key: Serde[Any]
+    value: Serde[Any]
+    partitioner: Partitioner
+    max_hops: int
+    on_error: OnError
+    parents: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class LoopEndNode:
+    """Writes what arrives to a loop, for the next batch."""
+
+    name: str
+    loop: LoopNode
+    parents: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -194,10 +230,10 @@ class SinkNode:
     on_refused: OnError = "fail"
 
 
-AnyNode = SourceNode | ProcessorNode | RepartitionNode | SinkNode
+AnyNode = SourceNode | ProcessorNode | RepartitionNode | LoopNode | LoopEndNode | SinkNode
 """Any node of a topology."""
 
-Entry = SourceNode | RepartitionNode
+Entry = SourceNode | RepartitionNode | LoopNode
 """A node by which records come into a group."""
 
 

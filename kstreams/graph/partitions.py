@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from kstreams.errors import PartitionCountError
 from kstreams.graph.meetings import inner_rule
@@ -42,9 +42,20 @@ def group_partitions(
                 + repartition_hint(group, _sides(group, counts, records), by="count"),
             )
         inherited = [found[above[entry.name]] for entry in group.entries]
+        if not (wanted or inherited):  # loops alone lead here
+            inherited = [max(_counts_beside(topology, group, counts))]
         found[group.name] = next(iter(wanted.values()), None) or max(inherited)
         _check_partitioners(group, counts, records)
     return found
+
+
+def _counts_beside(
+    topology: Topology, group: PartitionGroup, counts: Mapping[str, int]
+) -> Iterator[int]:
+    """Yield the partition counts of the topics that the group's pipeline reads."""
+    for groups in topology.pipelines():
+        if group in groups:
+            yield from (counts[node.topic.name] for each in groups for node in each.sources)
 
 
 def _check_partitioners(
@@ -54,6 +65,7 @@ def _check_partitioners(
         return
     partitioners = {f"topic {node.topic.name!r}": node.topic.partitioner for node in group.sources}
     partitioners |= {f"repartition {entry.name!r}": entry.partitioner for entry in group.entries}
+    partitioners |= {f"loop {loop.name!r}": loop.partitioner for loop in group.loops}
     if len({inner_rule(partitioner) for partitioner in partitioners.values()}) > 1:
         listed = ", ".join(f"{name} by {p.name}" for name, p in partitioners.items())
         raise PartitionCountError(

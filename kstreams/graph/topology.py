@@ -11,6 +11,9 @@ from types import MappingProxyType
 from kstreams.graph.depth import deepest
 from kstreams.graph.nodes import (
     AnyNode,
+    Entry,
+    LoopEndNode,
+    LoopNode,
     ProcessorNode,
     RepartitionNode,
     SinkNode,
@@ -23,7 +26,7 @@ __all__ = ("PartitionGroup", "Shape", "Topology")
 _SHAPE_VERSION = 2
 
 Shape = dict[str, dict[str, dict[str, dict[str, object]]]]
-"""By group, by `sources`, `entries` or `stores`, and by name: what state depends on."""
+"""By group, by `sources`, `entries`, `stores` or `loops`, and by name: what state depends on."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class PartitionGroup:
 
     One task runs a group at one partition. `nodes` are in topological order and include
     the repartition nodes that leave the group (`exits`); those that enter it are
-    `entries`. The name is its first source's or entry's. After `idle_timeout_ms` without
+    `entries`. The name is its first source's, entry's or loop's. After `idle_timeout_ms` without
     records (None: never) a task's stream time goes on by the wall clock.
     """
 
@@ -60,6 +63,31 @@ class PartitionGroup:
     def exits(self) -> tuple[RepartitionNode, ...]:
         """Repartition nodes that take records out of the group."""
         return tuple(node for node in self.nodes if isinstance(node, RepartitionNode))
+
+    @property
+    def loops(self) -> tuple[LoopNode, ...]:
+        """Loops that the group reads, in the order they were added."""
+        return tuple(node for node in self.nodes if isinstance(node, LoopNode))
+
+    @property
+    def loop_ends(self) -> tuple[LoopEndNode, ...]:
+        """Nodes that write to loops, which may be another group's of its pipeline."""
+        return tuple(node for node in self.nodes if isinstance(node, LoopEndNode))
+
+    @property
+    def from_tasks(self) -> tuple[RepartitionNode | LoopNode, ...]:
+        """Ways into the group for what tasks of its pipeline send."""
+        return (*self.entries, *self.loops)
+
+    @property
+    def inputs(self) -> tuple[Entry, ...]:
+        """All ways into the group: at equal times, records come in this order."""
+        return (*self.sources, *self.from_tasks)
+
+    @property
+    def followers(self) -> frozenset[str]:
+        """Inputs whose records do not move stream time: loops, where there is another input."""
+        return frozenset(loop.name for loop in self.loops if self.sources or self.entries)
 
     @property
     def depth(self) -> int:
@@ -129,7 +157,7 @@ class Topology:
         return tuple(spec for group in self.groups for spec in group.stores)
 
     def pipelines(self) -> tuple[tuple[PartitionGroup, ...], ...]:
-        """Return groups joined by repartition edges, in topological order: one query each."""
+        """Return groups joined by edges and loops, in topological order: one query each."""
         return tuple(_joined(self.groups))
 
     def group_of_store(self, store: str) -> PartitionGroup:
@@ -164,6 +192,7 @@ class Topology:
                     for edge in sorted(group.entries, key=lambda edge: edge.name)
                 },
                 "stores": {spec.name: {**spec.schema()} for spec in group.stores},
+                **_loops(group),
             }
             for group in self.groups
         }
@@ -192,6 +221,19 @@ class Topology:
         return to_dot(self)
 
 
+def _loops(group: PartitionGroup) -> dict[str, dict[str, dict[str, object]]]:
+    """Return a group's loops as part of its shape; nothing where there are none."""
+    loops: dict[str, dict[str, object]] = {
+        loop.name: {
+            "key": loop.key.name,
+            "value": loop.value.name,
+            "partitioner": loop.partitioner.name,
+        }
+        for loop in sorted(group.loops, key=lambda loop: loop.name)
+    }
+    return {"loops": loops} if loops else {}
+
+
 def _joined(groups: tuple[PartitionGroup, ...]) -> Iterator[tuple[PartitionGroup, ...]]:
     home = {group.name: group.name for group in groups}
 
@@ -201,8 +243,9 @@ def _joined(groups: tuple[PartitionGroup, ...]) -> Iterator[tuple[PartitionGroup
         return name
 
     by_exit = {edge.name: group.name for group in groups for edge in group.exits}
+    by_exit |= {end.loop.name: group.name for group in groups for end in group.loop_ends}
     for group in groups:
-        for entry in group.entries:
+        for entry in group.from_tasks:
             home[find(group.name)] = find(by_exit[entry.name])
     roots = dict.fromkeys(find(group.name) for group in groups)
     for root in roots:

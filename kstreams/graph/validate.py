@@ -10,11 +10,14 @@ from kstreams.errors import TopologyError
 from kstreams.graph.depth import MAX_DEPTH, deepest
 from kstreams.graph.execution import execution_problems
 from kstreams.graph.groups import partition_groups, topological_order
+from kstreams.graph.loops import loop_problems, unfed_loops, with_hops
 from kstreams.graph.meetings import serde_problems
 from kstreams.graph.nodes import (
     AnyNode,
     FunctionSink,
     JoinNode,
+    LoopEndNode,
+    LoopNode,
     ProcessorNode,
     RepartitionNode,
     SinkNode,
@@ -40,12 +43,12 @@ def validated(
     idle_timeout_ms: int | None = None,
 ) -> Topology:
     """Return the topology, or raise one `TopologyError` with every problem, sorted."""
-    found = [*problems, *_parents(nodes)]
+    found = [*problems, *_parents(nodes), *loop_problems(nodes)]
     if not any(isinstance(node, SourceNode) for node in nodes.values()):
         found.append("there is no source: add one with add_source")
     if found:
         raise _error(name, found)
-    ordered, cyclic = topological_order(nodes)
+    ordered, cyclic = topological_order(with_hops(nodes))
     if cyclic:
         raise _error(name, [f"these nodes form a cycle: {', '.join(cyclic)}"])
     found.extend([*_sources(ordered), *_stores(ordered), *_ends(ordered)])
@@ -55,7 +58,8 @@ def validated(
     found.extend(_keys(ordered))
     found.extend(serde_problems(ordered))
     groups = partition_groups(ordered, idle_timeout_ms) if not found else ()
-    found.extend(_loops(groups))
+    found.extend(_edges_back(groups))
+    found.extend(unfed_loops(groups))
     found.extend(_depths(groups))
     found.extend(execution_problems(groups))
     if found:
@@ -165,9 +169,9 @@ def _reads(ordered: list[AnyNode]) -> Iterator[str]:
 def _ends(ordered: list[AnyNode]) -> Iterator[str]:
     parents = {parent for node in ordered for parent in node.parents}
     for node in ordered:
-        if isinstance(node, (SourceNode, RepartitionNode)) and node.name not in parents:
+        if isinstance(node, (SourceNode, RepartitionNode, LoopNode)) and node.name not in parents:
             yield f"nothing reads from {node.name!r}"
-        if isinstance(node, RepartitionNode):
+        if isinstance(node, (RepartitionNode, LoopNode)):
             yield from _serdes(node.name, node.key, node.value)
         if isinstance(node, SinkNode) and isinstance(node.target, (Topic, TopicChoice)):
             yield from _serdes(node.name, node.target.key, node.target.value)
@@ -182,12 +186,14 @@ def _outputs(ordered: list[AnyNode]) -> dict[str, _Types]:
                 types[node.name] = _topic_types(topic)
             case RepartitionNode():
                 types[node.name] = _edge_types(node)
+            case LoopNode(key=key_serde, value=value_serde):
+                types[node.name] = _token(key_serde), _token(value_serde)
             case ProcessorNode(types_out=(key, value)):
                 if key is object and node.keeps_key:
                     keys = {types[parent][0] for parent in node.parents}
                     key = keys.pop() if len(keys) == 1 else object
                 types[node.name] = (key, value)
-            case SinkNode():
+            case SinkNode() | LoopEndNode():
                 pass
     return types
 
@@ -225,7 +231,9 @@ def _inputs(node: AnyNode, parent: str) -> tuple[_Types, ...]:
             return (_edge_types(node),)
         case ProcessorNode():
             return node.types_from(parent)
-        case SourceNode():
+        case LoopEndNode(loop=loop):
+            return ((_token(loop.key), _token(loop.value)),)
+        case SourceNode() | LoopNode():
             return ()
 
 
@@ -261,7 +269,7 @@ def _keys(ordered: list[AnyNode]) -> Iterator[str]:
     for node in ordered:
         above = next((changed[p] for p in node.parents if changed.get(p)), None)
         match node:
-            case SourceNode() | RepartitionNode():
+            case SourceNode() | RepartitionNode() | LoopNode():
                 changed[node.name] = None
             case ProcessorNode():
                 meets = _by_key(node)
@@ -272,7 +280,7 @@ def _keys(ordered: list[AnyNode]) -> Iterator[str]:
                         f"{above!r} from FixedKeyProcessor if it keeps the key"
                     )
                 changed[node.name] = above if node.keeps_key else node.name
-            case SinkNode():
+            case SinkNode() | LoopEndNode():
                 pass
 
 
@@ -299,7 +307,7 @@ def _depths(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
             )
 
 
-def _loops(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
+def _edges_back(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
     """Find repartition edges that lead back to where they come from, by a shared store."""
     target = {entry.name: group.name for group in groups for entry in group.entries}
     below = {group.name: {target[edge.name] for edge in group.exits} for group in groups}

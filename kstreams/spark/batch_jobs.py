@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kstreams.batch.batch_run import BatchRun, Parts
@@ -14,11 +14,11 @@ from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.task_status import TaskStatus
 from kstreams.checkpoint.plans import Plan, PlanDirectory
 from kstreams.errors import KStreamsError
-from kstreams.ids import TaskId
 from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.pinned_workers import PinnedWorkers
 from kstreams.spark.stage import Stage
 from kstreams.spark.worker_deaths import MOST_DEATHS, WorkerDeaths
+from kstreams.state.log.commits import Commit
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -73,7 +73,7 @@ class BatchJobs:
         return self._errors.find(exc)
 
     def run(
-        self, spark: SparkContext, batch: int, plan: Plan, pointers: Mapping[TaskId, str]
+        self, spark: SparkContext, batch: int, plan: Plan, last: Commit | None
     ) -> tuple[Plan, list[TaskStatus]]:
         """Run a batch's tasks; plan it smaller until they all take what they are to read.
 
@@ -81,7 +81,7 @@ class BatchJobs:
             spark: Where to run them.
             batch: Number of the batch.
             plan: What it reads.
-            pointers: The committed pointer of each task, as text.
+            last: The commit that it follows.
 
         Returns:
             The plan that was run in the end, and the statuses of the tasks.
@@ -94,7 +94,7 @@ class BatchJobs:
         def job(plan: Plan, parts: Parts) -> list[Content]:
             return self._run_alive(spark, batch, plan, parts, deaths)
 
-        return self._batches.run(batch, plan, pointers, job)
+        return self._batches.run(batch, plan, last, job)
 
     def _run_alive(
         self,

@@ -104,6 +104,8 @@ class Pipeline:
     def tick(self, *, until: Mapping[TopicPartition, int] | None = None) -> None:
         """Plan the batch that waits, if there is one and something to do for it.
 
+        What is in loops does not wait for the time at which topics are read again.
+
         Args:
             until: Where reading of each partition ends; the present ends by default.
 
@@ -113,15 +115,16 @@ class Pipeline:
         """
         self.check()
         began = time.monotonic()
-        if not self._waits.is_set() or began - self._planned_at < self._pause:
+        is_time = began - self._planned_at >= self._pause
+        if not self._waits.is_set() or not (is_time or self.driver.is_looping):
             return
-        plan = self.driver.next_plan(until)
+        plan = self.driver.next_plan(until, news=is_time)
         if plan is None:
             return
         with self._handing:  # no plan that its batch does not see
             if not self._stopping:
                 self._plan = self.driver.record(self._number, plan)
-                self._planned_at = began
+                self._planned_at = began if is_time else self._planned_at
                 self._waits.clear()
                 self._given.set()
 
@@ -166,7 +169,7 @@ class Pipeline:
     def _run_batch(self, frame: DataFrame, batch: int, plan: Plan) -> None:
         began = time.perf_counter()
         spark = frame.sparkSession.sparkContext
-        plan, statuses = self._jobs.run(spark, batch, plan, self.driver.pointers())
+        plan, statuses = self._jobs.run(spark, batch, plan, self.driver.last)
         report = self.driver.commit(batch, plan, statuses, began)
         self._parts.report(report, [line for status in statuses for line in status.lines])
 

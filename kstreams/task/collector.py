@@ -121,8 +121,7 @@ class Collector:
             SerializationError: It does not fit the sink.
         """
         self._flush()
-        topic = self._topic
-        if callable(topic):
+        if callable(self._topic):
             raise SerializationError(
                 "a sink that chooses its topic per record cannot take tables",
                 hint="forward records, or use one sink a topic.",
@@ -132,12 +131,12 @@ class Collector:
                 key = self._key.from_arrow(rows.column("key").combine_chunks())
                 value = self._value.from_arrow(rows.column("value").combine_chunks())
                 times, headers = rows.column("timestamp"), rows.column("headers")
-                self._append(topic, [key, value, times, headers])
+                self._append(self._topic, [key, value, times, headers])
         except (SerdeError, pa.ArrowException, KeyError, ValueError) as exc:
             raise SerializationError(
                 f"the forwarded table does not fit: {text_of(exc)}",
                 hint="it needs the columns key, value, timestamp of the serdes' Arrow types.",
-            ).at(node=self._node, target=topic) from exc
+            ).at(node=self._node, target=self._topic) from exc
 
     def drain(self) -> pa.Table | None:
         """Return all that was taken as a table of `OUTPUT_SCHEMA`, and start over.

@@ -16,19 +16,26 @@ class Cursor:
         stream_time: Highest timestamp so far, ms.
         wall_time: The batch's recorded wall time, ms.
         dropped: Count of dropped records by reason.
+        least_hops: How often what has no record to come of went round loops: the least that
+            any record of the batch has.
     """
 
-    __slots__ = ("dropped", "rows", "stream_time", "wall_time")
+    __slots__ = ("dropped", "least_hops", "rows", "stream_time", "wall_time")
 
     def __init__(self, stream_time: int, wall_time: int) -> None:
         self.rows: MergedRows | None = None
         self.stream_time = stream_time
         self.wall_time = wall_time
         self.dropped: dict[str, int] = {}
+        self.least_hops = 0
 
     def drop(self, reason: str, count: int = 1) -> None:
         """Count dropped records."""
         self.dropped[reason] = self.dropped.get(reason, 0) + count
+
+    def hops(self) -> int:
+        """Return how often the present record, or those that it comes of, went round loops."""
+        return self.least_hops if self.rows is None else self.rows.hops()
 
     def metadata(self) -> RecordMetadata | None:
         """Return where the present record came from."""

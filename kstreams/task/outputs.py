@@ -16,7 +16,9 @@ class TaskOutput:
     Attributes:
         sinks: By sink node, a table of `kstreams.raw_batch.OUTPUT_SCHEMA`; only those with rows.
         dead_letters: By dead-letter topic, the same.
-        edges: By repartition node, the same (topic is the edge's name).
+        edges: By repartition node, the same (topic is the edge's name); with a column `HOPS`
+            where there are loops.
+        loops: By loop, the same (topic is the loop's name), with a column `HOPS`.
         lines: What `to_stdout` sinks print, and how many lines were left out.
         records_in: How many records entered.
         dropped: Count of dropped records by reason.
@@ -29,6 +31,7 @@ class TaskOutput:
     sinks: dict[str, pa.Table] = field(default_factory=dict)
     dead_letters: dict[str, pa.Table] = field(default_factory=dict)
     edges: dict[str, pa.Table] = field(default_factory=dict)
+    loops: dict[str, pa.Table] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
     records_in: int = 0
     dropped: dict[str, int] = field(default_factory=dict)

@@ -35,6 +35,7 @@ class BatchWork:
     """What both passes need of their task.
 
     Attributes:
+        followers: Entries whose records do not move stream time.
         next_due: When the next stream-time punctuator is due, ms.
         punctuate: Flushes buffers and fires what stream time has made due.
         failed: Deals with a record that failed, of which nothing remains: queue, row, the
@@ -42,6 +43,7 @@ class BatchWork:
     """
 
     entries: Mapping[str, Entry]
+    followers: frozenset[str]
     wiring: Wiring
     cursor: Cursor
     undo: Undo
@@ -64,7 +66,10 @@ class RecordPass:
     def run(self, queues: Sequence[Queue]) -> None:
         """Process all queues."""
         work = self._work
-        streams = [Stream(work.entries[queue.entry], queue) for queue in queues]
+        streams = [
+            Stream(work.entries[q.entry], q, moves_time=q.entry not in work.followers)
+            for q in queues
+        ]
         for stream in streams:
             if stream.bad and not stream.guarded:
                 work.reject(stream.bad[-1])
@@ -77,13 +82,13 @@ class RecordPass:
 
     def _straight(self, rows: MergedRows, pairs: _Pairs) -> None:
         """Drive records where each failure fails the batch."""
-        cursor = self._work.cursor
+        cursor, alike = self._work.cursor, rows.alike
         while True:
             cursor.rows = rows
             stream_time, due = cursor.stream_time, self._work.next_due()
             try:
                 for call, record in pairs:
-                    if record.timestamp > stream_time:
+                    if record.timestamp > stream_time and (alike or rows.moves_time()):
                         cursor.stream_time = stream_time = record.timestamp
                     call(record)
                     if stream_time >= due:
@@ -106,7 +111,7 @@ class RecordPass:
             cursor.rows = rows
             if any_bad:
                 self._reject_before(*rows.present())
-            if record.timestamp > cursor.stream_time:
+            if record.timestamp > cursor.stream_time and (rows.alike or rows.moves_time()):
                 cursor.stream_time = record.timestamp
             undo.mark()
             try:
@@ -190,7 +195,8 @@ def _stream_times(streams: Sequence[Stream], present: int) -> list[npt.NDArray[n
     numbers, rows = merged_order(times)
     bases = np.cumsum([0, *map(len, times)])
     places = bases[numbers] + rows
-    merged = np.maximum(np.maximum.accumulate(np.concatenate(times)[places]), present)
+    moving = [s.times if s.moves_time else np.full_like(s.times, present) for s in streams]
+    merged = np.maximum(np.maximum.accumulate(np.concatenate(moving)[places]), present)
     found = np.empty_like(merged)
     found[places] = merged
     return np.split(found, bases[1:-1])
@@ -225,8 +231,13 @@ class TablePass:
         if not len(numbers):
             return
         bases = np.cumsum([0, *map(len, times[:-1])])
-        merged = np.concatenate(times)[bases[numbers] + rows]
-        stream_times = np.maximum(np.maximum.accumulate(merged), work.cursor.stream_time)
+        present = work.cursor.stream_time
+        moving = [
+            np.full_like(own, present) if queue.entry in work.followers else own
+            for (queue, _), own in zip(good, times, strict=True)
+        ]
+        merged = np.concatenate(moving)[bases[numbers] + rows]
+        stream_times = np.maximum(np.maximum.accumulate(merged), present)
         feeds = self._feeds(good, numbers, rows, stream_times)
         begin = 0
         while begin < len(stream_times):

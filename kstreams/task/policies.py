@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from kstreams.errors import KStreamsError, LimitError
-from kstreams.graph.nodes import Entry, SinkNode
+from kstreams.errors import KStreamsError, LimitError, LoopError
+from kstreams.graph.nodes import Entry, LoopEndNode, SinkNode
 from kstreams.processors.on_error import DeadLetter
 from kstreams.quoting import kind_of
 from kstreams.record import Record
@@ -28,6 +28,7 @@ class Policies:
     Args:
         entries: By name.
         sinks: Those that have a policy of their own.
+        loop_ends: What is written to loops has the loop's policy.
         cursor: Where the task is.
         limits: What topics take.
         folder: Where dead letters wait that are more than memory should hold.
@@ -37,6 +38,7 @@ class Policies:
         self,
         entries: Mapping[str, Entry],
         sinks: Iterable[SinkNode],
+        loop_ends: Iterable[LoopEndNode],
         cursor: Cursor,
         limits: Limits,
         folder: Path | None = None,
@@ -46,7 +48,11 @@ class Policies:
         self._limits = limits
         self._letters = {
             policy.topic: Collector.of_dead_letters(policy, folder=folder)
-            for policy in (*self._by_entry.values(), *(sink.on_refused for sink in sinks))
+            for policy in (
+                *self._by_entry.values(),
+                *(sink.on_refused for sink in sinks),
+                *(end.loop.on_error for end in loop_ends),
+            )
             if isinstance(policy, DeadLetter)
         }
 
@@ -79,6 +85,18 @@ class Policies:
             self._take(policy, letter_of_result(record, error, node=sink.name, topic=topic))
         else:
             self._cursor.drop("refused-skip")
+
+    def exceeded(self, end: LoopEndNode, record: Record[Any, Any], error: LoopError) -> None:
+        """Deal with what would go round a loop too often; raise the error if so asked."""
+        policy = end.loop.on_error
+        if policy == "fail":
+            raise error
+        if isinstance(policy, DeadLetter):
+            self._cursor.drop("dead-letter-LoopError")
+            letter = letter_of_result(record, error, node=end.name, topic=end.loop.name)
+            self._take(policy, letter)
+        else:
+            self._cursor.drop("skipped-LoopError")
 
     def _take(self, policy: DeadLetter, letter: Record[Any, Any]) -> None:
         self._letters[policy.topic].take(

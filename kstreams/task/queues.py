@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kstreams.ids import TopicPartition
+from kstreams.raw_batch import HOPS
 
-__all__ = ("Queue", "merged_order")
+__all__ = ("Queue", "least_hops", "merged_order")
 
 
 @dataclass(frozen=True)
@@ -70,3 +71,11 @@ def merged_order(
     rows = np.concatenate([np.arange(n, dtype=np.int64) for n in lengths])
     order = np.argsort(keys, kind="stable")
     return queues[order], rows[order]
+
+
+def least_hops(queues: Sequence[Queue]) -> int:
+    """Return how often the least travelled record of a batch went round loops."""
+    if not queues or any(HOPS not in queue.table.column_names for queue in queues):
+        return 0
+    found: int = min(pc.min(queue.table.column(HOPS)).as_py() for queue in queues)
+    return found

@@ -34,8 +34,7 @@ class ReadAhead:
     """
 
     def __init__(self, group: PartitionGroup, overlay: Overlay) -> None:
-        entries: tuple[Entry, ...] = (*group.sources, *group.entries)
-        self._stores = {entry.name: list(_stores(group, entry, overlay)) for entry in entries}
+        self._stores = {entry.name: list(_stores(group, entry, overlay)) for entry in group.inputs}
 
     def over(self, items: Iterator[T], streams: Sequence[Stream]) -> Iterator[T]:
         """Pass a batch's records on, reading ahead after the first few."""

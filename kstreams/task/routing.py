@@ -1,4 +1,4 @@
-"""Divide what was forwarded to a repartition edge among the tasks that own the keys."""
+"""Divide what was forwarded to a repartition edge or a loop among the tasks that own the keys."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from kstreams.graph.nodes import RepartitionNode
+from kstreams.graph.nodes import LoopNode, RepartitionNode
 from kstreams.partitioner import targets
 from kstreams.pieces import pieces
-from kstreams.raw_batch import INPUT_SCHEMA, parted
+from kstreams.raw_batch import HOPS, INPUT_SCHEMA, parted
 from kstreams.task.queues import Queue
 
 __all__ = ("route",)
 
 
 def route(
-    edge: RepartitionNode, table: pa.Table, *, upstream: int, partitions: int
+    edge: RepartitionNode | LoopNode, table: pa.Table, *, upstream: int, partitions: int
 ) -> Iterator[tuple[int, Queue]]:
     """Yield queues for each task below that gets records: one for each piece of the table.
 
     Args:
-        edge: The repartition edge.
+        edge: The repartition edge, or the loop.
         table: What one upstream task forwarded to it (`kstreams.raw_batch.OUTPUT_SCHEMA`).
         upstream: That task's partition; the queue's partition.
         partitions: How many tasks there are below.
@@ -44,6 +44,8 @@ def route(
             piece.column("headers"),
         ]
         rows = pa.Table.from_arrays(columns, schema=INPUT_SCHEMA)
+        if HOPS in piece.column_names:
+            rows = rows.append_column(HOPS, piece.column(HOPS))
         for target, part in parted(rows, found):
             yield target, Queue(edge.name, edge.name, upstream, part)
         first += piece.num_rows

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kstreams.graph.nodes import Entry, serdes_of
-from kstreams.raw_batch import headers_of
+from kstreams.raw_batch import HOPS, headers_of
 from kstreams.record import Headers, Record, RecordMetadata
 from kstreams.serde.objects import objects_of
 from kstreams.task.decoding import decoded
@@ -32,11 +32,13 @@ class Stream:
     Attributes:
         queue: Its good rows.
         bad: Rows that do not decode and were not dealt with yet, the next one last.
+        moves_time: Whether its records move stream time.
     """
 
-    def __init__(self, entry: Entry, queue: Queue) -> None:
+    def __init__(self, entry: Entry, queue: Queue, *, moves_time: bool = True) -> None:
         value = serdes_of(entry)[1]
         self.entry = entry
+        self.moves_time = moves_time
         self.guarded = entry.on_error != "fail"
         self._lazy = not (self.guarded or value.immutable) and value.arrow_type == pa.binary()
         found = decoded(entry, queue, values=not self._lazy)
@@ -57,6 +59,12 @@ class Stream:
     @cached_property
     def _offsets(self) -> list[int]:
         return objects_of(self.queue.table.column("offset"))
+
+    @cached_property
+    def hops(self) -> list[int] | None:
+        """How often each row went round loops; None when none did."""
+        table = self.queue.table
+        return objects_of(table.column(HOPS)) if HOPS in table.column_names else None
 
     def records(self) -> Iterator[Record[Any, Any]]:
         """Make one record after another."""
@@ -82,10 +90,14 @@ class MergedRows:
 
     Where it stands is read off the iterator that is being driven (`length_hint`), so that
     a record costs no bookkeeping.
+
+    Attributes:
+        alike: Whether all records move stream time.
     """
 
     def __init__(self, streams: Sequence[Stream], calls: Sequence[RecordCall]) -> None:
         self._streams = streams
+        self.alike = all(stream.moves_time for stream in streams)
         self._numbers: list[int] | None = None
         self._rows: list[int] = []
         order: list[RecordCall]
@@ -113,3 +125,12 @@ class MergedRows:
         if self._numbers is None:
             return self._streams[0], place
         return self._streams[self._numbers[place]], self._rows[place]
+
+    def moves_time(self) -> bool:
+        """Tell whether the record that was yielded last moves stream time."""
+        return self.present()[0].moves_time
+
+    def hops(self) -> int:
+        """Return how often the record that was yielded last went round loops."""
+        stream, row = self.present()
+        return 0 if stream.hops is None else stream.hops[row]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from kstreams.errors import KStreamsError, OutsideBatchError
-from kstreams.graph.nodes import Entry, SourceNode
+from kstreams.graph.nodes import SourceNode
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TaskId
 from kstreams.processors.interceptor import Interceptor
@@ -33,7 +33,7 @@ from kstreams.task.passes import BatchWork, RecordPass, TablePass
 from kstreams.task.placement import Placement
 from kstreams.task.policies import Policies
 from kstreams.task.punctuation import NEVER, Schedule
-from kstreams.task.queues import Queue
+from kstreams.task.queues import Queue, least_hops
 from kstreams.task.read_ahead import ReadAhead
 from kstreams.task.undo import Undo
 from kstreams.task.unreadable import readable_rows, unreadable_rows
@@ -96,8 +96,7 @@ class Task:
         self.id = TaskId(group.name, partition)
         self.meta = meta
         self._cursor = Cursor(min(meta.stream_time, LATEST_MS), wall_ms)
-        entries: tuple[Entry, ...] = (*group.sources, *group.entries)
-        self._entries = {node.name: node for node in entries}
+        self._entries = {node.name: node for node in group.inputs}
         overlay.times = self._cursor
         self._changelogs = Changelogs(
             group.stores,
@@ -110,7 +109,9 @@ class Task:
         self._times = EventTimes(self._entries, meta, self._cursor, self._record_failed)
         self._placement = Placement(group, partitions, self._cursor)
         self._idleness = Idleness(group.idle_timeout_ms, meta, self._cursor)
-        self._policies = Policies(self._entries, group.sinks, self._cursor, limits, folder)
+        self._policies = Policies(
+            self._entries, group.sinks, group.loop_ends, self._cursor, limits, folder
+        )
         self._services = TaskServices(self.id, overlay, meta, self._cursor)
         self._room = CallRoom(group.depth, len(interceptors))
         wire = partial(
@@ -120,6 +121,7 @@ class Task:
             interceptors=interceptors,
             eager=not self._policies.all_fail,
             outlet=lambda sink: Outlet(sink, limits, self._cursor, self._policies.refused),
+            exceeded=self._policies.exceeded,
             call_frames=self._room.frames,
             folder=folder,
         )
@@ -131,6 +133,7 @@ class Task:
         self._settled = False
         self._work = BatchWork(
             self._entries,
+            group.followers,
             self._wiring,
             self._cursor,
             self._undo,
@@ -206,13 +209,16 @@ class Task:
         self, queues: Sequence[Queue], wall_ms: int, idle_since_ms: int, *, close_windows: bool
     ) -> TaskOutput:
         fresh = self._fresh(queues)
+        self._cursor.least_hops = least_hops(fresh)
         self._process(fresh)
         self._flush_buffers()
+        least, self._cursor.least_hops = self._cursor.least_hops, 0  # time is a cause of its own
         if self._idleness.advance(wall_ms, since_ms=idle_since_ms, with_records=bool(fresh)):
             self._fire_stream_time()
         self._advance_columns()
         self._services.wall.set_back(wall_ms)
         self._services.wall.fire_due(wall_ms, self._punctuate)
+        self._cursor.least_hops = least
         self._finish_nodes(close_windows=close_windows)
         self.meta.stream_time = self._cursor.stream_time
         return self._output(sum(queue.table.num_rows for queue in fresh))
@@ -371,9 +377,11 @@ class Task:
         drained = {name: c.drain() for name, c in self._wiring.collectors.items()}
         tables = {name: table for name, table in drained.items() if table is not None}
         edges = {edge.name for edge in self.group.exits}
+        ends = {end.name: end.loop.name for end in self.group.loop_ends}
         return TaskOutput(
-            sinks={name: table for name, table in tables.items() if name not in edges},
+            sinks={n: table for n, table in tables.items() if n not in edges and n not in ends},
             edges={name: table for name, table in tables.items() if name in edges},
+            loops={ends[name]: table for name, table in tables.items() if name in ends},
             dead_letters=self._policies.drain(),
             lines=[line for lines in self._wiring.lines.values() for line in lines.drain()],
             records_in=records_in,

@@ -14,9 +14,10 @@ from kstreams.graph.execution import ExecutionPlanner
 from kstreams.graph.nodes import (
     AnyNode,
     AnyProcessor,
-    Entry,
     FunctionSink,
     JoinNode,
+    LoopEndNode,
+    LoopNode,
     ProcessorNode,
     RepartitionNode,
     SinkNode,
@@ -35,6 +36,7 @@ from kstreams.task.collector import Collector
 from kstreams.task.columns import rows_of, whole
 from kstreams.task.contexts import BatchTaskContext, RecordTaskContext, TaskServices
 from kstreams.task.failures import Places, located
+from kstreams.task.hop_collector import Exceeded, HopCollector
 from kstreams.task.joint import Joint
 from kstreams.task.outlet import Outlet
 from kstreams.task.rows import RecordCall
@@ -58,6 +60,8 @@ class Wiring:
         services: What their contexts share.
         interceptors: Wrapped around each processor.
         eager: Whether records are encoded as they come.
+        outlet: Returns what looks at a sink's results.
+        exceeded: Deals with what would go round a loop too often.
         call_frames: How many frames are set aside for processors that call each other.
         folder: Where output waits that is more than memory should hold.
 
@@ -82,6 +86,7 @@ class Wiring:
         interceptors: Sequence[Interceptor],
         eager: bool,
         outlet: Callable[[SinkNode], Outlet],
+        exceeded: Exceeded,
         call_frames: int = 0,
         folder: Path | None = None,
     ) -> None:
@@ -93,11 +98,11 @@ class Wiring:
         self._interceptors = interceptors
         self._eager = eager
         self._outlet = outlet
+        self._exceeded = exceeded
         self._folder = folder
         bare = [each for each in interceptors if not isinstance(each, ColumnInterceptor)]
         self._executions = ExecutionPlanner(group, intercepted=bool(bare))
-        entries: tuple[Entry, ...] = (*group.sources, *group.entries)
-        self._entries = {entry.name for entry in entries}
+        self._entries = {entry.name for entry in group.inputs}
         self._record_calls: dict[str, RecordCall] = {}
         self._table_calls: dict[str, _TableCall] = {}
         self._ports: dict[str, tuple[str, str]] = {}
@@ -146,14 +151,16 @@ class Wiring:
 
     def _wire(self, node: AnyNode) -> None:
         match node:
-            case SourceNode():
+            case SourceNode() | LoopNode():
                 pass
             case SinkNode():
                 self._sink(node)
-            case RepartitionNode():
+            case RepartitionNode(counts_hops=False):
                 self._collect(
                     node.name, Collector.of_edge(node, eager=self._eager, folder=self._folder)
                 )
+            case RepartitionNode() | LoopEndNode():
+                self._collect(node.name, self._hop_collector(node))
             case ProcessorNode():
                 due = bool(self._services.stream.schedules)
                 form = self._executions.column_processor(node, punctuated=due)
@@ -184,6 +191,15 @@ class Wiring:
                     node.name,
                     Collector.of_sink(node, outlet, eager=self._eager, folder=self._folder),
                 )
+
+    def _hop_collector(self, node: RepartitionNode | LoopEndNode) -> HopCollector:
+        return HopCollector(
+            node,
+            self._services.cursor,
+            exceeded=self._exceeded,
+            eager=self._eager,
+            folder=self._folder,
+        )
 
     def _collect(self, name: str, collector: Collector) -> None:
         self.places.add(name, collector)

@@ -24,6 +24,7 @@ from kstreams.processors.interceptor import Interceptor
 from kstreams.record import Headers, Record
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.backend.working import StateBackend, WorkingStore
+from kstreams.state.log.loop_objects import LoopPart, object_names
 from kstreams.state.stores.readable import Ranges
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.task.queues import Queue
@@ -31,6 +32,7 @@ from kstreams.testing.driver_io import DriverIO
 from kstreams.testing.driver_task import DriverTask
 from kstreams.testing.driver_topics import DriverTopics
 from kstreams.testing.key_check import KeyCheck, with_batch_checks
+from kstreams.testing.resident_objects import ResidentObjects
 from kstreams.topic import Topic
 from kstreams.topic_limits import TopicLimits
 
@@ -44,9 +46,9 @@ class TopologyTestDriver:
     """Runs a topology on made-up topics, and lets a test look at everything.
 
     The tasks are the very ones that run on Spark; each call of `pipe` or `pipe_batch` is
-    one micro-batch, committed at its end. What groups write to each other's topics goes
-    on until all is quiet. When a call raises, nothing of the batch that failed is kept,
-    and its records come again with the next call.
+    one micro-batch, committed at its end. What groups write to each other's topics, and to
+    loops, goes on, batch after batch, until all is quiet. When a call raises, nothing of the
+    batch that failed is kept, and its records come again with the next call.
 
     Args:
         topology: What to run.
@@ -89,6 +91,8 @@ class TopologyTestDriver:
         self.dropped: dict[str, int] = {}
         self.lines: list[str] = []
         self._topics = DriverTopics(partitions)
+        self._objects = ResidentObjects()
+        self._looped: dict[str, tuple[LoopPart, ...]] = {}
         self._io = DriverIO(self._topics, limits or {})
         self._sources = {node.topic.name: node.topic for node in topology.sources}
         self._recreate = recreate_processors
@@ -110,7 +114,7 @@ class TopologyTestDriver:
             edge.name: EdgeTarget(stage, self._counts[group.name])
             for groups in topology.pipelines()
             for stage, group in enumerate(groups)
-            for edge in group.entries
+            for edge in group.from_tasks
         }
         self._tasks = {
             group.name: [self._task(group, number) for number in range(self._counts[group.name])]
@@ -132,7 +136,8 @@ class TopologyTestDriver:
             partitions=count if self._check_keys else None,
             keeps_processors=not self._recreate,
         )
-        return DriverTask(settings, self._working(group, partition), wall_ms=self.clock.now_ms())
+        working = self._working(group, partition)
+        return DriverTask(settings, working, self._objects, wall_ms=self.clock.now_ms())
 
     def _working(self, group: PartitionGroup, partition: int) -> WorkingStore:
         stores = [spec.name for spec in group.stores]
@@ -327,14 +332,21 @@ class TopologyTestDriver:
         """Run one batch of chained groups; keep all of it, or nothing."""
         tasks = [(stage, task) for stage, group in enumerate(groups) for task in self._of(group)]
         slices = [self._fresh(task) for _, task in tasks]
-        if not always and not any(slices):
+        looped = self._looped.get(groups[0].name, ())
+        if not always and not any(slices) and not looped:
             return False
         wall_ms, since_ms = self._watched.now_ms(), self._watched.since_ms
         forwarded: dict[tuple[int, int], list[Queue]] = {}
         statuses: list[TaskStatus] = []
         try:
             for (stage, task), own in zip(tasks, slices, strict=True):
-                call = TaskCall(own, wall_ms, since_ms, close_windows)
+                call = TaskCall(
+                    own,
+                    wall_ms,
+                    since_ms,
+                    close_windows,
+                    loops=tuple(part for part in looped if _leads_to(part, task)),
+                )
                 edges = forwarded.pop((stage, task.partition), ())
                 result = task.runner.run(call, self._io.read(own), edges)
                 for each in result.forwarded:
@@ -348,6 +360,8 @@ class TopologyTestDriver:
         for _, task in tasks:
             task.keep()
         self._io.publish()
+        self._looped[groups[0].name] = tuple(p for status in statuses for p in status.loops)
+        self._objects.delete(object_names(looped))
         for status in statuses:
             for reason, count in status.dropped.items():
                 self.dropped[reason] = self.dropped.get(reason, 0) + count
@@ -363,6 +377,11 @@ class TopologyTestDriver:
             self._topics.fresh(node, task.partition, task.state.meta) for node in task.group.sources
         )
         return tuple(each for each in found if each is not None)
+
+
+def _leads_to(part: LoopPart, task: DriverTask) -> bool:
+    """Tell whether records in a loop are for a task."""
+    return part.task == task.partition and part.loop in (loop.name for loop in task.group.loops)
 
 
 def _decoded(serde: Any, data: bytes | None) -> Any:  # noqa: ANN401  # erased types

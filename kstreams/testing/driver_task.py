@@ -7,6 +7,7 @@ from contextlib import suppress
 from kstreams.batch.task_run import TaskRun
 from kstreams.batch.task_settings import TaskSettings
 from kstreams.errors import KStreamsError
+from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.backend.working import WorkingStore
 from kstreams.testing.resident_state import ResidentState
 
@@ -19,6 +20,7 @@ class DriverTask:
     Args:
         settings: What the task is made of.
         working: Its stores.
+        objects: Where what is in loops waits for the next batch.
         wall_ms: Wall time at the start, ms since the epoch.
 
     Attributes:
@@ -31,10 +33,12 @@ class DriverTask:
         ProcessingError: A supplier or an `init` raised; names the node.
     """
 
-    def __init__(self, settings: TaskSettings, working: WorkingStore, *, wall_ms: int) -> None:
+    def __init__(
+        self, settings: TaskSettings, working: WorkingStore, objects: ObjectStore, *, wall_ms: int
+    ) -> None:
         self.group = settings.group
         self.partition = settings.partition
-        self.state = ResidentState(working)
+        self.state = ResidentState(working, objects, settings.partition)
         self.runner = TaskRun(settings, self.state)
         self.runner.prepare(self.state, wall_ms)
 

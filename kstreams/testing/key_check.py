@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from kstreams.errors import KStreamsError, SerdeError, TopologyError
-from kstreams.graph.nodes import AnyProcessor, JoinNode, ProcessorNode, RepartitionNode, SourceNode
+from kstreams.graph.nodes import AnyProcessor, Entry, JoinNode, LoopNode, ProcessorNode, SourceNode
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TaskId
 from kstreams.partitioner import Partitioner
@@ -72,7 +72,7 @@ def with_batch_checks(group: PartitionGroup, partition: int, partitions: int) ->
 class _Check:
     """Knows which partition a key of one node belongs to."""
 
-    def __init__(self, node: str, entry: SourceNode | RepartitionNode, partitions: int) -> None:
+    def __init__(self, node: str, entry: Entry, partitions: int) -> None:
         self._node = node
         self._partitions = partitions
         self._partitioner: Partitioner
@@ -162,13 +162,13 @@ def _checked(node: ProcessorNode, check: _Check, partition: int) -> Callable[[],
     return supplier
 
 
-def _entry(group: PartitionGroup, name: str) -> SourceNode | RepartitionNode:
+def _entry(group: PartitionGroup, name: str) -> Entry:
     """Return the first entry above a node."""
     nodes = {node.name: node for node in group.nodes}
     entries = {entry.name: entry for entry in group.entries}
     while name not in entries:
         node = nodes[name]
-        if isinstance(node, SourceNode):
+        if isinstance(node, (SourceNode, LoopNode)):
             return node
         name = node.parents[0]
     return entries[name]

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 
+import pyarrow as pa
+
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.backend.task_key import new_attempt
 from kstreams.state.backend.working import Changes, WorkingStore
 from kstreams.state.cache.overlay import Overlay
+from kstreams.state.log.durable import Attempt
+from kstreams.state.log.loop_objects import LoopPart, read_loops, write_loops
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.traffic import Traffic
 from kstreams.state.stores.spec import S, StoreSpec
@@ -26,6 +33,8 @@ class ResidentState:
 
     Args:
         working: Its stores.
+        objects: Where what is in loops waits for the next batch.
+        partition: Number of the task.
 
     Attributes:
         overlay: Over the stores.
@@ -35,10 +44,12 @@ class ResidentState:
 
     folder = None
 
-    def __init__(self, working: WorkingStore) -> None:
+    def __init__(self, working: WorkingStore, objects: ObjectStore, partition: int) -> None:
         self.overlay = Overlay(working)
         self.meta = TaskMeta()
         self._working = working
+        self._objects = objects
+        self._partition = partition
         self._changes: Changes = {}
         self._kept = self.meta.to_json()
 
@@ -56,6 +67,15 @@ class ResidentState:
         traceback: TracebackType | None,
     ) -> None:
         """Do nothing: `undo` is called for all tasks of a batch that failed."""
+
+    def received(self, parts: Sequence[LoopPart]) -> list[pa.Table]:
+        """Return what is in loops for the task."""
+        return read_loops(self._objects, parts)
+
+    def send(self, records: Iterable[tuple[str, int, pa.Table]]) -> tuple[LoopPart, ...]:
+        """Write what the task sends into loops."""
+        attempt = Attempt(new_attempt(), 0)
+        return write_loops(self._objects, "loops/", attempt, self._partition, records)
 
     def commit(self, changes: Changes) -> Pointer:
         """Remember the changes until the batch of all tasks is done: then `keep` is called."""

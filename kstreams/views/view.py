@@ -149,5 +149,5 @@ def _partitioner(app: ViewedApp, store: StoreSpec[Any]) -> Partitioner | None:
             f"topology {app.topology.name!r} has no store {store.name!r}: it has {known}"
         ) from exc
     found = [node.topic.partitioner for node in group.sources]
-    found += [entry.partitioner for entry in group.entries]
+    found += [entry.partitioner for entry in group.from_tasks]
     return found[0]

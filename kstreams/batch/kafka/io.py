@@ -109,7 +109,7 @@ class KafkaIO:
         rows = table.take(pa.array(list(refused), pa.int64()))
         topics = rows.column("topic").to_pylist()
         cursor = Cursor(NO_TIME, output.wall_ms)
-        policies = Policies({}, [sink], cursor, self.limits)
+        policies = Policies({}, [sink], (), cursor, self.limits)
         for topic, record, error in zip(topics, rows_of(rows), refused.values(), strict=True):
             policies.refused(sink, topic, record, error.at(node=sink.name))
         for topic, letters in policies.drain().items():

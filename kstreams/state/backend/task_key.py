@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 from uuid import uuid4
 
-__all__ = ("TaskKey", "app_prefix", "garbage_prefix", "new_attempt")
+__all__ = ("TaskKey", "app_prefix", "garbage_prefix", "loops_prefix", "new_attempt")
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,16 @@ def app_prefix(app: str) -> str:
 def garbage_prefix(app: str) -> str:
     """Return what the notes of an app's garbage collection begin with; no task is named so."""
     return f"{app_prefix(app)}garbage/"
+
+
+def loops_prefix(app: str, epoch: str = "") -> str:
+    """Return what objects with an app's loop records begin with; no task is named so.
+
+    Args:
+        app: Name of the app, as `TaskKey.app`.
+        epoch: Id of the batches that wrote them; of any by default.
+    """
+    return f"{app_prefix(app)}loops/" + (f"{_quoted(epoch)}/" if epoch else "")
 
 
 def new_attempt() -> str:

@@ -19,6 +19,12 @@ from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.beginning import Beginning
 from kstreams.state.log.document import read_document, seal
 from kstreams.state.log.fields import Fields, checked_digest, checked_integer
+from kstreams.state.log.loop_objects import (
+    LoopPart,
+    object_names,
+    parts_from_json,
+    parts_to_json,
+)
 from kstreams.state.log.pointer import Pointer
 
 __all__ = ("SEED", "Commit", "CommitId", "CommitLog", "Output")
@@ -100,6 +106,7 @@ class Commit:
         plan: Digest of the plan that it has done; empty where there is none on record.
         digest: Its own, once it is in a log.
         topics: Id of each topic that the positions are in; without those that have none.
+        loops: What its tasks have sent themselves: input of the batch that follows it.
     """
 
     batch: int
@@ -113,6 +120,7 @@ class Commit:
     plan: str = ""
     digest: str = field(default="", compare=False)
     topics: Mapping[str, str] = field(default_factory=dict)
+    loops: tuple[LoopPart, ...] = ()
 
     @property
     def id(self) -> CommitId:
@@ -122,6 +130,12 @@ class Commit:
     def pointers(self) -> dict[TaskId, Pointer]:
         """Return the pointer of every task."""
         return {task: Pointer.from_json(text) for task, text in self.tasks.items()}
+
+    def objects(self) -> Iterator[str]:
+        """Yield the names of all objects that it needs."""
+        for pointer in self.pointers().values():
+            yield from (ref.name for ref in pointer.objects())
+        yield from object_names(self.loops)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
@@ -136,6 +150,7 @@ class Commit:
             "topics": dict(self.topics),
             "after": None if self.after is None else self.after.to_json(),
             "plan": self.plan,
+            **({"loops": parts_to_json(self.loops)} if self.loops else {}),
         }
 
     @classmethod
@@ -154,6 +169,7 @@ class Commit:
             fields.text("plan", ""),
             digest,
             fields.texts("topics", {}),
+            parts_from_json(fields.items("loops") if "loops" in fields else ()),
         )
 
 

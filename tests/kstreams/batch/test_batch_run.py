@@ -28,6 +28,7 @@ from kstreams.errors import ExecutionError, KStreamsError
 from kstreams.ids import TaskId
 from kstreams.operators import map_
 from kstreams.state.backend.memory import Memory
+from kstreams.state.log.commits import Commit
 from kstreams.state.log.directory import Directory
 from kstreams.stores import key_value_store
 from tests.kstreams.testing.counting import Count
@@ -108,7 +109,9 @@ class Query:
         plan = self.planner.next()
         assert plan is not None
         plan = self.plans.write(number, plan)
-        plan, statuses = self.run.run(number, plan, self.pointers, self.job)
+        plan, statuses = self.run.run(
+            number, plan, Commit(number - 1, "run", 0, self.pointers), self.job
+        )
         for status in statuses:
             self.pointers[status.task] = status.pointer
             self.feed.publish(status.outputs, number)
@@ -186,7 +189,7 @@ def test_no_task_of_a_later_stage_runs_after_a_refusal(tmp_path: Path) -> None:
         said.append(query.job(plan, parts))
         return said[-1]
 
-    query.run.run(0, query.plans.write(0, plan), {}, job)
+    query.run.run(0, query.plans.write(0, plan), None, job)
     first, second = (group.name for group in query.settings.groups)
     done = [[c.task.group for c in each if isinstance(c, TaskStatus)] for each in said]
     assert done[0] == [first]

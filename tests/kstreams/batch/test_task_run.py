@@ -19,6 +19,7 @@ from kstreams.state.backend.memory import MemoryStore
 from kstreams.stores import key_value_store
 from kstreams.testing.driver_io import DriverIO
 from kstreams.testing.driver_topics import DriverTopics
+from kstreams.testing.resident_objects import ResidentObjects
 from kstreams.testing.resident_state import ResidentState
 
 IN, OUT = Topic("in", TEXT, TEXT), Topic("out", TEXT, INT64)
@@ -57,7 +58,7 @@ class Scene:
         self.topics = DriverTopics(1)
         self.io = DriverIO(self.topics, {})
         self.working = MemoryStore([COUNTS.name])
-        self.state = ResidentState(self.working)
+        self.state = ResidentState(self.working, ResidentObjects(), 0)
         made = TaskSettings(group, 0, self.io, producer="test", **settings)
         self.run = TaskRun(made, self.state)
         self.read = 0

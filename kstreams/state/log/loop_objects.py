@@ -1,0 +1,265 @@
+"""What tasks send themselves, from one batch to the next: objects of the durable log.
+
+What one attempt at a batch sends is in objects that no other attempt has, a part for each loop
+and task. The commit names the parts that count; they are the input of the batch that follows
+it. So pointers, commit and input are one line, and each record counts exactly once. Objects of
+commits that are not retained are removed, as are those of attempts that never counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any
+
+import pyarrow as pa
+
+from kstreams.errors import ObjectMissingError, StateCorruptError
+from kstreams.state.backend.objects import ObjectStore, object_name_parts
+from kstreams.state.backend.task_key import loops_prefix
+from kstreams.state.log.durable import Attempt
+from kstreams.state.log.fields import checked_integer, checked_text
+
+__all__ = (
+    "LoopPart",
+    "copy_loops",
+    "object_names",
+    "parts_from_json",
+    "parts_to_json",
+    "read_loops",
+    "rows_by_loop",
+    "sweep_loops",
+    "write_loops",
+)
+
+_DIGEST_BYTES = 32
+_SHORT_BYTES = 8
+_SHORT_DIGEST = re.compile(r"[0-9a-f]{16}")
+_NAME = re.compile(r"(\d{20})-[0-9a-f]+-\d+\.loop")
+_OBJECT_BYTES = 64 * 1024 * 1024
+"""Of one object, about."""
+_AT_ONCE = 16
+_HINT = "bring the object back from a copy of the log, or start from a savepoint."
+
+
+@dataclass(frozen=True)
+class LoopPart:
+    """Records of one loop from one task to one task.
+
+    Attributes:
+        loop: Name of the loop.
+        task: Number of the task that gets them.
+        upstream: Number of the task that sent them.
+        name: Of the object that has them.
+        start: Where they begin in it, in bytes.
+        length: How many bytes they take.
+        rows: How many they are.
+        digest: The first 16 hex digits of the SHA-256 that stands at their end.
+    """
+
+    loop: str
+    task: int
+    upstream: int
+    name: str
+    start: int
+    length: int
+    rows: int
+    digest: str
+
+
+def write_loops(
+    log: ObjectStore,
+    prefix: str,
+    attempt: Attempt,
+    upstream: int,
+    sent: Iterable[tuple[str, int, pa.Table]],
+) -> tuple[LoopPart, ...]:
+    """Write what a task sends, durably; it counts once a commit names it.
+
+    Args:
+        log: The durable log.
+        prefix: What the names of the objects begin with: `loops_prefix`, of an epoch.
+        attempt: Who writes.
+        upstream: Number of its task.
+        sent: Loop, task and records, in their order.
+
+    Raises:
+        StoreError: The log does not take it.
+    """
+    parts: list[LoopPart] = []
+    held: list[LoopPart] = []
+    body: list[bytes] = []
+    size = objects = 0
+
+    def put() -> None:
+        nonlocal size, objects
+        name = f"{prefix}{max(attempt.batch, 0):020d}-{attempt.name}-{objects}.loop"
+        log.put_if_absent(name, b"".join(body))
+        parts.extend(replace(part, name=name) for part in held)
+        held.clear()
+        body.clear()
+        size, objects = 0, objects + 1
+
+    for loop, task, table in sent:
+        data = _encoded(table)
+        digest = _short(data)
+        held.append(LoopPart(loop, task, upstream, "", size, len(data), table.num_rows, digest))
+        body.append(data)
+        size += len(data)
+        if size >= _OBJECT_BYTES:
+            put()
+    if held:
+        put()
+    return tuple(parts)
+
+
+def read_loops(log: ObjectStore, parts: Sequence[LoopPart]) -> list[pa.Table]:
+    """Return the records of parts, proved to be those that were committed.
+
+    Raises:
+        StateCorruptError: Some are missing, or not what was written.
+    """
+    if len(parts) < 2:  # one needs no threads
+        return [_read(log, part) for part in parts]
+    with ThreadPoolExecutor(min(len(parts), _AT_ONCE), "kstreams-loops") as pool:
+        return list(pool.map(lambda part: _read(log, part), parts))
+
+
+def copy_loops(
+    source: ObjectStore, target: ObjectStore, prefix: str, parts: Sequence[LoopPart]
+) -> tuple[LoopPart, ...]:
+    """Copy parts, each proved; return them as they are named there.
+
+    Args:
+        source: The durable log that has them.
+        target: The one that gets them.
+        prefix: What names begin with there.
+        parts: What to copy.
+    """
+    names: dict[str, str] = {}
+    for name in object_names(parts):
+        data = source.get(name)
+        for part in parts:
+            if part.name == name:
+                _table(data[part.start : part.start + part.length], part, source)
+        names[name] = prefix + name.rpartition("/")[2]
+        target.put_if_absent(names[name], data)
+    return tuple(replace(part, name=names[part.name]) for part in parts)
+
+
+def sweep_loops(
+    log: ObjectStore, app: str, epoch: str, *, last: int, named: Collection[str]
+) -> list[str]:
+    """Delete what no commit names that is retained, and no attempt under way has written.
+
+    Args:
+        log: The durable log.
+        app: As `TaskKey.app`.
+        epoch: Id of the present batches. Those of another are over.
+        last: The last batch that is committed: attempts at later ones may be under way.
+        named: What retained commits, savepoints and other queries name.
+
+    Returns:
+        The names of what was deleted.
+    """
+    own = loops_prefix(app, epoch)
+    found = [
+        name
+        for name in log.list(loops_prefix(app))
+        if name not in named and not (name.startswith(own) and _batch(name) > last)
+    ]
+    log.delete(found)
+    return found
+
+
+def object_names(parts: Iterable[LoopPart]) -> list[str]:
+    """Return the objects that parts are in, each once."""
+    return list(dict.fromkeys(part.name for part in parts))
+
+
+def parts_to_json(parts: Iterable[LoopPart]) -> list[Any]:
+    """Return plain data: parts by object."""
+    found: dict[tuple[str, int], list[Any]] = {}
+    for each in parts:
+        part = [each.loop, each.task, each.start, each.length, each.rows, each.digest]
+        found.setdefault((each.name, each.upstream), []).append(part)
+    return [[name, upstream, listed] for (name, upstream), listed in found.items()]
+
+
+def parts_from_json(data: Iterable[Any]) -> tuple[LoopPart, ...]:
+    """Read what `parts_to_json` returned; `ValueError` says what is wrong with it."""
+    return tuple(part for name, upstream, listed in data for part in _parts(name, upstream, listed))
+
+
+def _parts(name: object, upstream: object, listed: Iterable[Any]) -> Iterator[LoopPart]:
+    text = checked_text(name, "the name of an object")
+    object_name_parts(text)
+    for loop, task, start, length, rows, digest in listed:
+        if not _SHORT_DIGEST.fullmatch(checked_text(digest, "a digest")):
+            raise ValueError(f"{digest!r} is no digest")
+        yield LoopPart(
+            checked_text(loop, "a loop"),
+            checked_integer(task, "a task"),
+            checked_integer(upstream, "a task"),
+            text,
+            checked_integer(start, "a start"),
+            checked_integer(length, "a length"),
+            checked_integer(rows, "a count"),
+            digest,
+        )
+
+
+def _encoded(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
+        writer.write_table(table)
+    body: bytes = sink.getvalue().to_pybytes()
+    return body + sha256(body).digest()
+
+
+def _short(data: bytes) -> str:
+    start = len(data) - _DIGEST_BYTES
+    return data[start : start + _SHORT_BYTES].hex()
+
+
+def _read(log: ObjectStore, part: LoopPart) -> pa.Table:
+    try:
+        data = log.get(part.name, part.start, part.length)
+    except ObjectMissingError as exc:
+        raise StateCorruptError(
+            f"object {part.name!r} of the durable log {log} is missing: it has records of loop "
+            f"{part.loop!r} that are under way",
+            hint=_HINT,
+        ) from exc
+    return _table(data, part, log)
+
+
+def _table(data: bytes, part: LoopPart, log: ObjectStore) -> pa.Table:
+    content, digest = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
+    whole = len(data) == part.length and sha256(content).digest() == digest
+    if not whole or _short(data) != part.digest:
+        raise StateCorruptError(
+            f"object {part.name!r} of the durable log {log} is damaged, or not the one that was "
+            f"committed: it has records of loop {part.loop!r} that are under way",
+            hint=_HINT,
+        )
+    with pa.ipc.open_stream(content) as reader:
+        return reader.read_all()
+
+
+def _batch(name: str) -> int:
+    """Return the batch that an object is of; one that is none of ours is long over."""
+    match = _NAME.fullmatch(name.rpartition("/")[2])
+    return -1 if match is None else int(match[1])
+
+
+def rows_by_loop(parts: Iterable[LoopPart]) -> Mapping[str, int]:
+    """Return how many records are in each loop."""
+    found: dict[str, int] = {}
+    for part in parts:
+        found[part.loop] = found.get(part.loop, 0) + part.rows
+    return found
