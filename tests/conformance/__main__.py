@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from kstreams.plugins import load_plugin
+from kstreams.processors.columns import Execution
 from kstreams.state.backend.working import StateBackend
 from tests.conformance.case import Case, read_cases
 from tests.conformance.durable_state import DurableState
 from tests.conformance.engine import Answer, run_on_driver
 from tests.conformance.oracle import problem
+from tests.conformance.topologies import build
 
 _NAMED = 10
 """How many cases without an answer are named."""
@@ -25,9 +27,7 @@ _NAMED = 10
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
-    every = list(read_cases(options.files))
-    cases = [case for case in every if not case.is_join]
-    skipped = len(every) - len(cases)
+    cases = list(read_cases(options.files))
     failed, unanswered = 0, list[str]()
     with ExitStack() as stack:
         out: IO[str] | None = None
@@ -44,17 +44,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 lists = by_input(case, answer, options.cut)
                 line = {"name": case.name, "out": lists, "dropped": answer.dropped}
                 out.write(json.dumps(line) + "\n")
-    if skipped:
-        say(f"{skipped} join cases skipped: there are no joins yet")
-    say(_summary(len(cases) - failed - len(unanswered), failed, skipped, unanswered))
+    say(_summary(len(cases) - failed - len(unanswered), failed, unanswered))
     return 1 if failed else 0
 
 
-def _summary(passed: int, failed: int, skipped: int, unanswered: Sequence[str]) -> str:
+def _summary(passed: int, failed: int, unanswered: Sequence[str]) -> str:
     """Return a line; cases whose file has no answer were run, and compared with nothing."""
     text = f"{passed:,} passed, {failed:,} failed"
-    if skipped:
-        text += f", {skipped:,} skipped"
     if unanswered:
         rest = len(unanswered) - _NAMED
         names = ", ".join(unanswered[:_NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
@@ -103,8 +99,11 @@ def _on_spark(
 
     session = app_session("conformance", config={"spark.master": "local[2]"})
     stack.callback(session.stop)
-    for begin in range(0, len(cases), AT_ONCE):
-        some = cases[begin : begin + AT_ONCE]
+    wrong = {id(case): found for case in cases if (found := _unrunnable(case, options.execution))}
+    yield from ((case, wrong[id(case)]) for case in cases if id(case) in wrong)
+    able = [case for case in cases if id(case) not in wrong]
+    for begin in range(0, len(able), AT_ONCE):
+        some = able[begin : begin + AT_ONCE]
         runs = [Run(case, options.execution) for case in some]
         try:
             answers = run_on_spark(runs, session, cut=options.cut, state=state)
@@ -113,6 +112,15 @@ def _on_spark(
                 yield case, f"{type(exc).__name__}: {exc} (of one case of {len(some)})"
         else:
             yield from zip(some, answers, strict=True)
+
+
+def _unrunnable(case: Case, execution: Execution) -> str | None:
+    """Return why a case has no topology: it must not keep others from running beside it."""
+    try:
+        build(case, execution)
+    except ValueError as exc:
+        return f"{type(exc).__name__}: {exc}"
+    return None
 
 
 def _state(options: argparse.Namespace, stack: ExitStack) -> StateBackend | None:

@@ -6,12 +6,19 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-Output = tuple[str, str | None, int]
+Output = tuple["str | None", "str | None", int]
 """Key, value and timestamp (ms) of a result."""
 
+WINDOWS = ("tumbling", "hopping", "sliding", "session")
+
 JOINS = ("ss_join", "tt_join", "st_join", "fk_join")
+
+How = Literal["inner", "left", "outer"]
+"""Which records without a partner a join shows."""
+
+_TWO_SIDED = ("ss_join", "tt_join")
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,38 @@ class Case:
     @property
     def is_join(self) -> bool:
         return self.op in JOINS
+
+    @property
+    def how(self) -> How:
+        """The kind of join; see `check` for those that there are."""
+        found: How = self.options.get("how", "inner")
+        return found
+
+    def check(self) -> None:
+        """Make sure that there is such an operation.
+
+        Raises:
+            ValueError: There is not; the message says which there are.
+        """
+        known = (*WINDOWS, *JOINS)
+        if self.op not in known:
+            raise ValueError(
+                f"case {self.name}: unknown operation {self.op!r}, expected {' or '.join(known)}"
+            )
+        hows = ("inner", "left", "outer") if self.op in _TWO_SIDED else ("inner", "left")
+        if self.is_join and self.how not in hows:
+            raise ValueError(
+                f"case {self.name}: {self.op} has no {self.how!r}, expected {' or '.join(hows)}"
+            )
+        topics = {"left", "right"} if self.is_join else {"in"}
+        for row in self.inputs:
+            if row.topic not in topics:
+                raise ValueError(
+                    f"case {self.name}: {self.op} reads {' and '.join(sorted(topics))}, "
+                    f"not {row.topic!r}"
+                )
+        if self.op == "st_join" and "grace" in self.options and "versioned" not in self.options:
+            raise ValueError(f"case {self.name}: a grace needs a versioned table")
 
     def batches(self, cut: str) -> list[range]:
         """Cut the input into batches of 1, of 3, or one of all."""

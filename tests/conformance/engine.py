@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from kstreams.processors.columns import Execution
 from kstreams.state.backend.working import StateBackend
 from kstreams.testing.driver import TopologyTestDriver
+from kstreams.windows import Windowed
 from tests.conformance.case import Case, Output
 from tests.conformance.numbered_values import NumberedValues
 from tests.conformance.topologies import build, drops_nulls
@@ -42,7 +44,7 @@ def run_on_driver(
             for place in batch:
                 row = case.inputs[place]
                 driver.write_bytes(
-                    built.source.name,
+                    row.topic,
                     None if row.key is None else row.key.encode(),
                     letters.encoded(place),
                     timestamp=row.timestamp,
@@ -50,8 +52,13 @@ def run_on_driver(
             driver.run()
             batches.append(
                 tuple(
-                    (str(r.key), letters.text(r.key.key, r.value), r.timestamp)
-                    for r in driver.read(built.sink)
+                    _output(letters, r.key, r.value, r.timestamp) for r in driver.read(built.sink)
                 )
             )
         return Answer(tuple(batches), sum(driver.dropped.values()))
+
+
+def _output(letters: NumberedValues, key: Any, value: Any, timestamp: int) -> Output:
+    if isinstance(key, Windowed):
+        return str(key), letters.text(key.key, value), timestamp
+    return key, value, timestamp

@@ -1,4 +1,4 @@
-"""The topology of each operation on windows."""
+"""The topology of each operation: windows here, joins in `join_topologies`."""
 
 from __future__ import annotations
 
@@ -26,13 +26,15 @@ from kstreams.windows import (
     windowed_aggregate,
 )
 from tests.conformance.case import Case
+from tests.conformance.join_topologies import join_topology
 
 
 @dataclass(frozen=True)
 class Built:
+    """A case's topology, and its output; its sources have the names of its topics."""
+
     topology: Topology
-    source: Topic[str, Any]
-    sink: Topic[Windowed[str], Any]
+    sink: Topic[Any, Any]
 
 
 def concatenated(text: str, record: Record[str, str | None]) -> str:
@@ -44,15 +46,30 @@ CONCATENATION: Aggregator[str, str | None, str, str] = fold(TEXT, str, concatena
 
 
 def build(case: Case, execution: Execution = "records") -> Built:
-    """Build a case's topology."""
+    """Build a case's topology.
+
+    Raises:
+        ValueError: There is no such operation, or it does not run so.
+    """
+    case.check()
+    builder = TopologyBuilder("conformance")
+    if case.is_join:
+        return _join(case, execution, builder)
     windows, value = windows_of(case), value_serde(execution)
     source = source_topic("in", drops_nulls(case), execution)
     sink: Topic[Windowed[str], Any] = Topic("out", windowed(TEXT, windows), value, nulls="pass")
-    builder = TopologyBuilder("conformance")
     records: Any = builder.add_source("in", source)
     results: Any = builder.add_processor("windows", aggregation(case, execution, "state"), records)
     builder.add_sink("out", sink, suppressed(builder, case, execution, results, ""))
-    return Built(builder.build(), source, sink)
+    return Built(builder.build(), sink)
+
+
+def _join(case: Case, execution: Execution, builder: TopologyBuilder) -> Built:
+    if execution == "columns":
+        raise ValueError(f"case {case.name}: {case.op} does not run by columns")
+    sink: Topic[Any, Any] = Topic("out", TEXT, TEXT, nulls="pass", null_keys="pass")
+    builder.add_sink("out", sink, join_topology(case, builder))
+    return Built(builder.build(), sink)
 
 
 def value_serde(execution: Execution) -> Any:

@@ -1,4 +1,4 @@
-"""Kafka Streams' own answers on Spark: a case of each operation and emission."""
+"""Kafka Streams' own answers on Spark: a case of each operation and emission, joins too."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from kstreams.processors.columns import Execution
 from tests.conformance.case import Case, read_cases
 from tests.conformance.oracle import problem
 from tests.conformance.spark_engine import Run, run_on_spark
+from tests.conformance.test_joins import CASES, kind
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -37,3 +38,14 @@ def test_a_sample_gives_the_same_on_spark(spark: SparkSession) -> None:
     }
     assert wrong == {}
     assert any(answer.dropped for answer in answers)
+
+
+def test_a_sample_of_joins_gives_the_same_on_spark(spark: SparkSession) -> None:
+    runs = [Run(case) for case in {kind(case): case for case in CASES}.values()]
+    answers = run_on_spark(runs, spark, cut="3")
+    wrong = {
+        run.case.name: found
+        for run, answer in zip(runs, answers, strict=True)
+        if (found := problem(run.case, answer, cut="3"))
+    }
+    assert wrong == {}

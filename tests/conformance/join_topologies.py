@@ -1,0 +1,90 @@
+"""The topology of each join: by the public builder, a method a kind of join."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from kstreams import TEXT, Node, Topic, TopologyBuilder
+from kstreams.durations import milliseconds
+from kstreams.emit import each_update
+from kstreams.joins import inner, left, outer
+from kstreams.stores import timestamped_store, versioned_key_value_store
+from tests.conformance.case import Case
+from tests.conformance.join_models import foreign_key, joined
+
+__all__ = ("ForeignKey", "JoinNames", "add_join", "join_topology", "side_topic")
+
+ForeignKey = Callable[[str, str], "str | None"]
+"""Returns the foreign key of a left row, from its key and its value."""
+
+_JOINERS: dict[str, Any] = {"inner": inner, "left": left, "outer": outer}
+
+
+@dataclass(frozen=True)
+class JoinNames:
+    """What tells the nodes and stores of one case from those of another.
+
+    Attributes:
+        suffix: Ends the names of nodes and stores.
+        foreign: How foreign keys are found.
+    """
+
+    suffix: str = ""
+    foreign: ForeignKey = lambda _, value: foreign_key(value)
+
+    def __call__(self, name: str) -> str:
+        """Return a name of this case."""
+        return f"{name}{self.suffix}"
+
+
+def side_topic(name: str, **options: Any) -> Topic[Any, Any]:
+    """Return the topic of a side; nulls of either kind go on to the join."""
+    return Topic(name, TEXT, TEXT, nulls="pass", null_keys="pass", **options)
+
+
+def join_topology(case: Case, builder: TopologyBuilder) -> Node[Any, Any]:
+    """Add sources, tables and the join of a case; return the results."""
+    names = JoinNames()
+    sides: list[Any] = []
+    for side in ("left", "right"):
+        topic = side_topic(side)
+        if is_table(case, side):
+            sides.append(builder.add_table(side, topic, store=table_store(case, side, names)))
+        else:
+            sides.append(builder.add_source(side, topic))
+    return add_join(builder, case, sides[0], sides[1], names)
+
+
+def is_table(case: Case, side: str) -> bool:
+    """Tell whether a side of a case's join is a table."""
+    return case.op in ("tt_join", "fk_join") or (case.op == "st_join" and side == "right")
+
+
+def table_store(case: Case, side: str, names: JoinNames) -> Any:
+    """Return the store of a side that is a table."""
+    name, retention = names(f"{side}-rows"), case.options.get("versioned")
+    if retention is None or case.op != "st_join":
+        return timestamped_store(name, key=TEXT, value=TEXT)
+    span = milliseconds(retention)
+    return versioned_key_value_store(name, key=TEXT, value=TEXT, retention=span)
+
+
+def add_join(
+    builder: TopologyBuilder,
+    case: Case,
+    left_side: Any,
+    right_side: Any,
+    names: JoinNames,
+) -> Node[Any, Any]:
+    """Join two nodes or tables as a case says; return a stream of all results."""
+    name, joiner = names("join"), _JOINERS[case.how](joined)
+    match case.op:
+        case "tt_join":
+            table: Any = builder.join_tables(name, left_side, right_side, joiner)
+        case "st_join" if "grace" not in case.options:
+            return builder.join_table(name, left_side, right_side, joiner)
+        case _:
+            raise ValueError(f"case {case.name}: {case.op} does not run yet")
+    return builder.to_stream(names("results"), table, emit=each_update())

@@ -1,0 +1,93 @@
+"""Every join case passes on the driver, whatever the store and the cut."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from devtools.servers.s3 import Bucket
+from tests.conformance.__main__ import backend
+from tests.conformance.case import Case, read_cases
+from tests.conformance.durable_state import DurableState
+from tests.conformance.engine import run_on_driver
+from tests.conformance.oracle import problem
+
+FILES = sorted((Path(__file__).parent / "data").glob("*.jsonl"))
+CUTS = ("1", "3", "all")
+
+
+def kind(case: Case) -> str:
+    parts = (case.op, case.how, *(name for name in ("versioned", "grace") if name in case.options))
+    return "-".join(parts if case.op == "st_join" else parts[:2])
+
+
+def runs(case: Case) -> bool:
+    return case.op == "tt_join" or (case.op == "st_join" and "grace" not in case.options)
+
+
+CASES = [case for case in read_cases(FILES) if case.is_join and runs(case)]
+KINDS = sorted(set(map(kind, CASES)))
+
+
+def of_kind(wanted: str) -> list[Case]:
+    return [case for case in CASES if kind(case) == wanted]
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("wanted", KINDS)
+def test_a_sample_passes_in_memory(wanted: str, cut: str) -> None:
+    wrong = {
+        case.name: found
+        for case in of_kind(wanted)[::7]
+        if (found := problem(case, run_on_driver(case, cut=cut), cut=cut))
+    }
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("wanted", KINDS)
+def test_a_sample_passes_on_rocksdb(wanted: str, cut: str) -> None:
+    state = backend("rocksdb")
+    for case in of_kind(wanted)[2::28]:
+        assert problem(case, run_on_driver(case, cut=cut, state=state), cut=cut) is None
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("store", ["memory", "rocksdb"])
+@pytest.mark.parametrize("cut", CUTS)
+def test_all_cases_pass(cut: str, store: str) -> None:
+    state = backend(store) if store == "rocksdb" else None
+    wrong = [
+        case.name
+        for case in CASES
+        if problem(case, run_on_driver(case, cut=cut, state=state), cut=cut)
+    ]
+    assert wrong == []
+
+
+@pytest.mark.slow
+def test_a_sample_passes_when_each_batch_restores_from_s3(bucket: Bucket) -> None:
+    state = DurableState(bucket.settings("joins"))
+    for wanted in KINDS:
+        for case in of_kind(wanted)[3::28]:
+            assert problem(case, run_on_driver(case, cut="3", state=state), cut="3") is None
+    assert bucket.keys("joins/")
+
+
+@pytest.mark.parametrize("wanted", KINDS)
+def test_processors_that_live_on_give_the_same(wanted: str) -> None:
+    for case in of_kind(wanted)[4::14]:
+        assert problem(case, run_on_driver(case, cut="1", recreate=False), cut="1") is None
+
+
+@pytest.mark.parametrize("wanted", KINDS)
+def test_a_wrong_answer_fails(wanted: str) -> None:
+    case = next(case for case in of_kind(wanted) if any(case.expected or ()))
+    for cut in CUTS:
+        answer = run_on_driver(case, cut=cut)
+        less = replace(answer, batches=tuple(batch[1:] for batch in answer.batches))
+        assert problem(case, answer, cut=cut) is None
+        assert problem(case, less, cut=cut) is not None

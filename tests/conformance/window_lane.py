@@ -1,0 +1,92 @@
+"""Cases of windows side by side: every task has the nodes of all, and shows its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from kstreams import Processor, ProcessorContext, Record
+from kstreams import TopologyBuilder as Builder
+from kstreams.windows import Windowed, split_late
+from tests.conformance.case import Input, Output
+from tests.conformance.lane import Lane, Run, Sent
+from tests.conformance.numbered_values import NumberedValues
+from tests.conformance.topologies import aggregation, drops_nulls, source_topic, suppressed
+
+__all__ = ("WindowLane",)
+
+
+class WindowLane(Lane):
+    """Cases of one execution whose source leaves out null values, or passes them.
+
+    By columns also those whose results are suppressed, or not.
+    """
+
+    def __init__(self, name: str, runs: Sequence[Run]) -> None:
+        super().__init__(name, runs)
+        self._letters = [
+            NumberedValues(run.case, run.execution, drops_nulls=drops_nulls(run.case))
+            for run in runs
+        ]
+
+    @staticmethod
+    def name_of(run: Run) -> str:
+        """Return the lane of a case."""
+        nulls = "dropping" if drops_nulls(run.case) else "passing"
+        # A punctuator, which suppression has, keeps final results of its task off columns.
+        apart = run.execution == "columns" and run.case.emit == "suppress"
+        return f"{run.execution}-{nulls}{'-suppressed' * apart}"
+
+    def add_to(self, builder: Builder) -> None:
+        """Add a source, and for each case its windows."""
+        first = self.runs[0]
+        name = self.input("in")
+        topic = source_topic(name, drops_nulls(first.case), first.execution)
+        records: Any = builder.add_source(name, topic)
+        for number, run in enumerate(self.runs):
+            label = f"{self.name}-{number}"
+            supplier = aggregation(run.case, run.execution, f"state-{label}")
+            results, late = split_late(builder, label, supplier, records)
+            results = suppressed(builder, run.case, run.execution, results, f"-{label}")
+            for kind, node in (("results", results), ("late", late)):
+                self.add_output(builder, f"{kind}-{label}", partial(_Own, number), node)
+
+    def sent(self, number: int, place: int) -> Sent:
+        """Return an input, its value as the execution has it."""
+        row = self.runs[number].case.inputs[place]
+        key = None if row.key is None else row.key.encode()
+        return Sent(key, self._letters[number].encoded(place), row.timestamp)
+
+    def result(self, number: int, fields: Sequence[Any], timestamp: int) -> Output | None:
+        """Return key and window, with the letters."""
+        *window, value = fields
+        if not window:
+            return None
+        text = self._letters[number].text(window[0], value)
+        return str(Windowed(*window)), text, timestamp
+
+    def dropped_before(self, row: Input) -> bool:
+        """Tell whether the source drops a record."""
+        nulls = drops_nulls(self.runs[0].case)
+        return row.key is None or (row.value is None and nulls)
+
+
+class _Own(Processor[Any, Any, None, str]):
+    """Lets results through in the task of their case alone, as text; late records as little."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def init(self, context: ProcessorContext[None, str]) -> None:
+        self.context = context
+        self._is_own = context.task.partition == self._number
+
+    def process(self, record: Record[Any, Any]) -> None:
+        key, value = record.key, record.value
+        if self._is_own:
+            late = not isinstance(key, Windowed)
+            found = [None] if late else [key.key, key.start_ms, key.end_ms, value]
+            text = json.dumps([self._number, *found])
+            self.context.forward(Record(None, text, record.timestamp))
