@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any, Literal, TypeVar, get_args, overload
 
 from kstreams.errors import TopologyError
-from kstreams.graph.join_builder import JoinBuilder
 from kstreams.graph.loop_builder import LoopBuilder
 from kstreams.graph.nodes import (
     FunctionSink,
@@ -20,6 +19,7 @@ from kstreams.graph.nodes import (
     Start,
     StdoutSink,
 )
+from kstreams.graph.stream_join_builder import StreamJoinBuilder
 from kstreams.graph.topology import Topology
 from kstreams.graph.validate import validated
 from kstreams.names import MAX_NAME_BYTES, shown_name
@@ -50,7 +50,7 @@ V2 = TypeVar("V2")
 """Type of the values that a processor forwards."""
 
 
-class TopologyBuilder(JoinBuilder, LoopBuilder):
+class TopologyBuilder(StreamJoinBuilder, LoopBuilder):
     """Collects nodes and checks them all at `build()`.
 
     Args:

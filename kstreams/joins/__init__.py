@@ -5,6 +5,7 @@ The joins themselves are methods of `TopologyBuilder`: `join_table` enriches a s
 
 - `inner(f)`, `left(f)` and `outer(f)` are each a `JoinerSupplier`: they make a `Joiner` of a
   function of both values. The function's type says which of them may be missing.
+- `within(before, after, grace=...)` says how near the records of two streams are.
 - What flows out of a table is a `Change`: the new value and the old one.
 - `OneSided` and `TwoSided` are what type checkers tell outer joiners from others by.
 
@@ -34,6 +35,7 @@ from __future__ import annotations
 from kstreams.joins.change import Change
 from kstreams.joins.join_processor import JoinProcessor
 from kstreams.joins.joiner import Joiner, JoinerSupplier, OneSided, TwoSided, inner, left, outer
+from kstreams.joins.within import Within, within
 
 __all__ = (
     "Change",
@@ -42,7 +44,9 @@ __all__ = (
     "JoinerSupplier",
     "OneSided",
     "TwoSided",
+    "Within",
     "inner",
     "left",
     "outer",
+    "within",
 )

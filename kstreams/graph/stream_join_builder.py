@@ -1,0 +1,66 @@
+"""The builder's joins of two streams, and of a stream with a table as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kstreams._types import K
+from kstreams.graph.join_builder import JoinBuilder
+from kstreams.graph.nodes import Node
+from kstreams.joins.joiner import HOW, VL, VO, VR, Joiner
+from kstreams.joins.self_join import SelfJoin
+from kstreams.joins.stream_join import StreamJoin
+from kstreams.joins.within import Within
+from kstreams.state.stores.join.kind import JOIN
+from kstreams.state.stores.join.store import JoinStore
+from kstreams.state.stores.kind import check_kind
+from kstreams.state.stores.spec import StoreSpec
+
+__all__ = ("StreamJoinBuilder",)
+
+
+class StreamJoinBuilder(JoinBuilder):
+    """Adds joins of streams; see `TopologyBuilder`."""
+
+    def join_streams(
+        self,
+        name: str,
+        left: Node[K, VL],
+        right: Node[K, VR],
+        joiner: Callable[[], Joiner[VL, VR, VO, HOW]],
+        *,
+        within: Within,
+        store: StoreSpec[JoinStore[K, VL, VR]],
+    ) -> Node[K, VO]:
+        """Join records of one key that are near each other in time.
+
+        A pair's time is the later one of both. A side remembers its records as far back as
+        `within` goes, grace and all, from the newest of them. A record that the joiner wants
+        alone goes out once the grace is over by the task's stream time, right behind the
+        record that ended it, with its own time, if it had no partner by then; that is final:
+        a partner that comes later does not find it. `idle_timeout` and `close_windows`
+        release what waits.
+
+        Null values are dropped as `null-value`. A null key has no partner: it goes out alone
+        at once where the joiner wants that, else it is dropped as `null-key`. A record that
+        comes after the grace, finds nobody and does not go out alone is counted as `late`.
+
+        A stream joined with itself remembers its records once. Each two of them make a pair
+        in either direction that `within` allows, each record one with itself.
+
+        Args:
+            name: Name of the node.
+            left: The left stream.
+            right: The right one, of the same keys; may be the left one.
+            joiner: `inner(f)`, `left(f)` or `outer(f)`.
+            within: How near they are: `within(before, after, grace=...)`.
+            store: What is remembered: a `join_store`, of this join alone.
+
+        Raises:
+            TopologyError: The store is of another kind.
+
+        Source: `KStream#join(KStream)`, `KStream#leftJoin`, `KStream#outerJoin`.
+        """
+        check_kind(store, JOIN, f"join {name!r} needs")
+        make = SelfJoin if left.name == right.name else StreamJoin
+        return self._add(self._joining(name, make(joiner(), within, store), left, right))

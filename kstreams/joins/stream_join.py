@@ -1,0 +1,146 @@
+"""Join two streams: records of one key that are near each other in time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kstreams.durations import milliseconds
+from kstreams.joins.closing import Closing
+from kstreams.joins.join_processor import JoinProcessor
+from kstreams.joins.joiner import Joiner
+from kstreams.joins.partners import GONE, partner_finder, remembering, settle
+from kstreams.joins.within import Within
+from kstreams.processors.context import ProcessorContext, PunctuationType
+from kstreams.record import Record
+from kstreams.state.stores.join.coding import CLOCKS
+from kstreams.state.stores.join.rows import (
+    NO_CLOCKS,
+    SETTLED,
+    WAITING,
+    JoinRows,
+    Setup,
+)
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.times import FAR_MS
+
+__all__ = ("StreamJoin",)
+
+_Process = Callable[[Record[Any, Any]], None]
+
+
+@dataclass(frozen=True)
+class StreamJoin:
+    """Makes the processors of `join_streams`, and brings their store.
+
+    What a side remembers reaches back as far as `within` goes, grace and all, from the newest
+    record of that side; what closes does so by the task's stream time. Null values are
+    dropped as `null-value`. A null key has no partner: it goes out at once where the joiner
+    wants its side, else it is dropped as `null-key`. A record that comes after the grace, by
+    stream time, finds nobody and is not wanted alone is counted as `late`.
+
+    Args:
+        joiner: Of any kind.
+        within: How near the records are.
+        store: What is remembered: a `join_store`.
+
+    Source: `org.apache.kafka.streams.kstream.internals.KStreamKStreamJoin`; unmatched results
+    wait for the grace and are final, as KAFKA-19536 wants it.
+    """
+
+    joiner: Joiner[Any, Any, Any, Any]
+    within: Within
+    store: StoreSpec[Any]
+
+    def __call__(self) -> _StreamJoin:
+        """Return a new processor."""
+        return _StreamJoin(self)
+
+    @property
+    def stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the store."""
+        return (self.store,)
+
+
+class _StreamJoin(JoinProcessor[Any, Any, Any, Any, Any]):
+    keeps_key: ClassVar[bool] = True
+
+    def __init__(self, join: StreamJoin) -> None:
+        self._join = join
+
+    def init(self, context: ProcessorContext[Any, Any]) -> None:
+        super().init(context)
+        joiner = self._join.joiner
+        rows: JoinRows[Any, Any, Any] = JoinRows.of(context.store(self._join.store))
+        self._rows = rows
+        self._setup = rows.set_up(Setup.of(*self._join.within.spans_ms))
+        self._closing = Closing(rows, self._setup, joiner, context.forward)
+        if joiner.how == "inner":
+            rows.drop_open(FAR_MS)  # those of an outer join before
+        else:
+            close, closing = self._closing.close, PunctuationType.STREAM_TIME
+            context.schedule(milliseconds(1), closing, close, name="close")
+            context.on_end_of_run(self._closing.close_all)
+        self.process_left = self._side(context, 0)  # type: ignore[method-assign, assignment]  # closures
+        self.process_right = self._side(context, 1)  # type: ignore[method-assign, assignment]
+
+    def process_left(self, record: Record[Any, Any]) -> None:
+        """Fail: `init` replaces this method."""
+        raise RuntimeError("process_left was called before init")
+
+    def process_right(self, record: Record[Any, Any]) -> None:
+        """Fail: `init` replaces this method."""
+        raise RuntimeError("process_right was called before init")
+
+    def _side(self, context: ProcessorContext[Any, Any], side: int) -> _Process:
+        """Return what takes the records of a side."""
+        rows, setup, closing, other = self._rows, self._setup, self._closing, 1 - side
+        get, drop, forward = rows.overlay.get, context.drop, context.forward
+        joined = self._joined(side)
+        find, remember = (
+            partner_finder(rows, setup.width),
+            remembering(rows, closing, side, prunes=not any(closing.keeps)),
+        )
+        keeps, others_kept = closing.keeps[side], closing.keeps[other]
+        back, ahead = (setup.after, setup.before) if side else (setup.before, setup.after)
+        memory, grace = setup.memory, setup.grace
+        own_delay, other_delay = ahead + grace, back + grace
+
+        def process(record: Record[Any, Any]) -> None:
+            key, value, time = record.key, record.value, record.timestamp
+            if key is None or value is None:
+                if keeps and value is not None:
+                    forward(record.with_value(joined(value, None)))
+                else:
+                    drop("null-value" if value is None else "null-key")
+                return
+            clocks = get(CLOCKS) or NO_CLOCKS
+            final = clocks[3 + other]
+            if others_kept:
+                final = max(final, context.stream_time - other_delay)
+            first, last = max(time - back, clocks[1 + other] - memory + 1), time + ahead
+            found, waiting = find(other, key, first, last, final)
+            fate = SETTLED
+            if found:
+                if waiting:
+                    settle(rows, waiting, first, last, final)
+                for each in found:
+                    result, when = joined(value, each[3]), max(time, each[0])
+                    forward(Record(key, result, when, record.headers))
+            elif keeps:
+                if time < max(clocks[3 + side], context.stream_time - own_delay):
+                    forward(record.with_value(joined(value, None)))
+                    fate = GONE
+                else:
+                    fate = WAITING
+            elif time < max(context.stream_time - grace, clocks[1 + side] - memory + 1):
+                drop("late")
+            remember(clocks, key, value, time, fate)
+
+        return process
+
+    def _joined(self, side: int) -> Callable[[Any, Any], Any]:
+        """Return what joins a value of a side with one of the other."""
+        function = self._join.joiner.function
+        return (lambda own, other: function(other, own)) if side else function

@@ -1,0 +1,154 @@
+"""Plain models of the joins of streams: what each record makes them forward, in no order."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+__all__ = ("Came", "Out", "Spans", "bag", "merged", "model_join", "model_self_join", "pair")
+
+Out = tuple[str | None, str, int]
+"""Key, value and timestamp of a result."""
+
+
+class Came(NamedTuple):
+    """A record: of side 0 or 1."""
+
+    side: int
+    key: str | None
+    value: str | None
+    time: int
+
+
+@dataclass(frozen=True)
+class Spans:
+    """What a join is set to, in ms."""
+
+    how: str
+    before: int
+    after: int
+    grace: int
+
+    @property
+    def memory(self) -> int:
+        return self.before + self.after + self.grace
+
+    def keeps(self, side: int) -> bool:
+        return self.how == "outer" or (self.how == "left" and side == 0)
+
+
+@dataclass
+class _Row:
+    key: str
+    value: str
+    time: int
+    state: str = "open"
+
+
+def pair(one: str | None, other: str | None) -> str:
+    return f"{one}+{other}"
+
+
+def bag(step: Iterable[Out]) -> Counter[Out]:
+    return Counter(step)
+
+
+def merged(records: Sequence[Came]) -> list[Came]:
+    """Return the records of a batch as a task takes them: by running maximum, then by side."""
+    queues: list[list[tuple[int, int, int, Came]]] = [[], []]
+    highest = [-1, -1]
+    for place, came in enumerate(records):
+        highest[came.side] = max(highest[came.side], came.time)
+        queues[came.side].append((highest[came.side], came.side, place, came))
+    return [came for *_, came in heapq.merge(*queues)]
+
+
+class _Model:
+    def __init__(self, spans: Spans) -> None:
+        self.spans = spans
+        self.look = (spans.after, spans.before)
+        self.time = -1
+        self.newest = [-(10**9), -(10**9)]
+        self.rows: tuple[list[_Row], list[_Row]] = ([], [])
+        self.dropped: Counter[str] = Counter()
+
+    def step(self, came: Came) -> Iterator[Out]:
+        side, key, value, now = came
+        self.time = max(self.time, now)
+        yield from self._closed()
+        if key is None or value is None:
+            if value is not None and self.spans.keeps(side):
+                yield key, alone(side, value), now
+            else:
+                self.dropped["null-value" if value is None else "null-key"] += 1
+            return
+        own = _Row(key, value, now)
+        for row in self._near(side, key, now):
+            row.state = own.state = "joined"
+            both = pair(row.value, value) if side else pair(value, row.value)
+            yield key, both, max(now, row.time)
+        if own.state == "open":
+            if not self.spans.keeps(side):
+                forgotten = now <= self.newest[side] - self.spans.memory
+                self.dropped["late"] += forgotten or now + self.spans.grace < self.time
+            elif self._is_closed(side, now):
+                own.state = "final"
+                yield key, alone(side, value), now
+        self.rows[side].append(own)
+        self.newest[side] = max(self.newest[side], now)
+
+    def _closed(self) -> Iterator[Out]:
+        for side in (0, 1):
+            for row in self.rows[side]:
+                closed = self.spans.keeps(side) and self._is_closed(side, row.time)
+                if closed and row.state == "open":
+                    row.state = "final"
+                    yield row.key, alone(side, row.value), row.time
+
+    def _near(self, side: int, key: str, now: int) -> Iterator[_Row]:
+        other = 1 - side
+        for row in self.rows[other]:
+            near = now - self.look[other] <= row.time <= now + self.look[side]
+            seen = row.time > self.newest[other] - self.spans.memory
+            if row.key == key and near and seen and row.state != "final":
+                yield row
+
+    def _is_closed(self, side: int, time: int) -> bool:
+        return time + self.look[side] + self.spans.grace < self.time
+
+
+def alone(side: int, value: str) -> str:
+    return pair(None, value) if side else pair(value, None)
+
+
+def model_join(spans: Spans, records: Iterable[Came]) -> tuple[list[list[Out]], Counter[str]]:
+    """Return what each record makes the join forward, and what is dropped by reason."""
+    model = _Model(spans)
+    steps = [list(model.step(came)) for came in records]
+    return steps, +model.dropped
+
+
+def model_self_join(spans: Spans, records: Iterable[Came]) -> list[list[Out]]:
+    """Return what each record makes the join of a stream with itself forward."""
+    rows: list[_Row] = []
+    newest = -(10**9)
+    steps: list[list[Out]] = []
+    for _, key, value, now in records:
+        step: list[Out] = []
+        steps.append(step)
+        if key is None or value is None:
+            continue
+        for row in rows:
+            if row.key == key and row.time > newest - spans.memory:
+                when = max(now, row.time)
+                if now - spans.before <= row.time <= now + spans.after:
+                    step.append((key, pair(value, row.value), when))
+                if row.time - spans.before <= now <= row.time + spans.after:
+                    step.append((key, pair(row.value, value), when))
+        step.append((key, pair(value, value), now))
+        rows.append(_Row(key, value, now))
+        newest = max(newest, now)
+    return steps
