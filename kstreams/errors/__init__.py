@@ -63,7 +63,6 @@ from kstreams.errors.state import (
     StoreError,
     StoreKindError,
     StoreOpenError,
-    VersionGoneError,
 )
 from kstreams.errors.topics import (
     BrokerUnavailableError,
@@ -127,7 +126,6 @@ __all__ = (
     "UnknownNodeError",
     "UnknownPartitionError",
     "UnknownTopicError",
-    "VersionGoneError",
     "Where",
     "WorkerDiedError",
 )

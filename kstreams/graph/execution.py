@@ -2,17 +2,28 @@
 
 A node runs by columns where its results are the same then, record for record. That takes a
 node directly below sources or repartition edges, alone with its stores, and above nodes
-that get records from nowhere else: others would be seen before or after its own.
+that get records from nowhere else: others would be seen before or after its own. A table and
+the joins that read it run by columns together, or not at all; operators that keep nothing
+follow a join that does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kstreams.errors import TopologyError
-from kstreams.graph.nodes import AnyNode, Entry, ProcessorNode, SourceNode, serdes_of
+from kstreams.graph.nodes import AnyNode, Entry, JoinNode, ProcessorNode, SourceNode, serdes_of
 from kstreams.graph.topology import PartitionGroup
-from kstreams.processors.columns import ColumnProcessor, ColumnSource, ColumnSupplier
+from kstreams.processors.columns import (
+    ChainedSupplier,
+    ColumnJoinSupplier,
+    ColumnLookupSupplier,
+    ColumnProcessor,
+    ColumnSource,
+    ColumnSupplier,
+    ColumnTableSupplier,
+    Execution,
+)
 
 __all__ = ("ExecutionPlanner", "execution_problems")
 
@@ -33,10 +44,12 @@ class ExecutionPlanner:
     def __init__(self, group: PartitionGroup, *, intercepted: bool = False) -> None:
         self._entries = {entry.name: entry for entry in group.inputs}
         self._followers = group.followers
+        self._nodes = {node.name: node for node in group.processors}
         self._intercepted = intercepted
         self._children = group.children()
         self._places = {node.name: place for place, node in enumerate(group.nodes)}
         self._last = max((self._places[node.name] for node in group.processors), default=-1)
+        self._made: dict[tuple[str, bool], ColumnProcessor | str] = {}
         self._users: dict[str, list[str]] = {}
         for node in group.processors:
             for spec in (*node.stores, *node.reads):
@@ -52,78 +65,161 @@ class ExecutionPlanner:
         Raises:
             TopologyError: The node asks for columns, and cannot have them; says why.
         """
-        supplier = _column_supplier(node)
-        if supplier is None or supplier.execution == "records":
+        asked = _asked(node)
+        if asked == "records":
             return None
-        found = self._found(node, supplier, punctuated=punctuated)
-        if not isinstance(found, str):
+        found = self._found(node, punctuated=punctuated)
+        if isinstance(found, ColumnProcessor):
             return found
-        if supplier.execution == "columns":
+        if asked == "columns":
             raise TopologyError(_refusal(node, found), hint=_HINT)
         return None
 
     def problem(self, node: ProcessorNode) -> str | None:
         """Return why a node that asks for columns cannot have them, as far as that is known."""
-        supplier = _column_supplier(node)
-        if supplier is None or supplier.execution != "columns":
+        if _asked(node) != "columns":
             return None
-        found = self._found(node, supplier, punctuated=False)
-        return f"{_refusal(node, found)}: {_HINT}" if isinstance(found, str) else None
+        found = self._found(node, punctuated=False)
+        return None if isinstance(found, ColumnProcessor) else f"{_refusal(node, found)}: {_HINT}"
 
     def summary(self, node: ProcessorNode) -> str | None:
         """Return a node's execution and the reason; None for nodes that have no other.
 
         What only a run knows is said as a condition.
         """
-        supplier = _column_supplier(node)
-        if supplier is None:
-            return None
-        if supplier.execution == "records":
+        asked = _asked(node)
+        if asked == "records":
             return "records (asked for)"
-        found = self._found(node, supplier, punctuated=False)
-        if isinstance(found, str):
-            return f"records ({found})"
+        found = self._found(node, punctuated=False)
+        if not isinstance(found, ColumnProcessor):
+            return f"records ({found})" if found else None
         if self._places[node.name] < self._last:
-            found = self._found(node, supplier, punctuated=True)
-        if isinstance(found, str):
+            found = self._found(node, punctuated=True)
+        if not isinstance(found, ColumnProcessor):
             return "columns (records if a node after it has a stream-time punctuator)"
         return "columns"
 
-    def _found(
-        self, node: ProcessorNode, supplier: ColumnSupplier, *, punctuated: bool
-    ) -> ColumnProcessor | str:
-        obstacle = self._obstacle(node)
+    def _found(self, node: ProcessorNode, *, punctuated: bool) -> ColumnProcessor | str:
+        """Return a column processor, or why there is none; empty where there never is one.
+
+        The same processor at each call.
+        """
+        place = node.name, punctuated
+        if place not in self._made:
+            self._made[place] = self._make(node, punctuated=punctuated)
+        return self._made[place]
+
+    def _make(self, node: ProcessorNode, *, punctuated: bool) -> ColumnProcessor | str:
+        supplier: object = node.supplier
+        if isinstance(supplier, type):
+            return ""
+        if isinstance(supplier, ColumnTableSupplier):
+            return self._table_obstacle(node) or supplier.column_table(self._source(node.parents))
+        if isinstance(supplier, ColumnLookupSupplier) and isinstance(node, JoinNode):
+            return self._lookup(node, supplier)
+        if isinstance(supplier, ColumnJoinSupplier) and isinstance(node, JoinNode):
+            left, right = ([port] for port in node.ports)
+            return self._obstacle(node, left, right) or supplier.column_join(
+                self._source(left, punctuated=punctuated),
+                self._source(right, punctuated=punctuated),
+            )
+        if isinstance(supplier, ColumnSupplier):
+            return self._obstacle(node, node.parents) or supplier.column_processor(
+                self._source(node.parents, punctuated=punctuated)
+            )
+        if isinstance(supplier, ChainedSupplier) and self._follows(node.parents):
+            return supplier.chained()
+        return ""
+
+    def _lookup(self, join: JoinNode, supplier: ColumnLookupSupplier) -> ColumnProcessor | str:
+        """Return a join with a table by columns, which takes that the table runs by columns."""
+        obstacle = self._lookup_obstacle(join)
         if obstacle is not None:
             return obstacle
-        entries = [self._entries[parent] for parent in node.parents]
-        key, value = serdes_of(entries[0])
-        nulls = any(not isinstance(e, SourceNode) or e.topic.nulls == "pass" for e in entries)
-        return supplier.column_processor(ColumnSource(key, value, nulls, punctuated))
+        table = self._nodes.get(join.ports[1])
+        found = "" if table is None else self._found(table, punctuated=False)
+        if isinstance(found, str):
+            return f"its table {join.ports[1]!r} runs by records{found and f': {found}'}"
+        stream = [join.ports[0]]
+        return supplier.column_lookup(None if self._follows(stream) else self._source(stream))
 
-    def _obstacle(self, node: ProcessorNode) -> str | None:
+    def _table_obstacle(self, node: ProcessorNode) -> str | None:
+        """Return why a table cannot be kept by columns, beside the joins that read it."""
+        obstacle = self._input_obstacle(node.parents)
+        if obstacle is not None:
+            return obstacle
+        readers = {user for spec in node.stores for user in self._users[spec.name]}
+        for name in sorted(
+            readers.union(child.name for child in self._children[node.name]) - {node.name}
+        ):
+            join = self._nodes.get(name)
+            if not isinstance(join, JoinNode) or not _looks_up(join.supplier):
+                return f"node {name!r} gets its changes or reads its store"
+            if join.ports[1] != node.name or _asked(join) == "records":
+                return f"join {name!r} runs by records"
+            obstacle = self._lookup_obstacle(join)
+            if obstacle is not None:
+                return f"join {name!r} runs by records: {obstacle}"
+        return None
+
+    def _lookup_obstacle(self, join: JoinNode) -> str | None:
+        """Return why a join with a table cannot run by columns, whatever the table does."""
+        stream, table = join.ports
+        if not self._follows([stream]):
+            obstacle = self._input_obstacle([stream])
+            if obstacle is not None:
+                return obstacle
+        return self._mixed(join, table)
+
+    def _obstacle(self, node: ProcessorNode, *inputs: Sequence[str]) -> str | None:
         """Return why a node cannot run by columns, whatever it does."""
-        if self._intercepted:
-            return "an interceptor has no bind_columns"
-        above = [parent for parent in node.parents if parent not in self._entries]
-        if above:
-            return f"it is below processor {above[0]!r}, rather than directly below a source"
-        loops = [parent for parent in node.parents if parent in self._followers]
-        if loops:
-            return f"records of loop {loops[0]!r} do not move stream time"
-        entries = [self._entries[parent] for parent in node.parents]
-        if len({serdes_of(entry) for entry in entries}) > 1:
-            return f"its sources {_listed(entries)} have different serdes"
-        lenient = [entry for entry in self._entries.values() if entry.on_error != "fail"]
-        if lenient:
-            return f"{lenient[0].name!r} goes on after records that fail (on_error)"
+        for parents in inputs:
+            obstacle = self._input_obstacle(parents)
+            if obstacle is not None:
+                return obstacle
         users = {user for spec in node.stores for user in self._users[spec.name]} - {node.name}
         if users:
             return f"node {min(users, key=self._places.__getitem__)!r} uses its store too"
         return self._mixed(node)
 
-    def _mixed(self, node: ProcessorNode) -> str | None:
+    def _input_obstacle(self, parents: Sequence[str]) -> str | None:
+        """Return why what parents forward cannot come as columns."""
+        if self._intercepted:
+            return "an interceptor has no bind_columns"
+        above = [parent for parent in parents if parent not in self._entries]
+        if above:
+            return f"it is below processor {above[0]!r}, rather than directly below a source"
+        loops = [parent for parent in parents if parent in self._followers]
+        if loops:
+            return f"records of loop {loops[0]!r} do not move stream time"
+        entries = [self._entries[parent] for parent in parents]
+        if len({serdes_of(entry) for entry in entries}) > 1:
+            return f"its sources {_listed(entries)} have different serdes"
+        lenient = [entry for entry in self._entries.values() if entry.on_error != "fail"]
+        if lenient:
+            return f"{lenient[0].name!r} goes on after records that fail (on_error)"
+        return None
+
+    def _source(self, parents: Sequence[str], *, punctuated: bool = False) -> ColumnSource:
+        entries = [self._entries[parent] for parent in parents]
+        key, value = serdes_of(entries[0])
+        nulls = any(not isinstance(e, SourceNode) or e.topic.nulls == "pass" for e in entries)
+        return ColumnSource(key, value, nulls, punctuated)
+
+    def _follows(self, parents: Sequence[str]) -> bool:
+        """Return whether all records come from one join by columns, or from what follows one."""
+        node = self._nodes.get(parents[0])
+        if len(parents) > 1 or node is None:
+            return False
+        if not isinstance(node, JoinNode) and not isinstance(node.supplier, ChainedSupplier):
+            return False
+        if _asked(node) == "records":
+            return False
+        return isinstance(self._found(node, punctuated=False), ColumnProcessor)
+
+    def _mixed(self, node: ProcessorNode, *others: str) -> str | None:
         below = self._below(node)
-        known = {node.name, *(other.name for other in below)}
+        known = {node.name, *others, *(other.name for other in below)}
         for other in below:
             if not known.issuperset(other.parents):
                 return f"node {other.name!r} below it gets records from elsewhere too"
@@ -151,11 +247,18 @@ def execution_problems(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
                 yield problem
 
 
-def _column_supplier(node: ProcessorNode) -> ColumnSupplier | None:
+def _looks_up(supplier: object) -> bool:
+    return isinstance(supplier, ColumnLookupSupplier)
+
+
+def _asked(node: ProcessorNode) -> Execution:
+    """Return how a node is to run."""
     supplier: object = node.supplier
-    if isinstance(supplier, type) or not isinstance(supplier, ColumnSupplier):
-        return None
-    return supplier
+    if isinstance(supplier, type):
+        return "auto"
+    if isinstance(supplier, (ColumnSupplier, ColumnJoinSupplier, ColumnLookupSupplier)):
+        return supplier.execution
+    return "auto"
 
 
 def _refusal(node: ProcessorNode, reason: str) -> str:

@@ -13,6 +13,7 @@ from kstreams.joins.joiner import HOW, VL, VO, VR, Joiner, OneSided
 from kstreams.joins.stream_table import StreamTableJoin
 from kstreams.joins.table_join import TableJoin
 from kstreams.joins.table_rows import JoinedRows, StoredRows
+from kstreams.processors.columns import Execution
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.timestamped.store import TimestampedStore
 
@@ -56,6 +57,8 @@ class JoinBuilder(TableBuilder):
         stream: Node[K, VL],
         table: Table[K, VR],
         joiner: Callable[[], Joiner[VL, VR, VO, OneSided]],
+        *,
+        execution: Execution = "auto",
     ) -> Node[K, VO]:
         """Join each record of a stream with the row of its key.
 
@@ -69,13 +72,17 @@ class JoinBuilder(TableBuilder):
             stream: Where the records come from.
             table: The table, of the same keys.
             joiner: `inner(f)` or `left(f)`.
+            execution: `auto` joins by columns where the results are the same: stream and
+                table directly below sources or repartition edges, and the table read by such
+                joins alone. `records` never does, and `columns` is an error at `build()`
+                where it cannot be. `Topology.describe` tells which it will be, and why.
 
         Source: `KStream#join(KTable)`, `KStream#leftJoin(KTable)`.
         """
         rows = self._rows_of(name, table)
         stored = isinstance(table, VersionedTable) and isinstance(rows, StoredRows)
         history = rows.store if stored and isinstance(rows, StoredRows) else None
-        join = StreamTableJoin(rows, _one_sided(name, joiner), history)
+        join = StreamTableJoin(rows, _one_sided(name, joiner), history, execution)
         return self._add(self._joining(name, join, stream, table))
 
     def join_tables(

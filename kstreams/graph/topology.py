@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from kstreams.graph.depth import deepest
-from kstreams.graph.global_tables import GlobalDefinition
 from kstreams.graph.nodes import (
     AnyNode,
     Entry,
@@ -120,12 +119,6 @@ class PartitionGroup:
             if children[name] and all(feeds[child.name] for child in children[name])
         )
 
-    @property
-    def global_stores(self) -> tuple[StoreSpec[object], ...]:
-        """Stores of the global tables that the group reads, by name."""
-        found = {spec.name: spec for node in self.processors for spec in node.globals}
-        return tuple(found[name] for name in sorted(found))
-
     def children(self) -> dict[str, list[AnyNode]]:
         """Return the nodes that read from each node and entry, in the order they were added."""
         found: dict[str, list[AnyNode]] = {entry.name: [] for entry in self.entries}
@@ -138,14 +131,10 @@ class PartitionGroup:
 
 @dataclass(frozen=True, eq=False)
 class Topology:
-    """What `TopologyBuilder.build` returns. Groups are in topological order.
-
-    `globals` are the tables that tasks read by any key.
-    """
+    """What `TopologyBuilder.build` returns. Groups are in topological order."""
 
     name: str
     groups: tuple[PartitionGroup, ...]
-    globals: tuple[GlobalDefinition, ...] = ()
 
     @property
     def nodes(self) -> Mapping[str, AnyNode]:

@@ -6,8 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from kstreams.columns.keys import has_key_codes
 from kstreams.joins.change import Change
+from kstreams.joins.columns.materialize import MaterializeColumns
 from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.columns import ColumnProcessor, ColumnSource
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.state.stores.spec import StoreSpec
@@ -33,6 +36,16 @@ class Materialize:
     def __call__(self) -> _Materialize:
         """Return a new processor."""
         return _Materialize(self.store)
+
+    def column_table(self, source: ColumnSource) -> ColumnProcessor | str:
+        """Return a new processor that works by columns, or why there is none."""
+        if not self.store.kind.has_table_columns:
+            return f"a {self.store.kind.name} store cannot be read by columns"
+        if source.key != self.store.key:
+            return f"keys come as {source.key.name} and are kept as {self.store.key.name}"
+        if not has_key_codes(source.key):
+            return f"keys of {source.key.name} do not differ by their bytes as they come"
+        return MaterializeColumns(self.store, source)
 
     @property
     def stores(self) -> tuple[StoreSpec[Any], ...]:

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from kstreams.joins.columns.stream_table import StreamTableColumns
 from kstreams.joins.join_processor import JoinProcessor
 from kstreams.joins.joiner import Joiner
-from kstreams.joins.table_rows import TableRows
+from kstreams.joins.table_rows import StoredRows, TableRows
+from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.state.stores.spec import StoreSpec
@@ -29,6 +31,7 @@ class StreamTableJoin:
         joiner: An inner or a left one.
         history: The table's store where it is versioned: then rows are those of the
             record's time.
+        execution: By columns where it can, never, or always.
 
     Source: `KStream#join(KTable)`, `KStream#leftJoin(KTable)`, KIP-914, KIP-962.
     """
@@ -36,6 +39,17 @@ class StreamTableJoin:
     rows: TableRows
     joiner: Joiner[Any, Any, Any, Any]
     history: StoreSpec[Any] | None = None
+    execution: Execution = "auto"
+
+    def column_lookup(self, source: ColumnSource | None) -> ColumnProcessor | str:
+        """Return a new processor that works by columns, or why there is none."""
+        if self.history is not None:
+            return "its table is versioned"
+        if not isinstance(self.rows, StoredRows):
+            return "its table has no store of its own"
+        if source is not None and source.key != self.rows.key:
+            return f"keys come as {source.key.name}, and the table's are {self.rows.key.name}"
+        return StreamTableColumns(self.rows.store, self.joiner, source)
 
     def __call__(self) -> _StreamTableJoin:
         """Return a new processor."""

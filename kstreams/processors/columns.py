@@ -16,11 +16,17 @@ from kstreams.processors.processor import BatchProcessor
 from kstreams.serde.base import Serde
 
 __all__ = (
+    "PLACE",
     "STREAM_TIME",
+    "ChainedSupplier",
     "ColumnInterceptor",
+    "ColumnJoinProcessor",
+    "ColumnJoinSupplier",
+    "ColumnLookupSupplier",
     "ColumnProcessor",
     "ColumnSource",
     "ColumnSupplier",
+    "ColumnTableSupplier",
     "Execution",
 )
 
@@ -30,6 +36,11 @@ which is an error where it cannot)."""
 
 STREAM_TIME = "stream_time"
 """The column (int64, ms) with the task's stream time as of each row."""
+
+
+PLACE = "place"
+"""The column (int64) with the place of each row among all that the task has taken: rows of
+different inputs of a node are in order by it."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +63,11 @@ class ColumnSource:
 class ColumnProcessor(BatchProcessor[Any, Any, Any, Any]):
     """What a record processor does, by columns.
 
-    It stands directly below sources or repartition edges. `process_batch` gets columns `key`
-    (binary, as the keys came, known to decode; null keys where they pass), `value` (as
-    the serde's `to_arrow` makes it, or nulls unless `reads_values`), `timestamp`,
-    `headers` and `stream_time`. What it forwards may have a column `stream_time` too: a
+    Directly below sources or repartition edges `process_batch` gets columns `key` (binary,
+    as the keys came, known to decode; null keys where they pass), `value` (as the serde's
+    `to_arrow` makes it, or nulls unless `reads_values`), `timestamp`, `headers`,
+    `stream_time` and `place`. Below another column processor it gets what that forwards:
+    keys and values of any type. What it forwards may have a column `stream_time` too: a
     record processor below then sees it as the present one.
     """
 
@@ -83,6 +95,26 @@ class ColumnProcessor(BatchProcessor[Any, Any, Any, Any]):
         """
 
 
+class ColumnJoinProcessor(ColumnProcessor):
+    """What a processor with two inputs does, by columns: takes both sides, then joins."""
+
+    def process_batch(self, table: pa.Table) -> None:
+        """Fail: there are two inputs."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def take_left(self, table: pa.Table) -> None:
+        """Take rows of the left input; they are joined by the next `join`."""
+
+    @abstractmethod
+    def take_right(self, table: pa.Table) -> None:
+        """Take rows of the right input; they are joined by the next `join`."""
+
+    @abstractmethod
+    def join(self) -> None:
+        """Join what was taken, in order of `place`; forward results in that order."""
+
+
 @runtime_checkable
 class ColumnSupplier(Protocol):
     """A supplier of record processors whose work can be done by columns too."""
@@ -94,6 +126,59 @@ class ColumnSupplier(Protocol):
 
     def column_processor(self, source: ColumnSource) -> ColumnProcessor | str:
         """Return a new processor that works by columns, or why there is none."""
+        ...
+
+
+@runtime_checkable
+class ColumnJoinSupplier(Protocol):
+    """A supplier of processors with two inputs whose work can be done by columns too."""
+
+    @property
+    def execution(self) -> Execution:
+        """Return how the node is to run."""
+        ...
+
+    def column_join(self, left: ColumnSource, right: ColumnSource) -> ColumnJoinProcessor | str:
+        """Return a new processor that works by columns, or why there is none."""
+        ...
+
+
+@runtime_checkable
+class ColumnTableSupplier(Protocol):
+    """A supplier of processors that keep a table, for joins that look it up by columns."""
+
+    def column_table(self, source: ColumnSource) -> ColumnProcessor | str:
+        """Return a new processor that works by columns, or why there is none.
+
+        It forwards nothing.
+        """
+        ...
+
+
+@runtime_checkable
+class ColumnLookupSupplier(Protocol):
+    """A supplier of joins whose right input is a table, kept by a `ColumnTableSupplier`."""
+
+    @property
+    def execution(self) -> Execution:
+        """Return how the node is to run."""
+        ...
+
+    def column_lookup(self, source: ColumnSource | None) -> ColumnProcessor | str:
+        """Return a new processor of the left input by columns, or why there is none.
+
+        Args:
+            source: What the left input comes from; None for another column processor.
+        """
+        ...
+
+
+@runtime_checkable
+class ChainedSupplier(Protocol):
+    """A supplier of record processors that keep nothing, and can follow a column processor."""
+
+    def chained(self) -> ColumnProcessor:
+        """Return a new processor for what a column processor forwards."""
         ...
 
 

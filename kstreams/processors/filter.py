@@ -10,6 +10,7 @@ from functools import partial
 from typing import ClassVar
 
 from kstreams._types import K, V
+from kstreams.processors.chained import ChainedFilter, ChainSupplier
 from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
@@ -28,7 +29,7 @@ def filter_(predicate: Callable[[K, V], bool]) -> Supplier[K, V, K, V]:
 
     Source: `KStream#filter`.
     """
-    return partial(_Filter, predicate)
+    return ChainSupplier(partial(_Filter, predicate), partial(ChainedFilter, predicate, keeps=True))
 
 
 def filter_not(predicate: Callable[[K, V], bool]) -> Supplier[K, V, K, V]:
@@ -39,7 +40,9 @@ def filter_not(predicate: Callable[[K, V], bool]) -> Supplier[K, V, K, V]:
 
     Source: `KStream#filterNot`.
     """
-    return partial(_FilterNot, predicate)
+    return ChainSupplier(
+        partial(_FilterNot, predicate), partial(ChainedFilter, predicate, keeps=False)
+    )
 
 
 class _Filter(ClosureProcessor[K, V, K, V]):

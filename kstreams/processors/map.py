@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 
 from kstreams._types import K2, V2, K, V
+from kstreams.processors.chained import ChainedMap, ChainSupplier
 from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
@@ -29,7 +30,7 @@ def map_(function: Callable[[K, V], tuple[K2, V2]]) -> Supplier[K, V, K2, V2]:
 
     Source: `KStream#map`.
     """
-    return partial(_Map, function)
+    return ChainSupplier(partial(_Map, function), partial(ChainedMap, function))
 
 
 class _Map(ClosureProcessor[K, V, K2, V2]):

@@ -7,6 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 from kstreams._types import V2, K, V
+from kstreams.processors.chained import ChainedMapValues, ChainSupplier
 from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
@@ -29,7 +30,7 @@ def map_values(function: Callable[[V], V2]) -> Supplier[K, V, K, V2]:
 
     Source: `KStream#mapValues`.
     """
-    return partial(_MapValues, function)
+    return ChainSupplier(partial(_MapValues, function), partial(ChainedMapValues, function))
 
 
 class _MapValues(ClosureProcessor[K, V, K, V2]):

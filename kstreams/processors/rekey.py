@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from kstreams._types import K2, K, V
+from kstreams.processors.chained import ChainedRekey, ChainSupplier
 from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
@@ -24,7 +25,7 @@ def rekey(function: Callable[[K, V], K2]) -> Supplier[K, V, K2, V]:
 
     Source: `KStream#selectKey`.
     """
-    return partial(_Rekey, function)
+    return ChainSupplier(partial(_Rekey, function), partial(ChainedRekey, function))
 
 
 class _Rekey(ClosureProcessor[K, V, K2, V]):

@@ -15,6 +15,7 @@ from kstreams.processors.columns import ColumnProcessor
 from kstreams.processors.processor import BatchProcessor
 from kstreams.quoting import text_of
 from kstreams.record import Record
+from kstreams.serde.held_objects import is_held
 from kstreams.task.columns import COLUMNS, arrow_type_of, concat, table_of, whole
 from kstreams.task.decoding import Form
 
@@ -123,12 +124,13 @@ class BatchBuffer:
 
 
 class ColumnBuffer(BatchBuffer):
-    """Gathers what is forwarded to a column processor, which stands directly below entries.
+    """Gathers what is forwarded to a column processor, or to one input of it.
 
     Args:
         node: The node.
         processor: Its processor.
         process_batch: What takes tables in its place.
+        after: Called at the end of each flush.
     """
 
     def __init__(
@@ -136,10 +138,18 @@ class ColumnBuffer(BatchBuffer):
         node: ProcessorNode,
         processor: ColumnProcessor,
         process_batch: Callable[[pa.Table], None],
+        after: Callable[[], None] | None = None,
     ) -> None:
         super().__init__(node, processor)
         self.form = "values" if processor.reads_values else "keys"
         self._process_batch = process_batch
+        self._after = after
+
+    def flush(self) -> None:
+        """Hand what has gathered to the processor."""
+        super().flush()
+        if self._after is not None:
+            self._after()
 
     def _whole(self, table: pa.Table) -> pa.Table:
         return table
@@ -154,13 +164,19 @@ def _groups(tables: Sequence[pa.Table]) -> Iterator[list[pa.Table]]:
     held = 0
     for table in tables:
         size = table.nbytes
-        if group and held + size > _MOST_BYTES:
+        if group and (held + size > _MOST_BYTES or not _fit(group[-1], table)):
             yield group
             group, held = [], 0
         group.append(table)
         held += size
     if group:
         yield group
+
+
+def _fit(one: pa.Table, other: pa.Table) -> bool:
+    """Return whether two tables can be joined: objects held by one column fit no other."""
+    kinds = zip(one.schema.types, other.schema.types, strict=False)
+    return all(a == b or not (is_held(a) or is_held(b)) for a, b in kinds)
 
 
 def _taken(table: pa.Table, rows: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Table:

@@ -18,9 +18,10 @@ class Cursor:
         dropped: Count of dropped records by reason.
         least_hops: How often what has no record to come of went round loops: the least that
             any record of the batch has.
+        place: How many records came before the present part of the batch, in all batches.
     """
 
-    __slots__ = ("dropped", "least_hops", "rows", "stream_time", "wall_time")
+    __slots__ = ("dropped", "least_hops", "place", "rows", "stream_time", "wall_time")
 
     def __init__(self, stream_time: int, wall_time: int) -> None:
         self.rows: MergedRows | None = None
@@ -28,6 +29,7 @@ class Cursor:
         self.wall_time = wall_time
         self.dropped: dict[str, int] = {}
         self.least_hops = 0
+        self.place = 0
 
     def drop(self, reason: str, count: int = 1) -> None:
         """Count dropped records."""

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from kstreams._types import Ints
 from kstreams.graph.nodes import Entry
-from kstreams.processors.columns import STREAM_TIME
+from kstreams.processors.columns import PLACE, STREAM_TIME
 from kstreams.record import Record
 from kstreams.task.buffer import BatchBuffer
 from kstreams.task.columns import concat
@@ -79,6 +80,7 @@ class RecordPass:
             self._guarded(rows, pairs, streams)
         else:
             self._straight(rows, pairs)
+        work.cursor.place += sum(len(stream.keys) for stream in streams)
 
     def _straight(self, rows: MergedRows, pairs: _Pairs) -> None:
         """Drive records where each failure fails the batch."""
@@ -140,22 +142,24 @@ class RecordPass:
     def _calls(self, streams: Sequence[Stream]) -> list[RecordCall]:
         """Return what takes each stream's records; feed buffers right below entries."""
         takers = [self._work.wiring.takers(stream.entry.name) for stream in streams]
-        starts: dict[tuple[int, str], int] = {}
+        starts: dict[tuple[int, Taker], int] = {}
+        orders = _orders(streams, self._work.cursor) if self._work.wiring.buffers else []
         for buffer in self._work.wiring.buffers:
             tables: list[pa.Table] = []
             for number, stream in enumerate(streams):
                 if buffer in takers[number]:
-                    starts[number, buffer.node] = sum(table.num_rows for table in tables)
+                    starts[number, buffer] = sum(table.num_rows for table in tables)
                     table = formed(stream.entry, stream.queue, buffer.form)
                     if buffer.form != "typed":
-                        times = _stream_times(streams, self._work.cursor.stream_time)[number]
+                        times, places = orders[number]
                         table = table.append_column(STREAM_TIME, pa.array(times))
+                        table = table.append_column(PLACE, pa.array(places))
                     tables.append(table)
             buffer.feed(concat(tables) if tables else None)
         wiring = self._work.wiring
         return [
             settled(
-                _to_each([self._call(taker, starts.get((number, _node(taker)))) for taker in own]),
+                _to_each([self._call(taker, starts.get((number, taker))) for taker in own]),
                 wiring.joints_behind(streams[number].entry.name),
             )
             for number, own in enumerate(takers)
@@ -174,10 +178,6 @@ class RecordPass:
         return call
 
 
-def _node(taker: Taker) -> str:
-    return taker.node if isinstance(taker, BatchBuffer) else ""
-
-
 def _to_each(calls: Sequence[RecordCall]) -> RecordCall:
     if len(calls) == 1:
         return calls[0]
@@ -189,17 +189,23 @@ def _to_each(calls: Sequence[RecordCall]) -> RecordCall:
     return call
 
 
-def _stream_times(streams: Sequence[Stream], present: int) -> list[npt.NDArray[np.int64]]:
-    """Return stream time as of each row of each stream."""
+def _orders(streams: Sequence[Stream], cursor: Cursor) -> list[tuple[Ints, Ints]]:
+    """Return stream time as of each row of each stream, and its place."""
     times = [stream.times for stream in streams]
     numbers, rows = merged_order(times)
     bases = np.cumsum([0, *map(len, times)])
     places = bases[numbers] + rows
-    moving = [s.times if s.moves_time else np.full_like(s.times, present) for s in streams]
-    merged = np.maximum(np.maximum.accumulate(np.concatenate(moving)[places]), present)
-    found = np.empty_like(merged)
-    found[places] = merged
-    return np.split(found, bases[1:-1])
+    moving = [
+        stream.times if stream.moves_time else np.full_like(stream.times, cursor.stream_time)
+        for stream in streams
+    ]
+    merged = np.maximum.accumulate(np.concatenate(moving)[places])
+    merged = np.maximum(merged, cursor.stream_time)
+    stream_times, order = np.empty_like(merged), np.empty_like(merged)
+    stream_times[places] = merged
+    order[places] = np.arange(cursor.place, cursor.place + len(places))
+    ends = bases[1:-1]
+    return list(zip(np.split(stream_times, ends), np.split(order, ends), strict=True))
 
 
 @dataclass(frozen=True)
@@ -208,12 +214,13 @@ class _Feed:
 
     buffer: BatchBuffer
     table: pa.Table
-    places: npt.NDArray[np.int64]
+    places: Ints
 
-    def timed(self, stream_times: npt.NDArray[np.int64]) -> _Feed:
-        """Return it with the stream time as of each row."""
+    def timed(self, stream_times: Ints, place: int) -> _Feed:
+        """Return it with the stream time as of each row, and with each row's place."""
         times = pa.array(stream_times[self.places])
-        return replace(self, table=self.table.append_column(STREAM_TIME, times))
+        table = self.table.append_column(STREAM_TIME, times)
+        return replace(self, table=table.append_column(PLACE, pa.array(self.places + place)))
 
 
 class TablePass:
@@ -250,8 +257,9 @@ class TablePass:
             if work.cursor.stream_time >= work.next_due():
                 work.punctuate()
             begin = end
+        work.cursor.place += len(stream_times)
 
-    def _cut(self, stream_times: npt.NDArray[np.int64], begin: int) -> int:
+    def _cut(self, stream_times: Ints, begin: int) -> int:
         """Return the place after the first record from `begin` that makes something due."""
         first = int(np.searchsorted(stream_times[begin:], self._work.next_due()))
         return min(begin + first + 1, len(stream_times))
@@ -260,8 +268,8 @@ class TablePass:
         self,
         good: Sequence[tuple[Queue, dict[Form, pa.Table]]],
         numbers: npt.NDArray[np.int32],
-        rows: npt.NDArray[np.int64],
-        stream_times: npt.NDArray[np.int64],
+        rows: Ints,
+        stream_times: Ints,
     ) -> list[_Feed]:
         takers = [self._work.wiring.takers(queue.entry) for queue, _ in good]
         feeds = []
@@ -270,7 +278,8 @@ class TablePass:
             if own:
                 tables = {number: good[number][1][buffer.form] for number in own}
                 feed = _feed(buffer, tables, len(good), numbers, rows)
-                feeds.append(feed if buffer.form == "typed" else feed.timed(stream_times))
+                place = self._work.cursor.place
+                feeds.append(feed if buffer.form == "typed" else feed.timed(stream_times, place))
         return feeds
 
     def _formed(self, queue: Queue) -> tuple[Queue, dict[Form, pa.Table]]:
@@ -294,7 +303,7 @@ def _feed(
     tables: Mapping[int, pa.Table],
     count: int,
     numbers: npt.NDArray[np.int32],
-    rows: npt.NDArray[np.int64],
+    rows: Ints,
 ) -> _Feed:
     """Merge the tables of some of the `count` queues, by number, for one batch processor."""
     if count == 1:

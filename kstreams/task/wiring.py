@@ -26,7 +26,12 @@ from kstreams.graph.nodes import (
 )
 from kstreams.graph.topology import PartitionGroup
 from kstreams.joins.join_processor import JoinProcessor
-from kstreams.processors.columns import STREAM_TIME, ColumnInterceptor, ColumnProcessor
+from kstreams.processors.columns import (
+    STREAM_TIME,
+    ColumnInterceptor,
+    ColumnJoinProcessor,
+    ColumnProcessor,
+)
 from kstreams.processors.interceptor import Interceptor
 from kstreams.processors.processor import BatchProcessor, Processor
 from kstreams.record import Record
@@ -105,7 +110,6 @@ class Wiring:
         self._entries = {entry.name for entry in group.inputs}
         self._record_calls: dict[str, RecordCall] = {}
         self._table_calls: dict[str, _TableCall] = {}
-        self._ports: dict[str, tuple[str, str]] = {}
         self._behind = joins_behind(group)
         self.joints: dict[str, Joint] = {}
         self._processors: list[tuple[str, AnyProcessor]] = []
@@ -125,12 +129,12 @@ class Wiring:
 
     def takers(self, entry: str) -> list[Taker]:
         """Return what takes an entry's records, in the order the children were added."""
-        calls = self._calls(entry, self._record_calls)
-        return [self._buffers.get(name) or call for name, call in calls.items()]
+        inputs = [each for child in self._children[entry] for each in _inputs(child, entry)]
+        return [self._buffers.get(each) or self._record_calls[each] for each in inputs]
 
     def joints_behind(self, name: str) -> list[Joint]:
         """Return the joints that a node or entry leads to by both inputs."""
-        return [self.joints[join] for join in self._behind.get(name, ())]
+        return [self.joints[join] for join in self._behind.get(name, ()) if join in self.joints]
 
     def close(self) -> None:
         """Close all processors, parents first.
@@ -227,16 +231,10 @@ class Wiring:
 
     def _calls(self, name: str, calls: Mapping[str, _Call]) -> dict[str, _Call]:
         """Return what takes what a node or entry forwards, by child."""
-        found: dict[str, _Call] = {}
-        for child in self._children[name]:
-            ports = self._ports.get(child.name)
-            if ports is None:
-                found[child.name] = calls[child.name]
-            else:
-                assert isinstance(child, JoinNode)  # noqa: S101  # for the type checker
-                own = [p for p, above in zip(ports, child.ports, strict=True) if above == name]
-                found[child.name] = _to_both([calls[port] for port in own])
-        return found
+        return {
+            child.name: _to_each([calls[each] for each in _inputs(child, name)])
+            for child in self._children[name]
+        }
 
     def _context(self, node: ProcessorNode) -> RecordTaskContext:
         children = self._calls(node.name, self._record_calls)
@@ -259,9 +257,8 @@ class Wiring:
             joint = self.joints[node.name] = Joint(processor, left, right)
             self.places.add(node.name, joint)
             left, right = joint.take_left, joint.take_right
-        ports = self._ports[node.name] = f"{node.name}\0left", f"{node.name}\0right"
-        for port, call in zip(ports, (left, right), strict=True):
-            self._enter(port, call)
+        for side, call in zip(_sides(node.name), (left, right), strict=True):
+            self._enter(side, call)
 
     def _bound(self, node: ProcessorNode, call: RecordCall) -> RecordCall:
         """Return what takes a node's records: its processor, with all that is around it."""
@@ -276,7 +273,7 @@ class Wiring:
 
     def _batch(self, node: ProcessorNode, processor: BatchProcessor[Any, Any, Any, Any]) -> None:
         self._start(node, processor)
-        self._buffer(node, BatchBuffer(node, processor))
+        self._buffer(node.name, BatchBuffer(node, processor))
 
     def _start(self, node: ProcessorNode, processor: BatchProcessor[Any, Any, Any, Any]) -> None:
         children = self._calls(node.name, self._table_calls)
@@ -287,30 +284,62 @@ class Wiring:
 
     def _columns(self, node: ProcessorNode, processor: ColumnProcessor) -> None:
         self._start(node, processor)
-        call: _TableCall = processor.process_batch
+        if isinstance(processor, ColumnJoinProcessor):
+            left, right = _sides(node.name)
+            take = self._intercepted(node, processor.take_right)
+            self._buffer(right, ColumnBuffer(node, processor, take, processor.join))
+            take = self._intercepted(node, processor.take_left)
+            self._buffer(left, ColumnBuffer(node, processor, take))
+        else:
+            name = node.name
+            if isinstance(node, JoinNode):
+                name, right = _sides(node.name)
+                self._record_calls[right] = self._table_calls[right] = _no_input
+            call = self._intercepted(node, processor.process_batch)
+            self._buffer(name, ColumnBuffer(node, processor, call))
+        self.column_processors.insert(0, (node.name, processor))
+
+    def _intercepted(self, node: ProcessorNode, call: _TableCall) -> _TableCall:
         for interceptor in reversed(self._interceptors):
             if isinstance(interceptor, ColumnInterceptor):  # as each is, or none runs by columns
                 call = interceptor.bind_columns(node.name, self._services.task, call)
-        self._buffer(node, ColumnBuffer(node, processor, call))
-        self.column_processors.insert(0, (node.name, processor))
+        return call
 
-    def _buffer(self, node: ProcessorNode, buffer: BatchBuffer) -> None:
-        self._buffers[node.name] = buffer
-        self.places.add(node.name, buffer)
-        self._record_calls[node.name] = buffer.take
-        self._table_calls[node.name] = buffer.take_table
+    def _buffer(self, name: str, buffer: BatchBuffer) -> None:
+        """Set what takes the records of an input, which is named as its node where it has one."""
+        self._buffers[name] = buffer
+        self.places.add(buffer.node, buffer)
+        self._record_calls[name] = buffer.take
+        self._table_calls[name] = buffer.take_table
 
 
-def _to_both(calls: Sequence[_Call]) -> _Call:
-    """Return what hands the same to the left input and to the right one."""
+def _sides(join: str) -> tuple[str, str]:
+    """Return the names of a join's inputs."""
+    return f"{join}\0left", f"{join}\0right"
+
+
+def _inputs(node: AnyNode, parent: str) -> list[str]:
+    """Return the names of the inputs by which a node takes what a parent forwards."""
+    if not isinstance(node, JoinNode):
+        return [node.name]
+    sides = zip(_sides(node.name), node.ports, strict=True)
+    return [side for side, port in sides if port == parent]
+
+
+def _to_each(calls: Sequence[_Call]) -> _Call:
+    """Return what hands the same to one input or to both."""
     if len(calls) == 1:
         return calls[0]
 
-    def both(given: Any) -> None:  # noqa: ANN401  # a record, or a table of them
+    def each(given: Any) -> None:  # noqa: ANN401  # a record, or a table of them
         for call in calls:
             call(given)
 
-    return both
+    return each
+
+
+def _no_input(_: object) -> None:
+    """Take nothing: the join finds what comes here in a store."""
 
 
 def _with_checked_time(call: RecordCall) -> RecordCall:

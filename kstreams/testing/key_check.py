@@ -51,7 +51,11 @@ class KeyCheck:
             return process_batch
 
         def checked(table: pa.Table) -> None:
-            check.encoded(table.column("key").unique(), task.partition)
+            keys = table.column("key").unique()
+            if pa.types.is_binary(keys.type):
+                check.encoded(keys, task.partition)
+            else:  # of another column processor
+                check.column(keys, task.partition)
             process_batch(table)
 
         return checked

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kstreams.state.stores.changelog_form import ChangelogForm
     from kstreams.state.stores.spec import StoreSpec
     from kstreams.state.stores.table_access import TableAccess
+    from kstreams.state.stores.table_columns import TableColumns
 
 __all__ = ("AheadRows", "Content", "StoreKind", "Times", "check_kind", "is_within")
 
@@ -68,6 +69,7 @@ class StoreKind(ABC, Generic[S]):
         absent: What the live store's `get` returns for a key that it does not have.
         has_times: Whether `flat_of_key` can choose by time.
         has_history: Whether it is a table that knows what a key's value was at a time.
+        has_table_columns: Whether it is a table that joins can read by columns.
     """
 
     name: str
@@ -76,6 +78,7 @@ class StoreKind(ABC, Generic[S]):
     absent: ClassVar[object] = None
     has_times: ClassVar[bool] = False
     has_history: ClassVar[bool] = False
+    has_table_columns: ClassVar[bool] = False
 
     # ------------------------------------------------------------ tasks
 
@@ -108,6 +111,14 @@ class StoreKind(ABC, Generic[S]):
             hint="define it with timestamped_store(...) or versioned_key_value_store(...), or "
             "give the kind `table`.",
         )
+
+    def table_columns(self, spec: StoreSpec[S], store: S) -> TableColumns:
+        """Return how a live store is a table for joins by columns, the same one at each call.
+
+        Raises:
+            TopologyError: The kind has no such form: see `has_table_columns`.
+        """
+        raise TopologyError(f"store {spec.name!r} is of kind {self.name!r}: no joins by columns")
 
     @property
     def is_table(self) -> bool:

@@ -13,6 +13,7 @@ from kstreams.state.stores.changelog_form import ChangelogForm
 from kstreams.state.stores.kind import Content, StoreKind, Times
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.table_access import Replaced, TableAccess
+from kstreams.state.stores.table_columns import TableColumns
 from kstreams.state.stores.timestamped.changelog import TimestampedForm
 from kstreams.state.stores.timestamped.rows import TimestampedRows
 from kstreams.state.stores.timestamped.store import TimestampedStore
@@ -28,6 +29,7 @@ class TimestampedKind(StoreKind[_Live]):
     """A value with a time for each key, by key."""
 
     columns: ClassVar[tuple[str, ...]] = ("key", "value", "timestamp_ms")
+    has_table_columns: ClassVar[bool] = True
 
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
         """Return the live store."""
@@ -44,6 +46,10 @@ class TimestampedKind(StoreKind[_Live]):
             return Replaced(None if before is None else before[0])
 
         return TableAccess(read, store.get_many, put, store.range)
+
+    def table_columns(self, spec: StoreSpec[_Live], store: _Live) -> TableColumns:
+        """Return the rows of the store, and those that wait to be put."""
+        return TimestampedRows.of(store).waiting
 
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
         """Return key and value, with the value's own time."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Generic
 
 from kstreams._types import K, V
@@ -10,6 +11,7 @@ from kstreams.serde.base import Serde
 from kstreams.serde.stamped import StampedSerde
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.state_store import StoreRows
+from kstreams.state.stores.table_columns import TableColumns
 
 __all__ = ("TimestampedRows",)
 
@@ -33,6 +35,11 @@ class TimestampedRows(StoreRows, Generic[K, V]):
         self.key = key.ordered
         self.value = StampedSerde(value)
         self.overlay = overlay.store(name, key, self.value)
+
+    @cached_property
+    def waiting(self) -> TableColumns:
+        """The rows with those that a join by columns has yet to see."""
+        return TableColumns(self.overlay.get_many, self.overlay.put_many)
 
     def reader(self) -> Callable[[K], tuple[V, int] | None]:
         """Return what returns a key's value and timestamp, or None."""

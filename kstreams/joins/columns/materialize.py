@@ -1,0 +1,57 @@
+"""What puts records into a table's store, by columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from kstreams.joins.columns.values import values_of
+from kstreams.processors.columns import PLACE, ColumnProcessor, ColumnSource
+from kstreams.processors.context import BatchContext
+from kstreams.state.stores.spec import StoreSpec
+
+__all__ = ("MaterializeColumns",)
+
+
+class MaterializeColumns(ColumnProcessor):
+    """What `Materialize` does where only joins by columns read the table.
+
+    It forwards nothing: joins find the rows in the store, each as of its place.
+
+    Args:
+        store: Definition of the store.
+        source: What the records come from.
+    """
+
+    def __init__(self, store: StoreSpec[Any], source: ColumnSource) -> None:
+        self._spec = store
+        self._source = source
+
+    @property
+    def reads_values(self) -> bool:
+        """Return True."""
+        return True
+
+    def init(self, context: BatchContext) -> None:
+        """Get the store ready."""
+        super().init(context)
+        self._table = self._spec.kind.table_columns(self._spec, context.store(self._spec))
+
+    def process_batch(self, table: pa.Table) -> None:
+        """Put a table's rows."""
+        table = self.without_nulls(table, "key")
+        if not table.num_rows:
+            return
+        keys = self._source.key.deserialize_many(table.column("key").combine_chunks())
+        values = values_of(table.column("value"), self._source)
+        times: list[int] = table.column("timestamp").to_pylist()
+        rows = [
+            None if value is None else (value, time)
+            for value, time in zip(values, times, strict=True)
+        ]
+        self._table.put(keys, rows, table.column(PLACE).to_numpy())
+
+    def advance(self, stream_time_ms: int) -> None:
+        """Write what joins have seen by now."""
+        self._table.settle()

@@ -1,0 +1,122 @@
+"""Operators that keep nothing, by columns: below column processors no record is made."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic
+
+import pyarrow as pa
+
+from kstreams.processors.columns import ColumnProcessor
+from kstreams.processors.context import BatchContext
+from kstreams.processors.each_row import each_row
+from kstreams.processors.processor import BaseProcessor, KIn, KOut, VIn, VOut
+from kstreams.serde.held_objects import HeldObjects
+from kstreams.serde.objects import objects_of
+
+__all__ = ("ChainSupplier", "ChainedFilter", "ChainedMap", "ChainedMapValues", "ChainedRekey")
+
+
+@dataclass(frozen=True)
+class ChainSupplier(Generic[KIn, VIn, KOut, VOut]):
+    """Makes processors by records, or by columns for what a column processor forwards."""
+
+    by_records: Callable[[], BaseProcessor[KIn, VIn, KOut, VOut]]
+    by_columns: Callable[[], ColumnProcessor]
+
+    def __call__(self) -> BaseProcessor[KIn, VIn, KOut, VOut]:
+        """Return a new processor that works by records."""
+        return self.by_records()
+
+    def chained(self) -> ColumnProcessor:
+        """Return a new processor that works by columns."""
+        return self.by_columns()
+
+
+class _Chained(ColumnProcessor):
+    """Calls a function for each row.
+
+    Args:
+        function: The user's.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    @property
+    def reads_values(self) -> bool:
+        """Return True."""
+        return True
+
+    def init(self, context: BatchContext) -> None:
+        """Get ready to hold objects."""
+        super().init(context)
+        self._objects = HeldObjects()
+
+    def process_batch(self, table: pa.Table) -> None:
+        """Forward what becomes of a table."""
+        made = self._made(table)
+        if made.num_rows:
+            self.context.forward(made)
+
+    def advance(self, stream_time_ms: int) -> None:
+        """Let go of the batch's objects."""
+        self._objects.clear()
+
+    @abstractmethod
+    def _made(self, table: pa.Table) -> pa.Table:
+        """Return the rows to forward."""
+
+    def _results(self, table: pa.Table) -> list[Any]:
+        """Return what the function makes of keys and values."""
+        keys, values = objects_of(table.column("key")), objects_of(table.column("value"))
+        return each_row(self._function, table, keys, values)
+
+    def _with(self, table: pa.Table, **columns: list[Any]) -> pa.Table:
+        """Return the table with other columns."""
+        for name, values in columns.items():
+            place = table.column_names.index(name)
+            table = table.set_column(place, name, self._objects.column(values))
+        return table
+
+
+class ChainedMapValues(_Chained):
+    """What `map_values` does, by columns."""
+
+    def _made(self, table: pa.Table) -> pa.Table:
+        values = objects_of(table.column("value"))
+        return self._with(table, value=each_row(self._function, table, values))
+
+
+class ChainedRekey(_Chained):
+    """What `rekey` does, by columns."""
+
+    def _made(self, table: pa.Table) -> pa.Table:
+        return self._with(table, key=self._results(table))
+
+
+class ChainedMap(_Chained):
+    """What `map_` does, by columns."""
+
+    def _made(self, table: pa.Table) -> pa.Table:
+        pairs = self._results(table)
+        return self._with(table, key=[key for key, _ in pairs], value=[value for _, value in pairs])
+
+
+class ChainedFilter(_Chained):
+    """What `filter_` does, by columns.
+
+    Args:
+        function: The predicate.
+        keeps: What it says of the rows that are kept.
+    """
+
+    def __init__(self, function: Callable[..., Any], *, keeps: bool) -> None:
+        super().__init__(function)
+        self._keeps = keeps
+
+    def _made(self, table: pa.Table) -> pa.Table:
+        keeps = self._keeps
+        return table.filter(pa.array([bool(found) is keeps for found in self._results(table)]))

@@ -1,1 +1,0 @@
-"""Global tables: which version a batch reads, and copies of it."""

@@ -1,0 +1,164 @@
+"""Joins of a stream with a table give the same by columns as by records."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kstreams import (
+    INT64,
+    TEXT,
+    FixedKeyProcessor,
+    ProcessorContext,
+    Record,
+    Topic,
+    Topology,
+    TopologyBuilder,
+    filter_,
+    map_,
+    map_values,
+    rekey,
+    timestamped_store,
+)
+from kstreams.durations import seconds
+from kstreams.errors import ProcessingError, TopologyError
+from kstreams.joins import JoinerSupplier, OneSided, inner, left
+from kstreams.processors import PunctuationType
+from kstreams.testing import TopologyTestDriver
+from kstreams.topology import to_stdout
+from kstreams_json import json_serde
+
+CLICKS = Topic("clicks", TEXT, INT64, nulls="pass", null_keys="pass")
+USERS = Topic("users", TEXT, TEXT)
+PAIR = json_serde(tuple[int, str | None])
+OUT = Topic("out", TEXT, PAIR)
+STORE = timestamped_store("users", key=TEXT, value=TEXT)
+
+Joiner = JoinerSupplier["int | None", str, "tuple[int, str | None]", OneSided]
+
+
+def pair(number: int | None, name: str | None) -> tuple[int, str | None]:
+    assert number is not None
+    return number, name
+
+
+class Ticks(FixedKeyProcessor[str, tuple[int, str | None], tuple[int, str | None]]):
+    """Forwards what comes, and a record at each interval of stream time."""
+
+    def init(self, context: ProcessorContext[str, tuple[int, str | None]]) -> None:
+        super().init(context)
+        context.schedule(seconds(0.005), PunctuationType.STREAM_TIME, self.tick)
+
+    def process(self, record: Record[str, tuple[int, str | None]]) -> None:
+        self.context.forward(record)
+
+    def tick(self, now_ms: int) -> None:
+        self.context.forward(Record("tick", (now_ms, None), now_ms))
+
+
+def topology(execution: str, joiner: Joiner, *, ticks: bool, chain: bool) -> Topology:
+    builder = TopologyBuilder("t")
+    clicks = builder.add_source("clicks", CLICKS)
+    users = builder.add_table("users", USERS, store=STORE)
+    node = builder.join_table("join", clicks, users, joiner, execution=execution)  # type: ignore[arg-type, misc]
+    if chain:
+        node = builder.add_processor("few", filter_(lambda _, v: v[0] % 5 != 3), node)
+        node = builder.add_processor("more", map_values(lambda v: (v[0] + 1, v[1])), node)
+        node = builder.add_processor("key", rekey(lambda k, v: f"{k}{v[1]}"), node)
+        node = builder.add_processor("both", map_(lambda k, v: (k or "", v)), node)
+    if ticks:
+        node = builder.add_processor("ticks", Ticks, node)
+    builder.add_sink("out", OUT, node)
+    return builder.build()
+
+
+KEYS = st.sampled_from(["a", "b", "c", "d"])
+EVENTS = st.one_of(
+    st.tuples(st.just("clicks"), st.none() | KEYS, st.none() | st.integers(0, 99)),
+    st.tuples(st.just("users"), KEYS, st.none() | st.sampled_from(["x", "y"])),
+)
+BATCHES = st.lists(st.lists(st.tuples(EVENTS, st.integers(0, 30)), max_size=30), max_size=4)
+
+
+@settings(max_examples=150)
+@given(BATCHES, st.sampled_from([inner(pair), left(pair)]), st.booleans(), st.booleans())
+def test_columns_give_what_records_give(
+    batches: list[list[tuple[tuple[str, str | None, object], int]]],
+    joiner: Joiner,
+    ticks: bool,
+    chain: bool,
+) -> None:
+    results = []
+    for execution in ("records", "columns"):
+        made = topology(execution, joiner, ticks=ticks, chain=chain)
+        with TopologyTestDriver(made, partitions=2) as driver:
+            for batch in batches:
+                for (topic, key, value), time in batch:
+                    data = None if value is None else (CLICKS if topic == "clicks" else USERS).value
+                    driver.write_bytes(
+                        topic,
+                        None if key is None else TEXT.serialize(key),
+                        None if data is None else data.serialize(value),
+                        timestamp=time,
+                    )
+                driver.run()
+            rows = [
+                (r.partition, r.key, r.value, r.timestamp, r.headers)
+                for r in driver.read_rows("out")
+            ]
+            stored = {p: list(driver.store(STORE, p).range()) for p in range(2)}
+            results.append((rows, stored, driver.dropped))
+    assert results[0] == results[1]
+
+
+def executions(topology: Topology) -> list[str]:
+    lines = topology.describe().splitlines()
+    return [line.strip() for line in lines if line.strip().startswith("execution")]
+
+
+def test_a_table_and_its_join_run_by_columns_and_what_follows_does() -> None:
+    made = topology("auto", left(pair), ticks=False, chain=True)
+    assert executions(made) == ["execution: columns"] * 6
+
+
+def test_a_table_that_others_read_runs_by_records() -> None:
+    builder = TopologyBuilder("t")
+    clicks = builder.add_source("clicks", Topic("clicks", TEXT, INT64))
+    users = builder.add_table("users", USERS, store=STORE)
+    builder.add_sink("out", to_stdout(), builder.join_table("join", clicks, users, left(pair)))
+    builder.add_sink("table", to_stdout(), builder.to_stream("each", users))
+    why = "node 'each' gets its changes or reads its store"
+    assert executions(builder.build()) == [
+        f"execution: records ({why})",
+        f"execution: records (its table 'users' runs by records: {why})",
+    ]
+
+
+def test_asking_for_columns_where_there_are_none_is_refused() -> None:
+    builder = TopologyBuilder("t", on_error="skip")
+    clicks = builder.add_source("clicks", Topic("clicks", TEXT, INT64))
+    users = builder.add_table("users", USERS, store=STORE)
+    node = builder.join_table("join", clicks, users, left(pair), execution="columns")
+    builder.add_sink("out", to_stdout(), node)
+    with pytest.raises(TopologyError, match=r"'join' cannot run by columns.*on_error"):
+        builder.build()
+
+
+def test_a_failing_joiner_names_node_key_and_time() -> None:
+    builder = TopologyBuilder("t")
+    clicks = builder.add_source("clicks", Topic("clicks", TEXT, INT64))
+    users = builder.add_table("users", USERS, store=STORE)
+
+    def fails(number: int, _: str | None) -> int:
+        return 1 // (number - 2)
+
+    node = builder.join_table("join", clicks, users, left(fails), execution="columns")
+    builder.add_sink("out", Topic("numbers", TEXT, INT64), node)
+    with TopologyTestDriver(builder.build()) as driver:
+        for number in (1, 2, 3):
+            driver.write(CLICKS, f"k{number}", number, timestamp=number)
+        with pytest.raises(ProcessingError, match="ZeroDivisionError") as raised:
+            driver.run()
+    where = raised.value.where
+    assert (where.node, where.key, where.timestamp) == ("join", "k2", 2)
