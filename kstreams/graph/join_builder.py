@@ -17,7 +17,7 @@ from kstreams.processors.columns import Execution
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.timestamped.store import TimestampedStore
 
-__all__ = ("JoinBuilder",)
+__all__ = ("JoinBuilder", "one_sided")
 
 
 class JoinBuilder(TableBuilder):
@@ -82,7 +82,7 @@ class JoinBuilder(TableBuilder):
         rows = self._rows_of(name, table)
         stored = isinstance(table, VersionedTable) and isinstance(rows, StoredRows)
         history = rows.store if stored and isinstance(rows, StoredRows) else None
-        join = StreamTableJoin(rows, _one_sided(name, joiner), history, execution)
+        join = StreamTableJoin(rows, one_sided(name, joiner), history, execution)
         return self._add(self._joining(name, join, stream, table))
 
     def join_tables(
@@ -117,7 +117,7 @@ class JoinBuilder(TableBuilder):
         )
 
 
-def _one_sided(
+def one_sided(
     name: str, joiner: Callable[[], Joiner[VL, VR, VO, OneSided]]
 ) -> Joiner[VL, VR, VO, OneSided]:
     """Return the joiner; outer ones are for equals alone."""

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 
 from kstreams._types import K
-from kstreams.graph.join_builder import JoinBuilder
-from kstreams.graph.nodes import Node
-from kstreams.joins.joiner import HOW, VL, VO, VR, Joiner
+from kstreams.errors import TopologyError
+from kstreams.graph.join_builder import JoinBuilder, one_sided
+from kstreams.graph.nodes import Node, VersionedTable
+from kstreams.joins.as_of_join import AsOfJoin
+from kstreams.joins.joiner import HOW, VL, VO, VR, Joiner, OneSided
 from kstreams.joins.self_join import SelfJoin
 from kstreams.joins.stream_join import StreamJoin
+from kstreams.joins.table_rows import StoredRows
 from kstreams.joins.within import Within
 from kstreams.state.stores.join.kind import JOIN
 from kstreams.state.stores.join.store import JoinStore
 from kstreams.state.stores.kind import check_kind
+from kstreams.state.stores.queue.kind import QUEUE
+from kstreams.state.stores.queue.store import QueueStore
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.times import span_ms
 
 __all__ = ("StreamJoinBuilder",)
 
@@ -64,3 +71,47 @@ class StreamJoinBuilder(JoinBuilder):
         check_kind(store, JOIN, f"join {name!r} needs")
         make = SelfJoin if left.name == right.name else StreamJoin
         return self._add(self._joining(name, make(joiner(), within, store), left, right))
+
+    def join_as_of(
+        self,
+        name: str,
+        stream: Node[K, VL],
+        table: VersionedTable[K, VR],
+        joiner: Callable[[], Joiner[VL, VR, VO, OneSided]],
+        *,
+        grace: timedelta,
+        waiting: StoreSpec[QueueStore[K, VL]],
+    ) -> Node[K, VO]:
+        """Join each record of a stream with a table as it was at the record's time.
+
+        A record waits until another one of the stream is newer by the grace, so that rows of
+        its time and before may come late; then it is joined, in the order of time. One that is
+        that old when it comes is joined at once. What waits is released by `idle_timeout` and
+        `close_windows` too. A time that the table's history does not reach has no row, and is
+        counted as `no-history`. Null values are dropped as `null-value`; a null key has no
+        row, and is dropped by an inner join as `null-key`.
+
+        Args:
+            name: Name of the node.
+            stream: Where the records come from.
+            table: A versioned table, of the same keys.
+            joiner: `inner(f)` or `left(f)`.
+            grace: How long records wait, by the stream's own time.
+            waiting: Where they do: a `queue_store`, of this join alone.
+
+        Raises:
+            TopologyError: The joiner is an outer one, or a store is of another kind.
+            ValueError: The grace is negative or no whole number of milliseconds.
+
+        Source: `KStream#join(KTable, Joined#withGracePeriod)` (KIP-923).
+        """
+        check_kind(waiting, QUEUE, f"join {name!r} needs")
+        rows = self._rows_of(name, table)
+        if not isinstance(rows, StoredRows) or not rows.store.kind.has_history:
+            raise TopologyError(
+                f"join {name!r}: table {table.name!r} does not know what its rows were",
+                hint="give the table a versioned_key_value_store, or use join_table(...).",
+            )
+        made = one_sided(name, joiner)
+        join = AsOfJoin(rows.store, made, span_ms("grace", grace), waiting)
+        return self._add(self._joining(name, join, stream, table))

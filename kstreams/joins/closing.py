@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from kstreams.joins.joiner import Joiner
-from kstreams.joins.open_records import OpenRecords
+from kstreams.joins.upcoming import Upcoming
 from kstreams.record import Record
-from kstreams.state.stores.join.rows import WAITING, JoinRows, Setup
+from kstreams.state.stores.join.rows import WAITING, JoinRows, Open, Setup
 from kstreams.times import FAR_MS
 
 __all__ = ("Closing",)
@@ -25,7 +25,6 @@ class Closing:
 
     Attributes:
         keeps: Whether records of a side go out alone, left and right.
-        open: The records that wait.
         setup: Its spans.
         forgets_at: The newest record (ms) of each side from which on there is more to forget.
     """
@@ -38,21 +37,27 @@ class Closing:
         forward: Callable[[Record[Any, Any]], None],
     ) -> None:
         self.keeps = joiner.keeps(left=True), joiner.keeps(left=False)
-        self.open = OpenRecords(rows, setup)
+        self._upcoming: Upcoming[Open] = Upcoming(rows.open_entries, rows.drop_open, setup.memory)
         self.forgets_at = [-FAR_MS, -FAR_MS]
         self._rows = rows
         self.setup = setup
         self._function = joiner.function
         self._forward = forward
 
+    def wait(self, side: int, time_ms: int, number: int, key: object) -> None:
+        """Let a record wait that was put into the store just now."""
+        entry = Open(self.setup.close(side, time_ms), side, time_ms, number, key)
+        self._rows.put_open(entry)
+        self._upcoming.put(entry)
+
     def close(self, now: int) -> None:
         """Forward what has closed by a stream time, ms: `now` is after the end of its grace."""
-        if now <= self.open.next:
+        if now <= self._upcoming.next:
             return
         rows, setup = self._rows, self.setup
         clocks = rows.clocks()
         final = clocks.final_left, clocks.final_right
-        for entry in self.open.take(now):
+        for entry in self._upcoming.take(now):
             side, time = entry.side, entry.time
             if self.keeps[side] and time >= final[side]:
                 element = rows.find(time // setup.width, entry)

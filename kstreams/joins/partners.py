@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from kstreams.joins.closing import Closing
 from kstreams.state.stores.join.coding import CLOCKS, Element
-from kstreams.state.stores.join.rows import SETTLED, WAITING, JoinRows, Open, Row, added
+from kstreams.state.stores.join.rows import SETTLED, WAITING, JoinRows, Row, added
 
 __all__ = ("GONE", "FindPartners", "partner_finder", "remembering", "settle")
 
@@ -79,7 +79,7 @@ def remembering(
         prunes: Whether old buckets are deleted here, rather than on closing, which they must
             be where records wait: they have to go out first.
     """
-    get, put, opened = rows.overlay.get, rows.overlay.put, closing.open.put
+    get, put, wait = rows.overlay.get, rows.overlay.put, closing.wait
     setup, forgets_at = closing.setup, closing.forgets_at
     memory, width = setup.memory, setup.width
 
@@ -89,7 +89,7 @@ def remembering(
         if fate != GONE and time > newest - memory:
             added(get, put, (1, side, time // width, 0, key), (time, number, fate, value))
             if fate == WAITING:
-                opened(Open(setup.close(side, time), side, time, number, key))
+                wait(side, time, number, key)
             number += 1
         if time > newest:
             if side:

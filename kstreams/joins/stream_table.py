@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kstreams.joins.columns.stream_table import StreamTableColumns
+from kstreams.joins.history import history_reader
 from kstreams.joins.join_processor import JoinProcessor
 from kstreams.joins.joiner import Joiner
 from kstreams.joins.table_rows import StoredRows, TableRows
@@ -106,8 +107,7 @@ def _row_of(
     join: StreamTableJoin, context: ProcessorContext[Any, Any]
 ) -> Callable[[Record[Any, Any]], Row | None]:
     if join.history is not None:
-        as_of = join.history.kind.table(join.history, context.store(join.history)).get_as_of
-        if as_of is not None:
-            return lambda record: as_of(record.key, record.timestamp)
+        as_of = history_reader(join.history, context)
+        return lambda record: as_of(record.key, record.timestamp)
     present = join.rows.open(context)
     return lambda record: present(record.key)

@@ -68,6 +68,14 @@ class _Common(Protocol):
         ...
 
     @property
+    def idle_time(self) -> int:
+        """The stream time that idleness has moved the task to last, ms; -1 before.
+
+        As long as it is the stream time, no record has moved that: see `idle_timeout`.
+        """
+        ...
+
+    @property
     def wall_time(self) -> int:
         """The micro-batch's recorded wall time, ms since the epoch.
 

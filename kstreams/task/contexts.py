@@ -116,6 +116,10 @@ class _TaskContext:
         return self._cursor.stream_time
 
     @property
+    def idle_time(self) -> int:
+        return self._cursor.idle_time
+
+    @property
     def wall_time(self) -> int:
         return self._cursor.wall_time
 

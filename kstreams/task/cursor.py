@@ -14,6 +14,7 @@ class Cursor:
     Attributes:
         rows: What the present record was taken from; None in punctuators and flushes.
         stream_time: Highest timestamp so far, ms.
+        idle_time: The stream time that idleness has moved to last, ms; -1 before.
         wall_time: The batch's recorded wall time, ms.
         dropped: Count of dropped records by reason.
         least_hops: How often what has no record to come of went round loops: the least that
@@ -21,11 +22,12 @@ class Cursor:
         place: How many records came before the present part of the batch, in all batches.
     """
 
-    __slots__ = ("dropped", "least_hops", "place", "rows", "stream_time", "wall_time")
+    __slots__ = ("dropped", "idle_time", "least_hops", "place", "rows", "stream_time", "wall_time")
 
     def __init__(self, stream_time: int, wall_time: int) -> None:
         self.rows: MergedRows | None = None
         self.stream_time = stream_time
+        self.idle_time = -1
         self.wall_time = wall_time
         self.dropped: dict[str, int] = {}
         self.least_hops = 0

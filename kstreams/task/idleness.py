@@ -47,6 +47,7 @@ class Idleness:
         if cursor.stream_time < 0 or passed < self._timeout:
             return False
         cursor.stream_time = min(cursor.stream_time + passed, LATEST_MS)
+        cursor.idle_time = cursor.stream_time
         meta.last_record_wall_ms = self._since = wall_ms
         return True
 

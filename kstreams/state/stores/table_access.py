@@ -37,6 +37,7 @@ class TableAccess:
             replaces, or None if it was not put for being older than what the store keeps.
         scan: Yields keys and present rows with `start <= key < end`; None leaves a side open.
         get_as_of: Returns the row of a key at a time (ms); None where a store has no history.
+        horizon: Returns from which time (ms) on it knows all rows; None like `get_as_of`.
     """
 
     get: Callable[[Any], Row | None]
@@ -44,6 +45,7 @@ class TableAccess:
     put: Callable[[Any, Any, int], Replaced | None]
     scan: Callable[[Any, Any], Iterator[tuple[Any, Row]]]
     get_as_of: Callable[[Any, int], Row | None] | None = None
+    horizon: Callable[[], int] | None = None
 
 
 class TableReader(Protocol[K, V]):

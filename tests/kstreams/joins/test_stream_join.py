@@ -15,6 +15,7 @@ from kstreams.durations import milliseconds
 from kstreams.errors import TopologyError
 from kstreams.graph.topology import Topology
 from kstreams.joins import inner, left, outer, within
+from kstreams.processors.on_error import OnError
 from kstreams.stores import join_store, key_value_store
 from kstreams.testing import TopologyTestDriver
 from tests.kstreams.joins.stream_models import (
@@ -33,20 +34,30 @@ RIGHT = Topic("right", TEXT, TEXT, nulls="pass", null_keys="pass")
 TOPICS = (LEFT, RIGHT)
 OUT = Topic("out", TEXT, TEXT)
 PAIRS = join_store("pairs", key=TEXT, left=TEXT, right=TEXT)
-MAKERS: dict[str, Any] = {"inner": inner(pair), "left": left(pair), "outer": outer(pair)}
 
 
 def topology(
-    spans: Spans, *, itself: bool = False, idle_timeout: timedelta | None = None
+    spans: Spans,
+    *,
+    itself: bool = False,
+    idle_timeout: timedelta | None = None,
+    on_error: OnError = "fail",
+    fails_on: str | None = None,
 ) -> Topology:
-    builder = TopologyBuilder("join", idle_timeout=idle_timeout)
+    def checked(one: str | None, other: str | None) -> str:
+        if fails_on is not None and fails_on in (one, other):
+            raise ValueError(fails_on)
+        return pair(one, other)
+
+    makers: dict[str, Any] = {"inner": inner, "left": left, "outer": outer}
+    builder = TopologyBuilder("join", idle_timeout=idle_timeout, on_error=on_error)
     lefts: Any = builder.add_source("left", LEFT)
     rights: Any = lefts if itself else builder.add_source("right", RIGHT)
     near = within(
         milliseconds(spans.before), milliseconds(spans.after), grace=milliseconds(spans.grace)
     )
     joined = builder.join_streams(
-        "joined", lefts, rights, MAKERS[spans.how], within=near, store=PAIRS
+        "joined", lefts, rights, makers[spans.how](checked), within=near, store=PAIRS
     )
     builder.add_sink("out", OUT, joined)
     return builder.build()
@@ -84,7 +95,7 @@ def batch(driver: TopologyTestDriver, records: Sequence[Came]) -> list[Out]:
 
 spans = st.builds(
     Spans,
-    st.sampled_from(sorted(MAKERS)),
+    st.sampled_from(["inner", "left", "outer"]),
     st.integers(0, 8),
     st.integers(0, 8),
     st.integers(0, 8),

@@ -32,6 +32,10 @@ class Recording:
         return -1
 
     @property
+    def idle_time(self) -> int:
+        return -1
+
+    @property
     def wall_time(self) -> int:
         return 0
 

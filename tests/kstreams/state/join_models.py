@@ -11,7 +11,7 @@ from kstreams.state.stores.join.kind import join_store
 from kstreams.state.stores.join.rows import SETTLED, WAITING, JoinRows, Open, Setup
 from kstreams.state.stores.join.store import RememberedRecord
 from kstreams.state.stores.queue.kind import queue_store
-from kstreams.state.stores.queue.rows import QueueRows
+from kstreams.state.stores.queue.rows import NO_PROGRESS, Progress, Queued, QueueRows
 from tests.kstreams.state.model import KEYS
 
 SETUPS = (Setup.of(1, 2, 0), Setup.of(3, 3, 1), Setup.of(9, 9, 9))
@@ -64,7 +64,7 @@ class Joins:
         self.rows.setdefault((side, key), []).append(element)
         if element[2] == WAITING:
             entry = Open(self.setup.close(side, b), side, b, self.number, key)
-            rows.overlay.put((2, *entry), ())
+            rows.put_open(entry)
             self.open.add(entry)
         self.number += 1
 
@@ -105,31 +105,40 @@ class Queues:
     spec = queue_store("queue", key=TEXT, value=INT64)
 
     def __init__(self) -> None:
-        self.rows: list[tuple[int, int, Record[str, int]]] = []
-        self.number = 0
-        self.newest: int | None = None
+        self.rows: list[tuple[Queued, Record[str, int]]] = []
+        self.progress = NO_PROGRESS
 
     def step(self, live: Any, action: int, key: str, a: int, b: int, times: Times) -> None:
         rows: QueueRows[str, int] = QueueRows.of(live)
-        if action % 4:
-            record = Record(key, a, b, (("h", None),) if a % 2 else ())
-            rows.put(record)
-            self.rows.append((b, self.number, record))
-            self.number += 1
-            self.newest = b if self.newest is None else max(self.newest, b)
-        else:
-            due = sorted((row for row in self.rows if row[0] <= b), key=lambda row: row[:2])
-            assert rows.take_until(b) == [record for _, _, record in due]
-            self.rows = [row for row in self.rows if row[0] > b]
+        newest, number, released = self.progress
+        match action % 5:
+            case 0 | 1:
+                record = Record(key, a, b, (("h", None),) if a % 2 else ())
+                assert rows.put(record) == Queued(b, number, key)
+                self.rows.append((Queued(b, number, key), record))
+                self.progress = Progress(max(newest, b), number + 1, released)
+            case 2:
+                assert list(rows.entries(0, b)) == [e for e, _ in self._sorted() if e.time < b]
+                for entry, record in self.rows:
+                    assert rows.get(entry) == record
+            case 3:
+                rows.drop_before(b)
+                self.rows = [row for row in self.rows if row[0].time >= b]
+            case _:
+                rows.release(b)
+                self.progress = self.progress._replace(released=max(released, b))
 
     def check(self, live: Any, times: Times) -> None:
         rows: QueueRows[str, int] = QueueRows.of(live)
-        pairs = [(r.key, r) for _, _, r in sorted(self.rows, key=lambda row: row[:2])]
+        assert rows.progress() == self.progress
+        waiting = [record for _, record in self._sorted()]
+        pairs = [(r.key, r) for r in waiting if r.timestamp > self.progress.released]
         assert list(live.fetch_all()) == pairs
         assert list(live.fetch_all(reverse=True)) == pairs[::-1]
         assert list(live.fetch_all(3, 7)) == [p for p in pairs if 3 <= p[1].timestamp <= 7]
         for key in KEYS:
             assert list(live.fetch(key)) == [pair for pair in pairs if pair[0] == key]
-        assert rows.next_time() == (pairs[0][1].timestamp if pairs else None)
-        if self.newest is not None:
-            assert rows.newest == self.newest
+        assert rows.last_time() == (pairs[-1][1].timestamp if pairs else None)
+
+    def _sorted(self) -> list[tuple[Queued, Record[str, int]]]:
+        return sorted(self.rows, key=lambda row: row[0][:2])

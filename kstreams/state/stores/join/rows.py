@@ -239,6 +239,10 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         for handle, _ in self.overlay.scan(low, high):
             yield Open(*handle[1:])
 
+    def put_open(self, entry: Open) -> None:
+        """Put an entry."""
+        self.overlay.put((2, *entry), ())
+
     def last_close(self) -> int | None:
         """Return the last closing of an entry, or None without any."""
         low, high = OPEN, after_prefix(OPEN)
@@ -304,7 +308,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         self.overlay.put(SETUP, tuple(setup))
         self.add(side, time // setup[0], content.key, (time, number, fate, content.value))
         if fate == WAITING:
-            self.overlay.put((2, close, side, time, number, content.key), ())
+            self.put_open(Open(close, side, time, number, content.key))
         self.set_clocks(self.clocks().after(side, time, number))
 
     def _remembered(self, side: int, bucket: int, key: Any, head: Row) -> Iterator[Remembered]:  # noqa: ANN401  # erased
@@ -328,7 +332,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         self.drop_open(FAR_MS)
         for entry in entries:
             close = setup.close(entry.side, entry.time)
-            self.overlay.put((2, close, *entry[1:]), ())
+            self.put_open(entry._replace(close=close))
 
 
 def added(

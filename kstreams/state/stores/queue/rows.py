@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import Any, Final, Generic
+from typing import Any, Final, Generic, NamedTuple
 
 from kstreams._types import K, V
 from kstreams.errors import DeserializationError
@@ -17,14 +17,40 @@ from kstreams.state.stores.key_bounds import after_prefix
 from kstreams.state.stores.state_store import StoreRows
 from kstreams.times import FAR_MS
 
-__all__ = ("QUEUED", "QueueRows")
+__all__ = ("NO_PROGRESS", "QUEUED", "Progress", "QueueRows", "Queued")
 
 QUEUED = b"\x01"
 """What the key of a record begins with."""
 
 _NUMBERS: Final = (0,)
 """The key of how far the queue has come."""
-_TWO = struct.Struct(">qq")
+_THREE = struct.Struct(">qqq")
+
+
+class Progress(NamedTuple):
+    """How far a queue has come; times in ms.
+
+    Attributes:
+        newest: The newest record that was put.
+        number: What the next one is numbered by.
+        released: Records up to this time have been taken.
+    """
+
+    newest: int
+    number: int
+    released: int
+
+
+NO_PROGRESS: Final = Progress(-FAR_MS, 0, -FAR_MS)
+"""That of a queue that had no record."""
+
+
+class Queued(NamedTuple):
+    """Where a record stands: its time (ms), its number and its key."""
+
+    time: int
+    number: int
+    key: Any
 
 
 class QueueRows(StoreRows, Generic[K, V]):
@@ -45,36 +71,56 @@ class QueueRows(StoreRows, Generic[K, V]):
         self._keys, self._values = _KeySerde(key), _RowSerde(value)
         self._overlay = overlay.store(name, self._keys, self._values)
 
-    @property
-    def newest(self) -> int:
-        """Return the time (ms) of the newest record that was put; far back before any."""
-        return self._numbers()[0]
+    def progress(self) -> Progress:
+        """Return how far the queue has come."""
+        return Progress(*(self._overlay.get(_NUMBERS) or NO_PROGRESS))
 
-    def put(self, record: Record[K, V]) -> None:
-        """Put a record behind those of its time and before."""
-        newest, number = self._numbers()
+    def put(self, record: Record[K, V]) -> Queued:
+        """Put a record behind those of its time and before; return where it stands."""
+        progress = self.progress()
+        entry = Queued(record.timestamp, progress.number, record.key)
         row = record.value, record.timestamp, record.headers
-        self._overlay.put((1, record.timestamp, number, record.key), row)
-        self._overlay.put(_NUMBERS, (max(newest, record.timestamp), number + 1))
+        self._overlay.put((1, *entry), row)
+        newest = max(progress.newest, record.timestamp)
+        self._overlay.put(_NUMBERS, (newest, progress.number + 1, progress.released))
+        return entry
 
-    def take_until(self, time_ms: int) -> list[Record[K, V]]:
-        """Delete and return the records of a time (ms) and before, in order."""
-        end = QUEUED + sortable_int64(time_ms + 1)
-        found = list(self._records(QUEUED, end))
-        if found:
-            self._overlay.delete_range(QUEUED, end)
-        return found
+    def get(self, entry: Queued) -> Record[K, V] | None:
+        """Return the record that stands somewhere, or None."""
+        row = self._overlay.get((1, *entry))
+        if row is None:
+            return None
+        value, timestamp, headers = row
+        return Record(entry.key, value, timestamp, headers)
 
-    def next_time(self) -> int | None:
-        """Return the time (ms) of the record that stands first, or None."""
-        first = next(self._records(QUEUED, None), None)
-        return None if first is None else first.timestamp
+    def release(self, time_ms: int) -> None:
+        """Take the records up to a time (ms) as gone."""
+        progress = self.progress()
+        if time_ms > progress.released:
+            self._overlay.put(_NUMBERS, tuple(progress._replace(released=time_ms)))
+
+    def entries(self, start_ms: int, end_ms: int) -> Iterator[Queued]:
+        """Yield where records with `start <= time < end` stand, those taken among them."""
+        # RocksDB reads the bounds while the scan lasts, so they are kept in variables.
+        low, high = QUEUED + sortable_int64(start_ms), QUEUED + sortable_int64(end_ms)
+        for handle, _ in self._overlay.scan(low, high):
+            yield Queued(*handle[1:])
+
+    def drop_before(self, end_ms: int) -> None:
+        """Delete records with `time < end`."""
+        self._overlay.delete_range(QUEUED, QUEUED + sortable_int64(end_ms))
+
+    def last_time(self) -> int | None:
+        """Return the time (ms) of the record that stands last, or None."""
+        last = next(self.scan(reverse=True), None)
+        return None if last is None else last.timestamp
 
     def scan(
         self, from_ms: int | None = None, to_ms: int | None = None, *, reverse: bool = False
     ) -> Iterator[Record[K, V]]:
-        """Yield records with `from <= time <= to`, in order, or backward."""
-        low = QUEUED if from_ms is None else QUEUED + sortable_int64(from_ms)
+        """Yield records that wait with `from <= time <= to`, in order, or backward."""
+        first = self.progress().released + 1
+        low = QUEUED + sortable_int64(first if from_ms is None else max(first, from_ms))
         high = None if to_ms is None else QUEUED + sortable_int64(to_ms + 1)
         yield from self._records(low, high, reverse=reverse)
 
@@ -86,9 +132,6 @@ class QueueRows(StoreRows, Generic[K, V]):
         """
         value = None if data is None else self._values.deserialize(data)
         self._overlay.put(self._keys.deserialize(key), value)
-
-    def _numbers(self) -> tuple[int, int]:
-        return self._overlay.get(_NUMBERS) or (-FAR_MS, 0)
 
     def _records(
         self, low: bytes, end: bytes | None, *, reverse: bool = False
@@ -127,7 +170,7 @@ class _KeySerde(CompositeSerde[Any]):
 
 
 class _RowSerde(CompositeSerde[Any]):
-    """A record without its key; or newest time and next number."""
+    """A record without its key; or how far the queue has come."""
 
     type_token = tuple
 
@@ -137,8 +180,8 @@ class _RowSerde(CompositeSerde[Any]):
 
     def serialize(self, value: tuple[Any, ...]) -> bytes:
         """Convert."""
-        if len(value) == 2:
-            return b"\x00" + _TWO.pack(*value)
+        if isinstance(value[2], int):
+            return b"\x00" + _THREE.pack(*value)
         return QUEUED + self._kept.serialize(value)
 
     def deserialize(self, data: bytes) -> tuple[Any, ...]:
@@ -147,6 +190,6 @@ class _RowSerde(CompositeSerde[Any]):
             kept: tuple[Any, ...] = self._kept.deserialize(data[1:])
             return kept
         try:
-            return _TWO.unpack(data[1:])
+            return _THREE.unpack(data[1:])
         except struct.error as exc:
-            raise DeserializationError(f"expected two numbers, got {data[:40]!r}") from exc
+            raise DeserializationError(f"expected three numbers, got {data[:40]!r}") from exc

@@ -64,7 +64,8 @@ class VersionedKind(StoreKind[_Live]):
             for key, found in store.range(start, end):
                 yield key, (found.value, found.timestamp)
 
-        return TableAccess(get, lambda keys: [get(key) for key in keys], put, scan, get)
+        horizon = VersionedRows.of(store).horizon
+        return TableAccess(get, lambda keys: [get(key) for key in keys], put, scan, get, horizon)
 
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
         """Return a record for each version."""

@@ -26,7 +26,7 @@ from kstreams.state.stores.changelog_form import ChangelogRecord
 from kstreams.state.stores.emit_buffer.kind import emit_buffer_store
 from kstreams.state.stores.emit_buffer.rows import EmitBufferRows
 from kstreams.state.stores.join.kind import join_store
-from kstreams.state.stores.join.rows import JoinRows, Setup
+from kstreams.state.stores.join.rows import JoinRows, Open, Setup
 from kstreams.state.stores.key_value.expiring import ExpiringRows
 from kstreams.state.stores.kind import StoreKind
 from kstreams.state.stores.queue.kind import queue_store
@@ -151,16 +151,18 @@ def put_remembered(store: Any, change: Change) -> None:
     for number in range(clocks.number, clocks.number + (40 if value == 5 else 1)):
         rows.add(side, time // SETUP.width, key, (time, number, value % 2, value))
         if value % 2:
-            rows.overlay.put((2, SETUP.close(side, time), side, time, number, key), ())
+            rows.put_open(Open(SETUP.close(side, time), side, time, number, key))
         rows.set_clocks(rows.clocks().after(side, time, number))
 
 
 def put_queued(store: Any, change: Change) -> None:
-    """Let a record wait; None takes what is due."""
+    """Let a record wait; None takes what is due, and 5 has it gone."""
     key, time, value = change
     rows: QueueRows[int, int] = QueueRows.of(store)
     if value is None:
-        rows.take_until(time)
+        rows.drop_before(time)
+    elif value == 5:
+        rows.release(time)
     else:
         rows.put(Record(key, value, time, (("h", b"x"),)))
 
@@ -173,7 +175,7 @@ def remembered(store: Any) -> list[Any]:
 
 def queued(store: Any) -> list[Any]:
     rows: QueueRows[int, int] = QueueRows.of(store)
-    return [rows.newest, *store.fetch_all()]
+    return [rows.progress(), *store.fetch_all()]
 
 
 def rows(store: Any) -> list[Any]:

@@ -1,0 +1,89 @@
+"""What becomes due by and by, in a store: taken in order, without a scan for each record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
+from itertools import islice
+from typing import Any, Generic, TypeVar
+
+from kstreams.times import FAR_MS
+
+__all__ = ("Upcoming",)
+
+E = TypeVar("E", bound="tuple[Any, ...]")
+"""Type of an entry: when it is due (ms), what else it is ordered by, and last a key."""
+
+_READ_AT_ONCE = 4096
+"""Entries that are read at once."""
+_PARTS = 8
+"""Of the time that an entry waits, what is read ahead is about this part."""
+
+
+class Upcoming(Generic[E]):
+    """Takes entries, and returns those that are due.
+
+    The next few are in memory, so that a record that makes nothing due costs a comparison,
+    and one that does no scan. Whoever takes an entry makes sure that it still holds, and
+    remembers up to when all is taken: entries are deleted later, as ranges.
+
+    Args:
+        read: Yields the stored entries that are due from a time (ms) on and before another.
+        drop: Deletes those that are due before a time.
+        wait_ms: How long entries wait, about.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[int, int], Iterator[E]],
+        drop: Callable[[int], None],
+        wait_ms: int,
+    ) -> None:
+        self._read_stored = read
+        self._drop = drop
+        self._ahead = max(1, wait_ms // _PARTS)
+        self._heap: list[tuple[Any, int, E]] = []  # what is due before `_until`
+        self._until = -FAR_MS
+        self._count = 0
+        self.next = -FAR_MS
+        """Nothing is due before this time, ms."""
+
+    def put(self, entry: E) -> None:
+        """Take an entry that was stored just now."""
+        if entry[0] < self._until:
+            self._push(entry)
+            self.next = min(self.next, entry[0])
+
+    def take(self, end: int) -> Iterator[E]:
+        """Take and yield what is due before a time (ms), in order; some may hold no more."""
+        last = None
+        while True:
+            if self._heap and self._heap[0][0][0] < end:
+                entry = heappop(self._heap)[2]
+                if entry != last:
+                    yield entry
+                last = entry
+            elif self._until < end:
+                self._read(end)
+            else:
+                break
+        self.next = self._heap[0][0][0] if self._heap else self._until
+
+    def _read(self, end: int) -> None:
+        """Read on; all that was read before has been taken."""
+        start, until = self._until, end + self._ahead
+        self._drop(start)
+        found = list(islice(self._read_stored(start, until), _READ_AT_ONCE))
+        if len(found) == _READ_AT_ONCE:
+            until = found[-1][0]
+            if found[0][0] == until:
+                until += 1
+                found = list(self._read_stored(start, until))
+        for entry in found:
+            if entry[0] < until:
+                self._push(entry)
+        self._until = until
+
+    def _push(self, entry: E) -> None:
+        self._count += 1  # so that keys are not compared
+        heappush(self._heap, (entry[:-1], self._count, entry))

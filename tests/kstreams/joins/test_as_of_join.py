@@ -1,0 +1,184 @@
+"""Joins of a stream with a table as it was equal a plain model, and wait for what is late."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kstreams import TEXT, Topic, TopologyBuilder, timestamped_store
+from kstreams.durations import milliseconds, seconds
+from kstreams.errors import TopologyError
+from kstreams.graph.topology import Topology
+from kstreams.joins import inner, left, outer
+from kstreams.stores import queue_store, versioned_key_value_store
+from kstreams.testing import TopologyTestDriver
+from tests.kstreams.joins.stream_models import Came, Out, pair
+from tests.kstreams.joins.test_stream_join import bag, streams
+
+STREAM = Topic("left", TEXT, TEXT, nulls="pass", null_keys="pass")
+ROWS = Topic("right", TEXT, TEXT)
+OUT = Topic("out", TEXT, TEXT)
+RETENTION = 20
+HISTORY = versioned_key_value_store(
+    "history", key=TEXT, value=TEXT, retention=milliseconds(RETENTION)
+)
+WAITING = queue_store("waiting", key=TEXT, value=TEXT)
+MAKERS: dict[str, Any] = {"inner": inner(pair), "left": left(pair), "outer": outer(pair)}
+
+
+def topology(how: str, grace: int, idle_timeout: timedelta | None = None) -> Topology:
+    builder = TopologyBuilder("as-of", idle_timeout=idle_timeout)
+    stream: Any = builder.add_source("stream", STREAM)
+    table = builder.add_table("table", ROWS, store=HISTORY)
+    joined = builder.join_as_of(
+        "joined", stream, table, MAKERS[how], grace=milliseconds(grace), waiting=WAITING
+    )
+    builder.add_sink("out", OUT, joined)
+    return builder.build()
+
+
+def each(driver: TopologyTestDriver, records: Iterable[Came]) -> list[list[Out]]:
+    steps = []
+    for side, key, value, time in records:
+        write(driver, side, key, value, time)
+        driver.run()
+        steps.append(came(driver))
+    return steps
+
+
+def write(
+    driver: TopologyTestDriver, side: int, key: str | None, value: str | None, time: int
+) -> None:
+    data = None if value is None else value.encode()
+    topic = ROWS.name if side else STREAM.name
+    driver.write_bytes(topic, None if key is None else key.encode(), data, timestamp=time)
+
+
+def came(driver: TopologyTestDriver) -> list[Out]:
+    return [(r.key, str(r.value), r.timestamp) for r in driver.read(OUT)]
+
+
+class Model:
+    """Versions by key and time, and records that wait by the stream's own newest."""
+
+    def __init__(self, how: str, grace: int) -> None:
+        self.how, self.grace = how, grace
+        self.versions: dict[str, dict[int, str | None]] = {}
+        self.observed: int | None = None
+        self.newest = -(10**9)
+        self.waiting: list[tuple[int, int, str, str]] = []
+        self.dropped: Counter[str] = Counter()
+
+    def step(self, came: Came) -> list[Out]:
+        side, key, value, time = came
+        if side:
+            self._row(key, value, time)
+            return []
+        if value is None or (key is None and self.how == "inner"):
+            self.dropped["null-value" if value is None else "null-key"] += 1
+            return []
+        if key is None:
+            return [(key, pair(value, None), time)]
+        if time < self.newest - self.grace:
+            return self._joined(key, value, time)
+        self.newest = max(self.newest, time)
+        self.waiting.append(
+            (time, len(self.waiting) + 1000 * sum(self.dropped.values()), key, value)
+        )
+        self.waiting.sort(key=lambda row: row[0])
+        due = [row for row in self.waiting if row[0] <= self.newest - self.grace]
+        self.waiting = [row for row in self.waiting if row[0] > self.newest - self.grace]
+        return [out for time, _, key, value in due for out in self._joined(key, value, time)]
+
+    def _row(self, key: str | None, value: str | None, time: int) -> None:
+        if key is None:
+            self.dropped["null-key"] += 1
+        elif self.observed is not None and time < self.observed - RETENTION:
+            self.dropped["older-than-retention"] += 1
+        else:
+            self.observed = time if self.observed is None else max(self.observed, time)
+            self.versions.setdefault(key, {})[time] = value
+
+    def _joined(self, key: str, value: str, time: int) -> list[Out]:
+        rows = self.versions.get(key, {})
+        old = self.observed is not None and time < self.observed - RETENTION
+        found = None
+        if not (old and rows and max(rows) > time):
+            known = [start for start in rows if start <= time]
+            found = rows[max(known)] if known else None
+        if found is None and old:
+            self.dropped["no-history"] += 1
+        if found is None and self.how == "inner":
+            return []
+        return [(key, pair(value, found), time)]
+
+
+@settings(max_examples=60)
+@given(how=st.sampled_from(["inner", "left"]), grace=st.integers(0, 12), records=streams())
+def test_each_record_makes_what_the_model_says(how: str, grace: int, records: list[Came]) -> None:
+    model = Model(how, grace)
+    steps = [model.step(record) for record in records]
+    with TopologyTestDriver(topology(how, grace)) as driver:
+        assert [bag(step) for step in each(driver, records)] == [bag(step) for step in steps]
+        assert driver.dropped == +model.dropped
+
+
+def test_what_waits_is_seen_and_goes_in_the_order_of_time() -> None:
+    with TopologyTestDriver(topology("left", 10)) as driver:
+        for time in (7, 3, 5):
+            write(driver, 0, "a", f"v{time}", time)
+        driver.run()
+        assert [(key, r.value) for key, r in driver.store(WAITING).fetch_all()] == [
+            ("a", "v3"),
+            ("a", "v5"),
+            ("a", "v7"),
+        ]
+        write(driver, 1, "a", "late", 4)
+        write(driver, 0, "b", "v16", 16)
+        driver.run()
+        assert came(driver) == [("a", "v3+None", 3), ("a", "v5+late", 5)]
+
+
+def test_records_of_one_time_are_all_kept_over_batches() -> None:
+    with TopologyTestDriver(topology("left", 5)) as driver:
+        for n in range(3):
+            write(driver, 0, "a", f"v{n}", 1)
+            driver.run()
+        write(driver, 0, "a", "v9", 9)
+        driver.run()
+        assert came(driver) == [("a", f"v{n}+None", 1) for n in range(3)]
+
+
+def test_a_quiet_stream_lets_go_by_idleness_and_at_the_end() -> None:
+    with TopologyTestDriver(topology("left", 5, seconds(1))) as driver:
+        write(driver, 0, "a", "v", 1)
+        write(driver, 1, "a", "row", 900)  # the table's time does not count
+        driver.run()
+        assert came(driver) == []
+        driver.advance_wall_clock(seconds(2))
+        assert came(driver) == [("a", "v+None", 1)]
+        write(driver, 0, "a", "w", 3000)
+        driver.run()
+        assert came(driver) == []
+        driver.close_windows()
+        assert came(driver) == [("a", "w+row", 3000)]
+        assert list(driver.store(WAITING).fetch_all()) == []
+
+
+def test_what_has_no_history_is_refused() -> None:
+    builder = TopologyBuilder("t")
+    stream = builder.add_source("stream", Topic("left", TEXT, TEXT))
+    plain: Any = builder.add_table(
+        "table", ROWS, store=timestamped_store("rows", key=TEXT, value=TEXT)
+    )
+    with pytest.raises(TopologyError, match="does not know what its rows were"):
+        builder.join_as_of("j", stream, plain, left(pair), grace=seconds(1), waiting=WAITING)
+    table = builder.add_table("history", ROWS, store=HISTORY)
+    with pytest.raises(TopologyError, match="no outer join"):
+        builder.join_as_of("j", stream, table, MAKERS["outer"], grace=seconds(1), waiting=WAITING)

@@ -1,0 +1,213 @@
+"""What other systems' joins of streams get wrong; the numbers are of their issue trackers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kstreams.durations import seconds
+from kstreams.state import Memory
+from kstreams.state.backend.working import StateBackend
+from kstreams.state.cache.store_overlay import StoreOverlay
+from kstreams.state.stores.join.rows import JoinRows
+from kstreams.testing import TopologyTestDriver
+from kstreams_rocksdb import RocksDB
+from tests.kstreams.joins.stream_models import Came, Out, Spans
+from tests.kstreams.joins.test_stream_join import PAIRS, batch, came, topology
+
+L, R = 0, 1
+
+
+def ran(
+    spans: Spans, *records: tuple[int, str | None, str | None, int], itself: bool = False
+) -> tuple[list[list[Out]], dict[str, int]]:
+    """Return what each record made the join forward, and what was dropped."""
+    with TopologyTestDriver(topology(spans, itself=itself)) as driver:
+        steps = [batch(driver, [Came(*record)]) for record in records]
+        return steps, dict(driver.dropped)
+
+
+def test_results_of_a_quiet_stream_come_by_idleness() -> None:
+    """kafka-streams-examples#441."""
+    spans = Spans("left", 5, 5, 0)
+    with TopologyTestDriver(topology(spans, idle_timeout=seconds(1))) as driver:
+        assert batch(driver, [Came(L, "a", "v", 10)]) == []
+        driver.advance_wall_clock(seconds(2))
+        assert came(driver) == [("a", "v+None", 10)]
+        assert batch(driver, [Came(R, "a", "late", 12)]) == []
+        assert driver.dropped == {"late": 1}
+
+
+def test_results_of_a_quiet_stream_come_at_the_end() -> None:
+    """kafka-streams-examples#441, and what comes later finds nobody."""
+    with TopologyTestDriver(topology(Spans("outer", 5, 5, 100))) as driver:
+        assert batch(driver, [Came(L, "a", "v", 10), Came(R, "b", "w", 11)]) == []
+        driver.close_windows()
+        assert came(driver) == [("a", "v+None", 10), ("b", "None+w", 11)]
+        assert batch(driver, [Came(R, "a", "late", 11)]) == [("a", "None+late", 11)]
+        driver.close_windows()
+        assert came(driver) == []
+
+
+def test_a_record_out_of_order_waits_for_the_grace() -> None:
+    """KAFKA-19536."""
+    steps, _ = ran(
+        Spans("left", 5, 5, 100), (L, "x", "x", 20), (L, "a", "L", 10), (R, "a", "R", 12)
+    )
+    assert steps == [[], [], [("a", "L+R", 12)]]
+
+
+@pytest.mark.parametrize(
+    ("how", "step", "dropped"),
+    [("left", [], {"late": 1}), ("outer", [], {})],
+)
+def test_what_has_gone_out_is_final(how: str, step: list[Out], dropped: dict[str, int]) -> None:
+    came = [(L, "a", "L", 10), (L, "x", "x", 16), (R, "a", "R", 12), (R, "y", "y", 40)]
+    steps, drops = ran(Spans(how, 5, 5, 0), *came)
+    assert steps[1] == [("a", "L+None", 10)]
+    assert steps[2] == step
+    alone = [("x", "x+None", 16)]
+    assert steps[3] == ([("a", "None+R", 12), *alone] if how == "outer" else alone)
+    assert drops == dropped
+
+
+def test_a_record_alone_is_due_by_its_own_sides_look_ahead() -> None:
+    """KAFKA-15417."""
+    late = (L, "x", "x", 11)
+    steps, _ = ran(Spans("outer", 100, 0, 0), (L, "a", "L", 10), (R, "b", "R", 10), late)
+    assert steps[2] == [("a", "L+None", 10)]
+    steps, _ = ran(Spans("outer", 0, 100, 0), (L, "a", "L", 10), (R, "b", "R", 10), late)
+    assert steps[2] == [("b", "None+R", 10)]
+
+
+def test_of_records_of_one_key_and_time_each_has_its_own_fate() -> None:
+    """Kafka Streams deletes the whole list of a key and time."""
+    spans = Spans("left", 0, 5, 0)
+    steps, _ = ran(
+        spans,
+        (L, "a", "one", 10),
+        (L, "a", "two", 10),
+        (R, "a", "R", 10),
+        (L, "a", "three", 10),
+        (L, "x", "x", 16),
+    )
+    assert steps[2] == [("a", "one+R", 10), ("a", "two+R", 10)]
+    assert steps[3] == [("a", "three+R", 10)]
+    assert steps[4] == []
+
+
+def test_null_keys_go_out_alone_at_once_and_null_values_are_dropped() -> None:
+    """KIP-962, KAFKA-16123."""
+    records = [
+        (L, "x", "x", 100),
+        (L, None, "late", 1),
+        (R, None, "R", 100),
+        (L, "a", None, 100),
+    ]
+    steps, drops = ran(Spans("left", 5, 5, 0), *records)
+    assert steps == [[], [(None, "late+None", 1)], [], []]
+    assert drops == {"null-key": 1, "null-value": 1}
+    steps, drops = ran(Spans("outer", 5, 5, 0), *records)
+    assert steps == [[], [(None, "late+None", 1)], [(None, "None+R", 100)], []]
+    assert drops == {"null-value": 1}
+    assert ran(Spans("inner", 5, 5, 0), *records)[1] == {"null-key": 2, "null-value": 1}
+
+
+@pytest.mark.parametrize("time", [0, 3, -62_135_596_800_000, 253_402_300_799_990])
+def test_windows_reach_before_the_epoch_and_to_the_ends_of_time(time: int) -> None:
+    spans = Spans("inner", 3_600_000, 3_600_000, 10)
+    steps, _ = ran(spans, (L, "a", "L", time + 5), (R, "a", "R", time))
+    assert steps[1] == [("a", "L+R", time + 5)]
+
+
+def test_a_stream_pairs_with_itself_once() -> None:
+    spans = Spans("outer", 5, 5, 10)
+    records = [(L, "a", "one", 10), (L, "a", "two", 12), (L, "x", "x", 99)]
+    with TopologyTestDriver(topology(spans, itself=True)) as driver:
+        steps = [batch(driver, [Came(*record)]) for record in records]
+        kept = [record.side for _, record in driver.store(PAIRS).fetch_all()]
+    assert steps == [
+        [("a", "one+one", 10)],
+        [("a", "two+one", 12), ("a", "one+two", 12), ("a", "two+two", 12)],
+        [("x", "x+x", 99)],
+    ]
+    assert kept
+    assert set(kept) == {"left"}
+
+
+BACKENDS = pytest.mark.parametrize("backend", [Memory(), RocksDB()], ids=["memory", "rocksdb"])
+
+
+@BACKENDS
+@pytest.mark.parametrize("how", ["inner", "outer"])
+def test_keys_that_never_come_again_are_forgotten(backend: StateBackend, how: str) -> None:
+    """risingwave#16045, FLINK-21833: whole buckets go by time, whatever their keys."""
+    sizes = []
+    with TopologyTestDriver(topology(Spans(how, 20, 20, 5)), state=backend) as driver:
+        for round_number in range(24):
+            base = round_number * 100
+            records = [Came(n % 2, f"{base + n}", "v", base + n) for n in range(100)]
+            batch(driver, records)
+            rows = JoinRows.of(driver.store(PAIRS, 0))
+            sizes.append(sum(1 for _ in rows.overlay.scan(None, None)))
+    assert max(sizes) < 250
+
+
+def test_a_partner_of_long_ago_still_counts() -> None:
+    """SPARK-26154: no null result for a row that was matched before, over batches."""
+    spans = Spans("outer", 10, 10, 0)
+    steps, _ = ran(
+        spans, (L, "a", "L", 10), (R, "a", "R", 11), (L, "x", "x", 500), (R, "x", "y", 501)
+    )
+    assert steps == [[], [("a", "L+R", 11)], [], [("x", "x+y", 501)]]
+
+
+def test_a_record_sees_what_the_same_batch_has_put() -> None:
+    """SPARK-38684."""
+    with TopologyTestDriver(topology(Spans("outer", 5, 5, 0))) as driver:
+        records = [Came(L, "a", "L", 1), Came(R, "a", "R", 2), Came(L, "x", "x", 90)]
+        assert batch(driver, records) == [("a", "L+R", 2)]
+
+
+def test_nothing_is_scanned_that_is_not_due(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kafka Streams opened an iterator a record (PR #10917)."""
+    scans = []
+    scan: Callable[..., Any] = StoreOverlay.scan
+
+    def counted(self: StoreOverlay, *args: Any, **kwargs: Any) -> Any:
+        scans.append(args)
+        return scan(self, *args, **kwargs)
+
+    monkeypatch.setattr(StoreOverlay, "scan", counted)
+    with TopologyTestDriver(topology(Spans("outer", 1000, 1000, 1000))) as driver:
+        records = [Came(n % 2, f"k{n % 7}", "v", n) for n in range(1500)]
+        batch(driver, records)
+    assert len(scans) < 20
+
+
+def test_records_of_one_time_are_all_there_after_a_restart() -> None:
+    """Kafka PR #13756: the number is state."""
+    spans = Spans("left", 5, 5, 0)
+    with TopologyTestDriver(topology(spans)) as driver:
+        for n in range(40):  # more than one row holds
+            batch(driver, [Came(L, "a", f"v{n}", 10)])
+        found = batch(driver, [Came(R, "a", "R", 10)])
+        assert found == [("a", f"v{n}+R", 10) for n in range(40)]
+        assert len(list(driver.store(PAIRS).fetch("a", side="left"))) == 40
+
+
+def test_a_skipped_record_leaves_nothing_waiting() -> None:
+    """A record that fails is undone, also what was noted of it in memory."""
+    spans = Spans("outer", 5, 5, 0)
+    with TopologyTestDriver(topology(spans, on_error="skip", fails_on="bad")) as driver:
+        records = [
+            Came(L, "a", "v", 10),
+            Came(R, "a", "bad", 10),
+            Came(R, "b", "w", 10),
+            Came(L, "x", "x", 50),
+        ]
+        found = batch(driver, records)
+        assert sorted(found) == [("a", "v+None", 10), ("b", "None+w", 10)]
+        assert driver.dropped == {"skipped-ProcessingError": 1}
