@@ -18,8 +18,8 @@ from kstreams.graph.topology import Topology
 from kstreams.joins import inner, left, outer
 from kstreams.stores import queue_store, versioned_key_value_store
 from kstreams.testing import TopologyTestDriver
-from tests.kstreams.joins.stream_models import Came, Out, pair
-from tests.kstreams.joins.test_stream_join import bag, streams
+from tests.kstreams.joins.stream_models import Came, Out, bag, pair
+from tests.kstreams.joins.test_stream_join import streams
 
 STREAM = Topic("left", TEXT, TEXT, nulls="pass", null_keys="pass")
 ROWS = Topic("right", TEXT, TEXT)
