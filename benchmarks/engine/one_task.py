@@ -36,6 +36,7 @@ from kstreams import (
     key_value_store,
     map_values,
 )
+from kstreams.graph.topology import PartitionGroup
 from kstreams.processors import FixedKeyBatchProcessor
 from kstreams.raw_batch import INPUT_SCHEMA
 from kstreams.state import Memory, StateBackend
@@ -165,10 +166,10 @@ class Figures:
 
 
 class Bench:
-    """One topology on one backend, fed with batches of given keys."""
+    """One group of a topology on one backend, fed with batches."""
 
-    def __init__(self, topology: Topology, backend: StateBackend | None, home: Path) -> None:
-        self.group = topology.groups[0]
+    def __init__(self, group: PartitionGroup, backend: StateBackend | None, home: Path) -> None:
+        self.group = group
         self.backend = backend
         self.home = home
         self.pointer = Pointer.empty()
@@ -176,26 +177,26 @@ class Bench:
         self.rows = RowCache(64 << 20)
         self.commit_s = 0.0
 
-    def run(self, queue: Queue) -> TaskOutput:
+    def run(self, *queues: Queue) -> TaskOutput:
         """Run and commit one micro-batch."""
         if self.backend is None:
-            return self._run(queue, Overlay(Memory().open(self.home / "none", [])))
+            return self._run(queues, Overlay(Memory().open(self.home / "none", [])))
         stores = [spec.name for spec in self.group.stores]
         log = DirectoryObjectStore(self.home / "log")
         key = TaskKey("bench", self.group.name, 0)
         versions = TaskVersions(self.backend, self.home / "local", log, key, stores)
         with versions.checkout(self.pointer, Attempt(new_attempt(), 0)) as checkout:
             overlay = Overlay(checkout.store, self.rows.take(key, self.pointer.lineage))
-            output = self._run(queue, overlay)
+            output = self._run(queues, overlay)
             begin = time.perf_counter()
             self.pointer = checkout.commit(overlay.changes(), self.meta.to_json())
             self.rows.keep(key, self.pointer.lineage, overlay)
             self.commit_s += time.perf_counter() - begin
         return output
 
-    def _run(self, queue: Queue, overlay: Overlay) -> TaskOutput:
+    def _run(self, queues: Sequence[Queue], overlay: Overlay) -> TaskOutput:
         task = Task(self.group, 0, overlay, self.meta)
-        output = task.run([queue], wall_ms=0)
+        output = task.run(queues, wall_ms=0)
         task.close()
         return output
 
@@ -248,7 +249,7 @@ def measured(case: str, sizes: Sizes, home: Path, profile: cProfile.Profile | No
     batches = queues(drawn(keys, sizes), KEYS)
     best: Figures | None = None
     for number in range(sizes.rounds):
-        bench = Bench(topology, backend, home / f"{case}-{number}")
+        bench = Bench(topology.groups[0], backend, home / f"{case}-{number}")
         for queue in first if backend is not None else ():
             bench.run(queue)
         bench.commit_s = 0.0

@@ -42,7 +42,7 @@ def _queues(case: Case, table: pa.Table) -> list[Queue]:
 
 
 def _round(case: Case, table: pa.Table, home: Path, profile: cProfile.Profile | None) -> Figures:
-    bench = Bench(topology(case), RocksDB(), home)
+    bench = Bench(topology(case).groups[0], RocksDB(), home)
     walls, cpus = [], []
     results = dropped = 0
     gc.collect()

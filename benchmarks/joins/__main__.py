@@ -1,0 +1,100 @@
+"""What joins do in one process: records a processor second, on RocksDB.
+
+    python -m benchmarks.joins                       # all
+    python -m benchmarks.joins --smoke               # a few records, to see that it runs
+    python -m benchmarks.joins stream-table          # some cases
+    python -m benchmarks.joins --json joins.json     # the figures as JSON too
+    python -m benchmarks.joins --profile stream-table    # where the time goes
+
+A batch has 50,000 records and goes from decoded columns to durable commits through all stages of
+the topology; what is stored before is not in the time. The best of some rounds counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import gc
+import json
+import pstats
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.joins.cases import CASES, Case, Sizes
+from benchmarks.joins.pipeline import Feeds, Pipeline
+from benchmarks.machine import machine
+from benchmarks.measured import Times
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"some of: {' '.join(CASES)}")
+    parser.add_argument("--smoke", action="store_true", help="a few records, one round")
+    parser.add_argument("--json", type=Path, help="where to put the figures")
+    parser.add_argument("--home", type=Path, help="where state and log go; a temporary directory")
+    parser.add_argument("--rounds", type=int, default=Sizes.rounds)
+    parser.add_argument("--profile", action="store_true", help="print where the time goes")
+    options = parser.parse_args()
+    if unknown := sorted(set(options.cases) - set(CASES)):
+        parser.error(f"no such case: {' '.join(unknown)}; there are: {' '.join(CASES)}")
+    sizes = Sizes(rounds=options.rounds)
+    if options.smoke:
+        sizes = Sizes(keys=1_000, batch=500, batches=2, rounds=1)
+    about = machine()
+    print(f"{about['cpu']}, {about['cores']} cores, Python {about['python']}, load {about['load']}")
+    print(f"{'':24}{'per CPU s':>12}{'at least':>12}{'records/s':>12}{'results':>12}  what")
+    figures: dict[str, Any] = {"machine": about}
+    for name in options.cases or CASES:
+        profile = cProfile.Profile(time.process_time) if options.profile else None
+        with tempfile.TemporaryDirectory(prefix="kstreams-bench-", dir=options.home) as home:
+            found = _measured(CASES[name], sizes, Path(home), profile)
+        figures[name] = found
+        print(
+            f"{name:24}{found['per_cpu_s']:12,}{CASES[name].at_least:12,}{found['per_s']:12,}"
+            f"{found['results']:12,}  {CASES[name].title}",
+            flush=True,
+        )
+        if profile is not None:
+            pstats.Stats(profile).sort_stats("tottime").print_stats(25)
+    if options.json is not None:
+        options.json.write_text(json.dumps(figures, indent=1))
+
+
+def _measured(
+    case: Case, sizes: Sizes, home: Path, profile: cProfile.Profile | None
+) -> dict[str, int]:
+    """Return the best round's figures."""
+    times = Times()
+    counted = results = 0
+    for number in range(sizes.rounds):
+        feeds, pipeline = Feeds(), Pipeline(case.make(), home / str(number))
+        for batch in case.load(feeds, sizes):
+            pipeline.run(batch)
+        batches = list(case.batches(feeds, sizes))
+        before = pipeline.rows
+        gc.collect()
+        if profile is not None:
+            profile.enable()
+        with times:
+            for batch in batches:
+                pipeline.run(batch)
+        if profile is not None:
+            profile.disable()
+        results = pipeline.rows - before
+        counted = sum(queue.table.num_rows for batch in batches for queue in batch)
+        shutil.rmtree(home / str(number))
+    counted = results if case.rows else counted
+    return {
+        "per_cpu_s": round(counted / min(times.cpu)),
+        "per_s": round(counted / min(times.wall)),
+        "results": results,
+    }
+
+
+if __name__ == "__main__":
+    main()

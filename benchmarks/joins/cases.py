@@ -1,0 +1,130 @@
+"""The joins that are measured, with what is stored before and what comes then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.joins.pipeline import Batch, Feeds, Numbers
+from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder
+from kstreams.joins import inner, left
+from kstreams.stores import timestamped_store
+
+__all__ = ("CASES", "Case", "Sizes")
+
+_IN, _OTHER = Topic("in", TEXT, INT64), Topic("other", TEXT, INT64)
+_OUT = Topic("out", TEXT, INT64, nulls="pass")
+_STEP_MS = 1
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much is measured."""
+
+    keys: int = 100_000
+    batch: int = 50_000
+    batches: int = 6
+    rounds: int = 3
+
+
+@dataclass(frozen=True)
+class Case:
+    """One join.
+
+    Args:
+        title: What is counted.
+        make: Makes its topology.
+        load: What is stored before the clock starts.
+        batches: What is measured.
+        at_least: Records a processor second that are wanted.
+        rows: Whether results are counted in place of records.
+    """
+
+    title: str
+    make: Callable[[], Topology]
+    load: Callable[[Feeds, Sizes], Iterator[Batch]]
+    batches: Callable[[Feeds, Sizes], Iterator[Batch]]
+    at_least: int
+    rows: bool = False
+
+
+def stream_table() -> Topology:
+    """Build a left join of a stream with a table."""
+    builder = TopologyBuilder("stream-table")
+    table = builder.add_table("other", _OTHER, store=_store("other"))
+    joined = builder.join_table(
+        "joined", builder.add_source("in", _IN), table, left(lambda one, row: one + (row or 0))
+    )
+    builder.add_sink("out", _OUT, joined)
+    return builder.build()
+
+
+def table_table() -> Topology:
+    """Build an inner join of two tables."""
+    builder = TopologyBuilder("table-table")
+    one = builder.add_table("in", _IN, store=_store("in"))
+    other = builder.add_table("other", _OTHER, store=_store("other"))
+    joined = builder.join_tables("joined", one, other, inner(lambda left, right: left + right))
+    builder.add_sink("out", _OUT, builder.to_stream("updates", joined))
+    return builder.build()
+
+
+def _store(name: str) -> Any:
+    return timestamped_store(name, key=TEXT, value=INT64)
+
+
+def other_rows(source: str) -> Callable[[Feeds, Sizes], Iterator[Batch]]:
+    """Return what stores a row of each key."""
+
+    def load(feeds: Feeds, sizes: Sizes) -> Iterator[Batch]:
+        for keys in np.array_split(np.arange(sizes.keys), max(1, sizes.keys // sizes.batch)):
+            yield [feeds.queue(source, keys, _numbers(keys), np.zeros(len(keys), np.int64))]
+
+    return load
+
+
+def with_updates(
+    source: str, table: str, share: float
+) -> Callable[[Feeds, Sizes], Iterator[Batch]]:
+    """Return batches of both, of which a share is updates of the table."""
+
+    def batches(feeds: Feeds, sizes: Sizes) -> Iterator[Batch]:
+        random = np.random.default_rng(1)
+        updates = int(sizes.batch * share)
+        for number in range(sizes.batches):
+            times = 1 + number * sizes.batch + np.arange(sizes.batch, dtype=np.int64) * _STEP_MS
+            is_update = np.zeros(sizes.batch, bool)
+            is_update[random.choice(sizes.batch, updates, replace=False)] = True
+            keys = random.integers(0, sizes.keys, sizes.batch)
+            yield [
+                feeds.queue(name, keys[mask], _numbers(keys[mask] + number), times[mask])
+                for name, mask in ((source, ~is_update), (table, is_update))
+            ]
+
+    return batches
+
+
+def _numbers(values: Numbers) -> pa.Array:
+    return INT64.serialize_many(values.tolist())
+
+
+CASES = {
+    "stream-table": Case(
+        "100,000 rows stored, 2 % updates among the records",
+        stream_table,
+        other_rows("other.source"),
+        with_updates("in", "other.source", 0.02),
+        at_least=200_000,
+    ),
+    "table-table": Case(
+        "100,000 rows of the other table stored, as many updates of both",
+        table_table,
+        other_rows("other.source"),
+        with_updates("in.source", "other.source", 0.5),
+        at_least=150_000,
+    ),
+}

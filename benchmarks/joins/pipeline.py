@@ -1,0 +1,105 @@
+"""A topology in one process: one task a group, edges in memory, state on RocksDB.
+
+A batch is what it is on Spark: each group in turn checks out its version, runs on what its sources
+and the groups before it have given, and commits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.engine.one_task import Bench
+from kstreams import TEXT, Topology
+from kstreams.graph.nodes import RepartitionNode
+from kstreams.raw_batch import INPUT_SCHEMA
+from kstreams.state.backend.task_key import TaskKey, new_attempt
+from kstreams.state.log.directory import DirectoryObjectStore
+from kstreams.state.log.durable import Attempt
+from kstreams.state.versions.versions import TaskVersions
+from kstreams.task.queues import Queue
+from kstreams.task.routing import route
+from kstreams_rocksdb import RocksDB
+
+__all__ = ("Batch", "Feeds", "Numbers", "Pipeline")
+
+Numbers = np.ndarray[tuple[int], np.dtype[np.int64]]
+
+Batch = Sequence[Queue]
+"""What a batch reads: a queue a source."""
+
+
+class Feeds:
+    """Makes the queues of sources; offsets go on from batch to batch."""
+
+    def __init__(self) -> None:
+        self._next: dict[str, int] = {}
+
+    def queue(self, source: str, keys: Numbers, values: pa.Array, times: Numbers) -> Queue:
+        """Return records of a source.
+
+        Args:
+            source: The node's name, and its topic's.
+            keys: Their numbers, in keys of ten bytes.
+            values: Serialised values.
+            times: Timestamps, ms.
+        """
+        first = self._next.get(source, 0)
+        self._next[source] = first + len(keys)
+        columns = [
+            pa.array(np.arange(first, first + len(keys))),
+            pa.array(times),
+            TEXT.serialize_many([f"key-{number:06d}" for number in keys.tolist()]),
+            values,
+            pa.nulls(len(keys), INPUT_SCHEMA.field("headers").type),
+        ]
+        return Queue(source, source, 0, pa.Table.from_arrays(columns, schema=INPUT_SCHEMA))
+
+
+class Pipeline:
+    """A topology that is fed batch by batch.
+
+    Args:
+        topology: What to run; its groups stand in the order in which they give to one another.
+        home: An empty folder for state and its log.
+
+    Attributes:
+        rows: How many results have gone to sinks.
+    """
+
+    def __init__(self, topology: Topology, home: Path) -> None:
+        self.rows = 0
+        self._home = home
+        self._benches = [Bench(group, RocksDB(), home) for group in topology.groups]
+        nodes = topology.nodes.values()
+        self._edges = {node.name: node for node in nodes if isinstance(node, RepartitionNode)}
+
+    def run(self, batch: Batch) -> None:
+        """Run and commit one batch."""
+        waiting = list(batch)
+        for bench in self._benches:
+            group = bench.group
+            own = {node.name for node in (*group.sources, *group.entries)}
+            output = bench.run(*(queue for queue in waiting if queue.entry in own))
+            self.rows += sum(table.num_rows for table in output.sinks.values())
+            for name, table in output.edges.items():
+                routed = route(self._edges[name], table, upstream=0, partitions=1)
+                waiting.extend(queue for _, queue in routed)
+
+    def state_bytes(self) -> int:
+        """Return the bytes of all keys and values stored."""
+        return sum(len(key) + len(value) for bench in self._benches for key, value in _rows(bench))
+
+
+def _rows(bench: Bench) -> Iterator[tuple[bytes, bytes]]:
+    stores = [spec.name for spec in bench.group.stores]
+    log = DirectoryObjectStore(bench.home / "log")
+    key = TaskKey("bench", bench.group.name, 0)
+    versions = TaskVersions(RocksDB(), bench.home / "local", log, key, stores)
+    checkout = versions.checkout(bench.pointer, Attempt(new_attempt(), 0))
+    for store in stores:
+        yield from checkout.store.scan(store, None, None)
+    checkout.abort()

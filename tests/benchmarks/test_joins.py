@@ -1,0 +1,31 @@
+"""The benchmark of joins in one process runs to its end, and says what it should."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.joins.__main__ import main
+from benchmarks.joins.cases import CASES
+
+
+@pytest.fixture(scope="module")
+def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, int]]:
+    file = tmp_path_factory.mktemp("figures") / "joins.json"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.argv", ["joins", "--smoke", "--json", str(file)])
+        main()
+    found: dict[str, dict[str, int]] = json.loads(Path(file).read_text())
+    return found
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_case_has_figures_and_results(figures: dict[str, dict[str, int]], case: str) -> None:
+    assert figures[case]["per_cpu_s"] > 0
+    assert figures[case]["results"] > 0
+
+
+def test_results_are_as_many_as_the_join_gives(figures: dict[str, dict[str, int]]) -> None:
+    assert figures["stream-table"]["results"] == 2 * (500 - 10)  # all but the updates
