@@ -17,7 +17,8 @@ from kstreams.stores import timestamped_store
 __all__ = ("CASES", "Case", "Sizes")
 
 _IN, _OTHER = Topic("in", TEXT, INT64), Topic("other", TEXT, INT64)
-_OUT = Topic("out", TEXT, INT64, nulls="pass")
+_OUT = Topic("out", TEXT, INT64)
+_UPDATES = Topic("out", TEXT, INT64, nulls="pass")
 _STEP_MS = 1
 
 
@@ -69,7 +70,7 @@ def table_table() -> Topology:
     one = builder.add_table("in", _IN, store=_store("in"))
     other = builder.add_table("other", _OTHER, store=_store("other"))
     joined = builder.join_tables("joined", one, other, inner(lambda left, right: left + right))
-    builder.add_sink("out", _OUT, builder.to_stream("updates", joined))
+    builder.add_sink("out", _UPDATES, builder.to_stream("updates", joined))
     return builder.build()
 
 

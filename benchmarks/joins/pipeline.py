@@ -82,7 +82,7 @@ class Pipeline:
         waiting = list(batch)
         for bench in self._benches:
             group = bench.group
-            own = {node.name for node in (*group.sources, *group.entries)}
+            own = {each.name for each in group.sources} | {each.name for each in group.from_tasks}
             output = bench.run(*(queue for queue in waiting if queue.entry in own))
             self.rows += sum(table.num_rows for table in output.sinks.values())
             for name, table in output.edges.items():

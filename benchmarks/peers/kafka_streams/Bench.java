@@ -26,6 +26,7 @@ public final class Bench {
     private static final Map<String, String> ENV = System.getenv();
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String WORKLOAD = ENV.get("BENCH_WORKLOAD");
+    private static final String NUDGES = ENV.get("BENCH_OUTPUT") + "-nudge";
     private static final List<String> INPUTS = List.of(ENV.get("BENCH_INPUTS").split(","));
     private static final long[] SIZES =
         Arrays.stream(ENV.get("BENCH_SIZES").split(",")).mapToLong(Long::parseLong).toArray();
@@ -36,6 +37,10 @@ public final class Bench {
     }
 
     public static void main(String[] arguments) throws InterruptedException {
+        Nudge nudge = WORKLOAD.equals("W6o") ? new Nudge(ENV.get("BENCH_BOOTSTRAP"), NUDGES) : null;
+        if (nudge != null) {
+            nudge.create();
+        }
         StreamsBuilder builder = new StreamsBuilder();
         topology(builder);
         KafkaStreams streams = new KafkaStreams(builder.build(), settings());
@@ -52,10 +57,17 @@ public final class Bench {
                 told = done;
             }
             quiet = done >= wanted && nothingInBetween(streams) ? quiet + 1 : 0;
-            if (quiet > 1 && wanted > 0 && !WORKLOAD.equals("Q3")) {
-                streams.close(); // writes what is in the cache, as a commit would
-                return;
+            if (quiet < 2 || wanted == 0 || WORKLOAD.equals("Q3")) {
+                continue;
             }
+            if (nudge != null) {
+                nudge.send();
+                nudge = null;
+                wanted += Nudge.PARTITIONS;
+                continue;
+            }
+            streams.close(); // writes what is in the cache, as a commit would
+            return;
         }
         System.exit(1);
     }
@@ -84,7 +96,7 @@ public final class Bench {
     private static void topology(StreamsBuilder builder) {
         String output = ENV.get("BENCH_OUTPUT");
         if (INPUTS.size() > 1) {
-            new Joins(builder, INPUTS.toArray(String[]::new), output).build(WORKLOAD);
+            new Joins(builder, INPUTS.toArray(String[]::new), output, NUDGES).build(WORKLOAD);
             return;
         }
         KStream<String, byte[]> clicks = builder.stream(
@@ -131,7 +143,8 @@ public final class Bench {
 
     /** Returns how many records of the inputs have been processed. */
     private static long done(KafkaStreams streams) {
-        long processed = records(streams, "records-consumed-total", INPUTS::contains);
+        long processed = records(
+            streams, "records-consumed-total", topic -> INPUTS.contains(topic) || topic.equals(NUDGES));
         // A global table is loaded before anything else, and its records are not counted.
         boolean loaded = WORKLOAD.equals("W7") && processed > 0;
         return processed + (loaded ? SIZES[2] : 0);

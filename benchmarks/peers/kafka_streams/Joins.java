@@ -80,11 +80,13 @@ final class Joins {
     private final StreamsBuilder builder;
     private final String[] inputs;
     private final String output;
+    private final String nudges;
 
-    Joins(StreamsBuilder builder, String[] inputs, String output) {
+    Joins(StreamsBuilder builder, String[] inputs, String output, String nudges) {
         this.builder = builder;
         this.inputs = inputs;
         this.output = output;
+        this.nudges = nudges;
     }
 
     void build(String workload) {
@@ -120,7 +122,7 @@ final class Joins {
         StreamJoined<String, Impression, AdClick> with =
             StreamJoined.with(TEXT, json(Impression.class), json(AdClick.class));
         KStream<String, Event> pairs = outer
-            ? shown.outerJoin(clicks, Joins::pair, near, with)
+            ? shown.merge(builder.stream(nudges, of(Impression.class))).outerJoin(clicks, Joins::pair, near, with)
             : shown.join(clicks, Joins::pair, near, with);
         pairs.to(output, Produced.with(TEXT, json(Event.class)));
     }
