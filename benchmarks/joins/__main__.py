@@ -76,7 +76,7 @@ def _measured(
         for batch in case.load(feeds, sizes):
             pipeline.run(batch)
         batches = list(case.batches(feeds, sizes))
-        before = pipeline.rows
+        before, looped = pipeline.rows, pipeline.looped
         gc.collect()
         if profile is not None:
             profile.enable()
@@ -86,9 +86,12 @@ def _measured(
         if profile is not None:
             profile.disable()
         results = pipeline.rows - before
-        counted = sum(queue.table.num_rows for batch in batches for queue in batch)
+        counted = {
+            "records": sum(queue.table.num_rows for batch in batches for queue in batch),
+            "results": results,
+            "hops": pipeline.looped - looped,
+        }[case.counts]
         shutil.rmtree(home / str(number))
-    counted = results if case.rows else counted
     return {
         "per_cpu_s": round(counted / min(times.cpu)),
         "per_s": round(counted / min(times.wall)),

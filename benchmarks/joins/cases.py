@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from benchmarks.joins.pipeline import Batch, Feeds, Numbers
-from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder
+from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, filter_, map_values
 from kstreams.joins import inner, left
 from kstreams.stores import timestamped_store
 
@@ -41,8 +41,8 @@ class Case:
         make: Makes its topology.
         load: What is stored before the clock starts.
         batches: What is measured.
-        at_least: Records a processor second that are wanted.
-        rows: Whether results are counted in place of records.
+        at_least: So many a processor second are wanted.
+        counts: What is counted: records that come, results, or records that go into loops.
     """
 
     title: str
@@ -50,7 +50,7 @@ class Case:
     load: Callable[[Feeds, Sizes], Iterator[Batch]]
     batches: Callable[[Feeds, Sizes], Iterator[Batch]]
     at_least: int
-    rows: bool = False
+    counts: Literal["records", "results", "hops"] = "records"
 
 
 def stream_table() -> Topology:
@@ -72,6 +72,23 @@ def table_table() -> Topology:
     joined = builder.join_tables("joined", one, other, inner(lambda left, right: left + right))
     builder.add_sink("out", _UPDATES, builder.to_stream("updates", joined))
     return builder.build()
+
+
+def loop() -> Topology:
+    """Build a loop that records go round as often as their value says."""
+    builder = TopologyBuilder("loop")
+    round_again = builder.add_loop("round", key=TEXT, value=INT64)
+    source = builder.add_source("in", _IN)
+    once_less = builder.add_processor("once-less", map_values(_less), source, round_again)
+    again = builder.add_processor("again", filter_(lambda _, left: left > 0), once_less)
+    builder.close_loop(round_again, again)
+    done = builder.add_processor("done", filter_(lambda _, left: left == 0), once_less)
+    builder.add_sink("out", _OUT, done)
+    return builder.build()
+
+
+def _less(rounds: int) -> int:
+    return rounds - 1
 
 
 def _store(name: str) -> Any:
@@ -109,6 +126,25 @@ def with_updates(
     return batches
 
 
+def of_rounds(rounds: int) -> Callable[[Feeds, Sizes], Iterator[Batch]]:
+    """Return batches of records that go round so often."""
+
+    def batches(feeds: Feeds, sizes: Sizes) -> Iterator[Batch]:
+        random = np.random.default_rng(1)
+        for number in range(sizes.batches):
+            keys = random.integers(0, sizes.keys, sizes.batch)
+            times = number * sizes.batch + np.arange(sizes.batch, dtype=np.int64)
+            values = np.full(sizes.batch, rounds + 1)
+            yield [feeds.queue("in", keys, _numbers(values), times)]
+
+    return batches
+
+
+def nothing(_feeds: Feeds, _sizes: Sizes) -> Iterator[Batch]:
+    """Store nothing."""
+    return iter(())
+
+
 def _numbers(values: Numbers) -> pa.Array:
     return INT64.serialize_many(values.tolist())
 
@@ -127,5 +163,13 @@ CASES = {
         other_rows("other.source"),
         with_updates("in.source", "other.source", 0.5),
         at_least=150_000,
+    ),
+    "loop": Case(
+        "three hops of each record, the durable log included",
+        loop,
+        nothing,
+        of_rounds(3),
+        at_least=150_000,
+        counts="hops",
     ),
 }

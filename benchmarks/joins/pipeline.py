@@ -1,12 +1,13 @@
 """A topology in one process: one task a group, edges in memory, state on RocksDB.
 
 A batch is what it is on Spark: each group in turn checks out its version, runs on what its sources
-and the groups before it have given, and commits.
+and the groups before it have given, and commits. What goes into a loop is written to the durable
+log and read from there in the next batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +15,12 @@ import pyarrow as pa
 
 from benchmarks.engine.one_task import Bench
 from kstreams import TEXT, Topology
-from kstreams.graph.nodes import RepartitionNode
+from kstreams.graph.nodes import LoopNode, RepartitionNode
 from kstreams.raw_batch import INPUT_SCHEMA
 from kstreams.state.backend.task_key import TaskKey, new_attempt
 from kstreams.state.log.directory import DirectoryObjectStore
 from kstreams.state.log.durable import Attempt
+from kstreams.state.log.loop_objects import LoopPart, read_loops, write_loops
 from kstreams.state.versions.versions import TaskVersions
 from kstreams.task.queues import Queue
 from kstreams.task.routing import route
@@ -68,26 +70,47 @@ class Pipeline:
 
     Attributes:
         rows: How many results have gone to sinks.
+        looped: How many records have gone into loops.
     """
 
     def __init__(self, topology: Topology, home: Path) -> None:
-        self.rows = 0
+        self.rows = self.looped = 0
         self._home = home
         self._benches = [Bench(group, RocksDB(), home) for group in topology.groups]
         nodes = topology.nodes.values()
-        self._edges = {node.name: node for node in nodes if isinstance(node, RepartitionNode)}
+        self._edges = {
+            node.name: node for node in nodes if isinstance(node, (RepartitionNode, LoopNode))
+        }
+        self._log = DirectoryObjectStore(home / "loops")
+        self._in_loops: tuple[LoopPart, ...] = ()
 
     def run(self, batch: Batch) -> None:
-        """Run and commit one batch."""
-        waiting = list(batch)
+        """Run and commit one batch, and those that it begins by its loops."""
+        self._run(batch)
+        while self._in_loops:
+            self._run(())
+
+    def _run(self, batch: Batch) -> None:
+        parts, self._in_loops = self._in_loops, ()
+        waiting = [*batch]
+        for part, table in zip(parts, read_loops(self._log, parts), strict=True):
+            waiting.append(Queue(part.loop, part.loop, 0, table))
         for bench in self._benches:
             group = bench.group
             own = {each.name for each in group.sources} | {each.name for each in group.from_tasks}
             output = bench.run(*(queue for queue in waiting if queue.entry in own))
             self.rows += sum(table.num_rows for table in output.sinks.values())
-            for name, table in output.edges.items():
-                routed = route(self._edges[name], table, upstream=0, partitions=1)
-                waiting.extend(queue for _, queue in routed)
+            waiting.extend(queue for queue in self._routed(output.edges))
+            sent = [(queue.entry, 0, queue.table) for queue in self._routed(output.loops)]
+            if sent:
+                attempt = Attempt(new_attempt(), 0)
+                self._in_loops += write_loops(self._log, "loops/", attempt, 0, sent)
+                self.looped += sum(table.num_rows for _, _, table in sent)
+
+    def _routed(self, tables: Mapping[str, pa.Table]) -> Iterator[Queue]:
+        for name, table in tables.items():
+            for _, queue in route(self._edges[name], table, upstream=0, partitions=1):
+                yield queue
 
     def state_bytes(self) -> int:
         """Return the bytes of all keys and values stored."""
