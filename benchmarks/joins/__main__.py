@@ -3,6 +3,7 @@
     python -m benchmarks.joins                       # all
     python -m benchmarks.joins --smoke               # a few records, to see that it runs
     python -m benchmarks.joins stream-table          # some cases
+    python -m benchmarks.joins state                 # what W6o remembers over 40 windows
     python -m benchmarks.joins --json joins.json     # the figures as JSON too
     python -m benchmarks.joins --profile stream-table    # where the time goes
 
@@ -25,23 +26,27 @@ from typing import Any
 
 from benchmarks.joins.cases import CASES, Case, Sizes
 from benchmarks.joins.pipeline import Feeds, Pipeline
+from benchmarks.joins.state import remembered
 from benchmarks.machine import machine
 from benchmarks.measured import Times
+
+STATE = "state"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"some of: {' '.join(CASES)}")
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"{' '.join(CASES)} {STATE}")
     parser.add_argument("--smoke", action="store_true", help="a few records, one round")
     parser.add_argument("--json", type=Path, help="where to put the figures")
     parser.add_argument("--home", type=Path, help="where state and log go; a temporary directory")
     parser.add_argument("--rounds", type=int, default=Sizes.rounds)
     parser.add_argument("--profile", action="store_true", help="print where the time goes")
     options = parser.parse_args()
-    if unknown := sorted(set(options.cases) - set(CASES)):
-        parser.error(f"no such case: {' '.join(unknown)}; there are: {' '.join(CASES)}")
+    known = [*CASES, STATE]
+    if unknown := sorted(set(options.cases) - set(known)):
+        parser.error(f"no such case: {' '.join(unknown)}; there are: {' '.join(known)}")
     sizes = Sizes(rounds=options.rounds)
     if options.smoke:
         sizes = Sizes(keys=1_000, batch=500, batches=2, rounds=1)
@@ -49,7 +54,9 @@ def main() -> None:
     print(f"{about['cpu']}, {about['cores']} cores, Python {about['python']}, load {about['load']}")
     print(f"{'':24}{'per CPU s':>12}{'at least':>12}{'records/s':>12}{'results':>12}  what")
     figures: dict[str, Any] = {"machine": about}
-    for name in options.cases or CASES:
+    for name in options.cases or known:
+        if name == STATE:
+            continue
         profile = cProfile.Profile(time.process_time) if options.profile else None
         with tempfile.TemporaryDirectory(prefix="kstreams-bench-", dir=options.home) as home:
             found = _measured(CASES[name], sizes, Path(home), profile)
@@ -61,8 +68,23 @@ def main() -> None:
         )
         if profile is not None:
             pstats.Stats(profile).sort_stats("tottime").print_stats(25)
+    if STATE in (options.cases or known):
+        with tempfile.TemporaryDirectory(prefix="kstreams-bench-", dir=options.home) as home:
+            figures[STATE] = _remembered(Path(home), 3 if options.smoke else 40)
     if options.json is not None:
         options.json.write_text(json.dumps(figures, indent=1))
+
+
+def _remembered(home: Path, windows: int) -> dict[str, Any]:
+    """Print and return what W6o remembers."""
+    found = remembered(home, windows)
+    shown = found["stored"][1 :: max(1, windows // 8)]
+    print(
+        f"\nW6o remembers, window by window: {', '.join(f'{size / 1e6:.1f}' for size in shown)} MB;"
+    )
+    last, raw = found["stored"][-1], found["raw"]
+    print(f"{last / raw:.2f} times the raw rows that it must know, {raw / 1e6:.1f} MB")
+    return found
 
 
 def _measured(

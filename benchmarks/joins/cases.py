@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -11,8 +12,9 @@ import pyarrow as pa
 
 from benchmarks.joins.pipeline import Batch, Feeds, Numbers
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, filter_, map_values
-from kstreams.joins import inner, left
-from kstreams.stores import timestamped_store
+from kstreams.durations import seconds
+from kstreams.joins import JoinerSupplier, inner, left, outer, within
+from kstreams.stores import join_store, timestamped_store
 
 __all__ = ("CASES", "Case", "Sizes")
 
@@ -20,6 +22,7 @@ _IN, _OTHER = Topic("in", TEXT, INT64), Topic("other", TEXT, INT64)
 _OUT = Topic("out", TEXT, INT64)
 _UPDATES = Topic("out", TEXT, INT64, nulls="pass")
 _STEP_MS = 1
+_NEAR = within(seconds(0), seconds(10), grace=seconds(2))
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,20 @@ def loop() -> Topology:
     return builder.build()
 
 
+def interval(joiner: JoinerSupplier[int, int, int, Any]) -> Topology:
+    """Build a join of two streams within 10 s."""
+    builder = TopologyBuilder("interval")
+    one, other = builder.add_source("in", _IN), builder.add_source("other", _OTHER)
+    store = join_store("pairs", key=TEXT, left=INT64, right=INT64)
+    pairs = builder.join_streams("pairs", one, other, joiner, within=_NEAR, store=store)
+    builder.add_sink("out", _OUT, pairs)
+    return builder.build()
+
+
+def _either(one: int | None, other: int | None) -> int:
+    return (one or 0) + (other or 0)
+
+
 def _less(rounds: int) -> int:
     return rounds - 1
 
@@ -100,15 +117,22 @@ def other_rows(source: str) -> Callable[[Feeds, Sizes], Iterator[Batch]]:
 
     def load(feeds: Feeds, sizes: Sizes) -> Iterator[Batch]:
         for keys in np.array_split(np.arange(sizes.keys), max(1, sizes.keys // sizes.batch)):
-            yield [feeds.queue(source, keys, _numbers(keys), np.zeros(len(keys), np.int64))]
+            yield [feeds.numbered(source, keys, _numbers(keys), np.zeros(len(keys), np.int64))]
 
     return load
 
 
 def with_updates(
-    source: str, table: str, share: float
+    source: str, table: str, share: float, keys_used: float = 1
 ) -> Callable[[Feeds, Sizes], Iterator[Batch]]:
-    """Return batches of both, of which a share is updates of the table."""
+    """Return batches of both, of which a share is updates of the table.
+
+    Args:
+        source: One source.
+        table: The other.
+        share: How much of the records is the other's.
+        keys_used: How much of the keys there are.
+    """
 
     def batches(feeds: Feeds, sizes: Sizes) -> Iterator[Batch]:
         random = np.random.default_rng(1)
@@ -117,9 +141,9 @@ def with_updates(
             times = 1 + number * sizes.batch + np.arange(sizes.batch, dtype=np.int64) * _STEP_MS
             is_update = np.zeros(sizes.batch, bool)
             is_update[random.choice(sizes.batch, updates, replace=False)] = True
-            keys = random.integers(0, sizes.keys, sizes.batch)
+            keys = random.integers(0, int(sizes.keys * keys_used), sizes.batch)
             yield [
-                feeds.queue(name, keys[mask], _numbers(keys[mask] + number), times[mask])
+                feeds.numbered(name, keys[mask], _numbers(keys[mask] + number), times[mask])
                 for name, mask in ((source, ~is_update), (table, is_update))
             ]
 
@@ -135,7 +159,7 @@ def of_rounds(rounds: int) -> Callable[[Feeds, Sizes], Iterator[Batch]]:
             keys = random.integers(0, sizes.keys, sizes.batch)
             times = number * sizes.batch + np.arange(sizes.batch, dtype=np.int64)
             values = np.full(sizes.batch, rounds + 1)
-            yield [feeds.queue("in", keys, _numbers(values), times)]
+            yield [feeds.numbered("in", keys, _numbers(values), times)]
 
     return batches
 
@@ -163,6 +187,20 @@ CASES = {
         other_rows("other.source"),
         with_updates("in.source", "other.source", 0.5),
         at_least=150_000,
+    ),
+    "interval-inner": Case(
+        "two streams within 10 s, every tenth matched",
+        partial(interval, inner(lambda one, other: one + other)),
+        nothing,
+        with_updates("in", "other", 0.5, keys_used=0.5),
+        at_least=100_000,
+    ),
+    "interval-outer": Case(
+        "the same, what has no partner goes out too",
+        partial(interval, outer(_either)),
+        nothing,
+        with_updates("in", "other", 0.5, keys_used=0.5),
+        at_least=100_000,
     ),
     "loop": Case(
         "three hops of each record, the durable log included",

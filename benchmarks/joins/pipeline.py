@@ -40,12 +40,17 @@ class Feeds:
     def __init__(self) -> None:
         self._next: dict[str, int] = {}
 
-    def queue(self, source: str, keys: Numbers, values: pa.Array, times: Numbers) -> Queue:
+    def numbered(self, source: str, keys: Numbers, values: pa.Array, times: Numbers) -> Queue:
+        """Return records of a source; keys have a number, and ten bytes."""
+        names = TEXT.serialize_many([f"key-{number:06d}" for number in keys.tolist()])
+        return self.queue(source, names, values, times)
+
+    def queue(self, source: str, keys: pa.Array, values: pa.Array, times: Numbers) -> Queue:
         """Return records of a source.
 
         Args:
             source: The node's name, and its topic's.
-            keys: Their numbers, in keys of ten bytes.
+            keys: Serialised keys.
             values: Serialised values.
             times: Timestamps, ms.
         """
@@ -54,7 +59,7 @@ class Feeds:
         columns = [
             pa.array(np.arange(first, first + len(keys))),
             pa.array(times),
-            TEXT.serialize_many([f"key-{number:06d}" for number in keys.tolist()]),
+            keys,
             values,
             pa.nulls(len(keys), INPUT_SCHEMA.field("headers").type),
         ]

@@ -2,21 +2,67 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pandas as pd
 import pyarrow as pa
 
-from benchmarks.suite.ads import AD_CLICKS, IMPRESSIONS
-from benchmarks.suite.plain_joins import Joined, within
-from benchmarks.suite.workload import Expected, Workload
+from benchmarks.suite.ads import AD_CLICK, AD_CLICKS, IMPRESSION, IMPRESSIONS, AdClick, Impression
+from benchmarks.suite.plain_joins import Joined
+from benchmarks.suite.plain_joins import within as plain_within
+from benchmarks.suite.workload import Execution, Expected, Workload
+from kstreams import TEXT, Topic, Topology, TopologyBuilder
+from kstreams.durations import seconds
+from kstreams.joins import JoinerSupplier, inner, within
+from kstreams.stores import join_store
+from kstreams_json import json_serde
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ("WORKLOAD", "joined", "pairs_of", "spark_join")
+__all__ = ("WORKLOAD", "Pair", "add_join", "joined", "pair", "pairs_of", "spark_join")
 
 AFTER_MS = 10_000
+NEAR = within(seconds(0), seconds(10), grace=seconds(2))
+
+
+class Pair(msgspec.Struct):
+    """When an ad was shown and clicked, and for how much; 0 and None for what has not been."""
+
+    start: int
+    end: int
+    value: tuple[int | None, int | None]
+
+
+def pair(shown: Impression | None, click: AdClick | None) -> Pair:
+    """Make a result."""
+    return Pair(
+        shown.at if shown else 0,
+        click.at if click else 0,
+        (shown.cost if shown else None, click.price if click else None),
+    )
+
+
+def topology(shown: str, clicks: str, sink: str, execution: Execution) -> Topology:
+    return add_join("w6", shown, clicks, sink, inner(pair))
+
+
+def add_join(
+    name: str,
+    shown: str,
+    clicks: str,
+    sink: str,
+    joiner: JoinerSupplier[Impression, AdClick, Pair, Any],
+) -> Topology:
+    """Build impressions joined with clicks."""
+    builder = TopologyBuilder(name)
+    ads = builder.add_source("shown", Topic(shown, TEXT, IMPRESSION))
+    clicked = builder.add_source("clicks", Topic(clicks, TEXT, AD_CLICK))
+    store = join_store("pairs", key=TEXT, left=IMPRESSION, right=AD_CLICK)
+    pairs = builder.join_streams("pairs", ads, clicked, joiner, within=NEAR, store=store)
+    builder.add_sink("pairs-out", Topic(sink, TEXT, json_serde(Pair)), pairs)
+    return builder.build()
 
 
 def spark(shown: DataFrame, clicks: DataFrame) -> tuple[DataFrame, str]:
@@ -48,7 +94,7 @@ def spark_join(shown: DataFrame, clicks: DataFrame, how: str) -> tuple[DataFrame
 
 def joined(shown: pa.Table, clicks: pa.Table) -> Joined:
     """Return pairs and what is in none."""
-    return within(shown, clicks, before_ms=0, after_ms=AFTER_MS)
+    return plain_within(shown, clicks, before_ms=0, after_ms=AFTER_MS)
 
 
 def pairs_of(pairs: pd.DataFrame) -> Expected:
@@ -71,6 +117,8 @@ WORKLOAD = Workload(
     besides=(AD_CLICKS,),
     shape="event",
     expected=expected,
+    topology=topology,
+    by_record=False,
     spark=spark,
     records=600_000,
 )

@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from benchmarks.suite.ads import AD_CLICKS, IMPRESSIONS
-from benchmarks.suite.workload import Expected, Workload
-from benchmarks.workloads.w6 import joined, pairs_of, spark_join
+from benchmarks.suite.workload import Execution, Expected, Workload
+from benchmarks.workloads.w6 import add_join, joined, pair, pairs_of, spark_join
+from kstreams import Topology
+from kstreams.joins import outer
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+
+def topology(shown: str, clicks: str, sink: str, execution: Execution) -> Topology:
+    return add_join("w6o", shown, clicks, sink, outer(pair))
 
 
 def spark(shown: DataFrame, clicks: DataFrame) -> tuple[DataFrame, str]:
@@ -36,6 +42,8 @@ WORKLOAD = Workload(
     besides=(AD_CLICKS,),
     shape="event",
     expected=expected,
+    topology=topology,
+    by_record=False,
     spark=spark,
     records=600_000,
 )
