@@ -65,4 +65,4 @@ def _newest(table: pa.Table) -> Numbers:
 
 def _bytes(rows: pa.Table) -> int:
     sizes = (pc.sum(pc.binary_length(rows.column(name))).as_py() for name in ("key", "value"))
-    return int(sum(sizes)) + _TIMESTAMP_BYTES * rows.num_rows
+    return int(sum(sizes) + _TIMESTAMP_BYTES * rows.num_rows)
