@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import pytest
 
-from kstreams import Embedded
+from kstreams import Embedded, Topology
 from kstreams.batch.batch_size import RecordSizes
 from kstreams.batch.embedded import feed as embedded_feed
 from kstreams.batch.embedded.io import publish
@@ -151,9 +151,13 @@ class Harness:
         shutil.rmtree(self.local, ignore_errors=True)
         self._new_process()
 
+    def build(self) -> Topology:
+        """Return what is run."""
+        return marking()
+
     def start_driver(self) -> None:
         """Make the app's pipeline, as an app does at its start."""
-        topology = marking()
+        topology = self.build()
         tasks = {topology.groups[0].name: PARTITIONS}
         settings = AppSettings(
             "crash",
@@ -236,7 +240,7 @@ class Harness:
         commits = self.checkpoint.commits(self.pipeline.name, objects)
         kept = commits.recent(100)
         assert len(kept) == 2
-        named = {r.name for c in kept for p in c.pointers().values() for r in p.objects()}
+        named = {name for commit in kept for name in commit.objects()}
         found = {
             name
             for name in objects.list("")
@@ -255,7 +259,8 @@ class Harness:
         """Tell whether something is not committed by Spark yet."""
         driver = self.pipeline.driver
         planned = driver.planner.reached(driver.end())
-        return self.spark.is_replaying() or driver.timers.call_all or not planned
+        waits = driver.timers.call_all or driver.is_looping
+        return self.spark.is_replaying() or waits or not planned
 
     def _reported(self, *_: object) -> None:
         self.faults.reach("reported")

@@ -1,0 +1,112 @@
+"""What is run where loops are tested: walks over keys, each step a hop to another task."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from uuid import uuid4
+
+from kstreams import (
+    INT64,
+    TEXT,
+    Processor,
+    ProcessorContext,
+    Record,
+    Topology,
+    TopologyBuilder,
+    key_value_store,
+)
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.operators import rekey
+from kstreams.state.backend.memory import MemoryStore
+from kstreams.state.backend.objects import ObjectStoreSettings
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.log.durable import DurableLog
+from tests.crash.harness import Harness
+from tests.crash.workload import IN, KEYS, OUT
+
+__all__ = ("STEPS", "VISITS", "LoopHarness", "visits", "walking")
+
+VISITS = key_value_store("visits", key=TEXT, value=INT64)
+STEPS = 3
+"""How often each record goes round."""
+
+
+class Walk(Processor[str, str, str, str]):
+    """Counts a visit of its key, and walks on while there are steps left."""
+
+    def init(self, context: ProcessorContext[str, str]) -> None:
+        self.context, self.visits = context, context.store(VISITS)
+
+    def process(self, record: Record[str, str]) -> None:
+        count = (self.visits.get(record.key) or 0) + 1
+        self.visits.put(record.key, count)
+        self.context.forward_to("marks", record.with_value(f"{count}:{uuid4().hex[:8]}"))
+        left = int(record.value) - 1 if record.value.isdigit() else STEPS - 1
+        if left >= 0:
+            self.context.forward_to("next", record.with_value(str(left)))
+
+
+def next_key(key: str, _: str) -> str:
+    return KEYS[(KEYS.index(key) + 1) % len(KEYS)]
+
+
+def walking(loop: str = "again") -> Topology:
+    """Build words -> walk -> marks, and back to the next key."""
+    builder = TopologyBuilder("marking")
+    again = builder.add_loop(loop, key=TEXT, value=TEXT)
+    walk = builder.add_processor(
+        "walk", Walk, builder.add_source("words", IN), again, stores=[VISITS]
+    )
+    builder.add_sink("marks", OUT, walk)
+    builder.close_loop(again, builder.add_processor("next", rekey(next_key), walk))
+    return builder.build()
+
+
+def visits(records: Iterable[tuple[str, str]]) -> dict[str, int]:
+    """Return how often each key is visited by the walks of some records."""
+    found: Counter[str] = Counter()
+    for key, _ in records:
+        start = KEYS.index(key)
+        found.update(KEYS[(start + step) % len(KEYS)] for step in range(STEPS + 1))
+    return dict(found)
+
+
+class LoopHarness(Harness):
+    """An app with a loop."""
+
+    def build(self) -> Topology:
+        """Return what is run."""
+        return walking()
+
+    def check(self) -> None:
+        """Compare results and state with what a run without faults gives; look for litter."""
+        expected = visits(self.input)
+        numbers: dict[str, list[int]] = {}
+        for record in self._published():
+            mark = (record.value or b"").decode().partition(":")[0]
+            numbers.setdefault((record.key or b"").decode(), []).append(int(mark))
+        assert numbers == {key: list(range(1, n + 1)) for key, n in expected.items()}
+        assert self.visits() == expected
+        self._check_disk()
+        self._check_log()
+
+    def visits(
+        self, path: Path | None = None, log: ObjectStoreSettings | None = None
+    ) -> dict[str, int]:
+        """Return what the store of a checkpoint holds."""
+        checkpoint = Checkpoint.load(path or self.home / "checkpoint")
+        objects = (log or self.log).open()
+        (query,) = checkpoint.queries
+        last = checkpoint.commits(query, objects).last()
+        found: dict[str, int] = {}
+        for task, pointer in last.pointers().items() if last is not None else ():
+            store = MemoryStore([VISITS.name])
+            DurableLog(objects, checkpoint.task_key(query, task)).restore(pointer, store)
+            found.update(VISITS.open(Overlay(store)).range())
+        return found
+
+    def step(self) -> None:
+        """Run one batch."""
+        self.spark.run_batch()
