@@ -9,6 +9,8 @@ or a `TopologyTestDriver` runs, and which draws itself: `describe()`, `to_mermai
   makes a stream again. See `kstreams.joins`.
 - `add_loop` returns a `Loop`, a node of what the topology sends itself in its next batch, and
   `close_loop` says what that is.
+- `add_global_table` has all of a table in every task, of a topic or of another app (`AppTable`);
+  `join_global` joins by any key, and `reads=[...]` lets a processor look rows up.
 - Sinks write to a `Topic`, to one chosen for each record (`kstreams.io.topic_by`), to standard
   output (`to_stdout`) or to a function (`to_function`).
 - `on_error=` says what becomes of a record that fails: `"fail"`, `"skip"` or `DeadLetter(topic)`.
@@ -29,6 +31,7 @@ Example:
 from __future__ import annotations
 
 from kstreams.graph.builder import TopologyBuilder
+from kstreams.graph.global_tables import AppTable, GlobalDefinition, GlobalTable
 from kstreams.graph.nodes import (
     FunctionSink,
     JoinNode,
@@ -52,8 +55,11 @@ from kstreams.processors.on_error import DeadLetter, OnError
 from kstreams.processors.validate import Invalid
 
 __all__ = (
+    "AppTable",
     "DeadLetter",
     "FunctionSink",
+    "GlobalDefinition",
+    "GlobalTable",
     "Invalid",
     "JoinNode",
     "Loop",

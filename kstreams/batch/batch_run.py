@@ -14,6 +14,8 @@ from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.task_call import TaskCall
 from kstreams.batch.task_status import TaskStatus
 from kstreams.checkpoint.plans import Plan, PlanDirectory
+from kstreams.errors import VersionGoneError
+from kstreams.global_tables.versions import QueryTables, Versions
 from kstreams.ids import TaskId
 from kstreams.state.log.commits import Commit
 
@@ -24,8 +26,9 @@ _LOG = logging.getLogger(__name__)
 Parts = Mapping[int, Sequence[Message]]
 """Messages to the tasks of a batch, by the worker of the first stage that gets them."""
 
-Job = Callable[[Plan, Parts], Sequence[Content]]
-"""Has workers run all stages of a batch by its plan; returns what they say to the driver."""
+Job = Callable[[Plan, Parts, Versions], Sequence[Content]]
+"""Has workers run all stages of a batch by its plan, on these versions of global tables; returns
+what they say to the driver."""
 
 
 class BatchRun:
@@ -36,6 +39,7 @@ class BatchRun:
         planner: Plans a batch smaller.
         plans: Where a smaller plan is recorded.
         fence: Raises `FencedError` when a newer driver has taken the checkpoint.
+        tables: The global tables that the query reads.
     """
 
     def __init__(
@@ -45,11 +49,13 @@ class BatchRun:
         planner: BatchPlanner,
         plans: PlanDirectory,
         fence: Callable[[], None],
+        tables: QueryTables | None = None,
     ) -> None:
         self._settings = settings
         self._planner = planner
         self._plans = plans
         self._fence = fence
+        self._tables = tables or QueryTables()
         self._assignment = TaskAssignment(settings.counts[0], settings.width)
 
     def run(
@@ -69,10 +75,19 @@ class BatchRun:
 
         Raises:
             FencedError: A newer driver has taken the checkpoint.
+            VersionGoneError: A version of a global table is gone, and the app may not read
+                another one.
             KStreamsError: What `job` raises.
         """
         while True:
-            said = job(plan, self._parts(plan, last))
+            try:
+                versions = self._tables.at(plan.globals)
+                said = job(plan, self._parts(plan, last), versions)
+            except VersionGoneError as gone:
+                if not self._settings.app.repin:
+                    raise
+                plan = self._repinned(batch, plan, gone)
+                continue
             refusals = [each for each in said if isinstance(each, Refusal)]
             if not refusals:
                 return plan, [each for each in said if isinstance(each, TaskStatus)]
@@ -88,6 +103,13 @@ class BatchRun:
                 smaller.record_count,
             )
             plan = smaller
+
+    def _repinned(self, batch: int, plan: Plan, gone: VersionGoneError) -> Plan:
+        """Let a batch read the newest versions of global tables, as the user has allowed."""
+        found = plan.repinned(self._tables.pin())
+        self._fence()
+        _LOG.warning("query %s, batch %d: %s; planned again", self._settings.name, batch, gone)
+        return self._plans.replace(batch, found)
 
     def _parts(self, plan: Plan, last: Commit | None) -> Parts:
         homes = self._assignment.over(

@@ -145,6 +145,10 @@ class BatchPlanner:
         """Tell whether everything before an end is planned."""
         return all(self.positions[place] >= offset for place, offset in end.items())
 
+    def left(self, end: Mapping[TopicPartition, int]) -> int:
+        """Return how many records before an end are not planned."""
+        return sum(max(offset - self.positions[place], 0) for place, offset in end.items())
+
     def backlog(self) -> int:
         """Return how many records waited to be planned when ends were last asked for."""
         return sum(max(end - self.positions[place], 0) for place, end in self._ends.items())

@@ -20,6 +20,7 @@ from kstreams.checkpoint.opening import OpenedQuery
 from kstreams.checkpoint.plans import Plan, PlanDirectory
 from kstreams.clock import Clock, WatchedClock
 from kstreams.errors import StateCorruptError
+from kstreams.global_tables.versions import QueryTables
 from kstreams.ids import TopicPartition
 from kstreams.state.backend.task_key import TaskKey
 from kstreams.state.log.commits import Commit
@@ -50,6 +51,7 @@ class QueryDriver:
         fence: Raises `FencedError` when a newer driver has taken the checkpoint.
         run: Id of this driver.
         fingerprint: The topology's, recorded with each commit.
+        tables: The global tables that the query reads and writes.
 
     Attributes:
         last: The last commit: what the next batch begins with. None before any.
@@ -69,6 +71,7 @@ class QueryDriver:
         fence: Callable[[], None],
         run: str,
         fingerprint: str,
+        tables: QueryTables | None = None,
     ) -> None:
         self._settings = settings
         self._opened = opened
@@ -77,6 +80,7 @@ class QueryDriver:
         self.fence = fence
         self._run = run
         self._fingerprint = fingerprint
+        self.tables = tables or QueryTables()
         resumed = opened.resumed
         self.planner = BatchPlanner(
             feed,
@@ -167,6 +171,7 @@ class QueryDriver:
             since_ms=self._clock.since_ms,
             close_windows=closing,
             after=None if self.last is None else self.last.id,
+            globals=self.tables.pin(),
         )
 
     def record(self, batch: int, plan: Plan) -> Plan:
@@ -235,6 +240,7 @@ class QueryDriver:
         commit = self._opened.commits.append(commit)
         self._feed.publish(commit.outputs, batch)
         self.last = commit
+        self.tables.committed(commit)
         for status in statuses:
             self.timers.note(status.task, status.wall_due_ms)
             self.planner.saw(status.sizes)
@@ -272,7 +278,9 @@ class QueryDriver:
         opened = self._opened
         self._looped_bytes = 0
         kept = opened.commits.recent(self._settings.app.retained_batches)
-        opened.commits.forget_before(kept[0].batch)
+        held = self.tables.held()
+        others = list(opened.commits.of(held - {commit.batch for commit in kept}))
+        opened.commits.forget_before(kept[0].batch, but=held)
         opened.plans.forget_before(kept[0].batch)
         pointers: dict[TaskKey, list[Pointer]] = {}
         for commit in kept:
@@ -281,6 +289,8 @@ class QueryDriver:
                 pointers.setdefault(key, []).append(Pointer.from_json(text))
         try:
             pinned = opened.named_elsewhere()
+            for commit in others:
+                pinned |= {ref.name for p in commit.pointers().values() for ref in p.objects()}
         except StateCorruptError as exc:
             _LOG.warning("query %s: nothing is cleaned up: %s", self.name, exc)
             return

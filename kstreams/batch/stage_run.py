@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 
 from kstreams.batch.edge_records import EdgeRecords
@@ -16,8 +17,12 @@ from kstreams.batch.task_settings import EdgeTarget, TaskSettings
 from kstreams.batch.versioned_state import VersionedState
 from kstreams.batch.worker_state import WorkerState
 from kstreams.errors import ExecutionError, KStreamsError, RecordRefusedError
+from kstreams.global_tables.versions import Versions
 from kstreams.ids import TaskId
 from kstreams.raw_batch import TooManyBytesError
+from kstreams.state.backend.task_key import table_copies
+from kstreams.state.stores.table_access import TableAccess
+from kstreams.state.versions.local import open_local_home
 from kstreams.task.queues import Queue
 
 __all__ = ("Cuts", "Message", "StageRun")
@@ -58,6 +63,7 @@ class StageRun:
         worker: What the worker keeps.
         batch: Number of the batch.
         cuts: Those of its plan.
+        versions: What it reads of global tables.
     """
 
     def __init__(
@@ -66,12 +72,15 @@ class StageRun:
         worker: WorkerState,
         batch: int,
         cuts: Cuts = MappingProxyType({}),
+        versions: Versions = MappingProxyType({}),
     ) -> None:
         self._settings = settings
         self._query = settings.query
         self._worker = worker
         self._batch = batch
         self._cuts = cuts
+        self._versions = versions
+        self._tables: dict[str, TableAccess] = {}
 
     def messages(self, payloads: Iterable[bytes]) -> Iterator[Message]:
         """Run the tasks that are addressed; yield what goes on to later stages.
@@ -101,6 +110,7 @@ class StageRun:
         except TooManyBytesError as exc:
             yield from self._refusals(list(calls), exc)
             return
+        self._tables = self._open_tables() if calls else {}
         for task, call in calls.items():
             queues, read = read[: len(call.slices)], read[len(call.slices) :]
             for envelope in self._run_task(task, call, queues, tasks.pop(task).records):
@@ -111,6 +121,25 @@ class StageRun:
             name = TaskId(self._settings.group.name, task)
             raise ExecutionError(f"task {name} was called {len(inbox.calls)} times in a batch")
         return inbox.calls[0]
+
+    def _open_tables(self) -> dict[str, TableAccess]:
+        """Open the global tables that the group reads, at the versions of the batch's plan."""
+        query, app = self._query, self._query.app
+
+        def home() -> Path:
+            own = open_local_home(app.state, app.app_id, query.incarnation)
+            return own / table_copies(app.app_id, query.incarnation)
+
+        return {
+            spec.name: self._worker.tables.open(
+                spec,
+                self._versions[spec.name],
+                backend=app.state,
+                home=home,
+                reader=query.scope,
+            )
+            for spec in self._settings.group.global_stores
+        }
 
     def _refusals(self, tasks: Sequence[int], exc: TooManyBytesError) -> Iterator[Message]:
         """Tell the driver which tasks were not run, and each partition of the next stage."""
@@ -168,6 +197,7 @@ class StageRun:
             changelog_ends=settings.changelog_ends(task),
             changelog_ids=settings.changelog_ids(),
             partitions=query.counts[settings.number],
+            tables=self._tables,
         )
 
     def _revision(self, task: int) -> int:

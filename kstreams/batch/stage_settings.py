@@ -33,6 +33,7 @@ class QuerySettings:
         width: Number of Spark partitions of each stage; task `t` is in partition `t % width`.
         io: Reads source topics, and writes sink output.
         changelogs: By store, its changelog and where it ended at the app's start.
+        incarnation: Id of the checkpoint; below it copies of global tables are kept.
     """
 
     app: AppSettings
@@ -44,6 +45,7 @@ class QuerySettings:
     width: int
     io: TopicIO
     changelogs: Mapping[str, TopicEnds] = field(default_factory=dict)
+    incarnation: str = ""
 
     @property
     def name(self) -> str:

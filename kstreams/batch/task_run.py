@@ -168,6 +168,7 @@ class TaskRun:
             limits=settings.io.limits,
             partitions=settings.partitions,
             folder=state.folder,
+            tables=settings.tables,
         )
 
     def _sent(self, output: TaskOutput) -> Iterator[tuple[str, int, pa.Table]]:

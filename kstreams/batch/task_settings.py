@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from kstreams.batch.topic_io import TopicIO
 from kstreams.graph.topology import PartitionGroup
 from kstreams.processors.interceptor import Interceptor
+from kstreams.state.stores.table_access import TableAccess
 
 __all__ = ("EdgeTarget", "TaskSettings")
 
@@ -41,6 +42,7 @@ class TaskSettings:
         changelog_ids: By store, the id of its changelog then, where topics have ids.
         partitions: How many tasks the group has; None if nobody is to look whether keys lie in
             their own.
+        tables: How global tables are read, by the names of their stores.
         keeps_processors: Whether processors stay from batch to batch; else each batch makes
             new ones.
     """
@@ -54,4 +56,5 @@ class TaskSettings:
     changelog_ends: Mapping[str, int] = field(default_factory=dict)
     changelog_ids: Mapping[str, str] = field(default_factory=dict)
     partitions: int | None = None
+    tables: Mapping[str, TableAccess] = field(default_factory=dict)
     keeps_processors: bool = False

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 
+from kstreams.global_tables.open_tables import OpenTables
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 from kstreams.state.cache.row_cache import RowCache
 from kstreams.state.versions.background import BackgroundUpkeep
@@ -26,6 +27,11 @@ class WorkerState:
     rows: RowCache = field(default_factory=lambda: RowCache(_ROW_CACHE_BYTES))
     background: BackgroundUpkeep = field(default_factory=BackgroundUpkeep)
     _logs: dict[ObjectStoreSettings, ObjectStore] = field(default_factory=dict)
+
+    @cached_property
+    def tables(self) -> OpenTables:
+        """The global tables that are open."""
+        return OpenTables(self.log)
 
     def log(self, settings: ObjectStoreSettings) -> ObjectStore:
         """Open a durable log, once."""

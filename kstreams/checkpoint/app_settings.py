@@ -46,6 +46,8 @@ class AppSettings:
         reset: Names of stores whose old contents are to be dropped.
         fork: What a new checkpoint begins on a copy of.
         retained_batches: How many committed batches of each query stay readable.
+        repin: Whether a batch that was planned may read the newest versions of global tables
+            where those that it names are gone.
         upkeep: How often the durable log gets snapshots, and merges of deltas.
 
     Raises:
@@ -66,6 +68,7 @@ class AppSettings:
     reset: frozenset[str] = frozenset()
     fork: ForkSource | None = None
     retained_batches: int = 10
+    repin: bool = False
     upkeep: Upkeep = field(default_factory=Upkeep)
 
     def __post_init__(self) -> None:

@@ -6,7 +6,8 @@ its source topics; a task without slices is only called, for its wall-clock work
 the commit that it follows. The newest plan also says where planning goes on.
 
 A batch that is found to hold more bytes than allowed, before it was committed, gets a
-smaller plan: a revision, in its own file. The newest revision counts.
+smaller plan: a revision, in its own file. The newest revision counts. So does one that is
+told to read other versions of global tables, because those that it names are gone.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
 
+from kstreams.checkpoint.pins import Pin, Pins
 from kstreams.errors import FencedError
 from kstreams.files import sync_directory, write_new
 from kstreams.ids import TopicPartition, parse_keys, text_keys
@@ -109,7 +111,8 @@ class Plan:
         digest: Its own, once it is in a directory.
         topics: Id of each topic that the positions are in; without those that have none.
         cuts: By stage number and task, the revision of the plan in which the task got less
-            to read; empty in the first plan of a batch.
+            to read, or other global tables; empty in the first plan of a batch.
+        globals: The versions of global tables that it reads.
     """
 
     tasks: Mapping[tuple[int, int], Sequence[Slice]]
@@ -121,16 +124,23 @@ class Plan:
     digest: str = field(default="", compare=False)
     topics: Mapping[str, str] = field(default_factory=dict)
     cuts: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    globals: Pins = field(default_factory=dict)
 
     @property
     def revision(self) -> int:
-        """How often the batch was planned smaller."""
+        """How often the batch was planned again."""
         return max(self.cuts.values(), default=0)
 
     @property
     def record_count(self) -> int:
         """How many records the batch reads at most."""
         return sum(len(each) for slices in self.tasks.values() for each in slices)
+
+    def repinned(self, pins: Pins) -> Plan:
+        """Return the next revision: the same records, with other versions of global tables."""
+        revision = self.revision + 1
+        cuts = {**self.cuts, **dict.fromkeys(self.tasks, revision)}
+        return replace(self, cuts=cuts, globals=dict(pins))
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
@@ -146,6 +156,7 @@ class Plan:
             ],
             "after": None if self.after is None else self.after.to_json(),
             "cuts": [[*place, revision] for place, revision in self.cuts.items()],
+            "globals": {store: pin.to_json() for store, pin in self.globals.items()},
         }
 
     @classmethod
@@ -173,6 +184,7 @@ class Plan:
             digest,
             fields.texts("topics", {}),
             cuts,
+            {store: Pin.from_json(pin) for store, pin in fields.mapping("globals", {}).items()},
         )
 
 
@@ -267,7 +279,7 @@ class PlanDirectory:
         return self._record(number, plan, f"plan {number} of {self.path}")
 
     def replace(self, number: int, plan: Plan) -> Plan:
-        """Record a smaller plan of a batch that was never committed, durably.
+        """Record the next plan of a batch that was never committed, durably.
 
         The plan before it stays as it is. So of two drivers that find the same batch too
         large one wins, and what counts is never half-written.

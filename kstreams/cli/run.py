@@ -105,6 +105,14 @@ def run(
             help="The same for large records; a worker takes some five times that.",
         ),
     ] = 256 * 1024 * 1024,
+    repin: Annotated[
+        bool,
+        typer.Option(
+            "--repin",
+            help="Let a batch that was planned read the newest version of a global table where "
+            "its own is gone: what it has written to Kafka may differ then.",
+        ),
+    ] = False,
     spark_config: Annotated[
         list[str] | None,
         typer.Option(
@@ -148,6 +156,7 @@ def run(
             topology,
             place.connection,
             state=backend,
+            repin=repin,
             app_id=app_id,
             checkpoint=checkpoint,
             trigger=pause,

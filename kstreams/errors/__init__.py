@@ -63,6 +63,7 @@ from kstreams.errors.state import (
     StoreError,
     StoreKindError,
     StoreOpenError,
+    VersionGoneError,
 )
 from kstreams.errors.topics import (
     BrokerUnavailableError,
@@ -126,6 +127,7 @@ __all__ = (
     "UnknownNodeError",
     "UnknownPartitionError",
     "UnknownTopicError",
+    "VersionGoneError",
     "Where",
     "WorkerDiedError",
 )

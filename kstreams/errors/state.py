@@ -20,6 +20,7 @@ __all__ = (
     "StoreError",
     "StoreKindError",
     "StoreOpenError",
+    "VersionGoneError",
 )
 
 
@@ -73,6 +74,13 @@ class LogMismatchError(StateCorruptError):
         "`kstreams reset`. docs/lost-state.md says when to do what."
     )
     """A hint: what to do when the log that the app has written is not there."""
+
+
+class VersionGoneError(StoreError):
+    """The version of a global table that a batch was planned to read is not retained any more.
+
+    Nothing was changed. The hint says how the batch is made to read another one.
+    """
 
 
 class CheckpointMismatchError(ExecutionError, ValueError):

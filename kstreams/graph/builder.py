@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any, Literal, TypeVar, get_args, overload
 
 from kstreams.errors import TopologyError
+from kstreams.graph.global_builder import GlobalBuilder, global_problems, with_global_reads
 from kstreams.graph.loop_builder import LoopBuilder
 from kstreams.graph.nodes import (
     FunctionSink,
@@ -50,7 +51,7 @@ V2 = TypeVar("V2")
 """Type of the values that a processor forwards."""
 
 
-class TopologyBuilder(StreamJoinBuilder, LoopBuilder):
+class TopologyBuilder(StreamJoinBuilder, LoopBuilder, GlobalBuilder):
     """Collects nodes and checks them all at `build()`.
 
     Args:
@@ -286,7 +287,12 @@ class TopologyBuilder(StreamJoinBuilder, LoopBuilder):
         Raises:
             TopologyError: With all problems found, sorted.
         """
-        return validated(self.name, dict(self._nodes), tuple(self._problems), self._idle_ms)
+        tables = self._globals
+        problems = (*self._problems, *global_problems(self._nodes, tables))
+        nodes = with_global_reads(self._nodes, tables)
+        return validated(
+            self.name, nodes, problems, self._idle_ms, global_tables=tuple(tables.values())
+        )
 
     def _through(self, name: str, *parents: Node[K, V]) -> Node[K, V]:
         return self.add_processor(name, PassThrough[K, V], *parents)

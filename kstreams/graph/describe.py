@@ -28,6 +28,7 @@ from kstreams.serde.base import Serde
 from kstreams.topic import Topic, TopicChoice
 
 if TYPE_CHECKING:
+    from kstreams.graph.global_tables import GlobalDefinition
     from kstreams.graph.topology import PartitionGroup, Topology
 
 __all__ = ("describe",)
@@ -69,6 +70,7 @@ def describe(topology: Topology) -> str:
     for number, group in enumerate(topology.groups):
         lines.append(f"  Group: {_name(group.name)} (Sub-topology: {number})")
         lines.extend(f"    {line}" for line in _group(group, edges))
+    lines.extend(f"  {_global(table, topology)}" for table in topology.globals)
     return "\n".join(lines) + "\n"
 
 
@@ -104,10 +106,11 @@ def _title(edges: _Edges, node: AnyNode) -> str:
         case JoinNode(ports=(left, right)):
             stores = _names([spec.name for spec in node.stores])
             sides = f"left: {_name(left)}, right: {_name(right)}"
-            return f"Join: {name} ({sides}, stores: [{stores}])"
+            return f"Join: {name} ({sides}, stores: [{stores}]{_looked_up(node)})"
         case ProcessorNode():
             stores = _names([spec.name for spec in node.stores])
-            return f"Processor: {name} ({'batch, ' if node.batch else ''}stores: [{stores}])"
+            batch = "batch, " if node.batch else ""
+            return f"Processor: {name} ({batch}stores: [{stores}]{_looked_up(node)})"
         case RepartitionNode():
             return f"Repartition: {name} ({', '.join(_edge(edges, node))})"
         case LoopNode():
@@ -117,6 +120,21 @@ def _title(edges: _Edges, node: AnyNode) -> str:
             return f"Loop-end: {name} (to loop: {_name(loop.name)}, group: {below})"
         case SinkNode(target=target):
             return f"Sink: {name} ({_target(target)})"
+
+
+def _looked_up(node: ProcessorNode) -> str:
+    names = _names([spec.name for spec in node.globals])
+    return f", global tables: [{names}]" if names else ""
+
+
+def _global(table: GlobalDefinition, topology: Topology) -> str:
+    store = table.store
+    if table.app is None:
+        place = f"of group: {_name(topology.group_of_store(store.name).name)}"
+    else:
+        place = f"of app: {_name(table.owner)}"
+    about = f"store: {_name(store.name)}, {store.kind.name}, {_serdes(store.key, store.value)}"
+    return f"Global table: {_name(table.name)} ({about}, {place})"
 
 
 def _source(node: SourceNode) -> Iterator[str]:

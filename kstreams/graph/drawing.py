@@ -72,6 +72,8 @@ def draw(topology: Topology) -> Drawing:
     stores = {spec.name: f"s{number}" for number, spec in enumerate(topology.stores)}
     groups = tuple((group.name, tuple(_boxes(group, ids, stores))) for group in topology.groups)
     outside = [Box(id_, Shape.TOPIC, name) for name, id_ in topics.items()]
+    shared = {table.store.name: table for table in topology.globals if table.app is not None}
+    others = {name: f"a{number}" for number, name in enumerate(shared)}
     before: list[Arrow] = []
     inner: list[Arrow] = []
     after: list[Arrow] = []
@@ -94,12 +96,23 @@ def draw(topology: Topology) -> Drawing:
         for node in group.processors
         for spec in node.stores
     ]
+    looks = [
+        Arrow(tables[spec.name], ids[node.name], directed=True)
+        for tables in [{**stores, **others}]
+        for group in topology.groups
+        for node in group.processors
+        for spec in node.globals
+    ]
     logs = [
         Arrow(stores[spec.name], topics[spec.changelog], directed=True)
         for spec in topology.stores
         if spec.changelog is not None
     ]
-    arrows = (*before, *inner, *links, *after, *logs)
+    outside.extend(
+        Box(id_, Shape.STORE, f"{name}, of app {shared[name].owner}")
+        for name, id_ in others.items()
+    )
+    arrows = (*before, *inner, *links, *looks, *after, *logs)
     return Drawing(topology.name, groups, tuple(outside), arrows)
 
 

@@ -87,7 +87,10 @@ def _group(
 
 
 def _ordered(groups: list[PartitionGroup]) -> list[PartitionGroup]:
-    """Put each group after those that its entries and topics come from, where possible."""
+    """Put each group after those that its entries, topics and global tables come from.
+
+    Where that is possible.
+    """
     by_exit = {edge.name: group.name for group in groups for edge in group.exits}
     by_topic: dict[str, list[str]] = {}
     for group in groups:
@@ -96,10 +99,13 @@ def _ordered(groups: list[PartitionGroup]) -> list[PartitionGroup]:
             if name is not None:
                 by_topic.setdefault(name, []).append(group.name)
 
+    home = {spec.name: group.name for group in groups for spec in group.stores}
+
     def needs(group: PartitionGroup, waiting: set[str]) -> bool:
         edges = {by_exit[entry.name] for entry in group.entries}
         topics = {g for s in group.sources for g in by_topic.get(s.topic.name, ())}
-        return bool((edges | topics) & (waiting - {group.name}))
+        tables = {home[spec.name] for spec in group.global_stores if spec.name in home}
+        return bool((edges | topics | tables) & (waiting - {group.name}))
 
     placed: list[PartitionGroup] = []
     waiting = list(groups)

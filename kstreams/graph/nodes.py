@@ -131,6 +131,7 @@ class ProcessorNode:
     types_out: tuple[object, object]
     reads: tuple[StoreSpec[Any], ...] = ()
     makes_table: bool = False
+    globals: tuple[StoreSpec[Any], ...] = ()
 
     def types_from(self, parent: str) -> tuple[tuple[object, object], ...]:
         """Return the types of key and value that it takes from a parent, by input."""

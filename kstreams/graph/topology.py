@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from kstreams.graph.depth import deepest
+from kstreams.graph.global_tables import GlobalDefinition
 from kstreams.graph.nodes import (
     AnyNode,
     Entry,
@@ -119,6 +120,12 @@ class PartitionGroup:
             if children[name] and all(feeds[child.name] for child in children[name])
         )
 
+    @property
+    def global_stores(self) -> tuple[StoreSpec[object], ...]:
+        """Stores of the global tables that the group reads, by name."""
+        found = {spec.name: spec for node in self.processors for spec in node.globals}
+        return tuple(found[name] for name in sorted(found))
+
     def children(self) -> dict[str, list[AnyNode]]:
         """Return the nodes that read from each node and entry, in the order they were added."""
         found: dict[str, list[AnyNode]] = {entry.name: [] for entry in self.entries}
@@ -131,10 +138,14 @@ class PartitionGroup:
 
 @dataclass(frozen=True, eq=False)
 class Topology:
-    """What `TopologyBuilder.build` returns. Groups are in topological order."""
+    """What `TopologyBuilder.build` returns. Groups are in topological order.
+
+    `globals` are the tables that tasks read by any key.
+    """
 
     name: str
     groups: tuple[PartitionGroup, ...]
+    globals: tuple[GlobalDefinition, ...] = ()
 
     @property
     def nodes(self) -> Mapping[str, AnyNode]:

@@ -9,6 +9,7 @@ from typing import Any
 from kstreams.errors import TopologyError
 from kstreams.graph.depth import MAX_DEPTH, deepest
 from kstreams.graph.execution import execution_problems
+from kstreams.graph.global_tables import GlobalDefinition
 from kstreams.graph.groups import partition_groups, topological_order
 from kstreams.graph.loops import loop_problems, unfed_loops, with_hops
 from kstreams.graph.meetings import serde_problems
@@ -41,6 +42,8 @@ def validated(
     nodes: Mapping[str, AnyNode],
     problems: tuple[str, ...],
     idle_timeout_ms: int | None = None,
+    *,
+    global_tables: tuple[GlobalDefinition, ...] = (),
 ) -> Topology:
     """Return the topology, or raise one `TopologyError` with every problem, sorted."""
     found = [*problems, *_parents(nodes), *loop_problems(nodes)]
@@ -64,7 +67,7 @@ def validated(
     found.extend(execution_problems(groups))
     if found:
         raise _error(name, found)
-    return Topology(name, groups)
+    return Topology(name, groups, global_tables)
 
 
 def _error(name: str, problems: list[str]) -> TopologyError:
@@ -162,7 +165,7 @@ def _reads(ordered: list[AnyNode]) -> Iterator[str]:
             if spec not in kept:
                 yield (
                     f"node {node.name!r} reads store {spec.name!r}, which no table of this "
-                    "topology has: add one with add_table(..., store=...)"
+                    "topology has: add one with add_table(..., store=...) or add_global_table"
                 )
 
 

@@ -71,6 +71,10 @@ class App:
             `"<checkpoint directory>@<savepoint>"`, or a `ForkSource`.
         retained_batches: How many committed batches of each query stay readable, by
             `View(as_of=...)`; 2 or more.
+        repin: Whether a batch that was planned and not committed may read the newest version
+            of a global table where the one that it was planned on is gone: what it has
+            written to Kafka by then may differ from what it writes now. Otherwise that is a
+            `VersionGoneError`.
         upkeep: How often the durable log gets snapshots, and merges of deltas.
 
     Raises:
@@ -100,6 +104,7 @@ class App:
         reset: Collection[str] = (),
         fork: str | ForkSource | None = None,
         retained_batches: int = 10,
+        repin: bool = False,
         upkeep: Upkeep | None = None,
     ) -> None:
         self.topology = topology
@@ -120,6 +125,7 @@ class App:
             reset=store_names(reset),
             fork=ForkSource.parse(fork) if isinstance(fork, str) else fork,
             retained_batches=retained_batches,
+            repin=repin,
             upkeep=upkeep or Upkeep(),
         )
         self._parts = AppParts(

@@ -21,6 +21,7 @@ __all__ = ("AppRun",)
 
 _LOG = logging.getLogger(__name__)
 _TICK_SECONDS = 0.02
+_PROGRESS_MS = 5_000
 
 
 class AppRun:
@@ -45,6 +46,7 @@ class AppRun:
         self._parts = parts
         self._pipelines: tuple[Pipeline, ...] = ()
         self._background: threading.Thread | None = None
+        self._tables_filled = False
         self.state = AppState.CREATED
         self.failure: KStreamsError | None = None
         self.stop = threading.Event()
@@ -77,6 +79,7 @@ class AppRun:
         """
         deadline = _Deadline(self._parts.clock, timeout)
         with self._failing():
+            self._fill_tables(deadline, must_end=False)
             while not self.stop.is_set() and not deadline.passed():
                 for pipeline in self._pipelines:
                     pipeline.tick()
@@ -113,10 +116,38 @@ class AppRun:
             )
         deadline = _Deadline(self._parts.clock, timeout)
         with self._failing():
+            self._fill_tables(deadline, must_end=True)
             self._run_to_end(deadline)
             for pipeline in self._pipelines if close_windows else ():
                 pipeline.close_windows()
                 self._run_to_end(deadline)
+
+    def _fill_tables(self, deadline: _Deadline, *, must_end: bool) -> None:
+        """Bring the global tables to what their topics hold now, before anything reads them."""
+        fillers = [pipeline for pipeline in self._pipelines if pipeline.fills_tables]
+        if self._tables_filled or not fillers:
+            return
+        clock, wall = self._parts.clock, self._parts.clock.now_ms()
+        ends = [(pipeline, pipeline.end()) for pipeline in fillers]
+        total = sum(pipeline.left(end) for pipeline, end in ends)
+        said = steady_ms(clock)
+        _LOG.info("app %s: %d records of global tables to read", self._settings.app_id, total)
+        while not all(pipeline.reached(end, wall) for pipeline, end in ends):
+            if self.stop.is_set() or (deadline.passed() and not must_end):
+                return
+            deadline.check("the global tables were not filled")
+            for pipeline in self._pipelines:
+                pipeline.check()
+            for pipeline, end in ends:
+                pipeline.tick(until=end)
+            self._wait()
+            if steady_ms(clock) - said >= _PROGRESS_MS:
+                said = steady_ms(clock)
+                left = sum(pipeline.left(end) for pipeline, end in ends)
+                name = self._settings.app_id
+                _LOG.info("app %s: %d of %d records of global tables left", name, left, total)
+        self._tables_filled = True
+        _LOG.info("app %s: the global tables are filled", self._settings.app_id)
 
     def _run_to_end(self, deadline: _Deadline) -> None:
         wall = self._parts.clock.now_ms()

@@ -13,7 +13,8 @@ from kstreams.batch.planner import BatchPlanner
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.task_status import TaskStatus
 from kstreams.checkpoint.plans import Plan, PlanDirectory
-from kstreams.errors import KStreamsError
+from kstreams.errors import KStreamsError, VersionGoneError
+from kstreams.global_tables.versions import QueryTables, Versions
 from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.pinned_workers import PinnedWorkers
 from kstreams.spark.stage import Stage
@@ -41,6 +42,7 @@ class BatchJobs:
         planner: Plans a batch smaller.
         plans: Where a smaller plan is recorded.
         fence: Raises `FencedError` when a newer driver has taken the checkpoint.
+        tables: The global tables that the query reads.
         stopping: Tells whether the query is to stop: then nothing is tried again.
     """
 
@@ -52,13 +54,14 @@ class BatchJobs:
         planner: BatchPlanner,
         plans: PlanDirectory,
         fence: Callable[[], None],
+        tables: QueryTables,
         stopping: Callable[[], bool],
     ) -> None:
         self._name = settings.name
         self._groups = [group.name for group in settings.groups]
         self._width = settings.width
         self._fence = fence
-        self._batches = BatchRun(settings, planner=planner, plans=plans, fence=fence)
+        self._batches = BatchRun(settings, planner=planner, plans=plans, fence=fence, tables=tables)
         self._stopping = stopping
         self._errors = ErrorChannel()
         self._stages = [Stage(each, archives, self._errors) for each in settings.stages()]
@@ -91,8 +94,14 @@ class BatchJobs:
         """
         deaths = WorkerDeaths(self._name, batch, self._groups, width=self._width)
 
-        def job(plan: Plan, parts: Parts) -> list[Content]:
-            return self._run_alive(spark, batch, plan, parts, deaths)
+        def job(plan: Plan, parts: Parts, versions: Versions) -> list[Content]:
+            try:
+                return self._run_alive(spark, batch, plan, parts, versions, deaths)
+            except Exception as exc:
+                found = self._errors.find(exc)
+                if isinstance(found, VersionGoneError):
+                    raise found from exc
+                raise
 
         return self._batches.run(batch, plan, last, job)
 
@@ -102,6 +111,7 @@ class BatchJobs:
         batch: int,
         plan: Plan,
         parts: Parts,
+        versions: Versions,
         deaths: WorkerDeaths,
     ) -> list[Content]:
         """Run a job, again where a worker process dies; return what the tasks say.
@@ -110,7 +120,7 @@ class BatchJobs:
         """
         while True:
             try:
-                return self._run_job(spark, batch, plan, parts)
+                return self._run_job(spark, batch, plan, parts, versions)
             except Exception as exc:
                 if self._stopping() or self._errors.find(exc) is not None:
                     raise
@@ -123,9 +133,11 @@ class BatchJobs:
                 self._fence()
                 time.sleep(_DEATH_PAUSE_SECONDS)
 
-    def _run_job(self, spark: SparkContext, batch: int, plan: Plan, parts: Parts) -> list[Content]:
+    def _run_job(
+        self, spark: SparkContext, batch: int, plan: Plan, parts: Parts, versions: Versions
+    ) -> list[Content]:
         first, *others = self._stages
-        function = first.in_batch(batch, plan.cuts)
+        function = first.in_batch(batch, plan.cuts, versions)
         if self._workers is not None:
             messages = self._workers.mapped(parts, function)
         else:
@@ -133,6 +145,6 @@ class BatchJobs:
             messages = spark.parallelize(inputs, len(inputs)).flatMap(iter).mapPartitions(function)
         for stage in others:
             messages = messages.partitionBy(self._width, int).mapPartitions(
-                stage.in_batch(batch, plan.cuts)
+                stage.in_batch(batch, plan.cuts, versions)
             )
         return [Envelope.unpack(payload).content for _, payload in messages.collect()]

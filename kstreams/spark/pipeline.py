@@ -67,6 +67,7 @@ class Pipeline:
             planner=driver.planner,
             plans=driver.plans,
             fence=driver.fence,
+            tables=driver.tables,
             stopping=lambda: self._stopping,
         )
         self._pause = settings.app.trigger.total_seconds()
@@ -84,6 +85,11 @@ class Pipeline:
     def name(self) -> str:
         """The query's name."""
         return self._settings.name
+
+    @property
+    def fills_tables(self) -> bool:
+        """Whether the query writes global tables of its app."""
+        return self.driver.tables.fills_tables
 
     def start(self, session: SparkSession) -> None:
         """Publish what the last commit may have left, then start the query."""
@@ -131,6 +137,10 @@ class Pipeline:
     def end(self) -> dict[TopicPartition, int]:
         """Return the present end of the query's sources."""
         return self.driver.end()
+
+    def left(self, end: Mapping[TopicPartition, int]) -> int:
+        """Return how many records before an end are not planned."""
+        return self.driver.planner.left(end)
 
     def close_windows(self) -> None:
         """Let the next batch close what is open in all tasks."""

@@ -13,6 +13,7 @@ from kstreams.batch.stage_run import Cuts, Message, StageRun
 from kstreams.batch.stage_settings import StageSettings
 from kstreams.batch.worker_state import this_worker
 from kstreams.errors import CompileError, Where
+from kstreams.global_tables.versions import Versions
 from kstreams.quoting import text_of
 from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.worker import (
@@ -39,30 +40,39 @@ class Stage:
     def __init__(
         self, settings: StageSettings, archives: tuple[str, ...], errors: ErrorChannel
     ) -> None:
+        self._reads = settings.group.global_stores
         self._data = _pickled(settings)
         self._digest = hashlib.sha256(self._data).hexdigest()
         self._archives = archives
         self._errors = errors
 
     def in_batch(
-        self, batch: int, cuts: Cuts = MappingProxyType({})
+        self,
+        batch: int,
+        cuts: Cuts = MappingProxyType({}),
+        versions: Versions = MappingProxyType({}),
     ) -> Callable[[Iterable[Message]], Iterator[Message]]:
         """Return the function of `mapPartitions` that runs tasks for one batch.
 
         Args:
             batch: Number of the batch.
             cuts: Those of its plan.
+            versions: What it reads of global tables.
         """
-        return partial(self._run, batch, dict(cuts))
+        own = {each.name for each in self._reads}
+        read = {store: version for store, version in versions.items() if store in own}
+        return partial(self._run, batch, dict(cuts), read)
 
-    def _run(self, batch: int, cuts: Cuts, messages: Iterable[Message]) -> Iterator[Message]:
+    def _run(
+        self, batch: int, cuts: Cuts, versions: Versions, messages: Iterable[Message]
+    ) -> Iterator[Message]:
         try:
             leave_quietly()
             drop_spark_archives()
             add_archives(self._archives)
             settings: StageSettings = load_once(self._digest, self._data)
             with gc_pauses():
-                run = StageRun(settings, this_worker(), batch, cuts)
+                run = StageRun(settings, this_worker(), batch, cuts, versions)
                 yield from run.messages(payload for _, payload in messages)
             settings.query.io.read_ahead()
             freeze_heap()

@@ -17,6 +17,8 @@ from kstreams.batch.stage_settings import QuerySettings
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.opening import OpenedQuery, open_for_running
 from kstreams.connection import Connection, TopicAdmin, TopicEnds
+from kstreams.global_tables.opening import open_global_tables
+from kstreams.global_tables.versions import QueryTables
 from kstreams.graph.partitions import group_partitions
 from kstreams.graph.topology import Topology
 from kstreams.spark.app_parts import AppParts
@@ -67,6 +69,7 @@ def start(settings: AppSettings, parts: AppParts) -> tuple[Pipeline, ...]:
         CheckpointMismatchError: The checkpoint is another app's, or state in it would be
             emptied or misread.
         LogMismatchError: The durable log is not the one that the checkpoint stands on.
+        NoCheckpointError: The app whose table is to be read is not there.
     """
     parts.lock.acquire()
     tasks = _count_tasks(parts.connection, parts.topology)
@@ -75,8 +78,12 @@ def start(settings: AppSettings, parts: AppParts) -> tuple[Pipeline, ...]:
     queries = open_for_running(settings, parts.topology, tasks, run=parts.run, publish=publish)
     executors = _prepare_executors(session, settings)
     changelogs = open_changelogs(parts.connection, parts.topology, tasks)
+    tables = open_global_tables(settings, parts.topology, queries)
     pipelines = tuple(
-        make_pipeline(settings, parts, query, tasks, executors, changelogs) for query in queries
+        make_pipeline(
+            settings, parts, query, tasks, executors, changelogs, tables=tables[query.name]
+        )
+        for query in queries
     )
     _begin(pipelines, session)
     return pipelines
@@ -112,6 +119,8 @@ def make_pipeline(
     tasks: Mapping[str, int],
     executors: Executors,
     changelogs: Mapping[str, TopicEnds],
+    *,
+    tables: QueryTables | None = None,
 ) -> Pipeline:
     """Make one query ready to run, at the positions where it goes on.
 
@@ -122,6 +131,7 @@ def make_pipeline(
         tasks: Number of tasks by group.
         executors: Where its tasks run.
         changelogs: By store, its changelog and where it ends.
+        tables: The global tables that it reads and writes.
     """
     feed = feed_of(parts.connection)
     counts = tuple(tasks[group.name] for group in opened.groups)
@@ -135,6 +145,7 @@ def make_pipeline(
         width=min(max(counts), executors.width),
         io=feed.io,
         changelogs=changelogs,
+        incarnation=opened.checkpoint.incarnation,
     )
     driver = QueryDriver(
         query,
@@ -144,6 +155,7 @@ def make_pipeline(
         fence=parts.lock.check,
         run=parts.run,
         fingerprint=parts.topology.fingerprint(),
+        tables=tables,
     )
     pinned = len(query.groups) == 1 and query.width <= executors.at_once
     return Pipeline(query, driver, parts, archives=executors.archives, pinned=pinned)

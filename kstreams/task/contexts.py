@@ -18,6 +18,7 @@ from kstreams.record import Record, RecordMetadata
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.access_reader import AccessReader
 from kstreams.state.stores.spec import S, StoreSpec
+from kstreams.state.stores.table_access import TableAccess
 from kstreams.task.batch_hold import BatchHold
 from kstreams.task.cursor import Cursor
 from kstreams.task.joint import Joint, settled
@@ -37,11 +38,19 @@ _EFFECTS = ("forward", "forward_to", "drop", "advance_close_time")
 class TaskServices:
     """What all contexts of a task share."""
 
-    def __init__(self, task: TaskId, overlay: Overlay, meta: TaskMeta, cursor: Cursor) -> None:
+    def __init__(
+        self,
+        task: TaskId,
+        overlay: Overlay,
+        meta: TaskMeta,
+        cursor: Cursor,
+        tables: Mapping[str, TableAccess],
+    ) -> None:
         self.task = task
         self.overlay = overlay
         self.meta = meta
         self.cursor = cursor
+        self.tables = tables
         self.stream = Punctuators()
         self.wall = Punctuators()
         self.holds: list[BatchHold] = []
@@ -161,8 +170,11 @@ class _TaskContext:
         return self._services.store(spec)
 
     def reader(self, table: StoreSpec[Any]) -> AccessReader[Any, Any]:
+        if table in self._node.globals:
+            return AccessReader(self._services.tables[table.name])
         if table not in self._node.reads:
-            known = ", ".join(repr(other.name) for other in self._node.reads) or "none"
+            reads = (*self._node.reads, *self._node.globals)
+            known = ", ".join(repr(other.name) for other in reads) or "none"
             raise TopologyError(
                 f"node {self.node!r} asks for table {table.name!r} but reads {known}",
                 hint=f"add the store to reads=[...] of add_processor({self.node!r}, ...).",

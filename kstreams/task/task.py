@@ -15,6 +15,7 @@ from kstreams.ids import TaskId
 from kstreams.processors.interceptor import Interceptor
 from kstreams.state.backend.working import Changes
 from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.table_access import TableAccess
 from kstreams.task.buffer import BatchBuffer
 from kstreams.task.call_room import CallRoom
 from kstreams.task.changelogs import Changelogs
@@ -72,6 +73,7 @@ class Task:
             that they belong to; None does not look.
         folder: Where output waits that is more than memory should hold, on a disk; the
             system's temporary one by default.
+        tables: How global tables are read, by the names of their stores.
 
     Raises:
         ProcessingError: A supplier or an `init` raised; names the node.
@@ -91,6 +93,7 @@ class Task:
         limits: Limits = lambda _: NO_LIMITS,
         partitions: int | None = None,
         folder: Path | None = None,
+        tables: Mapping[str, TableAccess] | None = None,
     ) -> None:
         self.group = group
         self.id = TaskId(group.name, partition)
@@ -112,7 +115,7 @@ class Task:
         self._policies = Policies(
             self._entries, group.sinks, group.loop_ends, self._cursor, limits, folder
         )
-        self._services = TaskServices(self.id, overlay, meta, self._cursor)
+        self._services = TaskServices(self.id, overlay, meta, self._cursor, tables or {})
         self._room = CallRoom(group.depth, len(interceptors))
         wire = partial(
             Wiring,

@@ -29,6 +29,7 @@ from kstreams.state.stores.readable import Ranges
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.task.queues import Queue
 from kstreams.testing.driver_io import DriverIO
+from kstreams.testing.driver_tables import DriverTables
 from kstreams.testing.driver_task import DriverTask
 from kstreams.testing.driver_topics import DriverTopics
 from kstreams.testing.key_check import KeyCheck, with_batch_checks
@@ -116,10 +117,12 @@ class TopologyTestDriver:
             for stage, group in enumerate(groups)
             for edge in group.from_tasks
         }
-        self._tasks = {
-            group.name: [self._task(group, number) for number in range(self._counts[group.name])]
-            for group in topology.groups
-        }
+        self._tasks: dict[str, list[DriverTask]] = {}
+        self._tables = DriverTables(topology, self._tasks.__getitem__)
+        for group in topology.groups:  # those that fill global tables first
+            self._tasks[group.name] = [
+                self._task(group, number) for number in range(self._counts[group.name])
+            ]
 
     def _task(self, group: PartitionGroup, partition: int) -> DriverTask:
         count, interceptors, made = self._counts[group.name], self._given, group
@@ -134,6 +137,7 @@ class TopologyTestDriver:
             edges=self._edges,
             interceptors=interceptors,
             partitions=count if self._check_keys else None,
+            tables={spec.name: self._tables.of(spec.name) for spec in group.global_stores},
             keeps_processors=not self._recreate,
         )
         working = self._working(group, partition)
@@ -335,6 +339,7 @@ class TopologyTestDriver:
         looped = self._looped.get(groups[0].name, ())
         if not always and not any(slices) and not looped:
             return False
+        self._tables.refresh()
         wall_ms, since_ms = self._watched.now_ms(), self._watched.since_ms
         forwarded: dict[tuple[int, int], list[Queue]] = {}
         statuses: list[TaskStatus] = []

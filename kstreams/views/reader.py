@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar, cast
 
+from kstreams.checkpoint.store_place import StorePlace, stamp_of
 from kstreams.clock import Clock, steady_ms
 from kstreams.errors import (
     LogMismatchError,
@@ -29,7 +30,6 @@ from kstreams.state.log.commits import Commit
 from kstreams.state.log.durable import DurableLog
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.stores.spec import S, StoreSpec
-from kstreams.views.place import StorePlace, stamp_of
 from kstreams.views.replica import Replica
 from kstreams.views.scan import ViewScan
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic
 
-from kstreams.state.backend.working import StateBackend, StoreChanges, WorkingStore
+from kstreams.state.backend.working import StateBackend, WorkingStore
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.cache.times import FixedTimes
 from kstreams.state.log.durable import DurableLog
-from kstreams.state.log.pointer import ObjectRef, Pointer
+from kstreams.state.log.pointer import Pointer
+from kstreams.state.log.store_changes import changes_of
 from kstreams.state.stores.spec import S, StoreSpec
 
 __all__ = ("Replica",)
@@ -87,24 +88,11 @@ class Replica(Generic[S]):
             copy = self._begin()
         else:
             refs = pointer.deltas_after(present.version)
-        self._apply(refs, copy.store)
+        for changed in changes_of(self._log, refs, self._spec.name):
+            copy.store.write({self._spec.name: changed})
         copy.overlay.forget()
         self._at = pointer
         return copy
-
-    def _apply(self, refs: tuple[ObjectRef, ...], store: WorkingStore) -> None:
-        """Write objects in their order; read first what clean-up deletes first."""
-        name = self._spec.name
-        fleeting = [ref for ref in refs if ref.name.endswith(".delta")]
-        early = {
-            ref: changes.get(name, StoreChanges())
-            for ref, changes in zip(fleeting, self._log.read_all(fleeting), strict=True)
-        }
-        lasting = self._log.read_all([ref for ref in refs if ref not in early])
-        for ref in refs:
-            changed = early.pop(ref) if ref in early else next(lasting).get(name)
-            if changed:
-                store.write({name: changed})
 
     def _begin(self) -> _Copy[S]:
         self.close()

@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from kstreams.checkpoint.store_place import checkpoint_of
 from kstreams.clock import Clock, SystemClock, to_ms
 from kstreams.errors import CheckpointMismatchError
 from kstreams.partitioner import Partitioner
@@ -15,7 +16,7 @@ from kstreams.state.backend.working import StateBackend
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.views.following import Following
 from kstreams.views.named_reads import NamedReads
-from kstreams.views.place import ViewedApp, checkpoint_of
+from kstreams.views.place import ViewedApp
 from kstreams.views.reader import Reader, ReaderSettings
 
 __all__ = ("View",)

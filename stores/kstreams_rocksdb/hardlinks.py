@@ -12,7 +12,7 @@ import shutil
 from hashlib import sha256
 from pathlib import Path
 
-__all__ = ("branch", "mark_closed", "mark_open")
+__all__ = ("branch", "is_closed", "mark_closed", "mark_open")
 
 _CLOSED = "CLOSED"
 _LINKED = (".sst", ".blob")
@@ -32,6 +32,14 @@ def mark_closed(directory: Path) -> None:
 def mark_open(directory: Path) -> None:
     """Take the note away; what is left of a killed process never has it."""
     (directory / _CLOSED).unlink(missing_ok=True)
+
+
+def is_closed(directory: Path) -> bool:
+    """Tell whether a database is complete, and what it was when it was closed."""
+    try:
+        return (directory / _CLOSED).read_text() == _digest(directory)
+    except FileNotFoundError:
+        return False
 
 
 def branch(source: Path, target: Path) -> bool:

@@ -9,12 +9,15 @@ from pathlib import Path
 
 from kstreams.errors import StoreError, StoreOpenError
 from kstreams.state import ObjectStoreSettings
-from kstreams_rocksdb.hardlinks import branch, mark_open
+from kstreams_rocksdb.hardlinks import branch, is_closed, mark_open
 from kstreams_rocksdb.native import rocksdict
 from kstreams_rocksdb.options import Compression, block_cache, family_options
+from kstreams_rocksdb.shared_store import SharedStore
 from kstreams_rocksdb.store import RocksStore, family_name
 
 __all__ = ("RocksDB",)
+
+_SHARED_CACHE_BYTES = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,34 @@ class RocksDB:
             ) from error
         return RocksStore(database, directory, stores, self.max_runs)
 
+    def open_shared(self, directory: Path, stores: Sequence[str]) -> SharedStore:
+        """Open the closed database of a directory for reading, beside other processes.
+
+        All that a process has open in this way shares a block cache of 32 MiB.
+
+        Raises:
+            StoreOpenError: It was not closed properly, or RocksDB refuses it.
+        """
+        if not is_closed(directory):
+            raise StoreOpenError(
+                f"RocksDB cannot read {directory}: it was not closed properly",
+                hint=_hint(""),
+            )
+        try:
+            options = {family_name(each): self._options(_SHARED_CACHE_BYTES) for each in stores}
+            database = rocksdict.Rdict(
+                str(directory),
+                self._options(_SHARED_CACHE_BYTES),
+                options,
+                rocksdict.AccessType.read_only(),
+            )
+        except Exception as error:
+            raise StoreOpenError(
+                f"RocksDB cannot open {directory} with stores {list(stores)} for reading: {error}",
+                hint=_hint(str(error)),
+            ) from error
+        return SharedStore(database, directory, stores, self.max_runs)
+
     def branch(self, source: Path, target: Path) -> bool:
         """Make `target` hold what `source` holds, by hard links; the source stays usable.
 
@@ -121,9 +152,9 @@ class RocksDB:
         options = {family: self._options() for family in families}
         return rocksdict.Rdict(str(directory), self._options(), options)
 
-    def _options(self) -> rocksdict.Options:
+    def _options(self, cache_bytes: int | None = None) -> rocksdict.Options:
         return family_options(
-            cache=block_cache(self.cache_bytes),
+            cache=block_cache(self.cache_bytes if cache_bytes is None else cache_bytes),
             write_buffer_bytes=self.write_buffer_bytes,
             bloom_bits=self.bloom_bits,
             max_runs=self.max_runs,

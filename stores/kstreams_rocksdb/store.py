@@ -108,8 +108,7 @@ class RocksStore:
         Raises:
             StoreError: The flush failed; the directory is let go of, and is not complete.
         """
-        database, self._database = self._database, None
-        if database is None:
+        if self._database is None:
             return
         try:
             for store in sorted(self._written):
@@ -118,13 +117,19 @@ class RocksStore:
         except Exception as error:
             raise self._failed("flush", None, error) from error
         finally:
-            for scan in list(self._scans):
-                scan.close()
-            self._families.clear()
-            self._handles.clear()
-            database.close()
-            del database
+            self._let_go()
         mark_closed(self._directory)
+
+    def _let_go(self) -> None:
+        database, self._database = self._database, None
+        if database is None:
+            return
+        for scan in list(self._scans):
+            scan.close()
+        self._families.clear()
+        self._handles.clear()
+        database.close()
+        del database
 
     def _family(self, store: str) -> rocksdict.Rdict:
         family = self._families.get(store)

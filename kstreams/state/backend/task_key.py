@@ -9,7 +9,14 @@ from pathlib import Path
 from urllib.parse import quote
 from uuid import uuid4
 
-__all__ = ("TaskKey", "app_prefix", "garbage_prefix", "loops_prefix", "new_attempt")
+__all__ = (
+    "TaskKey",
+    "app_prefix",
+    "garbage_prefix",
+    "loops_prefix",
+    "new_attempt",
+    "table_copies",
+)
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,14 @@ def loops_prefix(app: str, epoch: str = "") -> str:
         epoch: Id of the batches that wrote them; of any by default.
     """
     return f"{app_prefix(app)}loops/" + (f"{_quoted(epoch)}/" if epoch else "")
+
+
+def table_copies(app: str, incarnation: str) -> Path:
+    """Return an app's directory of copies of global tables, below the local home.
+
+    Named as the state of a query without a name, which there is not.
+    """
+    return Path(_quoted(f"{app}.{incarnation}."))
 
 
 def new_attempt() -> str:

@@ -23,6 +23,7 @@ __all__ = (
     "CopiesVersions",
     "KeyRange",
     "Pair",
+    "SharesVersions",
     "StateBackend",
     "StoreChanges",
     "WorkingStore",
@@ -144,5 +145,24 @@ class CopiesVersions(StateBackend, Protocol):
 
         Returns:
             False when the source is not complete.
+        """
+        ...
+
+
+@runtime_checkable
+class SharesVersions(StateBackend, Protocol):
+    """A backend whose closed versions several processes can read at the same time.
+
+    Global tables have one copy a machine with it; with other backends each worker keeps one in
+    its memory.
+    """
+
+    def open_shared(self, directory: Path, stores: Sequence[str]) -> WorkingStore:
+        """Open a closed version for reading alone; it stays as it is, also when this is closed.
+
+        What was opened can be read on after the directory was removed.
+
+        Raises:
+            StoreOpenError: The directory is not complete, or cannot be opened.
         """
         ...

@@ -9,7 +9,7 @@ start from it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -256,6 +256,14 @@ class CommitLog:
         """
         return self._read(self._name(batch))
 
+    def of(self, batches: Iterable[int]) -> Iterator[Commit]:
+        """Yield the commits of some batches; those that are not retained are left out."""
+        for batch in sorted(batches):
+            try:
+                yield self.at(batch)
+            except ObjectMissingError:
+                continue
+
     def recent(self, count: int) -> tuple[Commit, ...]:
         """Return the newest commits, oldest first."""
         return tuple(self._read(name) for name in self._names()[-count:])
@@ -290,9 +298,10 @@ class CommitLog:
                 )
         return replace(commit, digest=document.digest)
 
-    def forget_before(self, batch: int) -> None:
-        """Delete commits of batches before one."""
-        self._objects.delete(name for name in self._names() if self._batch(name) < batch)
+    def forget_before(self, batch: int, *, but: Collection[int] = ()) -> None:
+        """Delete commits of batches before one, but some."""
+        names = ((self._batch(name), name) for name in self._names())
+        self._objects.delete(name for found, name in names if found < batch and found not in but)
 
     def _names(self) -> list[str]:
         """Return the names of all commits, in order."""

@@ -25,6 +25,7 @@ from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.plans import Plan, PlanDirectory
 from kstreams.connection import TopicEnds
 from kstreams.errors import ExecutionError, KStreamsError
+from kstreams.global_tables.versions import Versions
 from kstreams.ids import TaskId
 from kstreams.operators import map_
 from kstreams.state.backend.memory import Memory
@@ -117,7 +118,7 @@ class Query:
             self.feed.publish(status.outputs, number)
         return plan, statuses
 
-    def job(self, plan: Plan, parts: Parts) -> Sequence[Content]:
+    def job(self, plan: Plan, parts: Parts, versions: Versions) -> Sequence[Content]:
         self.jobs.append(plan)
         messages = [list(part) for part in parts.values()]
         for stage in self.settings.stages():
@@ -185,8 +186,8 @@ def test_no_task_of_a_later_stage_runs_after_a_refusal(tmp_path: Path) -> None:
     assert plan is not None
     said: list[Sequence[Content]] = []
 
-    def job(plan: Plan, parts: Parts) -> Sequence[Content]:
-        said.append(query.job(plan, parts))
+    def job(plan: Plan, parts: Parts, versions: Versions) -> Sequence[Content]:
+        said.append(query.job(plan, parts, versions))
         return said[-1]
 
     query.run.run(0, query.plans.write(0, plan), None, job)

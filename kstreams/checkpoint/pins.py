@@ -1,0 +1,46 @@
+"""Which version of a global table a batch reads: a commit, in one line of commits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kstreams.state.log.commits import CommitId
+from kstreams.state.log.fields import Fields
+
+__all__ = ("Pin", "Pins")
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A version of a global table.
+
+    Attributes:
+        line: `Checkpoint.line` of the query that writes the table: like that of no other
+            incarnation or generation.
+        commit: The commit that is read; None before the first: nothing is in the table.
+    """
+
+    line: str
+    commit: CommitId | None
+
+    def __str__(self) -> str:
+        return "empty" if self.commit is None else f"batch {self.commit.batch}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "line": self.line,
+            "commit": None if self.commit is None else self.commit.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, data: object) -> Pin:
+        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        fields = Fields(data)
+        return cls(fields.text("line"), CommitId.from_json(fields.anything("commit")))
+
+
+Pins = Mapping[str, Pin]
+"""What a batch reads of global tables, by the names of their stores."""

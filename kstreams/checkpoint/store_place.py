@@ -1,0 +1,147 @@
+"""Where a store is that is read from outside: in which group, of which checkpoint and log."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from kstreams.checkpoint.checkpoint import Checkpoint, checkpoint_path
+from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.errors import CheckpointMismatchError, ObjectMissingError, StoreError, Where
+from kstreams.partitioner import Murmur2Partitioner, Partitioner
+from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
+from kstreams.state.log.commits import Commit
+from kstreams.state.stores.spec import StoreSpec
+
+__all__ = ("StorePlace", "checkpoint_of", "stamp_of")
+
+
+@dataclass(frozen=True)
+class StorePlace:
+    """One store in one generation of a checkpoint.
+
+    Attributes:
+        checkpoint: The checkpoint, as described when it was looked at.
+        objects: Its durable log.
+        spec: The store.
+        group: Name of the group that has it.
+        query: Name of the query that runs the group.
+        stamp: Tells whether the description has been written again.
+    """
+
+    checkpoint: Checkpoint
+    objects: ObjectStore
+    spec: StoreSpec[Any]
+    group: str
+    query: str
+    stamp: tuple[int, int]
+
+    @classmethod
+    def find(cls, path: Path, log: ObjectStoreSettings | None, spec: StoreSpec[Any]) -> StorePlace:
+        """Look up a store.
+
+        Raises:
+            NoCheckpointError: There is no checkpoint.
+            CheckpointMismatchError: It has no such store, or has it as something else.
+        """
+        stamp = stamp_of(path)
+        checkpoint = Checkpoint.load(path)
+        group = _group(checkpoint, spec)
+        objects = (log or checkpoint.log).open()
+        return cls(checkpoint, objects, spec, group, checkpoint.query_of_group(group), stamp)
+
+    @property
+    def partitions(self) -> int:
+        """Return how many tasks have a part of the store."""
+        return self.checkpoint.tasks[self.group]
+
+    def batches(self) -> list[int]:
+        """Return the batches whose versions are retained, rising."""
+        return self.checkpoint.commits(self.query, self.objects).batches()
+
+    def commit(self, version: int | str) -> Commit:
+        """Return the commit of a batch, or of a savepoint.
+
+        Raises:
+            StoreError: The batch is not retained; tells which are.
+            SavepointError: There is no savepoint of this name.
+        """
+        if isinstance(version, str):
+            savepoint = Savepoints(self.checkpoint, self.objects).load(version)
+            _check(self.spec, savepoint.checkpoint)
+            query = savepoint.checkpoint.query_of_group(_group(savepoint.checkpoint, self.spec))
+            return savepoint.commits[query]
+        try:
+            return self.checkpoint.commits(self.query, self.objects).at(version)
+        except ObjectMissingError as exc:
+            known = self.batches()
+            raise StoreError(
+                f"version {version} of store {self.spec.name!r} is not retained; "
+                + (f"there are {known[0]} to {known[-1]}" if known else "there is none yet"),
+                hint="App(retained_batches=...) keeps more, a savepoint keeps one.",
+                where=Where(app=self.checkpoint.app, store=self.spec.name),
+            ) from exc
+
+    def partitioner(self, given: Partitioner | None) -> Partitioner | None:
+        """Return what leads from the store's keys to tasks; None when that is not known.
+
+        It is known when all that enters the group is routed by one rule, on keys of the
+        store's own serde.
+        """
+        heads = self.checkpoint.shape[self.group]
+        routes = {
+            (head["key"], head["partitioner"])
+            for head in (*heads["sources"].values(), *heads["entries"].values())
+        }
+        if len(routes) != 1:
+            return None
+        ((key, name),) = routes
+        if key != self.spec.key.name:
+            return None
+        known = given or Murmur2Partitioner()
+        return known if known.name == name else None
+
+
+def checkpoint_of(source: str | Path) -> Path:
+    """Return the checkpoint directory that is meant: by its path, or by the app's id.
+
+    A text of one step that names no directory here is an app's id.
+    """
+    path = Path(source)
+    if isinstance(source, str) and path.name == source and not path.is_dir():
+        return checkpoint_path(source)
+    return path.absolute()
+
+
+def stamp_of(path: Path) -> tuple[int, int]:
+    """Return what changes whenever a checkpoint's description is written; zeros without one."""
+    try:
+        found = os.stat(path / "app.json")  # noqa: PTH116  # asked for at every read
+    except (FileNotFoundError, NotADirectoryError):
+        return 0, 0
+    return found.st_ino, found.st_mtime_ns
+
+
+def _group(checkpoint: Checkpoint, spec: StoreSpec[Any]) -> str:
+    _check(spec, checkpoint)
+    return checkpoint.stores()[spec.name][0]
+
+
+def _check(spec: StoreSpec[Any], checkpoint: Checkpoint) -> None:
+    stores = checkpoint.stores()
+    if spec.name not in stores:
+        near = get_close_matches(spec.name, sorted(stores), n=1)
+        known = ", ".join(map(repr, sorted(stores))) or "none"
+        raise CheckpointMismatchError(
+            f"app {checkpoint.app!r} has no store {spec.name!r}: it has {known}",
+            hint=f"did you mean {near[0]!r}?" if near else "",
+        )
+    schema = stores[spec.name][1]
+    if dict(schema) != spec.schema():
+        raise CheckpointMismatchError(
+            f"store {spec.name!r} of app {checkpoint.app!r} is {dict(schema)}, not {spec.schema()}",
+            hint="read it by the definition that the app has of it.",
+        )

@@ -1,0 +1,116 @@
+"""A copy of all partitions of a table in one working store, each below a prefix of its own.
+
+So partitions stay apart: a key that is in two of them is two rows, whatever the order in which
+their changes came, and a copy that went from version to version is that of a fresh one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NoReturn
+
+from kstreams.errors import StoreError
+from kstreams.global_tables.table_version import TableVersion
+from kstreams.state.backend.task_key import TaskKey
+from kstreams.state.backend.working import Changes, StoreChanges, WorkingStore
+from kstreams.state.log.durable import DurableLog
+from kstreams.state.log.store_changes import changes_of
+
+__all__ = ("Marks", "PartitionRows", "advance", "marks_of")
+
+Marks = Sequence[tuple[int, str]]
+"""How far a copy is: number and lineage of each partition's version."""
+
+_PREFIX_BYTES = 2
+
+
+def marks_of(version: TableVersion) -> list[tuple[int, str]]:
+    """Return how far a copy at a version is."""
+    return [(pointer.version, pointer.lineage) for pointer in version.pointers]
+
+
+def advance(
+    store: WorkingStore,
+    version: TableVersion,
+    marks: Marks,
+    log_of: Callable[[TaskKey], DurableLog],
+) -> None:
+    """Bring a copy to a version; each partition by what was changed in it since, if that is known.
+
+    Args:
+        store: The copy.
+        version: What it becomes.
+        marks: How far it is; empty for an empty one.
+        log_of: Opens the durable log of a task.
+
+    Raises:
+        StateCorruptError: An object of the version is damaged, or gone since.
+    """
+    name = version.place.store
+    for partition, pointer in enumerate(version.pointers):
+        number, lineage = marks[partition] if partition < len(marks) else (0, "")
+        if lineage == pointer.lineage:
+            continue
+        prefix = _prefix(partition)
+        if lineage and pointer.base <= number <= pointer.version:
+            refs = pointer.deltas_after(number)
+        else:
+            refs = pointer.objects()
+            if lineage:
+                store.write({name: StoreChanges((), [(prefix, _prefix(partition + 1))])})
+        for changed in changes_of(log_of(version.task(partition)), refs, name):
+            store.write({name: _below(prefix, changed)})
+
+
+def _below(prefix: bytes, changed: StoreChanges) -> StoreChanges:
+    return StoreChanges(
+        [(prefix + key, value) for key, value in changed.pairs],
+        [(prefix + start, prefix + end) for start, end in changed.ranges],
+    )
+
+
+def _prefix(partition: int) -> bytes:
+    return partition.to_bytes(_PREFIX_BYTES, "big")
+
+
+class PartitionRows:
+    """One partition of a copy: a `WorkingStore` that is only read.
+
+    Args:
+        copy: The copy.
+        partition: Which.
+    """
+
+    def __init__(self, copy: WorkingStore, partition: int) -> None:
+        self._copy = copy
+        self._prefix = _prefix(partition)
+        self._end = _prefix(partition + 1)
+
+    def get(self, store: str, key: bytes) -> bytes | None:
+        """Return the value of a key, or None when it has none."""
+        return self._copy.get(store, self._prefix + key)
+
+    def multi_get(self, store: str, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return the values of many keys, in the order of the keys."""
+        prefix = self._prefix
+        return self._copy.multi_get(store, [prefix + key for key in keys])
+
+    def scan(
+        self, store: str, start: bytes | None, end: bytes | None, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Yield pairs with `start <= key < end` in bytewise order; None leaves a side open."""
+        first = self._prefix + (start or b"")
+        last = self._end if end is None else self._prefix + end
+        for key, value in self._copy.scan(store, first, last, reverse=reverse):
+            yield key[_PREFIX_BYTES:], value
+
+    def count(self, store: str) -> int:
+        """Return about how many keys the whole copy has."""
+        return self._copy.count(store)
+
+    def write(self, _: Changes) -> NoReturn:
+        """Refuse: a copy of a committed version is only read."""
+        raise StoreError("a copy of a global table was written to")
+
+    def close(self) -> None:
+        """Do nothing: the copy is closed as a whole."""

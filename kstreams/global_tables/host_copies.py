@@ -1,0 +1,146 @@
+"""Copies of tables on a machine, which all its workers read.
+
+    <table>/lock               held shared to open a copy, alone to make or remove one
+    <table>/<version>          what the backend keeps; complete, and never written again
+    <table>/<version>.json     how far each of its partitions is
+    <table>/.<name>            a copy under way; left over, if nobody holds the lock
+
+The first worker that needs a version links the copy before it, brings it up by what was changed
+since, and renames it. The others open it. Two copies of a table are kept.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+from uuid import uuid4
+
+from kstreams.errors import StoreError, StoreOpenError
+from kstreams.global_tables.copied_rows import Marks, advance, marks_of
+from kstreams.global_tables.table_version import TablePlace, TableVersion
+from kstreams.state.backend.task_key import TaskKey
+from kstreams.state.backend.working import SharesVersions, WorkingStore
+from kstreams.state.log.durable import DurableLog
+from kstreams.state.versions.private import make_private
+
+__all__ = ("HostCopies",)
+
+_LOG = logging.getLogger(__name__)
+_ATTEMPTS = 3
+_OTHERS_KEPT = 1
+
+
+class HostCopies:
+    """The copies of one table; safe for several processes at once.
+
+    Args:
+        home: A directory that is this user's alone.
+        place: The table.
+        backend: Keeps them.
+    """
+
+    def __init__(self, home: Path, place: TablePlace, backend: SharesVersions) -> None:
+        table = f"{place.line} {place.group} {place.store}"
+        self._home = home / sha256(table.encode()).hexdigest()[:32]
+        self._backend = backend
+        self._stores = [place.store]
+
+    def open(self, version: TableVersion, log_of: Callable[[TaskKey], DurableLog]) -> WorkingStore:
+        """Open a version for reading, after making it if no other worker has.
+
+        Args:
+            version: The version.
+            log_of: Opens the durable log of a task.
+
+        Raises:
+            StateCorruptError: The log lacks an object of the version, or has it damaged.
+            StoreOpenError: The local disk is full or cannot be written.
+        """
+        try:
+            make_private(self._home)
+        except OSError as error:
+            raise StoreOpenError(
+                f"cannot keep a copy of a global table in {self._home}: {error}",
+                hint="give the backend a directory that can be written and has room.",
+            ) from error
+        directory = self._home / version.name
+        for attempt in range(_ATTEMPTS):
+            with self._lock(fcntl.LOCK_SH):
+                try:
+                    if directory.is_dir():
+                        return self._backend.open_shared(directory, self._stores)
+                except StoreOpenError:
+                    if attempt == _ATTEMPTS - 1:
+                        raise
+                    _LOG.warning("%s is of no use, and is made again", directory)
+                    broken = True
+                else:
+                    broken = False
+            with self._lock(fcntl.LOCK_EX):
+                if broken:
+                    self._backend.remove(directory)
+                if not directory.is_dir():
+                    self._make(version, directory, log_of)
+        raise StoreOpenError(f"{directory} is removed as fast as it is made")
+
+    @contextmanager
+    def _lock(self, kind: int) -> Iterator[None]:
+        with (self._home / "lock").open("ab") as lock:
+            fcntl.flock(lock, kind)
+            yield
+
+    def _make(
+        self, version: TableVersion, directory: Path, log_of: Callable[[TaskKey], DurableLog]
+    ) -> None:
+        draft = self._home / f".{uuid4().hex}"
+        try:
+            marks = self._begin(draft, version.name)
+            store = self._backend.open(draft, self._stores)
+            try:
+                advance(store, version, marks, log_of)
+            finally:
+                store.close()
+            (self._home / f"{version.name}.json").write_text(json.dumps(marks_of(version)))
+            draft.rename(directory)
+        except BaseException:
+            with suppress(StoreError):
+                self._backend.remove(draft)
+            raise
+        self._sweep(version.name)
+
+    def _begin(self, draft: Path, name: str) -> Marks:
+        """Begin a draft on the copy of the version before, if there is one."""
+        for before in reversed([other for other in self._names() if other < name]):
+            try:
+                marks = [
+                    (int(number), str(lineage))
+                    for number, lineage in json.loads((self._home / f"{before}.json").read_text())
+                ]
+            except (OSError, ValueError, TypeError):
+                continue
+            if self._backend.branch(self._home / before, draft):
+                return marks
+        return []
+
+    def _names(self) -> list[str]:
+        return sorted(
+            path.name
+            for path in self._home.iterdir()
+            if path.is_dir() and not path.name.startswith(".")
+        )
+
+    def _sweep(self, made: str) -> None:
+        """Remove all copies but the one that was made and the newest other one, and drafts."""
+        others = [name for name in self._names() if name != made]
+        drafts = [path.name for path in self._home.glob(".*") if path.is_dir()]
+        for name in (*others[:-_OTHERS_KEPT], *drafts):
+            try:
+                self._backend.remove(self._home / name)
+                (self._home / f"{name}.json").unlink(missing_ok=True)
+            except (StoreError, OSError) as error:
+                _LOG.warning("cannot remove a copy of a table, trying again later: %s", error)

@@ -1,0 +1,89 @@
+"""Find the global tables of an app that is about to run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kstreams.checkpoint.app_settings import AppSettings
+from kstreams.checkpoint.opening import OpenedQuery
+from kstreams.checkpoint.store_place import checkpoint_of
+from kstreams.errors import KStreamsError
+from kstreams.global_tables.sources import AppTableSource, OwnTableSource, TableSource
+from kstreams.global_tables.table_version import TablePlace
+from kstreams.global_tables.versions import GlobalVersions, QueryTables
+from kstreams.graph.global_tables import AppTable, GlobalDefinition
+from kstreams.graph.topology import PartitionGroup, Topology
+from kstreams.partitioner import Partitioner
+
+__all__ = ("app_table_source", "open_global_tables")
+
+
+def open_global_tables(
+    settings: AppSettings, topology: Topology, queries: Sequence[OpenedQuery]
+) -> dict[str, QueryTables]:
+    """Return what each query needs of the global tables, by the query's name.
+
+    What plans of before name is held from here on.
+
+    Args:
+        settings: The app's.
+        topology: What is to run.
+        queries: Its queries, opened.
+
+    Raises:
+        NoCheckpointError: The app whose table is to be read is not there.
+        CheckpointMismatchError: It has no such table.
+    """
+    sources: dict[str, TableSource] = {}
+    writers: dict[str, set[str]] = {}
+    for table in topology.globals:
+        if table.app is not None:
+            sources[table.store.name] = app_table_source(table, table.app)
+            continue
+        group = topology.group_of_store(table.store.name)
+        query = next(each for each in queries if group in each.groups)
+        writers.setdefault(query.name, set()).add(table.store.name)
+        sources[table.store.name] = _own(table, group, query)
+    versions = GlobalVersions(sources, writers, settings.state)
+    found: dict[str, QueryTables] = {}
+    for query in queries:
+        reads = {spec.name for group in query.groups for spec in group.global_stores}
+        own = found[query.name] = versions.of(query.name, reads)
+        pending = query.resumed.pending
+        if pending is not None:
+            own.hold(query.plans.at(pending).globals)
+    return found
+
+
+def app_table_source(table: GlobalDefinition, app: AppTable[object, object]) -> AppTableSource:
+    """Return the versions of another app's table.
+
+    Raises:
+        NoCheckpointError: The app is not there; names the table.
+        CheckpointMismatchError: It has no such table.
+    """
+    try:
+        return AppTableSource(checkpoint_of(app.checkpoint), app.log, table.store, app.partitioner)
+    except KStreamsError as exc:
+        exc.at(store=table.store.name)
+        raise
+
+
+def _own(table: GlobalDefinition, group: PartitionGroup, query: OpenedQuery) -> OwnTableSource:
+    checkpoint = query.checkpoint
+    place = TablePlace(
+        table.store.name,
+        checkpoint.line(query.name),
+        query.log,
+        query.scope,
+        group.name,
+        checkpoint.tasks[group.name],
+        _partitioner(table, group),
+    )
+    return OwnTableSource(place, query.commits, query.resumed.last)
+
+
+def _partitioner(table: GlobalDefinition, group: PartitionGroup) -> Partitioner | None:
+    """Return what leads from the store's keys to tasks, if topic and store have equal keys."""
+    (topic,) = (node.topic for node in group.sources)
+    return topic.partitioner if topic.key.name == table.store.key.name else None

@@ -1,0 +1,157 @@
+"""Where the versions of a global table come from: a query of this app, or another app."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Protocol
+
+from kstreams.checkpoint.pins import Pin
+from kstreams.checkpoint.store_place import StorePlace, stamp_of
+from kstreams.errors import ObjectMissingError, VersionGoneError, Where
+from kstreams.global_tables.open_tables import REPIN_HINT
+from kstreams.global_tables.table_version import TablePlace, TableVersion
+from kstreams.partitioner import Partitioner
+from kstreams.state.backend.objects import ObjectStoreSettings
+from kstreams.state.log.commits import Commit, CommitLog
+from kstreams.state.stores.spec import StoreSpec
+
+__all__ = ("AppTableSource", "OwnTableSource", "TableSource")
+
+
+class TableSource(Protocol):
+    """Says which versions of a table there are."""
+
+    def newest(self) -> Pin:
+        """Return the newest version.
+
+        Raises:
+            NoCheckpointError: The app that writes the table is gone.
+            CheckpointMismatchError: It has no such table any more.
+        """
+        ...
+
+    def at(self, pin: Pin) -> TableVersion:
+        """Return a version.
+
+        Raises:
+            VersionGoneError: It is not retained any more.
+        """
+        ...
+
+
+class OwnTableSource:
+    """A table that a query of this app writes.
+
+    Args:
+        place: Where it is.
+        commits: The query's.
+        last: The query's last commit, or None.
+    """
+
+    def __init__(self, place: TablePlace, commits: CommitLog, last: Commit | None) -> None:
+        self._place = place
+        self._commits = commits
+        self._last = last
+
+    def committed(self, commit: Commit) -> None:
+        """Take in that the query has committed."""
+        self._last = commit
+
+    def newest(self) -> Pin:
+        """Return the newest version."""
+        return Pin(self._place.line, None if self._last is None else self._last.id)
+
+    def at(self, pin: Pin) -> TableVersion:
+        """Return a version; see `TableSource`."""
+        if pin.line != self._place.line:
+            raise _gone(self._place.store, pin, "the app was upgraded since")
+        if pin.commit is None:
+            return TableVersion.of(self._place, None)
+        if self._last is not None and self._last.id == pin.commit:
+            return TableVersion.of(self._place, self._last)
+        return TableVersion.of(self._place, _commit(self._commits, self._place.store, pin))
+
+
+class AppTableSource:
+    """A table of another app, as it stands in that app's checkpoint.
+
+    Args:
+        path: The checkpoint directory.
+        log: Where the app keeps its durable log, if not there.
+        spec: The app's own definition of the store.
+        partitioner: The rule by which its keys were routed, if it is not Kafka's.
+
+    Raises:
+        NoCheckpointError: There is no checkpoint.
+        CheckpointMismatchError: It has no such store, or by another definition.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        log: ObjectStoreSettings | None,
+        spec: StoreSpec[Any],
+        partitioner: Partitioner | None,
+    ) -> None:
+        self._path = path
+        self._log = log
+        self._spec = spec
+        self._partitioner = partitioner
+        self._found = StorePlace.find(path, log, spec)
+        self._last: Commit | None = None
+
+    def newest(self) -> Pin:
+        """Return the newest version; see `TableSource`."""
+        if stamp_of(self._path) != self._found.stamp:
+            self._found = StorePlace.find(self._path, self._log, self._spec)
+            self._last = None
+        found = self._found
+        commits = found.checkpoint.commits(found.query, found.objects)
+        batches = commits.batches()
+        if batches and (self._last is None or self._last.batch != batches[-1]):
+            self._last = commits.last()
+        last = self._last if batches else None
+        return Pin(found.checkpoint.line(found.query), None if last is None else last.id)
+
+    def at(self, pin: Pin) -> TableVersion:
+        """Return a version; see `TableSource`."""
+        found, place = self._found, self._place()
+        if pin.line != place.line:
+            raise _gone(place.store, pin, "the app that writes it was reset or upgraded since")
+        if pin.commit is None:
+            return TableVersion.of(place, None)
+        if self._last is None or self._last.id != pin.commit:
+            commits = found.checkpoint.commits(found.query, found.objects)
+            self._last = _commit(commits, place.store, pin)
+        return TableVersion.of(place, self._last)
+
+    def _place(self) -> TablePlace:
+        found = self._found
+        return TablePlace(
+            self._spec.name,
+            found.checkpoint.line(found.query),
+            self._log or found.checkpoint.log,
+            found.checkpoint.scope(found.query),
+            found.group,
+            found.partitions,
+            found.partitioner(self._partitioner),
+        )
+
+
+def _commit(commits: CommitLog, store: str, pin: Pin) -> Commit:
+    assert pin.commit is not None  # noqa: S101  # the callers have asked
+    try:
+        commit = commits.at(pin.commit.batch)
+    except ObjectMissingError as exc:
+        raise _gone(store, pin, "its commit is not retained any more") from exc
+    if commit.id != pin.commit:
+        raise _gone(store, pin, "its commit is another one now")
+    return commit
+
+
+def _gone(store: str, pin: Pin, why: str) -> VersionGoneError:
+    return VersionGoneError(
+        f"the version of global table {store!r} that the batch reads, {pin}, is gone: {why}",
+        hint=REPIN_HINT,
+        where=Where(store=store),
+    )

@@ -1,0 +1,84 @@
+"""A committed version of a table, as workers are told of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+
+from kstreams.partitioner import Partitioner
+from kstreams.state.backend.objects import ObjectStoreSettings
+from kstreams.state.backend.task_key import TaskKey
+from kstreams.state.log.commits import Commit
+from kstreams.state.log.pointer import Pointer
+
+__all__ = ("TablePlace", "TableVersion")
+
+
+@dataclass(frozen=True)
+class TablePlace:
+    """Where a table is.
+
+    Attributes:
+        store: Name of its store.
+        line: `Checkpoint.line` of the query that writes it.
+        log: The durable log.
+        scope: Name of the query's state there.
+        group: Name of the group that has the store.
+        partitions: How many tasks that has.
+        partitioner: The rule that leads from the bytes of a key to its partition; None where
+            it is not known: then a key may be in any.
+    """
+
+    store: str
+    line: str
+    log: ObjectStoreSettings
+    scope: str
+    group: str
+    partitions: int
+    partitioner: Partitioner | None
+
+
+@dataclass(frozen=True)
+class TableVersion:
+    """One version of a table.
+
+    Attributes:
+        place: Where the table is.
+        texts: The pointer of each of its tasks, as JSON text.
+        wall_ms: When the version was committed, ms since the epoch.
+    """
+
+    place: TablePlace
+    texts: tuple[str, ...]
+    wall_ms: int
+
+    @classmethod
+    def of(cls, place: TablePlace, commit: Commit | None) -> TableVersion:
+        """Return the version of a commit; an empty one where there is none."""
+        tasks = {} if commit is None else commit.tasks
+        found = {task.partition: text for task, text in tasks.items() if task.group == place.group}
+        empty = Pointer.empty().to_json()
+        texts = tuple(found.get(n, empty) for n in range(place.partitions))
+        return cls(place, texts, 0 if commit is None else commit.wall_ms)
+
+    @cached_property
+    def pointers(self) -> tuple[Pointer, ...]:
+        """The pointer of each task."""
+        return tuple(map(Pointer.from_json, self.texts))
+
+    @cached_property
+    def name(self) -> str:
+        """What the version is called on a disk: it rises, and no other contents have it."""
+        lineages = " ".join(pointer.lineage for pointer in self.pointers)
+        number = sum(pointer.version for pointer in self.pointers)
+        return f"{number:020d}-{sha256(lineages.encode()).hexdigest()[:32]}"
+
+    @property
+    def size_bytes(self) -> int:
+        """How much the durable log has of it."""
+        return sum(pointer.snapshot_bytes + pointer.delta_bytes for pointer in self.pointers)
+
+    def task(self, partition: int) -> TaskKey:
+        """Return the name of a task's state in the durable log."""
+        return TaskKey(self.place.scope, self.place.group, partition)

@@ -1,0 +1,158 @@
+"""Which versions of global tables the batches of an app's queries read, and which must stay."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from kstreams.checkpoint.pins import Pins
+from kstreams.errors import LimitError, Where
+from kstreams.global_tables.sources import OwnTableSource, TableSource
+from kstreams.global_tables.table_version import TableVersion
+from kstreams.state.backend.working import SharesVersions, StateBackend
+from kstreams.state.log.commits import Commit
+
+__all__ = ("GlobalVersions", "QueryTables", "Versions")
+
+Versions = Mapping[str, TableVersion]
+"""What a batch reads of global tables, by the names of their stores."""
+
+_IN_MEMORY_BYTES = 64 * 1024 * 1024
+
+
+class GlobalVersions:
+    """The global tables of an app, on the driver. For several threads.
+
+    Args:
+        sources: Of each table, by the name of its store.
+        writers: By query of this app, the stores of global tables that it writes.
+        backend: The app's: it keeps the copies.
+    """
+
+    def __init__(
+        self,
+        sources: Mapping[str, TableSource],
+        writers: Mapping[str, Collection[str]],
+        backend: StateBackend,
+    ) -> None:
+        self._sources = sources
+        self._writers = writers
+        self._backend = backend
+        self._lock = threading.Lock()
+        self._held: dict[str, Pins] = {}
+
+    def of(self, query: str, reads: Collection[str]) -> QueryTables:
+        """Return a query's part.
+
+        Args:
+            query: Name of the query.
+            reads: Stores of the global tables that its groups read.
+        """
+        return QueryTables(self, query, tuple(sorted(reads)))
+
+    def is_written_by(self, query: str) -> bool:
+        """Tell whether a query writes global tables."""
+        return query in self._writers
+
+    def pin(self, query: str, reads: Collection[str]) -> Pins:
+        """Return the newest version of each table, which stay until the query pins others."""
+        with self._lock:  # nothing is swept between that it is chosen and that it is held
+            pins = {store: self._sources[store].newest() for store in reads}
+            self._held[query] = pins
+        return pins
+
+    def hold(self, query: str, pins: Pins) -> None:
+        """Let versions stay that a plan of before names."""
+        with self._lock:
+            self._held[query] = pins
+
+    def held(self, query: str) -> set[int]:
+        """Return the batches of a query whose versions of global tables others still read."""
+        stores = self._writers.get(query, ())
+        with self._lock:
+            return {
+                pin.commit.batch
+                for pins in self._held.values()
+                for store, pin in pins.items()
+                if store in stores and pin.commit is not None
+            }
+
+    def committed(self, query: str, commit: Commit) -> None:
+        """Take in that a query has committed: what its plan named is read no more."""
+        with self._lock:
+            self._held.pop(query, None)
+            for store in self._writers.get(query, ()):
+                source = self._sources[store]
+                if isinstance(source, OwnTableSource):
+                    source.committed(commit)
+
+    def at(self, pins: Pins) -> dict[str, TableVersion]:
+        """Return versions, as workers are told of them.
+
+        Raises:
+            VersionGoneError: One is not retained any more.
+            LimitError: A table is too large for the memory of workers.
+        """
+        with self._lock:
+            found = {store: self._sources[store].at(pin) for store, pin in pins.items()}
+        if not isinstance(self._backend, SharesVersions):
+            for store, version in found.items():
+                _check_size(store, version, self._backend)
+        return found
+
+
+@dataclass(frozen=True)
+class QueryTables:
+    """What one query needs of the global tables of its app.
+
+    Attributes:
+        versions: The app's; None in an app without global tables.
+        query: Name of the query.
+        reads: Stores of the global tables that it reads.
+    """
+
+    versions: GlobalVersions | None = None
+    query: str = ""
+    reads: tuple[str, ...] = field(default=())
+
+    @property
+    def fills_tables(self) -> bool:
+        """Whether the query writes global tables of its app."""
+        return self.versions is not None and self.versions.is_written_by(self.query)
+
+    def pin(self) -> Pins:
+        """Return what a batch that is planned now reads."""
+        if self.versions is None or not self.reads:
+            return {}
+        return self.versions.pin(self.query, self.reads)
+
+    def hold(self, pins: Pins) -> None:
+        """Let what a plan of before names stay."""
+        if self.versions is not None and pins:
+            self.versions.hold(self.query, pins)
+
+    def held(self) -> set[int]:
+        """Return the batches of the query whose versions others still read."""
+        return set() if self.versions is None else self.versions.held(self.query)
+
+    def committed(self, commit: Commit) -> None:
+        """Take in that the query has committed."""
+        if self.versions is not None:
+            self.versions.committed(self.query, commit)
+
+    def at(self, pins: Pins) -> dict[str, TableVersion]:
+        """Return versions, as workers are told of them; see `GlobalVersions.at`."""
+        return {} if self.versions is None or not pins else self.versions.at(pins)
+
+
+def _check_size(store: str, version: TableVersion, backend: StateBackend) -> None:
+    if version.size_bytes > _IN_MEMORY_BYTES:
+        raise LimitError(
+            f"global table {store!r} has {version.size_bytes / 2**20:.0f} MiB in the durable log, "
+            f"and {backend.name} would keep a copy in the memory of every worker: "
+            f"{_IN_MEMORY_BYTES // 2**20} MiB is the most",
+            hint="keep state in RocksDB, App(state=RocksDB()): then there is one copy a machine, "
+            "on its disk.",
+            where=Where(store=store),
+        )

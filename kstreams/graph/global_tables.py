@@ -1,0 +1,73 @@
+"""Global tables as data, and the typed handle on one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from kstreams.partitioner import Partitioner
+from kstreams.state.backend.objects import ObjectStoreSettings
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.timestamped.store import TimestampedStore
+from kstreams.state.stores.versioned.store import VersionedKeyValueStore
+
+__all__ = ("AppTable", "GlobalDefinition", "GlobalTable")
+
+K = TypeVar("K")
+"""Type of the keys."""
+V = TypeVar("V")
+"""Type of the values."""
+
+
+@dataclass(frozen=True)
+class AppTable(Generic[K, V]):
+    """A table of another app, read at that app's commits: no topic lies between.
+
+    Args:
+        checkpoint: The other app's checkpoint directory, or its id where that is below
+            `.kstreams`. The driver reads it; executors need its durable log alone.
+        store: The other app's own definition of the store.
+        log: Where the other app keeps its durable log, if not in its checkpoint directory.
+        partitioner: The rule by which the other app's keys were routed, if it is not Kafka's;
+            it only makes reads faster.
+
+    Source: goka's `Lookup` of a group table, at one commit.
+    """
+
+    checkpoint: str | Path
+    store: StoreSpec[TimestampedStore[K, V]] | StoreSpec[VersionedKeyValueStore[K, V]]
+    log: ObjectStoreSettings | None = None
+    partitioner: Partitioner | None = field(default=None)
+
+
+@dataclass(frozen=True)
+class GlobalTable(Generic[K, V]):
+    """A handle on a global table: all of it is in every task, read by any key.
+
+    It is no node: nothing hangs below it, and it decides no partitions.
+    """
+
+    name: str
+    store: StoreSpec[Any]
+    builder: object
+
+
+@dataclass(frozen=True)
+class GlobalDefinition:
+    """A global table of a topology.
+
+    Attributes:
+        name: Its name.
+        store: The store that it is read from.
+        app: Whose it is; None for one that this topology fills from a topic.
+    """
+
+    name: str
+    store: StoreSpec[Any]
+    app: AppTable[Any, Any] | None
+
+    @property
+    def owner(self) -> str:
+        """The checkpoint of the app whose table it is; empty for this topology's own."""
+        return "" if self.app is None else str(self.app.checkpoint)

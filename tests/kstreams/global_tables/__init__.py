@@ -1,0 +1,1 @@
+"""Global tables: which version a batch reads, and copies of it."""

@@ -1,0 +1,192 @@
+"""The test driver reads global tables at what was committed last, those of real apps too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from kstreams import INT64, TEXT, Processor, ProcessorContext, Record, Topic, TopologyBuilder
+from kstreams.durations import days
+from kstreams.errors import CheckpointMismatchError, NoCheckpointError, ProcessingError
+from kstreams.joins import inner, left
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.stores import timestamped_store, versioned_key_value_store
+from kstreams.testing import TopologyTestDriver
+from kstreams.topology import AppTable, Topology
+from tests.kstreams.views.committing import Committing
+
+WORDS = Topic("words", TEXT, TEXT)
+TEXTS, OUT = Topic("texts", INT64, TEXT), Topic("out", INT64, TEXT)
+TABLE = timestamped_store("table", key=TEXT, value=TEXT)
+RATES = versioned_key_value_store("rates", key=TEXT, value=TEXT, retention=days(1))
+COUNTS = timestamped_store("counts", key=TEXT, value=INT64)
+
+
+class Translate(Processor[int, str, int, str]):
+    """Looks up each word."""
+
+    def init(self, context: ProcessorContext[int, str]) -> None:
+        self.context = context
+        self.words = context.reader(TABLE)
+
+    def process(self, record: Record[int, str]) -> None:
+        words = record.value.split(" ")
+        found = self.words.get_many(words)
+        assert found == [self.words.get(word) for word in words]
+        text = " ".join(new or word for word, new in zip(words, found, strict=True))
+        self.context.forward(record.with_value(text))
+
+
+def translating() -> Topology:
+    builder = TopologyBuilder("translating")
+    builder.add_global_table("words", WORDS, store=TABLE)
+    texts = builder.add_source("texts", TEXTS)
+    builder.add_sink("out", OUT, builder.add_processor("t", Translate, texts, reads=[TABLE]))
+    return builder.build()
+
+
+def _both(text: str, word: str | None) -> str:
+    return f"{text}={word}"
+
+
+def joining(store: StoreSpec[object], *, keeps_all: bool = True) -> Topology:
+    builder = TopologyBuilder("joining")
+    words = builder.add_global_table("words", WORDS, store=store)  # type: ignore[arg-type]  # either kind
+    node = builder.join_global(
+        "join",
+        builder.add_source("texts", TEXTS),
+        words,
+        left(_both) if keeps_all else inner(_both),
+        by=lambda _, text: text or None,
+    )
+    builder.add_sink("out", OUT, node)
+    return builder.build()
+
+
+def values(driver: TopologyTestDriver) -> Sequence[str]:
+    return [record.value for record in driver.read(OUT)]
+
+
+@pytest.mark.parametrize("recreate", [False, True])
+def test_every_task_reads_all_of_the_table_by_any_key(recreate: bool) -> None:
+    partitions = {"words": 3, "texts": 2, "out": 2}
+    with TopologyTestDriver(
+        translating(), partitions=partitions, recreate_processors=recreate
+    ) as driver:
+        for word in "abcdef":
+            driver.write(WORDS, word, word.upper())
+        for number in range(6):
+            driver.write(TEXTS, number, "a b c d e f x")
+        driver.run()
+        assert values(driver) == ["A B C D E F x"] * 6
+        driver.pipe(WORDS, "a", "AA")
+        driver.pipe(TEXTS, 1, "a")
+        assert values(driver) == ["AA"]
+
+
+def test_deletions_and_null_keys() -> None:
+    with TopologyTestDriver(translating()) as driver:
+        driver.pipe(WORDS, "a", "A")
+        driver.write_bytes("words", b"a", None, timestamp=0)
+        driver.write_bytes("words", None, b"x", timestamp=0)
+        driver.pipe(TEXTS, 1, "a")
+        assert values(driver) == ["a"]
+        assert driver.dropped == {"null-key": 1}
+
+
+def test_a_batch_that_fails_reads_again() -> None:
+    class Failing(Translate):
+        failed = False
+
+        def process(self, record: Record[int, str]) -> None:
+            if not Failing.failed:
+                Failing.failed = True
+                raise ValueError("once")
+            super().process(record)
+
+    builder = TopologyBuilder("failing")
+    builder.add_global_table("words", WORDS, store=TABLE)
+    texts = builder.add_source("texts", TEXTS)
+    builder.add_sink("out", OUT, builder.add_processor("t", Failing, texts, reads=[TABLE]))
+    with TopologyTestDriver(builder.build()) as driver:
+        driver.write(WORDS, "a", "A")
+        with pytest.raises(ProcessingError):
+            driver.pipe(TEXTS, 1, "a")
+        driver.run()
+        assert values(driver) == ["A"]
+
+
+def test_a_left_join_keeps_what_has_no_row_and_an_inner_one_counts_what_names_none() -> None:
+    with TopologyTestDriver(joining(TABLE)) as driver:
+        driver.pipe(WORDS, "a", "A")
+        for text in ("a", "b", ""):
+            driver.pipe(TEXTS, 1, text)
+        assert values(driver) == ["a=A", "b=None", "=None"]
+    with TopologyTestDriver(joining(TABLE, keeps_all=False)) as driver:
+        driver.pipe(WORDS, "a", "A")
+        for text in ("a", "b", ""):
+            driver.pipe(TEXTS, 1, text)
+        assert values(driver) == ["a=A"]
+        assert driver.dropped == {"null-foreign-key": 1}
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_a_versioned_table_is_read_as_of_the_time_of_the_record(partitions: int) -> None:
+    with TopologyTestDriver(joining(RATES), partitions=partitions) as driver:
+        driver.pipe(WORDS, "a", "old", timestamp=10)
+        driver.pipe(WORDS, "a", "new", timestamp=20)
+        for time in (5, 10, 19, 20):
+            driver.pipe(TEXTS, 1, "a", timestamp=time)
+        assert values(driver) == ["a=None", "a=old", "a=old", "a=new"]
+
+
+class Counting(Processor[int, str, int, str]):
+    """Says the count of another app's key, and all counts."""
+
+    def init(self, context: ProcessorContext[int, str]) -> None:
+        self.context = context
+        self.counts = context.reader(COUNTS)
+
+    def process(self, record: Record[int, str]) -> None:
+        rows = ",".join(f"{key}{count}" for key, count in self.counts.range("a", "c"))
+        self.context.forward(record.with_value(f"{self.counts.get(record.value)} {rows}"))
+
+
+def counting(checkpoint: Path) -> Topology:
+    builder = TopologyBuilder("counting")
+    builder.add_global_table("counts", AppTable(checkpoint, COUNTS))
+    texts = builder.add_source("texts", TEXTS)
+    builder.add_sink("out", OUT, builder.add_processor("c", Counting, texts, reads=[COUNTS]))
+    return builder.build()
+
+
+def put(app: Committing, **counts: int) -> None:
+    """Commit counts of an app."""
+
+    def change(store: object, partition: int) -> None:
+        for key, count in counts.items():
+            if ord(key) % 3 == partition:
+                store.put(key, count, 0)  # type: ignore[attr-defined]  # a timestamped store
+
+    app.commit(change)
+
+
+def test_the_table_of_another_app_is_read_from_its_checkpoint(tmp_path: Path) -> None:
+    app = Committing(tmp_path / "app", COUNTS)
+    with TopologyTestDriver(counting(tmp_path / "app"), partitions=2) as driver:
+        driver.pipe(TEXTS, 1, "a")
+        put(app, a=1, b=2, c=3)
+        driver.pipe(TEXTS, 1, "a")
+        put(app, a=5)
+        driver.pipe(TEXTS, 1, "a")
+        assert values(driver) == ["None ", "1 a1,b2", "5 a5,b2"]
+
+
+def test_an_app_that_is_not_there_or_has_no_such_table(tmp_path: Path) -> None:
+    with pytest.raises(NoCheckpointError, match="no checkpoint"):
+        TopologyTestDriver(counting(tmp_path / "app"))
+    Committing(tmp_path / "app", TABLE)
+    with pytest.raises(CheckpointMismatchError, match="has no store 'counts'"):
+        TopologyTestDriver(counting(tmp_path / "app"))
