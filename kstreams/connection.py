@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
@@ -101,6 +101,17 @@ class TopicAdmin(Protocol):
         """Return the first offset with a timestamp not before the given one.
 
         A partition without such a record gives its end offset.
+        """
+        ...
+
+    def first_since(
+        self, places: Iterable[tuple[str, int]], timestamp_ms: int
+    ) -> dict[tuple[str, int], tuple[int, int]]:
+        """Return offset and timestamp of the first record not before a time, by partition.
+
+        Partitions are pairs of topic and number. No record of a partition before that offset
+        has this time or a later one. One request, however many partitions and topics. Left
+        out is a partition that has no such record.
         """
         ...
 

@@ -130,6 +130,7 @@ class BatchRun:
             for task in range(self._settings.counts[stage]):
                 slices = plan.tasks.get((stage, task))
                 if stage or slices is not None:
+                    own = frozenset(each.topic_partition for each in slices or ())
                     call = TaskCall(
                         tuple(slices or ()),
                         plan.wall_ms,
@@ -138,5 +139,6 @@ class BatchRun:
                         pointers.get(TaskId(group.name, task)),
                         required=slices is not None,
                         loops=loops.get((stage, task), ()),
+                        holding=None if plan.holding is None else plan.holding.among(own),
                     )
                     yield Envelope(stage, task, call)

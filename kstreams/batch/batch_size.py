@@ -1,4 +1,4 @@
-"""How many bytes a batch may read, and how many records that makes."""
+"""How many records and bytes a batch may read, and how partitions share them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from kstreams.ids import TopicPartition
 
-__all__ = ("RecordSizes", "fitting")
+__all__ = ("RecordSizes", "fitting", "share")
 
 P = TypeVar("P")
 """What names a partition."""
@@ -47,6 +47,19 @@ class RecordSizes:
         if records:
             mean, before = size / records, self._means.get(place, 0.0)
             self._means[place] = max(mean, (mean + before) / 2)
+
+
+def share(lags: Mapping[P, int], total: int) -> dict[P, int]:
+    """Divide a number of records among partitions in proportion to how far each lags.
+
+    So partitions that hold the same span of time are read in step, however unlike their
+    sizes: none of them makes stream time run ahead of the others, and the largest is not
+    left to the end. At least one record each.
+    """
+    lag_sum = sum(lags.values())
+    if lag_sum <= total:
+        return dict(lags)
+    return {place: max(lag * total // lag_sum, 1) for place, lag in lags.items()}
 
 
 def fitting(

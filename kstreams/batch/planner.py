@@ -6,23 +6,22 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TypeVar
 
-from kstreams.batch.batch_size import RecordSizes, fitting
 from kstreams.batch.feed import Feed
 from kstreams.batch.identities import TOPIC_WAY_ON, Identities
+from kstreams.batch.portion import Portion, Portions
+from kstreams.batch.read_order import feeding_tables
 from kstreams.batch.refusal import Refusal
+from kstreams.batch.task_status import ReadSizes
 from kstreams.checkpoint.plans import Plan, PlanDirectory, Slice
 from kstreams.clock import to_ms
 from kstreams.errors import DataLossError, PartitionCountError, Where
 from kstreams.graph.nodes import SourceNode
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TopicPartition
+from kstreams.task.holding import HeldBack
 
-__all__ = ("BatchPlanner", "share")
-
-P = TypeVar("P")
-"""What names a partition."""
+__all__ = ("BatchPlanner",)
 
 _ASK_AGAIN_S = 10.0
 
@@ -63,13 +62,19 @@ class BatchPlanner:
         self._admin = admin = feed.admin
         self._slices = feed.slices
         self._max_records = max_records
-        self._max_bytes = max_bytes
-        self._sizes = RecordSizes(feed.mean_bytes)
-        self._turn = 0
+        self.portions = Portions(
+            groups,
+            first_since=feed.admin.first_since,
+            look=feed.mean_bytes,
+            max_records=max_records,
+            max_bytes=max_bytes,
+        )
         self._sources = [
             (stage, node) for stage, group in enumerate(groups) for node in group.sources
         ]
-        names = dict.fromkeys(node.topic.name for _, node in self._sources)
+        last = feeding_tables(groups)
+        # Tables last: a row that was written before a record is seen by whoever sees the record.
+        names = sorted({node.topic.name: None for _, node in self._sources}, key=last.__contains__)
         present = {topic: admin.ends(topic) for topic in names}
         self._counts = {topic: len(ends.offsets) for topic, ends in present.items()}
         known = {
@@ -154,7 +159,11 @@ class BatchPlanner:
         return sum(max(end - self.positions[place], 0) for place, end in self._ends.items())
 
     def next(
-        self, *, until: Mapping[TopicPartition, int] | None = None, besides: int = 0
+        self,
+        *,
+        until: Mapping[TopicPartition, int] | None = None,
+        wall_ms: int | None = None,
+        besides: int = 0,
     ) -> Plan | None:
         """Return the next batch, or None when there is nothing new; moves the positions.
 
@@ -162,7 +171,10 @@ class BatchPlanner:
         are some seconds old: a topic that was created again is to be noticed.
 
         Args:
-            until: Where to end in each partition; the present ends by default.
+            until: Where to end in each partition, and all before is read, settled or not; the
+                present ends by default.
+            wall_ms: Wall time, ms since the epoch; what has to settle by it is left. None: it
+                is not known.
             besides: How many records the batch has already, which come from no topic.
 
         Raises:
@@ -175,45 +187,54 @@ class BatchPlanner:
             self._ends = self.end()
             self._asked_at = now
             self._check_ends(self._ends)
-        end = self._ends if until is None else until
-        lags = {place: end[place] - start for place, start in self.positions.items()}
-        room = max(self._max_records - besides, 1)
-        shares = share({p: lag for p, lag in lags.items() if lag > 0}, room)
-        shares = self._fitting(shares, self._turn)
-        self._turn += 1
+        portion = self.portions.next(
+            self.positions,
+            self._ends if until is None else until,
+            wall_ms=wall_ms,
+            besides=besides,
+            settled=until is not None,
+        )
         tasks: dict[tuple[int, int], list[Slice]] = {}
         for stage, node in self._sources:
             topic = node.topic.name
             for partition in range(self._counts[topic]):
                 place = TopicPartition(topic, partition)
-                if place in shares:
+                if portion.counts.get(place, 0):
                     start = self.positions[place]
-                    self.positions[place] = stop = start + shares[place]
+                    self.positions[place] = stop = start + portion.counts[place]
                     slices = tasks.setdefault((stage, partition), [])
                     slices.extend(self._slices(node, partition, start, stop))
-        return self.plan(tasks) if tasks else None
+        if not tasks:
+            return None
+        return replace(self.plan(tasks), horizon=portion.horizon, holding=portion.holding)
 
     def plan(self, tasks: Mapping[tuple[int, int], Sequence[Slice]]) -> Plan:
         """Return a plan of what tasks read, after which the next one begins."""
         return Plan(tasks, dict(self.positions), topics=self._identities.known)
 
-    def _fitting(
-        self, counts: Mapping[TopicPartition, int], turn: int
-    ) -> dict[TopicPartition, int]:
-        means = {place: self._sizes.of(place, self.positions.get(place, 0)) for place in counts}
-        return fitting(counts, means, self._max_bytes, turn=turn)
+    def done(self, sizes: Iterable[ReadSizes], held: Mapping[TopicPartition, HeldBack]) -> None:
+        """Take in what the tasks of a batch have read, before the next is planned.
 
-    def saw(self, sizes: Mapping[TopicPartition, tuple[int, int]]) -> None:
-        """Take in what tasks have read of each partition: how many offsets and bytes."""
+        Args:
+            sizes: What each has read.
+            held: Where they want to read on, of what they have not processed to the end.
+        """
+        for each in sizes:
+            self._saw(each)
+        self.portions.note(held)
+        self.positions.update({place: each.offset for place, each in held.items()})
+
+    def _saw(self, sizes: ReadSizes) -> None:
         for place, (offsets, size) in sizes.items():
-            self._sizes.saw(place, offsets, size)
+            self.portions.sizes.saw(place, offsets, size)
 
     def cut(self, plan: Plan, refusals: Iterable[Refusal]) -> Plan:
         """Plan a batch smaller that was not committed; moves the positions back.
 
         What a worker refused is divided by what it has seen of it, the records of its tasks
-        in proportion. Other tasks read what they read before, so that what they have written
-        already is written again as it is.
+        in proportion. Where batches end at one time, that of all tasks becomes earlier. Others
+        read what they read before, so that what they have written already is written again as
+        it is.
 
         Args:
             plan: The plan that the batch ran by.
@@ -223,24 +244,34 @@ class BatchPlanner:
             The plan's next revision.
         """
         revision = plan.revision + 1
-        tasks, cuts, moved = dict(plan.tasks), dict(plan.cuts), dict[TopicPartition, int]()
+        refused = list[frozenset[TopicPartition]]()
         for refusal in refusals:
-            self.saw(refusal.sizes)
-            slices = [each for task in refusal.tasks for each in plan.tasks[task]]
-            counts, starts = dict[TopicPartition, int](), dict[TopicPartition, int]()
+            self._saw(refusal.sizes)
+            parts = (each for task in refusal.tasks for each in plan.tasks[task])
+            refused.append(frozenset(each.topic_partition for each in parts))
+        counts, starts = dict[TopicPartition, int](), dict[TopicPartition, int]()
+        for slices in plan.tasks.values():
             for each in slices:
                 counts[each.topic_partition] = counts.get(each.topic_partition, 0) + len(each)
                 starts.setdefault(each.topic_partition, each.from_offset)
-            kept = self._fitting(counts, plan.revision)
-            ends = {place: start + kept.get(place, 0) for place, start in starts.items()}
-            moved.update(ends)
-            for task in refusal.tasks:
-                found = [each.until(ends[each.topic_partition]) for each in plan.tasks[task]]
-                tasks[task] = tuple(each for each in found if len(each) > 0)
-                if list(tasks[task]) != list(plan.tasks[task]):
-                    cuts[task] = revision
-        self.positions = {**self.positions, **moved}
-        return replace(plan, tasks=tasks, positions={**plan.positions, **moved}, cuts=cuts)
+        portion = Portion(counts, plan.horizon, plan.holding)
+        portion = self.portions.smaller(starts, portion, refused, turn=plan.revision)
+        ends = {place: start + portion.counts.get(place, 0) for place, start in starts.items()}
+        tasks, cuts = dict(plan.tasks), dict(plan.cuts)
+        for task, slices in plan.tasks.items():
+            found = [each.until(ends[each.topic_partition]) for each in slices]
+            tasks[task] = tuple(each for each in found if len(each) > 0)
+            if list(tasks[task]) != list(slices):
+                cuts[task] = revision
+        self.positions = {**self.positions, **ends}
+        return replace(
+            plan,
+            tasks=tasks,
+            positions={**plan.positions, **ends},
+            cuts=cuts,
+            horizon=portion.horizon,
+            holding=portion.holding,
+        )
 
     def _check_ends(self, end: Mapping[TopicPartition, int]) -> None:
         for place, offset in end.items():
@@ -251,16 +282,3 @@ class BatchPlanner:
                     hint="it was cut, or deleted and created again. " + TOPIC_WAY_ON,
                     where=Where(topic=place.topic, partition=place.partition),
                 )
-
-
-def share(lags: Mapping[P, int], total: int) -> dict[P, int]:
-    """Divide a number of records among partitions in proportion to how far each lags.
-
-    So partitions that hold the same span of time are read in step, however unlike their
-    sizes: none of them makes stream time run ahead of the others, and the largest is not
-    left to the end. At least one record each.
-    """
-    lag_sum = sum(lags.values())
-    if lag_sum <= total:
-        return dict(lags)
-    return {place: max(lag * total // lag_sum, 1) for place, lag in lags.items()}

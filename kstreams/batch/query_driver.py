@@ -155,7 +155,8 @@ class QueryDriver:
         """
         loops = self._settings.loops_by_task(() if self.last is None else self.last.loops)
         looped = sum(part.rows for parts in loops.values() for part in parts)
-        plan = self.planner.next(until=until, besides=looped) if news else None
+        wall = self._clock.now_ms()
+        plan = self.planner.next(until=until, wall_ms=wall, besides=looped) if news else None
         now = self._clock.now_ms()
         closing, self._closing = self._closing, False
         called = [*loops, *self.timers.called(now, everyone=closing)]
@@ -220,6 +221,7 @@ class QueryDriver:
         Raises:
             FencedError: A newer driver has taken the checkpoint; nothing counts.
         """
+        held = {place: back for status in statuses for place, back in status.held.items()}
         commit = Commit(
             batch,
             self._run,
@@ -229,7 +231,7 @@ class QueryDriver:
                 **{status.task: status.pointer for status in statuses},
             },
             outputs=tuple(output for status in statuses for output in status.outputs),
-            positions=plan.positions,
+            positions={**plan.positions, **{place: each.offset for place, each in held.items()}},
             fingerprint=self._fingerprint,
             after=None if self.last is None else self.last.id,
             plan=plan.digest,
@@ -243,7 +245,7 @@ class QueryDriver:
         self.tables.committed(commit)
         for status in statuses:
             self.timers.note(status.task, status.wall_due_ms)
-            self.planner.saw(status.sizes)
+        self.planner.done([status.sizes for status in statuses], held)
         self._looped_bytes += sum(part.length for part in commit.loops)
         if batch % _SWEEP_EVERY == _SWEEP_EVERY - 1 or self._looped_bytes > _MOST_LOOPED_BYTES:
             self.sweep()

@@ -8,6 +8,7 @@ from typing import Any
 from kstreams.checkpoint.plans import Slice
 from kstreams.state.log.fields import Fields
 from kstreams.state.log.loop_objects import LoopPart, parts_from_json, parts_to_json
+from kstreams.task.holding import Holding
 
 __all__ = ("TaskCall",)
 
@@ -27,6 +28,7 @@ class TaskCall:
         required: Whether it runs in any case; if not, only where records of other tasks come
             to it.
         loops: What is in loops for it, of the batch before.
+        holding: Which of the records that it reads wait for a later batch; None: none.
     """
 
     slices: tuple[Slice, ...]
@@ -36,6 +38,7 @@ class TaskCall:
     pointer: str | None = None
     required: bool = True
     loops: tuple[LoopPart, ...] = ()
+    holding: Holding | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
@@ -47,6 +50,7 @@ class TaskCall:
             "pointer": self.pointer,
             "required": self.required,
             "loops": parts_to_json(self.loops),
+            "holding": None if self.holding is None else self.holding.to_json(),
         }
 
     @classmethod
@@ -60,4 +64,7 @@ class TaskCall:
             None if fields.anything("pointer") is None else fields.text("pointer"),
             fields.flag("required"),
             parts_from_json(fields.items("loops")),
+            None
+            if (held := fields.anything("holding")) is None
+            else Holding.from_json(Fields(held)),
         )

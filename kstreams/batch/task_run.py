@@ -110,6 +110,7 @@ class TaskRun:
                 wall_ms=call.wall_ms,
                 idle_since_ms=call.since_ms,
                 close_windows=call.close_windows,
+                holding=call.holding,
             )
             if call.close_windows or not settings.keeps_processors:
                 self.discard()
@@ -125,7 +126,7 @@ class TaskRun:
             self._id,
             pointer.to_json(),
             records=output.records_in,
-            source_records=sum(q.table.num_rows for q in queues if q.entry in topics),
+            source_records=sum(_taken(q, output) for q in queues if q.entry in topics),
             sizes=_sizes(call.slices, read),
             dropped=output.dropped,
             lines=tuple(output.lines),
@@ -133,6 +134,7 @@ class TaskRun:
             outputs=tuple(outputs),
             log=state.traffic(),
             loops=loops,
+            held=output.held,
         )
         return TaskResult(status, self._forwarded(output))
 
@@ -197,6 +199,12 @@ def _received(state: OpenState, parts: Sequence[LoopPart]) -> list[Queue]:
         Queue(part.loop, part.loop, part.upstream, table)
         for part, table in zip(parts, state.received(parts) if parts else (), strict=True)
     ]
+
+
+def _taken(queue: Queue, output: TaskOutput) -> int:
+    """Return how many of a queue's records were not held back."""
+    held = output.held.get(queue.topic_partition)
+    return queue.table.num_rows if held is None else held.passed
 
 
 def _sizes(slices: Sequence[Slice], queues: Sequence[Queue]) -> ReadSizes:

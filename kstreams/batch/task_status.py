@@ -8,9 +8,10 @@ from typing import Any
 
 from kstreams.ids import TaskId, TopicPartition, parse_keys, text_keys
 from kstreams.state.log.commits import Output
-from kstreams.state.log.fields import Fields, checked_integer, checked_text
+from kstreams.state.log.fields import MOST, Fields, checked_integer, checked_text
 from kstreams.state.log.loop_objects import LoopPart, parts_from_json, parts_to_json
 from kstreams.state.log.traffic import Traffic
+from kstreams.task.holding import HeldBack
 
 __all__ = ("ReadSizes", "TaskStatus", "sizes_from_json", "sizes_to_json")
 
@@ -30,6 +31,7 @@ class TaskStatus:
         records: How many records it processed.
         source_records: How many of them were read from topics.
         sizes: What it read of each partition.
+        held: Of which partitions it has not processed all of that.
         dropped: How many records were dropped, by reason.
         lines: What it prints on the driver's standard output.
         wall_due_ms: Wall time of its next wall-clock work, ms since the epoch; None without any.
@@ -50,6 +52,7 @@ class TaskStatus:
     outputs: tuple[Output, ...] = ()
     log: Traffic = field(default_factory=Traffic)
     loops: tuple[LoopPart, ...] = ()
+    held: Mapping[TopicPartition, HeldBack] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
@@ -65,6 +68,7 @@ class TaskStatus:
             "outputs": [output.to_json() for output in self.outputs],
             "log": self.log.to_json(),
             "loops": parts_to_json(self.loops),
+            "held": text_keys(self.held),
         }
 
     @classmethod
@@ -82,6 +86,7 @@ class TaskStatus:
             tuple(map(Output.from_json, fields.items("outputs"))),
             Traffic.from_json(checked_integer(n, "a count") for n in fields.items("log")),
             parts_from_json(fields.items("loops")),
+            _held_from_json(fields.mapping("held")),
         )
 
 
@@ -95,4 +100,15 @@ def sizes_from_json(data: Mapping[str, Any]) -> ReadSizes:
     found: dict[TopicPartition, tuple[int, int]] = {}
     for place, (offsets, size) in parse_keys(TopicPartition, data).items():
         found[place] = checked_integer(offsets, "offsets"), checked_integer(size, "a size")
+    return found
+
+
+def _held_from_json(data: Mapping[str, Any]) -> dict[TopicPartition, HeldBack]:
+    found: dict[TopicPartition, HeldBack] = {}
+    for place, (offset, time, passed) in parse_keys(TopicPartition, data).items():
+        found[place] = HeldBack(
+            checked_integer(offset, "an offset"),
+            checked_integer(time, "a time", least=-MOST),
+            checked_integer(passed, "a count"),
+        )
     return found

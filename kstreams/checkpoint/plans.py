@@ -26,7 +26,8 @@ from kstreams.files import sync_directory, write_new
 from kstreams.ids import TopicPartition, parse_keys, text_keys
 from kstreams.state.log.commits import CommitId
 from kstreams.state.log.document import Document, read_document, seal
-from kstreams.state.log.fields import Fields, checked_integer, checked_text
+from kstreams.state.log.fields import MOST, Fields, checked_integer, checked_text
+from kstreams.task.holding import Holding
 
 __all__ = ("Plan", "PlanDirectory", "Slice")
 
@@ -113,6 +114,9 @@ class Plan:
         cuts: By stage number and task, the revision of the plan in which the task got less
             to read, or other global tables; empty in the first plan of a batch.
         globals: The versions of global tables that it reads.
+        horizon: All records before this time are read by then, and none after it, ms since the
+            epoch; None where the batch was not cut in time.
+        holding: What the tasks hold back; None: nothing.
     """
 
     tasks: Mapping[tuple[int, int], Sequence[Slice]]
@@ -125,6 +129,8 @@ class Plan:
     topics: Mapping[str, str] = field(default_factory=dict)
     cuts: Mapping[tuple[int, int], int] = field(default_factory=dict)
     globals: Pins = field(default_factory=dict)
+    horizon: int | None = None
+    holding: Holding | None = None
 
     @property
     def revision(self) -> int:
@@ -157,6 +163,8 @@ class Plan:
             "after": None if self.after is None else self.after.to_json(),
             "cuts": [[*place, revision] for place, revision in self.cuts.items()],
             "globals": {store: pin.to_json() for store, pin in self.globals.items()},
+            "horizon": self.horizon,
+            "holding": None if self.holding is None else self.holding.to_json(),
         }
 
     @classmethod
@@ -185,6 +193,10 @@ class Plan:
             fields.texts("topics", {}),
             cuts,
             {store: Pin.from_json(pin) for store, pin in fields.mapping("globals", {}).items()},
+            None if fields.anything("horizon") is None else fields.integer("horizon", least=-MOST),
+            None
+            if (held := fields.anything("holding")) is None
+            else Holding.from_json(Fields(held)),
         )
 
 

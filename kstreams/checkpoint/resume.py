@@ -80,7 +80,9 @@ def resume(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> Resumpti
     batch = SEED - 1 if last is None else last.batch
     if newest is not None and newest.positions and numbers[-1] >= batch:
         pending = numbers[-1] if numbers[-1] > batch else None
-        return Resumption(last, newest.positions, newest.topics, pending)
+        # What the tasks of its last plan have held back, its commit alone says.
+        done = last.positions if last is not None and pending is None else {}
+        return Resumption(last, {**newest.positions, **done}, newest.topics, pending)
     if last is not None:
         return Resumption(last, positions_after(last), last.topics, None)
     return Resumption(None, {}, {}, None)

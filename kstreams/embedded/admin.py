@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from kstreams.connection import TopicEnds
 from kstreams.embedded.log import EmbeddedLog
@@ -56,6 +56,13 @@ class EmbeddedAdmin:
     def offsets_at(self, topic: str, timestamp_ms: int) -> dict[int, int]:
         """Return the first offset with a timestamp not before the given one."""
         return self._log.offsets_at(topic, timestamp_ms)
+
+    def first_since(
+        self, places: Iterable[tuple[str, int]], timestamp_ms: int
+    ) -> dict[tuple[str, int], tuple[int, int]]:
+        """Return offset and timestamp of the first record not before a time, by partition."""
+        found = {place: self._log.first_since(*place, timestamp_ms) for place in places}
+        return {place: first for place, first in found.items() if first is not None}
 
     def close(self) -> None:
         """Do nothing: no connection is held."""

@@ -220,13 +220,21 @@ class EmbeddedLog:
         return {n: self._offset_at(topic, n, timestamp_ms) for n in range(count)}
 
     def _offset_at(self, topic: str, partition: int, timestamp_ms: int) -> int:
-        segments = self.segments(topic, partition)
-        for segment in segments:
+        found = self.first_since(topic, partition, timestamp_ms)
+        return self.end_offset(topic, partition) if found is None else found[0]
+
+    def first_since(self, topic: str, partition: int, timestamp_ms: int) -> tuple[int, int] | None:
+        """Return offset and timestamp of the first row that is not before a time.
+
+        None if there is no such row. Reads one segment's timestamps at most.
+        """
+        for segment in self.segments(topic, partition):
             if segment.max_timestamp >= timestamp_ms:
                 column = self.read(segment, columns=("timestamp",)).column("timestamp")
-                late: np.intp = np.argmax(column.to_numpy() >= timestamp_ms)
-                return segment.first_offset + int(late)
-        return segments[-1].end_offset if segments else 0
+                times = column.to_numpy()
+                first = int(np.argmax(times >= timestamp_ms))
+                return segment.first_offset + first, int(times[first])
+        return None
 
     def read(
         self,

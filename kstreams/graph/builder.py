@@ -63,16 +63,27 @@ class TopologyBuilder(StreamJoinBuilder, LoopBuilder, GlobalBuilder):
             and stream-time punctuators fire; time in which the app does not run is left
             out. Costs a batch each time-out while it is quiet. A record that comes
             after a silence may be late then. None: stream time moves by records alone.
+        settle: How far behind the wall clock batches end: records that are younger are left
+            for a later batch, in all source topics alike. So a producer may lag this far
+            behind the others, and its records are still merged with theirs by time; all
+            results come as much later. A run to the end (`until="end"`, `drain`) reads what
+            there is, settled or not, and so does the test driver. Zero, the default: a batch
+            reads all that has come.
 
     Raises:
         TopologyError: The name has other characters than it may.
-        ValueError: `idle_timeout` is not positive.
+        ValueError: `idle_timeout` is not positive, or `settle` is negative.
 
     Source: `org.apache.kafka.streams.Topology`, with types carried by the handles.
     """
 
     def __init__(
-        self, name: str, *, on_error: OnError = "fail", idle_timeout: timedelta | None = None
+        self,
+        name: str,
+        *,
+        on_error: OnError = "fail",
+        idle_timeout: timedelta | None = None,
+        settle: timedelta = timedelta(0),
     ) -> None:
         plain = name.replace("-", "").replace("_", "").replace(".", "").isalnum()
         if not plain or len(name.encode()) > MAX_NAME_BYTES:
@@ -83,6 +94,7 @@ class TopologyBuilder(StreamJoinBuilder, LoopBuilder, GlobalBuilder):
             )
         super().__init__(name, on_error)
         self._idle_ms = None if idle_timeout is None else positive_ms("idle_timeout", idle_timeout)
+        self._settle_ms = span_ms("settle", settle)
 
     def add_source(
         self,
@@ -291,7 +303,12 @@ class TopologyBuilder(StreamJoinBuilder, LoopBuilder, GlobalBuilder):
         problems = (*self._problems, *global_problems(self._nodes, tables))
         nodes = with_global_reads(self._nodes, tables)
         return validated(
-            self.name, nodes, problems, self._idle_ms, global_tables=tuple(tables.values())
+            self.name,
+            nodes,
+            problems,
+            self._idle_ms,
+            self._settle_ms,
+            global_tables=tuple(tables.values()),
         )
 
     def _through(self, name: str, *parents: Node[K, V]) -> Node[K, V]:

@@ -53,7 +53,7 @@ class _Sets:
 
 
 def partition_groups(
-    ordered: list[AnyNode], idle_timeout_ms: int | None = None
+    ordered: list[AnyNode], idle_timeout_ms: int | None = None, settle_ms: int = 0
 ) -> tuple[PartitionGroup, ...]:
     """Divide topologically ordered nodes into groups, in topological order of the groups."""
     edges = {node.name: node for node in ordered if isinstance(node, RepartitionNode)}
@@ -72,18 +72,21 @@ def partition_groups(
     members: dict[str, list[AnyNode]] = {}
     for node in ordered:
         members.setdefault(sets.find(node.name), []).append(node)
-    groups = [_group(nodes, edges, idle_timeout_ms) for nodes in members.values()]
+    groups = [_group(nodes, edges, idle_timeout_ms, settle_ms) for nodes in members.values()]
     return tuple(_ordered(groups))
 
 
 def _group(
-    nodes: list[AnyNode], edges: Mapping[str, RepartitionNode], idle_timeout_ms: int | None
+    nodes: list[AnyNode],
+    edges: Mapping[str, RepartitionNode],
+    idle_timeout_ms: int | None,
+    settle_ms: int,
 ) -> PartitionGroup:
     entries = dict.fromkeys(p for node in nodes for p in node.parents if p in edges)
     heads = [node.name for node in nodes if isinstance(node, SourceNode)] + list(entries)
     heads += [node.name for node in nodes if isinstance(node, LoopNode)]
     own = tuple(edges[name] for name in entries)
-    return PartitionGroup(heads[0], tuple(nodes), own, idle_timeout_ms)
+    return PartitionGroup(heads[0], tuple(nodes), own, idle_timeout_ms, settle_ms)
 
 
 def _ordered(groups: list[PartitionGroup]) -> list[PartitionGroup]:

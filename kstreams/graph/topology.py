@@ -37,13 +37,15 @@ class PartitionGroup:
     One task runs a group at one partition. `nodes` are in topological order and include
     the repartition nodes that leave the group (`exits`); those that enter it are
     `entries`. The name is its first source's, entry's or loop's. After `idle_timeout_ms` without
-    records (None: never) a task's stream time goes on by the wall clock.
+    records (None: never) a task's stream time goes on by the wall clock. Records of the last
+    `settle_ms` are left for later batches.
     """
 
     name: str
     nodes: tuple[AnyNode, ...]
     entries: tuple[RepartitionNode, ...]
     idle_timeout_ms: int | None = None
+    settle_ms: int = 0
 
     @property
     def sources(self) -> tuple[SourceNode, ...]:

@@ -42,6 +42,7 @@ def validated(
     nodes: Mapping[str, AnyNode],
     problems: tuple[str, ...],
     idle_timeout_ms: int | None = None,
+    settle_ms: int = 0,
     *,
     global_tables: tuple[GlobalDefinition, ...] = (),
 ) -> Topology:
@@ -60,7 +61,7 @@ def validated(
     found.extend(_types(ordered))
     found.extend(_keys(ordered))
     found.extend(serde_problems(ordered))
-    groups = partition_groups(ordered, idle_timeout_ms) if not found else ()
+    groups = partition_groups(ordered, idle_timeout_ms, settle_ms) if not found else ()
     found.extend(_edges_back(groups))
     found.extend(unfed_loops(groups))
     found.extend(_depths(groups))

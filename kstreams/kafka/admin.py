@@ -178,6 +178,45 @@ class KafkaAdmin:
             for partition, end in ends.items()
         }
 
+    def first_since(
+        self, places: Iterable[tuple[str, int]], timestamp_ms: int
+    ) -> dict[tuple[str, int], tuple[int, int]]:
+        """Return offset and timestamp of the first record not before a time, by partition.
+
+        One request for all partitions. What the broker counts as records are also the marks
+        that end transactions, whose time is that of its own clock, and records of a
+        transaction that is still open.
+
+        Args:
+            places: Pairs of topic and partition.
+            timestamp_ms: Milliseconds since the epoch, compared with the records' own
+                timestamps.
+
+        Returns:
+            Without the partitions that have no such record.
+
+        Raises:
+            UnknownTopicError: A topic does not exist.
+            BrokerUnavailableError: No broker answers.
+        """
+        spec = OffsetSpec.for_timestamp(timestamp_ms)
+        asked = {TopicPartition(*place): spec for place in places}
+        if not asked:
+            return {}
+        answers = self._link.ask(
+            lambda: self._client.list_offsets(
+                asked,
+                isolation_level=IsolationLevel.READ_UNCOMMITTED,
+                request_timeout=self._link.timeout_s,
+            ),
+            next(iter(asked)).topic,
+        )
+        return {
+            (at.topic, at.partition): (answer.offset, answer.timestamp)
+            for at, answer in answers.items()
+            if answer.offset >= 0
+        }
+
     def create(
         self,
         topic: str,

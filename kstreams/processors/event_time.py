@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 from kstreams._types import K, V
 from kstreams.record import Record
+from kstreams.times import LATEST_MS
 
 __all__ = (
     "DEFAULT_MAX_AHEAD",
@@ -19,6 +20,9 @@ __all__ = (
     "wall_clock",
 )
 
+
+_SET_MS = 1_000_000_000_000
+"""A wall clock that shows an earlier time (2001) is a test's, or was never set."""
 
 InvalidTime = Literal["fail", "skip", "partition-time"]
 """What becomes of a record that has no time (an extractor returns None or a negative one),
@@ -72,3 +76,9 @@ class EventTime:
     invalid: InvalidTime = "fail"
     ahead_ms: int | None = None
     unset_clocks: bool = True
+
+    def latest(self, wall_ms: int) -> int:
+        """Return the last time that records may have in a batch of a wall time, ms."""
+        if self.ahead_ms is None or not (self.unset_clocks or wall_ms >= _SET_MS):
+            return LATEST_MS
+        return min(wall_ms + self.ahead_ms, LATEST_MS)

@@ -21,9 +21,10 @@ from kstreams.raw_batch import headers_of
 from kstreams.record import Record
 from kstreams.serde.objects import objects_of
 from kstreams.task.cursor import Cursor
-from kstreams.task.decoding import decoded
+from kstreams.task.decoding import decoded, without_nulls
 from kstreams.task.meta import NO_TIME, TaskMeta
 from kstreams.task.queues import Queue
+from kstreams.task.unreadable import readable_rows
 from kstreams.times import EARLIEST_MS, LATEST_MS
 
 __all__ = ("EventTimes",)
@@ -36,8 +37,6 @@ _AHEAD_HINT = (
 )
 _OF_EDGES = EventTime()
 _MOST_CHARS = 200
-_SET_MS = 1_000_000_000_000
-"""A wall clock that shows an earlier time (2001) is a test's, or was never set."""
 
 
 class EventTimes:
@@ -79,11 +78,64 @@ class EventTimes:
             return self._extracted(queue, times, times.extract)
         return self._bounded(queue, times)
 
+    def running_maxima(self, queue: Queue) -> npt.NDArray[np.int64] | None:
+        """Return the highest time that a queue's partition has had up to each of its rows.
+
+        As far as the batch tells: rows that will have no time, or one that they may not have,
+        count for nothing, and `NO_TIME` comes before the first that counts. Changes nothing,
+        and calls the extractor of the source, if it has one. None where times tell nothing
+        about order: of rows that come over an edge, or get the time of processing.
+        """
+        entry = self._entries[queue.entry]
+        if not isinstance(entry, SourceNode):
+            return None
+        times, extract = entry.event_time, entry.event_time.extract
+        if isinstance(extract, WallClock):
+            return None
+        stamps: npt.NDArray[np.int64] = queue.table.column("timestamp").to_numpy()
+        if extract is not None:
+            stamps = np.full(len(stamps), NO_TIME)
+            rows, found = self._previewed(entry, queue, extract)
+            stamps[rows] = found
+        good = (stamps >= EARLIEST_MS) & (stamps <= times.latest(self._cursor.wall_time))
+        return np.maximum.accumulate(np.where(good, stamps, NO_TIME))
+
+    def _previewed(
+        self,
+        entry: SourceNode,
+        queue: Queue,
+        extract: Callable[[Record[Any, Any]], datetime | int | None],
+    ) -> tuple[list[int], list[int]]:
+        """Return the rows that an extractor has a time for, and these times."""
+        readable = readable_rows(queue.table)
+        kept = queue if readable is None else queue.with_table(queue.table.filter(readable))
+        kept = without_nulls(entry, kept, lambda _reason, _count: None)
+        found = decoded(entry, kept)
+        table = found.queue.table
+        places = np.searchsorted(
+            queue.table.column("offset").to_numpy(), table.column("offset").to_numpy()
+        )
+        columns = objects_of(table.column("timestamp")), headers_of(table.column("headers"))
+        rows, times = list[int](), list[int]()
+        records = map(Record, found.keys, found.values, *columns)
+        for row, record in zip(places.tolist(), records, strict=True):
+            try:
+                time = extract(record)
+                stamp = to_ms(time) if isinstance(time, datetime) else time
+                if stamp is not None and 0 <= index(stamp) <= LATEST_MS:
+                    rows.append(row)
+                    times.append(index(stamp))
+            except KeyboardInterrupt:
+                raise
+            except BaseException:  # noqa: BLE001, S112  # it fails when its turn comes
+                continue
+        return rows, times
+
     def _bounded(self, queue: Queue, times: EventTime) -> Queue:
         """Return a queue with the topic's own times, as far as they are allowed."""
         column = queue.table.column("timestamp")
         low, high = (pc.min_max(column)[name].as_py() for name in ("min", "max"))
-        latest = self._latest(times)
+        latest = times.latest(self._cursor.wall_time)
         if low < EARLIEST_MS or high > latest:
             return self._judged(queue, times, latest)
         if times.invalid == "partition-time":
@@ -118,7 +170,7 @@ class EventTimes:
         found = decoded(self._entries[queue.entry], queue)
         bad = {row.row for row in found.bad}  # they are dealt with later, in their turn
         rows = (row for row in range(queue.table.num_rows) if row not in bad)
-        latest = self._latest(times)
+        latest = times.latest(self._cursor.wall_time)
         stamps = np.array(objects_of(queue.table.column("timestamp")), np.int64)
         stamps = np.clip(stamps, EARLIEST_MS, LATEST_MS)
         kept = np.ones(len(stamps), bool)
@@ -136,13 +188,6 @@ class EventTimes:
                 time = None
             kept[row] = time is not None
         return _picked(_with_times(queue, stamps), kept)
-
-    def _latest(self, times: EventTime) -> int:
-        """Return the last time that a source's records may have in this batch."""
-        wall = self._cursor.wall_time
-        if times.ahead_ms is None or not (times.unset_clocks or wall >= _SET_MS):
-            return LATEST_MS
-        return min(wall + times.ahead_ms, LATEST_MS)
 
     def _time(
         self, times: EventTime, queue: Queue, found: datetime | int | None, latest: int

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from kstreams.ids import TopicPartition
+from kstreams.task.holding import HeldBack
+
 __all__ = ("TaskOutput",)
 
 
@@ -25,6 +28,7 @@ class TaskOutput:
         changelogs: By store, a table of its changelog's records, for the partition.
         partition: The task's own.
         wall_ms: The batch's wall time.
+        held: Of which source partitions records wait for a later batch.
         next_wall_due: When a wall-clock punctuator is due next, ms; None without any.
     """
 
@@ -38,4 +42,5 @@ class TaskOutput:
     changelogs: dict[str, pa.Table] = field(default_factory=dict)
     partition: int = 0
     wall_ms: int = 0
+    held: dict[TopicPartition, HeldBack] = field(default_factory=dict)
     next_wall_due: int | None = None

@@ -9,9 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from kstreams.errors import KStreamsError, OutsideBatchError
-from kstreams.graph.nodes import SourceNode
 from kstreams.graph.topology import PartitionGroup
-from kstreams.ids import TaskId
+from kstreams.ids import TaskId, TopicPartition
 from kstreams.processors.interceptor import Interceptor
 from kstreams.state.backend.working import Changes
 from kstreams.state.cache.overlay import Overlay
@@ -25,7 +24,9 @@ from kstreams.task.decoding import without_nulls
 from kstreams.task.event_times import EventTimes
 from kstreams.task.failures import located, of_result
 from kstreams.task.gc_pause import gc_pauses
+from kstreams.task.holding import HeldBack, Holding
 from kstreams.task.idleness import Idleness
+from kstreams.task.intake import Intake
 from kstreams.task.meta import TaskMeta
 from kstreams.task.outlet import Outlet
 from kstreams.task.outputs import TaskOutput
@@ -111,6 +112,7 @@ class Task:
         )
         self._times = EventTimes(self._entries, meta, self._cursor, self._record_failed)
         self._placement = Placement(group, partitions, self._cursor)
+        self._intake = Intake(group, list(self._entries), meta, self._times.running_maxima)
         self._idleness = Idleness(group.idle_timeout_ms, meta, self._cursor)
         self._policies = Policies(
             self._entries, group.sinks, group.loop_ends, self._cursor, limits, folder
@@ -153,6 +155,7 @@ class Task:
         wall_ms: int,
         idle_since_ms: int = 0,
         close_windows: bool = False,
+        holding: Holding | None = None,
     ) -> TaskOutput:
         """Process one micro-batch.
 
@@ -162,6 +165,7 @@ class Task:
                 by it fire after the records.
             idle_since_ms: No idleness before this wall time counts.
             close_windows: Close what is open, after all else.
+            holding: Which records are left for a later batch, which gets them again.
 
         Raises:
             DeserializationError: A record does not decode and its source says `fail`.
@@ -179,7 +183,7 @@ class Task:
         self._services.open()
         try:
             with gc_pauses():
-                run = partial(self._run, queues, wall_ms, idle_since_ms)
+                run = partial(self._run, queues, wall_ms, idle_since_ms, holding)
                 output = self._room.call(partial(run, close_windows=close_windows))
         except KeyboardInterrupt:
             raise
@@ -209,9 +213,15 @@ class Task:
         return self._here(error)
 
     def _run(
-        self, queues: Sequence[Queue], wall_ms: int, idle_since_ms: int, *, close_windows: bool
+        self,
+        queues: Sequence[Queue],
+        wall_ms: int,
+        idle_since_ms: int,
+        holding: Holding | None,
+        *,
+        close_windows: bool,
     ) -> TaskOutput:
-        fresh = self._fresh(queues)
+        fresh, held = self._intake.take(queues, holding)
         self._cursor.least_hops = least_hops(fresh)
         self._process(fresh)
         self._flush_buffers()
@@ -224,7 +234,7 @@ class Task:
         self._cursor.least_hops = least
         self._finish_nodes(close_windows=close_windows)
         self.meta.stream_time = self._cursor.stream_time
-        return self._output(sum(queue.table.num_rows for queue in fresh))
+        return self._output(sum(queue.table.num_rows for queue in fresh), held)
 
     def changelogs(self, changes: Changes) -> dict[str, pa.Table]:
         """Return what the last batch adds to changelogs, by store; part of its output.
@@ -259,22 +269,6 @@ class Task:
 
     def _here(self, error: KStreamsError) -> KStreamsError:
         return error.at(group=self.group.name, partition=self.id.partition)
-
-    def _fresh(self, queues: Sequence[Queue]) -> list[Queue]:
-        """Leave out what was processed before, note positions, and order the queues."""
-        tables = self.group.table_entries
-        ranks = sorted(self._entries, key=lambda name: name not in tables)
-        order = {name: number for number, name in enumerate(ranks)}
-        fresh = []
-        for queue in sorted(queues, key=lambda queue: (order[queue.entry], queue.partition)):
-            if isinstance(self._entries[queue.entry], SourceNode):
-                queue = queue.since(self.meta.next_offsets.get(queue.topic_partition, 0))
-                if queue.table.num_rows:
-                    last: int = queue.table.column("offset")[-1].as_py()
-                    self.meta.next_offsets[queue.topic_partition] = last + 1
-            if queue.table.num_rows:
-                fresh.append(queue)
-        return fresh
 
     def _process(self, queues: Sequence[Queue]) -> None:
         """Run the batch's records through the graph."""
@@ -375,7 +369,7 @@ class Task:
         follows = self._services.stream.schedules or self._wiring.column_processors
         return NEVER if due is None or not follows else due
 
-    def _output(self, records_in: int) -> TaskOutput:
+    def _output(self, records_in: int, held: dict[TopicPartition, HeldBack]) -> TaskOutput:
         due = min(self._services.wall.next_due(), self._idle_due())
         drained = {name: c.drain() for name, c in self._wiring.collectors.items()}
         tables = {name: table for name, table in drained.items() if table is not None}
@@ -391,5 +385,6 @@ class Task:
             dropped=dict(self._cursor.dropped),
             partition=self.id.partition,
             wall_ms=self._cursor.wall_time,
+            held=held,
             next_wall_due=None if due == NEVER else due,
         )

@@ -311,7 +311,7 @@ class Harness:
         next_plan = BatchPlanner.next
 
         def too_large(planner: BatchPlanner, **options: Any) -> Plan | None:
-            planner._sizes = RecordSizes(lambda *_: 1.0)
+            planner.portions.sizes = RecordSizes(lambda *_: 1.0)
             return next_plan(planner, **options)
 
         if self.point.max_bytes < 1 << 20:  # or what was read tells, and no task refuses

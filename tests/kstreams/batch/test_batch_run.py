@@ -83,7 +83,7 @@ class Query:
             plans=self.plans,
             positions={},
         )
-        self.planner._sizes = RecordSizes(lambda *_: 1.0)  # a guess that is too small
+        self.planner.portions.sizes = RecordSizes(lambda *_: 1.0)  # a guess that is too small
         self.appended = 0
         self.fenced = 0
         self.run = BatchRun(

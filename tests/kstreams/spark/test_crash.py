@@ -175,8 +175,8 @@ def driver_faults(apps: dict[Settings, Running], monkeypatch: pytest.MonkeyPatch
         return recorded
 
     def unknown_sizes(planner: BatchPlanner, **options: Any) -> Plan | None:
-        if planner._max_bytes < _SMALL:  # or what was read tells, and no task refuses
-            planner._sizes = RecordSizes(lambda *_: 1.0)
+        if planner.portions._max_bytes < _SMALL:  # or what was read tells, and no task refuses
+            planner.portions.sizes = RecordSizes(lambda *_: 1.0)
         return next_plan(planner, **options)
 
     replace_plan, next_plan = PlanDirectory.replace, BatchPlanner.next

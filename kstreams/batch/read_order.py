@@ -1,0 +1,67 @@
+"""In which order partitions are read at equal times: as the tasks merge them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from kstreams.graph.nodes import RepartitionNode, SourceNode
+from kstreams.graph.topology import PartitionGroup
+from kstreams.ids import TopicPartition
+
+__all__ = ("feeding_tables", "read_order")
+
+
+def read_order(
+    groups: Sequence[PartitionGroup],
+) -> Callable[[TopicPartition], tuple[int, int, int, int]]:
+    """Return what orders the source partitions of a pipeline at equal times.
+
+    What feeds tables alone comes first: a record finds the rows of its own time. Then later
+    stages come before earlier ones, since tasks put what they read themselves before what
+    comes over edges; then partitions in turn, each with its sources in the task's order.
+
+    Args:
+        groups: The pipeline's groups, in order of their stages.
+    """
+    first = feeding_tables(groups)
+    places: dict[str, tuple[int, int, int]] = {}
+    for stage, group in enumerate(groups):
+        for number, node in enumerate(group.sources):
+            topic = node.topic.name
+            places[topic] = int(topic not in first), -stage, number
+
+    def order(place: TopicPartition) -> tuple[int, int, int, int]:
+        last, stage, number = places[place.topic]
+        return last, stage, place.partition, number
+
+    return order
+
+
+def feeding_tables(groups: Sequence[PartitionGroup]) -> frozenset[str]:
+    """Return the topics whose records go to tables alone, be it over edges."""
+    tables = {name for group in groups for name in group.table_entries}
+    edges = {edge.name: group for group in groups for edge in group.entries}
+    below = {group.name: group.children() for group in groups}
+
+    def feeds_tables(entry: SourceNode | RepartitionNode, group: PartitionGroup) -> bool:
+        if entry.name in tables:
+            return True
+        exits = _exits(entry.name, below[group.name])
+        return bool(exits) and all(feeds_tables(each, edges[each.name]) for each in exits)
+
+    return frozenset(
+        node.topic.name for group in groups for node in group.sources if feeds_tables(node, group)
+    )
+
+
+def _exits(name: str, below: Mapping[str, Sequence[object]]) -> list[RepartitionNode]:
+    """Return the edges that records of an entry leave their group by."""
+    found: dict[str, RepartitionNode] = {}
+    ways = [name]
+    for way in ways:
+        for node in below.get(way, ()):
+            if isinstance(node, RepartitionNode):
+                found[node.name] = node
+            elif (child := getattr(node, "name", "")) not in ways:
+                ways.append(child)
+    return list(found.values())

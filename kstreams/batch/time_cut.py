@@ -1,0 +1,205 @@
+"""Where a batch ends in each partition, so that it ends at one time in all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from math import isqrt
+
+from kstreams.ids import TopicPartition
+from kstreams.times import LATEST_MS
+
+__all__ = ("Counts", "FirstSince", "TimeCut", "TimeCuts")
+
+Counts = Mapping[TopicPartition, int]
+"""By partition, how many offsets to read, from where reading goes on."""
+
+FirstSince = Callable[[Collection[TopicPartition], int], Mapping[tuple[str, int], tuple[int, int]]]
+"""`TopicAdmin.first_since`."""
+
+_AIM = 0.85
+"""How full a batch is to be, of what it may be."""
+_ENOUGH = (0.6, 0.6, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
+"""How full it has to be after so many questions; then anything is enough."""
+_SPAN_MS = 60_000
+_WIDER = 8
+_NO_TIME = -1
+_NEVER = LATEST_MS + 1
+
+
+@dataclass(frozen=True)
+class TimeCut:
+    """Where a batch ends.
+
+    Attributes:
+        horizon: All records before this time are read by now, ms since the epoch, as far as
+            the ends are known; none after it is. Of this very time there may be some.
+        counts: What to read; only partitions of which there is anything.
+        times: The time up to which a partition has nothing more; without those that are read
+            to their ends.
+    """
+
+    horizon: int
+    counts: dict[TopicPartition, int]
+    times: dict[TopicPartition, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Probe:
+    """What lies before a time; the same up to the first record that does not."""
+
+    time: int
+    counts: dict[TopicPartition, int]
+    load: float
+    times: dict[TopicPartition, int] = field(default_factory=dict)
+    asked: bool = True
+
+
+class TimeCuts:
+    """Finds the latest time up to which records of all partitions fit into a batch.
+
+    A partition's records are ordered by the running maximum of their times, as tasks merge
+    them. So the records before a time are those before the first one that has this time or a
+    later one, which is what `first_since` finds, in disorder too. Records of one time that are
+    more than a batch holds are read in the order of the partitions' ranks, of a partition in
+    part, before anything later.
+
+    Nothing is kept that matters but where partitions are read on: what is remembered here
+    makes the next search short.
+
+    Args:
+        first_since: Asks all topics at once.
+        rank: What orders the partitions at equal times, as tasks do.
+    """
+
+    def __init__(
+        self, first_since: FirstSince, rank: Callable[[TopicPartition], tuple[int, ...]]
+    ) -> None:
+        self._first_since = first_since
+        self._rank = rank
+        self._before = [_NO_TIME]
+        self._span = 1  # the first answer tells where times begin
+
+    def find(
+        self,
+        starts: Mapping[TopicPartition, int],
+        ends: Mapping[TopicPartition, int],
+        load: Callable[[Counts], float],
+        latest: int | None = None,
+    ) -> TimeCut:
+        """Return where a batch ends.
+
+        Args:
+            starts: The first offset to read of each partition that has any.
+            ends: The offset after the last one that there is.
+            load: Tells how full a batch is of so many records; 1 is full.
+            latest: Nothing of this time or later is read, ms since the epoch; None: no bound.
+
+        Returns:
+            Counts whose load is at most 1, or one record; nothing if all has the last of all
+            times or a later one, or is not before `latest`.
+        """
+        top = _NEVER if latest is None else min(latest, _NEVER)
+        low, high = self._search(starts, ends, load, top)
+        counts = low.counts
+        filled = high is not None and high.time - low.time <= 1 and low.load < _ENOUGH[0]
+        if high is not None and filled:
+            counts = self._filled(low, high, load)
+        self._remember(low.time, load(counts), filled=filled)
+        return TimeCut(low.time, {p: n for p, n in counts.items() if n}, low.times)
+
+    def _search(
+        self,
+        starts: Mapping[TopicPartition, int],
+        ends: Mapping[TopicPartition, int],
+        load: Callable[[Counts], float],
+        top: int,
+    ) -> tuple[_Probe, _Probe | None]:
+        """Return the last time that fits, and the first that does not, as far as looked for."""
+
+        def probe(time: int) -> _Probe:
+            found = self._first_since(starts.keys(), time)
+            counts, times = dict[TopicPartition, int](), dict[TopicPartition, int]()
+            for place, start in starts.items():
+                offset, its_time = found.get(place, (ends[place], 0))
+                counts[place] = min(max(offset, start), ends[place]) - start
+                if offset < ends[place]:
+                    times[place] = its_time
+            return _Probe(time, counts, load(counts), times)
+
+        nothing = dict.fromkeys(starts, 0)
+        before = [_Probe(min(time, top), nothing, 0.0, asked=False) for time in self._before]
+        low, high = before.pop(), None
+        asked, span = 0, self._span
+        guess = top if load(_all(starts, ends)) <= 1 else min(low.time + span, top)
+        while True:
+            found = probe(guess)
+            asked += 1
+            if found.load > 1:
+                high = found
+                while high.time <= low.time:  # late records, or a batch that is planned again
+                    low = before.pop()
+            else:
+                low = replace(found, time=min([top, max([guess, _first(found)])]))
+            narrow = high is not None and high.time - low.time <= 1
+            if narrow and not low.asked and low.time > _NO_TIME:
+                guess = low.time
+            elif narrow or low.time >= top or (low.load and _is_enough(low.load, asked)):
+                return low, high
+            elif high is None:
+                guess, span = min(low.time + span, top), span * _WIDER
+            else:
+                guess = _between(low, high, asked)
+
+    def _filled(
+        self, low: _Probe, high: _Probe, load: Callable[[Counts], float]
+    ) -> dict[TopicPartition, int]:
+        """Add of what has the very time that does not fit, in order, until the batch is full."""
+        counts = dict(low.counts)
+        for place in sorted(counts, key=self._rank):
+            before, more = counts[place], high.counts[place] - counts[place]
+            counts[place] = before + more
+            if load(counts) <= 1:
+                continue
+            fits, too_many = 0, more
+            while too_many - fits > 1:
+                middle = (fits + too_many) // 2
+                counts[place] = before + middle
+                fits, too_many = (middle, too_many) if load(counts) <= 1 else (fits, middle)
+            counts[place] = before + fits
+            if not any(counts.values()):
+                counts[place] = 1
+            break
+        return counts
+
+    def _remember(self, horizon: int, load: float, *, filled: bool) -> None:
+        last = self._before[-1]
+        if filled:
+            self._span = 1  # to ask first whether there is still more of this time
+        elif _NO_TIME < last < horizon and load > 0:
+            self._span = max(int((horizon - last) * _AIM / load), 1)
+        else:
+            self._span = _SPAN_MS
+        self._before = [*self._before[-2:], horizon] if last < horizon else [_NO_TIME, horizon]
+
+
+def _all(
+    starts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, int]:
+    return {place: ends[place] - start for place, start in starts.items()}
+
+
+def _first(probe: _Probe) -> int:
+    """Return the time of the first record that is not before a probe's time."""
+    return min(probe.times.values(), default=_NEVER)
+
+
+def _is_enough(load: float, asked: int) -> bool:
+    return asked >= len(_ENOUGH) or load >= _ENOUGH[asked]
+
+
+def _between(low: _Probe, high: _Probe, asked: int) -> int:
+    """Return a time between two: in proportion as a rule, else near the lower, or half-way."""
+    gap = high.time - low.time
+    step = (int(gap * (_AIM - low.load) / (high.load - low.load)), isqrt(gap), gap // 2)
+    return low.time + min(max(step[(0, 0, 1, 2)[asked % 4]], 1), gap - 1)

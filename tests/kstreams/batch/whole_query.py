@@ -1,0 +1,161 @@
+"""One query of an app in this process: planned, run, killed and started again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from kstreams import Embedded, Topology
+from kstreams.batch.batch_run import BatchRun, Parts
+from kstreams.batch.embedded.feed import EmbeddedFeed
+from kstreams.batch.envelope import Content, Envelope
+from kstreams.batch.query_driver import QueryDriver
+from kstreams.batch.report import BatchReport
+from kstreams.batch.stage_run import Message, StageRun
+from kstreams.batch.stage_settings import QuerySettings
+from kstreams.batch.worker_state import WorkerState
+from kstreams.checkpoint.app_settings import AppSettings
+from kstreams.checkpoint.beginnings import begin_logs
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.opening import opened_query
+from kstreams.checkpoint.plans import Plan
+from kstreams.connection import RawRecord
+from kstreams.global_tables.versions import Versions
+from kstreams.ids import TopicPartition
+from kstreams.state.backend.memory import Memory
+from kstreams.state.log.directory import Directory
+from kstreams.testing import FakeClock
+
+__all__ = ("WholeQuery",)
+
+
+class WholeQuery:
+    """Runs the one query of a topology on embedded topics, batch by batch.
+
+    Args:
+        home: Directory of topics, checkpoint and state.
+        topology: Of one pipeline.
+        partitions: Of all topics, and so tasks of all groups.
+        most: How many records a batch has at most.
+        max_bytes: How many bytes.
+
+    Attributes:
+        plans: What was run and committed, in order.
+        reports: Of these.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        topology: Topology,
+        *,
+        partitions: int = 1,
+        most: int = 100,
+        max_bytes: int = 1 << 28,
+    ) -> None:
+        self.connection = Embedded(home / "topics", default_partitions=partitions, durable=False)
+        self.clock = FakeClock(1_790_000_000_000)
+        self._topology = topology
+        self._groups = topology.pipelines()[0]
+        self._partitions = partitions
+        self._settings = AppSettings(
+            "whole",
+            home / "checkpoint",
+            state=Memory(directory=str(home / "local"), log=Directory(str(home / "log"))),
+            max_records_per_batch=most,
+            max_bytes_per_batch=max_bytes,
+        )
+        self.plans: list[Plan] = []
+        self.reports: list[BatchReport] = []
+        for node in topology.sources:
+            self.connection.log().ensure(node.topic.name, partitions)
+
+    def start(self) -> None:
+        """Start the app, for the first time or again: nothing is known but what is on disk."""
+        tasks = {group.name: self._partitions for group in self._groups}
+        settings = self._settings
+        log = Directory(str(settings.checkpoint.parent / "log"))
+        opened = Checkpoint.open(settings.checkpoint, settings.app_id, self._topology, tasks=tasks)
+        query = opened_query(begin_logs(opened, log.open(), {}), self._groups, log)
+        feed = EmbeddedFeed(self.connection)
+        self._query = QuerySettings(
+            settings,
+            epoch=query.epoch,
+            scope=query.scope,
+            log=log,
+            groups=self._groups,
+            counts=(self._partitions,) * len(self._groups),
+            width=self._partitions,
+            io=feed.io,
+        )
+        self._worker = WorkerState()
+        self.driver = QueryDriver(
+            self._query,
+            query,
+            feed,
+            clock=self.clock,
+            fence=lambda: None,
+            run="run",
+            fingerprint=self._topology.fingerprint(),
+        )
+        last = query.resumed.last
+        self._number = 0 if last is None else last.batch + 1
+        self._runs = BatchRun(
+            self._query, planner=self.driver.planner, plans=query.plans, fence=lambda: None
+        )
+        self.driver.publish_last()
+
+    def batch(self, *, until: dict[TopicPartition, int] | None = None, dies: bool = False) -> bool:
+        """Plan a batch, unless one is planned, run it and commit it; False for nothing to do.
+
+        Args:
+            until: Where reading ends.
+            dies: Whether the process dies before the commit.
+        """
+        plan = self.driver.planned(self._number)
+        if plan is None:
+            plan = self.driver.next_plan(until)
+            if plan is None:
+                return False
+            plan = self.driver.record(self._number, plan)
+        plan, statuses = self._runs.run(self._number, plan, self.driver.last, self._job)
+        if dies:
+            self.start()
+            return True
+        self.reports.append(self.driver.commit(self._number, plan, statuses, 0.0))
+        self.plans.append(plan)
+        self._number += 1
+        return True
+
+    def run(self) -> None:
+        """Run until there is nothing to do."""
+        while self.batch():
+            pass
+
+    def dropped(self) -> dict[str, int]:
+        """Return how many records were dropped, by reason."""
+        found: Counter[str] = Counter()
+        for report in self.reports:
+            found.update(report.dropped)
+        return dict(found)
+
+    def published(self, topic: str) -> list[RawRecord]:
+        """Return the records of a topic, partition by partition."""
+        reader, log = self.connection.reader(), self.connection.log()
+        count = log.ensure(topic, self._partitions).partitions
+        return [
+            record
+            for partition in range(count)
+            for record in reader.read(topic, partition, 0, log.end_offset(topic, partition))
+        ]
+
+    def _job(self, plan: Plan, parts: Parts, _: Versions) -> Sequence[Content]:
+        messages: list[list[Message]] = [list(part) for part in parts.values()]
+        for stage in self._query.stages():
+            said: list[Message] = []
+            for part in messages:
+                run = StageRun(stage, self._worker, self._number, plan.cuts)
+                said += run.messages(payload for _, payload in part)
+            messages = [[m for m in said if m[0] == n] for n in range(self._query.width)]
+        return [Envelope.unpack(payload).content for part in messages for _, payload in part]
