@@ -79,6 +79,7 @@ class BatchRun:
                 another one.
             KStreamsError: What `job` raises.
         """
+        plan = self._complete(batch, plan)
         while True:
             try:
                 versions = self._tables.at(plan.globals)
@@ -103,6 +104,16 @@ class BatchRun:
                 smaller.record_count,
             )
             plan = smaller
+
+    def _complete(self, batch: int, plan: Plan) -> Plan:
+        """Let a batch that another topology has planned read the tables that this one reads."""
+        missing = self._tables.missing(plan.globals)
+        if not missing:
+            return plan
+        pins = {**self._tables.pin(), **plan.globals}
+        self._tables.hold(pins)
+        self._fence()
+        return self._plans.replace(batch, plan.repinned(pins))
 
     def _repinned(self, batch: int, plan: Plan, gone: VersionGoneError) -> Plan:
         """Let a batch read the newest versions of global tables, as the user has allowed."""

@@ -127,6 +127,10 @@ class QueryTables:
             return {}
         return self.versions.pin(self.query, self.reads)
 
+    def missing(self, pins: Pins) -> list[str]:
+        """Return the tables that the query reads and that are not among some pins."""
+        return [store for store in self.reads if store not in pins]
+
     def hold(self, pins: Pins) -> None:
         """Let what a plan of before names stay."""
         if self.versions is not None and pins:
@@ -143,7 +147,8 @@ class QueryTables:
 
     def at(self, pins: Pins) -> dict[str, TableVersion]:
         """Return versions, as workers are told of them; see `GlobalVersions.at`."""
-        return {} if self.versions is None or not pins else self.versions.at(pins)
+        read = {store: pin for store, pin in pins.items() if store in self.reads}
+        return {} if self.versions is None or not read else self.versions.at(read)
 
 
 def _check_size(store: str, version: TableVersion, backend: StateBackend) -> None:

@@ -1,0 +1,145 @@
+"""An app whose queries are taken forward by hand, batch by batch, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from kstreams import Embedded, Topic, Topology
+from kstreams.batch.batch_run import BatchRun, Parts
+from kstreams.batch.embedded.feed import EmbeddedFeed
+from kstreams.batch.envelope import Content, Envelope
+from kstreams.batch.query_driver import QueryDriver
+from kstreams.batch.stage_run import StageRun
+from kstreams.batch.stage_settings import QuerySettings
+from kstreams.batch.worker_state import WorkerState
+from kstreams.checkpoint.app_settings import AppSettings
+from kstreams.checkpoint.opening import OpenedQuery, open_for_running
+from kstreams.checkpoint.plans import Plan
+from kstreams.clock import FakeClock
+from kstreams.emitter import Emitter
+from kstreams.global_tables.opening import open_global_tables
+from kstreams.global_tables.versions import QueryTables, Versions
+from kstreams.graph.partitions import group_partitions
+from kstreams.state.backend.memory import Memory
+from kstreams.state.backend.working import StateBackend
+
+PARTITIONS = 2
+
+
+class Query:
+    """One query of the app, on the driver and in its worker."""
+
+    def __init__(self, app: ByHand, opened: OpenedQuery, tables: QueryTables) -> None:
+        feed = EmbeddedFeed(app.connection)
+        self.settings = QuerySettings(
+            app.settings.for_workers(),
+            epoch=opened.epoch,
+            scope=opened.scope,
+            log=opened.log,
+            groups=opened.groups,
+            counts=tuple(app.tasks[group.name] for group in opened.groups),
+            width=1,
+            io=feed.io,
+            incarnation=opened.checkpoint.incarnation,
+        )
+        self.driver = QueryDriver(
+            self.settings,
+            opened,
+            feed,
+            clock=app.clock,
+            fence=lambda: None,
+            run="run",
+            fingerprint="",
+            tables=tables,
+        )
+        self._worker = app.worker
+        self._batches = BatchRun(
+            self.settings,
+            planner=self.driver.planner,
+            plans=self.driver.plans,
+            fence=lambda: None,
+            tables=tables,
+        )
+        resumed = opened.resumed
+        last = -1 if resumed.last is None else resumed.last.batch
+        self.next = last + 1 if resumed.pending is None else resumed.pending
+
+    def plan(self) -> Plan | None:
+        """Plan the next batch, if there is something to do; or return what was planned before."""
+        found = self.driver.planned(self.next)
+        if found is not None:
+            return found
+        made = self.driver.next_plan()
+        return None if made is None else self.driver.record(self.next, made)
+
+    def run(self, plan: Plan) -> Plan:
+        """Run a batch and commit it."""
+        plan, statuses = self._batches.run(self.next, plan, self.driver.last, self._job)
+        self.driver.commit(self.next, plan, statuses, 0.0)
+        self.next += 1
+        return plan
+
+    def step(self) -> bool:
+        """Plan a batch and run it, if there is something to do."""
+        plan = self.plan()
+        if plan is not None:
+            self.run(plan)
+        return plan is not None
+
+    def _job(self, plan: Plan, parts: Parts, versions: Versions) -> Sequence[Content]:
+        messages = [payload for part in parts.values() for _, payload in part]
+        for stage in self.settings.stages():
+            run = StageRun(stage, self._worker, self.next, plan.cuts, versions)
+            messages = [payload for _, payload in run.messages(messages)]
+        return [Envelope.unpack(payload).content for payload in messages]
+
+
+class ByHand:
+    """An app on embedded topics; to kill it is to make another one.
+
+    Args:
+        home: Topics, checkpoint and local state lie below it.
+        topology: What it runs.
+        state: Backend of the stores; in memory by default.
+        options: Settings of the app.
+    """
+
+    def __init__(
+        self, home: Path, topology: Topology, *, state: StateBackend | None = None, **options: Any
+    ) -> None:
+        self.connection = Embedded(home / "topics", default_partitions=PARTITIONS, durable=False)
+        for node in topology.sources:
+            self.connection.log().ensure(node.topic.name, PARTITIONS)
+        self.clock = FakeClock(1_000)
+        self.worker = WorkerState()
+        given: dict[str, Any] = {"retained_batches": 2, "trigger": timedelta(0), **options}
+        self.settings = AppSettings(
+            topology.name,
+            home / topology.name,
+            state=state or Memory(directory=str(home / "local")),
+            **given,
+        )
+        counts = {node.topic.name: PARTITIONS for node in topology.sources}
+        self.tasks = group_partitions(topology, counts)
+        opened = open_for_running(
+            self.settings, topology, self.tasks, run="run", publish=lambda *_: None
+        )
+        tables = open_global_tables(self.settings, topology, opened)
+        self.queries = {each.name: Query(self, each, tables[each.name]) for each in opened}
+
+    def emit(self, topic: Topic[Any, Any], *records: tuple[Any, Any]) -> None:
+        """Write records to a topic."""
+        with Emitter(topic, self.connection) as emitter:
+            emitter.emit_many(records)
+
+    def values(self, topic: Topic[Any, Any]) -> list[Any]:
+        """Return the values of a topic, sorted."""
+        reader, ends = self.connection.reader(), self.connection.admin().end_offsets(topic.name)
+        return sorted(
+            topic.value.deserialize(record.value or b"")
+            for partition, end in ends.items()
+            for record in reader.read(topic.name, partition, 0, end)
+        )

@@ -1,0 +1,243 @@
+"""The version that a batch reads is in its plan: it stays until the batch is committed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder
+from kstreams.checkpoint.plans import Plan
+from kstreams.checkpoint.reset import reset
+from kstreams.errors import CheckpointMismatchError, LimitError, VersionGoneError
+from kstreams.global_tables import versions as versions_module
+from kstreams.joins import left
+from kstreams.state.backend.memory import Memory
+from kstreams.state.backend.working import StateBackend
+from kstreams.stores import timestamped_store
+from kstreams.topology import AppTable
+from kstreams_rocksdb import RocksDB
+from tests.kstreams.global_tables.by_hand import ByHand
+
+WORDS = Topic("words", TEXT, TEXT)
+TEXTS, OUT = Topic("texts", INT64, TEXT), Topic("out", INT64, TEXT)
+TABLE = timestamped_store("table", key=TEXT, value=TEXT)
+MORE = timestamped_store("more", key=TEXT, value=TEXT)
+
+
+def _both(text: str, word: str | None) -> str:
+    return f"{text}={word}"
+
+
+def _text(_: int, text: str) -> str:
+    return text
+
+
+def reading(other: Path | None = None, *, reads: bool = True) -> Topology:
+    """Build texts -> join of a global table -> out."""
+    builder = TopologyBuilder("reading")
+    if other is None:
+        words = builder.add_global_table("words", WORDS, store=TABLE)
+    else:
+        words = builder.add_global_table("words", AppTable(other, TABLE))
+    texts = builder.add_source("texts", TEXTS)
+    found = texts
+    if reads:
+        found = builder.join_global("join", texts, words, left(_both), by=_text)
+    builder.add_sink("out", OUT, found)
+    return builder.build()
+
+
+def writing() -> Topology:
+    """Build the app whose table others read."""
+    builder = TopologyBuilder("writing")
+    builder.add_table("words", WORDS, store=TABLE)
+    return builder.build()
+
+
+@pytest.fixture(params=[RocksDB, Memory], ids=["rocksdb", "memory"])
+def state(request: pytest.FixtureRequest, tmp_path: Path) -> StateBackend:
+    found: StateBackend = request.param(directory=str(tmp_path / "local"))
+    return found
+
+
+def put(app: ByHand, value: str, query: str = "words.source") -> None:
+    """Give all keys a value, and commit that."""
+    app.emit(WORDS, *((key, value) for key in "abcd"))
+    assert app.queries[query].step()
+
+
+def planned(app: ByHand) -> Plan:
+    """Plan a batch of texts."""
+    app.emit(TEXTS, (1, "a"), (2, "b"))
+    plan = app.queries["texts"].plan()
+    assert plan is not None
+    return plan
+
+
+def swept(app: ByHand, *, later: timedelta = timedelta(0)) -> None:
+    """Clean up behind the table."""
+    for _ in range(3):
+        app.clock.advance(later)
+        app.queries["words.source"].driver.sweep()
+
+
+def test_a_batch_that_comes_again_after_a_kill_reads_what_it_was_planned_on(
+    tmp_path: Path, state: StateBackend
+) -> None:
+    app = ByHand(tmp_path, reading(), state=state)
+    put(app, "old")
+    plan = planned(app)
+    for number in range(5):
+        put(app, f"new-{number}")
+        swept(app)
+    for _ in range(2):  # killed; and killed again, when the table is at its end
+        app = ByHand(tmp_path, reading(), state=state)
+        for number in range(5):
+            put(app, f"newer-{number}")
+            swept(app)
+    again = app.queries["texts"].plan()
+    assert again is not None
+    assert again.to_json() == plan.to_json()
+    app.queries["texts"].run(plan)
+    assert app.values(OUT) == ["a=old", "b=old"]
+    planned(app)
+    app.queries["texts"].step()
+    assert app.values(OUT)[:2] == ["a=newer-4", "a=old"]
+
+
+def test_what_no_plan_names_any_more_is_swept(tmp_path: Path, state: StateBackend) -> None:
+    app = ByHand(tmp_path, reading(), state=state)
+    put(app, "old")
+    plan = planned(app)
+    pin = plan.globals["table"]
+    assert pin.commit is not None
+    commits = app.queries["words.source"].driver._opened.commits
+    for number in range(5):
+        put(app, f"new-{number}")
+        swept(app)
+    assert pin.commit.batch in commits.batches()
+    assert len(commits.batches()) == 3
+    app.queries["texts"].run(plan)
+    app.worker.background.drain()
+    put(app, "last")
+    put(app, "very last")
+    swept(app, later=timedelta(hours=2))
+    assert commits.batches() == [6, 7]
+    named = {r.name for c in commits.all() for p in c.pointers().values() for r in p.objects()}
+    prefix = app.queries["words.source"].settings.scope
+    objects = app.queries["words.source"].driver._opened.objects
+    kept = {n for n in objects.list(f"{prefix}/") if "/garbage/" not in n}
+    assert kept == named
+
+
+def test_a_smaller_plan_reads_the_same_version(tmp_path: Path, state: StateBackend) -> None:
+    app = ByHand(tmp_path, reading(), state=state, max_bytes_per_batch=40)
+    put(app, "old")
+    query = app.queries["texts"]
+    app.emit(TEXTS, *((number, "a" * 20) for number in range(6)))
+    plan = query.plan()
+    assert plan is not None
+    put(app, "new")
+    ran = query.run(plan)
+    assert ran.globals == plan.globals
+
+
+def test_a_version_of_another_app_that_is_gone_is_read_anew_only_where_that_is_allowed(
+    tmp_path: Path, state: StateBackend
+) -> None:
+    writer = ByHand(tmp_path, writing(), state=state)
+    put(writer, "old")
+    topology = reading(tmp_path / "writing")
+    app = ByHand(tmp_path, topology, state=state)
+    plan = planned(app)
+    for number in range(5):
+        put(writer, f"new-{number}")
+        swept(writer)
+    app = ByHand(tmp_path, topology, state=state)
+    with pytest.raises(VersionGoneError, match=r"'table'.* batch 0, is gone") as caught:
+        app.queries["texts"].run(plan)
+    assert "--repin" in caught.value.hint
+    app = ByHand(tmp_path, topology, state=state, repin=True)
+    ran = app.queries["texts"].run(plan)
+    assert app.values(OUT) == ["a=new-4", "b=new-4"]
+    assert ran.revision == 1
+    assert set(ran.cuts) == set(plan.tasks)
+    assert ran.tasks == plan.tasks
+    assert app.queries["texts"].driver.plans.at(0).to_json() == ran.to_json()
+
+
+def test_another_app_that_was_reset_is_another_line(tmp_path: Path, state: StateBackend) -> None:
+    writer = ByHand(tmp_path, writing(), state=state)
+    put(writer, "old")
+    app = ByHand(tmp_path, reading(tmp_path / "writing"), state=state)
+    plan = planned(app)
+    reset("writing", checkpoint=tmp_path / "writing", state=state)
+    writer = ByHand(tmp_path, writing(), state=state)
+    assert writer.queries["words.source"].step()
+    app = ByHand(tmp_path, reading(tmp_path / "writing"), state=state)
+    with pytest.raises(VersionGoneError, match="was reset or upgraded since"):
+        app.queries["texts"].run(plan)
+    app = ByHand(tmp_path, reading(tmp_path / "writing"), state=state, repin=True)
+    app.queries["texts"].run(plan)
+    assert app.values(OUT) == ["a=old", "b=old"]
+
+
+def test_a_plan_of_before_a_table_was_read_gets_the_newest_version(
+    tmp_path: Path, state: StateBackend
+) -> None:
+    app = ByHand(tmp_path, reading(reads=False), state=state)
+    put(app, "old")
+    plan = planned(app)
+    assert plan.globals == {}
+    app = ByHand(tmp_path, reading(), state=state)
+    assert app.queries["texts"].run(plan).revision == 1
+    assert app.values(OUT) == ["a=old", "b=old"]
+
+
+def test_a_plan_of_before_a_table_was_not_read_any_more_is_run(
+    tmp_path: Path, state: StateBackend
+) -> None:
+    app = ByHand(tmp_path, reading(), state=state)
+    put(app, "old")
+    plan = planned(app)
+    app = ByHand(tmp_path, reading(reads=False), state=state)
+    app.queries["texts"].run(plan)
+    assert app.values(OUT) == ["a", "b"]
+
+
+def test_memory_keeps_small_tables_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(versions_module, "_IN_MEMORY_BYTES", 100)
+    for state in (Memory(str(tmp_path / "local")), RocksDB(str(tmp_path / "local"))):
+        home = tmp_path / state.name
+        app = ByHand(home, reading(), state=state)
+        put(app, "old")
+        plan = planned(app)
+        if isinstance(state, RocksDB):
+            app.queries["texts"].run(plan)
+            continue
+        with pytest.raises(LimitError, match="0 MiB is the most") as caught:
+            app.queries["texts"].run(plan)
+        assert "RocksDB" in caught.value.hint
+
+
+def test_a_reset_removes_the_copies_of_this_machine(tmp_path: Path) -> None:
+    state = RocksDB(str(tmp_path / "local"))
+    app = ByHand(tmp_path, reading(), state=state)
+    put(app, "old")
+    app.queries["texts"].run(planned(app))
+    assert list((tmp_path / "local").rglob("*.sst"))
+    reset("reading", checkpoint=tmp_path / "reading", state=state)
+    assert not list((tmp_path / "local").rglob("*"))
+
+
+def test_a_table_of_another_kind_than_the_app_has_is_refused(tmp_path: Path) -> None:
+    ByHand(tmp_path, writing())
+    builder: Any = TopologyBuilder("wrong")
+    wrong = timestamped_store("table", key=TEXT, value=INT64)
+    builder.add_global_table("words", AppTable(tmp_path / "writing", wrong))
+    builder.add_sink("out", OUT, builder.add_source("texts", TEXTS))
+    with pytest.raises(CheckpointMismatchError, match="read it by the definition"):
+        ByHand(tmp_path, builder.build())
