@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from typing import Any
 
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.join_notes import join_notes, table_notes
 from kstreams.graph.topology import Topology
 
-__all__ = ("StoreChange", "StoreChangeKind", "UpgradePlan", "plan_upgrade")
+__all__ = ("StoreChange", "StoreChangeKind", "UpgradePlan", "Waiting", "plan_upgrade")
+
+
+Waiting = Callable[[str], "int | None"]
+"""Returns how many input records wait in a store; None for stores in which none do."""
 
 
 class StoreChangeKind(str, Enum):
@@ -68,7 +74,13 @@ class UpgradePlan:
 
 
 def plan_upgrade(
-    checkpoint: Checkpoint, topology: Topology, tasks: Mapping[str, int], settings: AppSettings
+    checkpoint: Checkpoint,
+    topology: Topology,
+    tasks: Mapping[str, int],
+    settings: AppSettings,
+    *,
+    waiting: Waiting,
+    records: Callable[[str], int] | None = None,
 ) -> UpgradePlan:
     """Compare a topology with what a checkpoint has.
 
@@ -78,8 +90,13 @@ def plan_upgrade(
         tasks: Number of its tasks by group.
         settings: The app's: `migrate` and `reset` say what to do with stores. Where a store
             needs nothing they are passed over, so that they may stay in the program.
+        waiting: Returns how many input records wait in an old store; None for stores in
+            which none do.
+        records: Returns how many records a topic has; None where that is not known.
     """
-    return _Planner(checkpoint, topology, tasks, settings).plan()
+    planner = _Planner(checkpoint, topology, tasks, settings, waiting)
+    tables = table_notes(topology, checkpoint.shape, records)
+    return planner.plan(tuple(tables))
 
 
 class _Planner:
@@ -89,22 +106,25 @@ class _Planner:
         topology: Topology,
         tasks: Mapping[str, int],
         settings: AppSettings,
+        waiting: Waiting,
     ) -> None:
         self._checkpoint = checkpoint
         self._topology = topology
         self._tasks = tasks
         self._settings = settings
+        self._held = cache(waiting)
         self._old = checkpoint.stores()
         self._shape = topology.shape()
         self._read = {m.old.name for m in settings.migrate.values()}
 
-    def plan(self) -> UpgradePlan:
+    def plan(self, tables: tuple[str, ...]) -> UpgradePlan:
+        """Return the plan, with notes on tables behind its own."""
         new = {s.name: (g.name, s.schema()) for g in self._topology.groups for s in g.stores}
         stores = tuple(self._change(name, new) for name in sorted({*self._old, *new}))
         problems = [self._problem(change) for change in stores if not change.action]
         problems += self._unknown(new)
         problems += self._mergers(new)
-        return UpgradePlan(stores, tuple(self._notes()), tuple(problems))
+        return UpgradePlan(stores, (*self._notes(), *tables), tuple(problems))
 
     def _change(self, name: str, new: Mapping[str, tuple[str, Any]]) -> StoreChange:
         verdict, detail = self._verdict(name, new)
@@ -115,7 +135,8 @@ class _Planner:
             case StoreChangeKind.NEW:
                 action = "migrate" if name in self._settings.migrate else "begin empty"
             case StoreChangeKind.REMOVED:
-                action = "drop" if is_reset or name in self._read else ""
+                is_empty = self._held(name) == 0
+                action = "drop" if is_reset or is_empty or name in self._read else ""
             case StoreChangeKind.CHANGED if name in self._settings.migrate:
                 action = "migrate"
             case _:
@@ -128,7 +149,8 @@ class _Planner:
         if name not in self._old:
             return StoreChangeKind.NEW, ""
         if name not in new:
-            return StoreChangeKind.REMOVED, ""
+            held = self._held(name)
+            return StoreChangeKind.REMOVED, "" if held is None else f"{held:,} records wait in it"
         (old_group, old_schema), (group, schema) = self._old[name], new[name]
         before, now = self._checkpoint.tasks.get(old_group), self._tasks[group]
         if before != now:
@@ -146,6 +168,12 @@ class _Planner:
     def _problem(self, change: StoreChange) -> str:
         name = change.store
         match change.verdict:
+            case StoreChangeKind.REMOVED if self._held(name):
+                return (
+                    f"store {name!r} is no longer in the topology, and {change.detail}: drain it "
+                    "first, by the topology of before (App.run(until='end', close_windows=True)); "
+                    f"or give them up with reset={{{name!r}}}"
+                )
             case StoreChangeKind.REMOVED:
                 return (
                     f"store {name!r} is no longer in the topology: its contents would be lost "
@@ -209,6 +237,7 @@ class _Planner:
                 yield f"group {name!r} is new"
             else:
                 yield from _part_notes(name, old[name], new[name])
+                yield from join_notes(name, old[name], new[name])
 
 
 def _part_notes(group: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:

@@ -376,6 +376,9 @@ def _checked_shape(fields: Fields) -> dict[str, Any]:
                 Fields(head).text("partitioner")
         for schema in parts.mapping("stores").values():
             Fields(schema).text("kind")
+        for terms in parts.mapping("joins", {}).values():
+            for name in {*Fields(terms).all()} - {"how"}:
+                Fields(terms).integer(name)
     return shape
 
 

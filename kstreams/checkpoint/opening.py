@@ -70,6 +70,7 @@ def open_for_running(
     *,
     run: str,
     publish: Publish,
+    records: Callable[[str], int] | None = None,
 ) -> tuple[OpenedQuery, ...]:
     """Open an app's checkpoint: begun, forked or upgraded as is needed.
 
@@ -83,6 +84,7 @@ def open_for_running(
         tasks: Number of its tasks by group.
         run: Id of this driver.
         publish: For what a crash has left committed and not visible, before an upgrade.
+        records: Returns how many records a topic has, for the plan of an upgrade.
 
     Returns:
         The app's queries, in the topology's order.
@@ -103,7 +105,7 @@ def open_for_running(
     resumed = {query: resume(found, query, objects) for query in found.queries}
     if found.shape != topology.shape():
         _publish_last((each.last for each in resumed.values()), publish)
-    made = upgrade(found, Upgrade(settings, topology, tasks, objects, run))
+    made = upgrade(found, Upgrade(settings, topology, tasks, objects, run, records))
     same = {
         query: resumed[query]
         for query in made.queries

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from kstreams.checkpoint.generations import (
 from kstreams.checkpoint.loops_under_way import loop_problems, loops_of
 from kstreams.checkpoint.migration import migrate_store
 from kstreams.checkpoint.resume import positions_after
+from kstreams.checkpoint.waiting_records import waiting_records
 from kstreams.errors import CheckpointMismatchError
 from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.ids import TaskId, TopicPartition
@@ -45,6 +46,7 @@ class Upgrade:
         tasks: Number of its tasks by group.
         objects: The durable log.
         run: Id of the driver.
+        records: Returns how many records a topic has; None where that is not known.
     """
 
     settings: AppSettings
@@ -52,6 +54,7 @@ class Upgrade:
     tasks: Mapping[str, int]
     objects: ObjectStore
     run: str
+    records: Callable[[str], int] | None = None
 
 
 def upgrade(checkpoint: Checkpoint, wanted: Upgrade) -> Checkpoint:
@@ -71,14 +74,25 @@ def upgrade(checkpoint: Checkpoint, wanted: Upgrade) -> Checkpoint:
     shape = wanted.topology.shape()
     if shape == checkpoint.shape and dict(wanted.tasks) == dict(checkpoint.tasks):
         return checkpoint
-    plan = plan_upgrade(checkpoint, wanted.topology, wanted.tasks, wanted.settings)
-    upgrader = _Upgrader(checkpoint, wanted, plan)
-    lasts = upgrader.commits.values()
+    commits = {
+        query: commit
+        for query in checkpoint.queries
+        if (commit := checkpoint.commits(query, wanted.objects).last()) is not None
+    }
+    lasts, backend = list(commits.values()), wanted.settings.state
+    plan = plan_upgrade(
+        checkpoint,
+        wanted.topology,
+        wanted.tasks,
+        wanted.settings,
+        waiting=lambda store: waiting_records(checkpoint, lasts, wanted.objects, backend, store),
+        records=wanted.records,
+    )
     loops = loop_problems(checkpoint, lasts, wanted.topology, wanted.tasks)
     _refuse(checkpoint, replace(plan, problems=(*plan.problems, *loops)))
     for line in plan.lines():
         _LOG.info("upgrade of %s: %s", checkpoint.app, line)
-    return upgrader.run()
+    return _Upgrader(checkpoint, wanted, plan, commits).run()
 
 
 def _refuse(checkpoint: Checkpoint, plan: UpgradePlan) -> None:
@@ -95,21 +109,19 @@ def _refuse(checkpoint: Checkpoint, plan: UpgradePlan) -> None:
 
 
 class _Upgrader:
-    """Carries out a plan.
+    """Carries out a plan, from the last commit of each query that has any."""
 
-    Attributes:
-        commits: The last commit of each query that has any.
-    """
-
-    def __init__(self, checkpoint: Checkpoint, wanted: Upgrade, plan: UpgradePlan) -> None:
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        wanted: Upgrade,
+        plan: UpgradePlan,
+        commits: Mapping[str, Commit],
+    ) -> None:
         self._old = checkpoint
         self._wanted = wanted
         self._changes: dict[str, StoreChange] = {c.store: c for c in plan.stores}
-        self.commits = {
-            query: commit
-            for query in checkpoint.queries
-            if (commit := checkpoint.commits(query, wanted.objects).last()) is not None
-        }
+        self._commits = commits
 
     def run(self) -> Checkpoint:
         topology = self._wanted.topology
@@ -144,7 +156,7 @@ class _Upgrader:
         """Return the last batches of queries that do not go on as they are."""
         return {
             query: commit.batch
-            for query, commit in self.commits.items()
+            for query, commit in self._commits.items()
             if query in moved or query not in queries
         }
 
@@ -191,17 +203,17 @@ class _Upgrader:
         seed = Commit(
             SEED,
             self._wanted.run,
-            max((c.wall_ms for c in self.commits.values()), default=0),
+            max((c.wall_ms for c in self._commits.values()), default=0),
             tasks,
             positions=self._positions(topics),
             fingerprint=self._wanted.topology.fingerprint(),
             topics={
                 topic: topic_id
-                for commit in self.commits.values()
+                for commit in self._commits.values()
                 for topic, topic_id in commit.topics.items()
                 if topic in topics
             },
-            loops=loops_of(groups, self.commits.values()),
+            loops=loops_of(groups, self._commits.values()),
         )
         return seed if tasks or seed.positions or seed.loops else None
 
@@ -219,13 +231,13 @@ class _Upgrader:
 
     def _pointer(self, group: str, partition: int) -> Pointer | None:
         """Return an old task's pointer."""
-        commit = self.commits.get(self._old.query_of_group(group))
+        commit = self._commits.get(self._old.query_of_group(group))
         text = None if commit is None else commit.tasks.get(TaskId(group, partition))
         return None if text is None else Pointer.from_json(text)
 
     def _positions(self, topics: set[str]) -> dict[TopicPartition, int]:
         found: dict[TopicPartition, int] = {}
-        for commit in self.commits.values():
+        for commit in self._commits.values():
             for place, offset in positions_after(commit).items():
                 if place.topic in topics:
                     found[place] = min(offset, found.get(place, offset))

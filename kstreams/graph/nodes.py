@@ -10,6 +10,7 @@ from typing import Any, Generic, Literal, TypeVar
 from kstreams.joins.change import Change
 from kstreams.joins.join_processor import JoinProcessor
 from kstreams.joins.table_rows import TableRows
+from kstreams.joins.terms import Terms, terms_of
 from kstreams.partitioner import Partitioner
 from kstreams.processors.event_time import EventTime
 from kstreams.processors.on_error import OnError
@@ -149,6 +150,11 @@ class JoinNode(ProcessorNode):
 
     ports: tuple[str, str] = ("", "")
     types_right: tuple[object, object] = (object, object)
+
+    @property
+    def terms(self) -> Terms:
+        """What the join goes by, as far as it says so."""
+        return terms_of(self.supplier)
 
     def types_from(self, parent: str) -> tuple[tuple[object, object], ...]:
         """Return the types of key and value that it takes from a parent, by input."""

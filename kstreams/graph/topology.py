@@ -13,6 +13,7 @@ from kstreams.graph.global_tables import GlobalDefinition
 from kstreams.graph.nodes import (
     AnyNode,
     Entry,
+    JoinNode,
     LoopEndNode,
     LoopNode,
     ProcessorNode,
@@ -27,7 +28,8 @@ __all__ = ("PartitionGroup", "Shape", "Topology")
 _SHAPE_VERSION = 2
 
 Shape = dict[str, dict[str, dict[str, dict[str, object]]]]
-"""By group, by `sources`, `entries`, `stores` or `loops`, and by name: what state depends on."""
+"""By group, by `sources`, `entries`, `stores`, `loops` or `joins`, and by name: what state
+depends on."""
 
 
 @dataclass(frozen=True)
@@ -206,6 +208,7 @@ class Topology:
                 },
                 "stores": {spec.name: {**spec.schema()} for spec in group.stores},
                 **_loops(group),
+                **_joins(group),
             }
             for group in self.groups
         }
@@ -245,6 +248,15 @@ def _loops(group: PartitionGroup) -> dict[str, dict[str, dict[str, object]]]:
         for loop in sorted(group.loops, key=lambda loop: loop.name)
     }
     return {"loops": loops} if loops else {}
+
+
+def _joins(group: PartitionGroup) -> dict[str, dict[str, dict[str, object]]]:
+    """Return what a group's joins go by, as part of its shape; nothing where there are none."""
+    nodes = sorted(group.processors, key=lambda node: node.name)
+    joins: dict[str, dict[str, object]] = {
+        node.name: {**node.terms} for node in nodes if isinstance(node, JoinNode) and node.terms
+    }
+    return {"joins": joins} if joins else {}
 
 
 def _joined(groups: tuple[PartitionGroup, ...]) -> Iterator[tuple[PartitionGroup, ...]]:

@@ -11,6 +11,7 @@ from kstreams.joins.history import history_reader
 from kstreams.joins.join_processor import JoinProcessor
 from kstreams.joins.joiner import Joiner
 from kstreams.joins.table_rows import StoredRows, TableRows
+from kstreams.joins.terms import Terms
 from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
@@ -55,6 +56,11 @@ class StreamTableJoin:
     def __call__(self) -> _StreamTableJoin:
         """Return a new processor."""
         return _StreamTableJoin(self)
+
+    @property
+    def join_terms(self) -> Terms:
+        """Return which rows without a partner give a result."""
+        return {"how": self.joiner.how}
 
     @property
     def stores(self) -> tuple[StoreSpec[Any], ...]:

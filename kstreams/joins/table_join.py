@@ -12,6 +12,7 @@ from kstreams.joins.join_processor import JoinProcessor
 from kstreams.joins.joiner import Joiner
 from kstreams.joins.result_store import keeping
 from kstreams.joins.table_rows import RowOf, TableRows
+from kstreams.joins.terms import Terms
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.serde.base import Serde
@@ -48,6 +49,11 @@ class TableJoin:
     def __call__(self) -> _TableJoin:
         """Return a new processor."""
         return _TableJoin(self)
+
+    @property
+    def join_terms(self) -> Terms:
+        """Return which rows without a partner give a result."""
+        return {"how": self.joiner.how}
 
     @property
     def stores(self) -> tuple[StoreSpec[Any], ...]:

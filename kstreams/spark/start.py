@@ -16,7 +16,7 @@ from kstreams.batch.query_driver import QueryDriver
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.opening import OpenedQuery, open_for_running
-from kstreams.connection import Connection, TopicAdmin, TopicEnds
+from kstreams.connection import Connection, TopicEnds
 from kstreams.global_tables.opening import open_global_tables
 from kstreams.global_tables.versions import QueryTables
 from kstreams.graph.partitions import group_partitions
@@ -75,7 +75,14 @@ def start(settings: AppSettings, parts: AppParts) -> tuple[Pipeline, ...]:
     tasks = _count_tasks(parts.connection, parts.topology)
     session = parts.spark or app_session(settings.app_id, config=settings.config)
     publish = partial(publish_outputs, parts.connection)
-    queries = open_for_running(settings, parts.topology, tasks, run=parts.run, publish=publish)
+    queries = open_for_running(
+        settings,
+        parts.topology,
+        tasks,
+        run=parts.run,
+        publish=publish,
+        records=partial(_count_records, parts.connection),
+    )
     executors = _prepare_executors(session, settings)
     changelogs = open_changelogs(parts.connection, parts.topology, tasks)
     tables = open_global_tables(settings, parts.topology, queries)
@@ -94,12 +101,14 @@ def _count_tasks(connection: Connection, topology: Topology) -> dict[str, int]:
     topics = sorted({node.topic.name for node in topology.sources})
     with closing(connection.admin()) as admin:
         counts = {topic: admin.partition_count(topic) for topic in topics}
-        return group_partitions(topology, counts, partial(_records, admin))
+    return group_partitions(topology, counts, partial(_count_records, connection))
 
 
-def _records(admin: TopicAdmin, topic: str) -> int:
+def _count_records(connection: Connection, topic: str) -> int:
     """Return how many records a topic has, those of transactions and compaction apart."""
-    return sum(admin.end_offsets(topic).values()) - sum(admin.beginning_offsets(topic).values())
+    with closing(connection.admin()) as admin:
+        begin, end = admin.beginning_offsets(topic), admin.end_offsets(topic)
+    return sum(end.values()) - sum(begin.values())
 
 
 def _prepare_executors(session: SparkSession, settings: AppSettings) -> Executors:

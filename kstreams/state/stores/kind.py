@@ -68,6 +68,8 @@ class StoreKind(ABC, Generic[S]):
             are integers, the others have the type of the store's values.
         absent: What the live store's `get` returns for a key that it does not have.
         has_times: Whether `flat_of_key` can choose by time.
+        holds_input: Whether its rows are records that no processor has done with: none of them
+            may be lost.
         has_history: Whether it is a table that knows what a key's value was at a time.
         has_table_columns: Whether it is a table that joins can read by columns.
     """
@@ -77,6 +79,7 @@ class StoreKind(ABC, Generic[S]):
     columns: ClassVar[tuple[str, ...]] = ("key", "value")
     absent: ClassVar[object] = None
     has_times: ClassVar[bool] = False
+    holds_input: ClassVar[bool] = False
     has_history: ClassVar[bool] = False
     has_table_columns: ClassVar[bool] = False
 

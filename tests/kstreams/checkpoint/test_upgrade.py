@@ -69,6 +69,7 @@ class Life:
         tasks = {group.name: 2 for group in first.groups}
         self.checkpoint = Checkpoint.open(path, "app", first, tasks=tasks)
         self.objects = self.checkpoint.log.open()
+        self.records: Callable[[str], int] | None = None
 
     def commit(self, batch: int, fill: Callable[[Overlay], None], *specs: StoreSpec[Any]) -> None:
         """Commit a batch that fills the stores of both tasks of group `a`."""
@@ -97,7 +98,7 @@ class Life:
     ) -> Checkpoint:
         counts = {group.name: tasks for group in new.groups}
         settings = AppSettings("app", self.path, migrate=migrate or {}, reset=frozenset(reset))
-        wanted = Upgrade(settings, new, counts, self.objects, "run")
+        wanted = Upgrade(settings, new, counts, self.objects, "run", self.records)
         self.checkpoint = upgrade(Checkpoint.load(self.path), wanted)
         assert Checkpoint.load(self.path) == self.checkpoint
         return self.checkpoint

@@ -31,6 +31,7 @@ class QueueKind(StoreKind[_Live]):
 
     columns: ClassVar[tuple[str, ...]] = ("key", "value", "timestamp_ms")
     has_times: ClassVar[bool] = True
+    holds_input: ClassVar[bool] = True
 
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
         """Return the live store."""

@@ -1,0 +1,154 @@
+"""Tables and joins that come, go or change: what the plan says, and what it refuses."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, aggregate, timestamped_store
+from kstreams.aggregators import count
+from kstreams.errors import CheckpointMismatchError
+from kstreams.joins import inner, left, outer
+from kstreams.record import Record
+from kstreams.state.stores.queue.kind import queue_store
+from kstreams.state.stores.queue.rows import QueueRows
+from kstreams.state.stores.spec import StoreSpec
+from tests.kstreams.checkpoint.test_upgrade import A, Life, kv, topology
+
+USERS = Topic("users", TEXT, TEXT)
+STORE = timestamped_store("users", key=TEXT, value=TEXT)
+COUNTS = timestamped_store("s", key=TEXT, value=INT64)
+HELD = queue_store("held", key=TEXT, value=INT64)
+
+
+def counting(*, table: bool = False, how: Any = None, start: Any = "earliest") -> Topology:
+    """Count records, and maybe join them with a table."""
+    builder = TopologyBuilder("shape")
+    source = builder.add_source("a", A)
+    builder.aggregate_table("counts", aggregate(count(), store=COUNTS), source)
+    if table:
+        users = builder.add_table("users", USERS, store=STORE, start=start)
+        builder.join_table("named", source, users, (how or inner)(lambda _, name: name))
+    return builder.build()
+
+
+def tables(how: Any) -> Topology:
+    builder = TopologyBuilder("shape")
+    counted = builder.aggregate_table(
+        "counts", aggregate(count(), store=COUNTS), builder.add_source("a", A)
+    )
+    users = builder.add_table("users", USERS, store=STORE)
+    builder.join_tables("both", counted, users, how(lambda n, name: (n, name)))
+    return builder.build()
+
+
+def planned(
+    life: Life, new: Topology, caplog: pytest.LogCaptureFixture, **options: Any
+) -> list[str]:
+    """Upgrade, and return the lines of the plan."""
+    caplog.clear()
+    with caplog.at_level(logging.INFO, "kstreams.checkpoint.upgrade"):
+        life.upgrade(new, **options)
+    return [record.getMessage().removeprefix("upgrade of app: ") for record in caplog.records]
+
+
+def begun(path: Path, first: Topology, *specs: StoreSpec[Any], fill: Any = None) -> Life:
+    life = Life(path, first)
+    life.commit(3, fill or (lambda overlay: None), *specs)
+    return life
+
+
+@pytest.mark.parametrize(
+    ("records", "start", "told"),
+    [
+        (1_200_000, "earliest", "table 'users' is read first: 1,200,000 records of topic 'users'"),
+        (None, "earliest", "table 'users' is read first, from the start of topic 'users'"),
+        (5, "latest", None),
+    ],
+)
+def test_a_table_that_comes_to_a_running_group_is_read_first(
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    records: int | None,
+    start: str,
+    told: str | None,
+) -> None:
+    life = begun(tmp_path, counting(), COUNTS)
+    life.records = None if records is None else lambda _: records
+    lines = planned(life, counting(table=True, start=start), caplog)
+    assert "store 'users': new: begin empty" in lines
+    assert "store 's': same: keep" in lines
+    assert "join 'named' of group 'a' is new" in lines
+    assert [line for line in lines if "read first" in line] == ([told] if told else [])
+    assert {place.topic for place in life.last().positions} == {"a"}
+    assert life.checkpoint.generations == {"a": 1}
+
+
+def test_a_topology_that_begins_says_nothing_of_what_is_read_first(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    life = begun(tmp_path, topology(kv("t"), topics=[Topic("other", TEXT, INT64)]))
+    lines = planned(life, counting(table=True), caplog, reset={"t"})
+    assert not [line for line in lines if "read first" in line]
+
+
+@pytest.mark.parametrize(("old", "new"), [("inner", "left"), ("left", "outer"), ("outer", "inner")])
+def test_another_kind_of_join_holds_from_now_on_and_the_query_goes_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, old: str, new: str
+) -> None:
+    kinds: dict[str, Any] = {"inner": inner, "left": left, "outer": outer}
+    life = begun(tmp_path, tables(kinds[old]), COUNTS)
+    lines = planned(life, tables(kinds[new]), caplog)
+    assert f"join 'both' of group 'a': {old} before, now {new}: for records from now on" in lines
+    assert (life.checkpoint.generations, life.last().batch) == ({}, 3)
+    assert planned(life, tables(kinds[new]), caplog) == []
+
+
+def test_a_join_that_goes_is_named_and_its_table_is_not_dropped_unasked(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    life = begun(tmp_path, counting(table=True), COUNTS, STORE)
+    with pytest.raises(CheckpointMismatchError, match="store 'users' is no longer"):
+        life.upgrade(counting())
+    lines = planned(life, counting(), caplog, reset={"users"})
+    assert "join 'named' of group 'a' is gone" in lines
+    assert "source topic 'users' of group 'a' is gone" in lines
+
+
+def waits(overlay: Any) -> None:
+    rows = QueueRows.of(HELD.open(overlay))
+    for time in (5, 6, 7):
+        rows.put(Record("a", time, time))
+
+
+def waited(overlay: Any) -> None:
+    waits(overlay)
+    QueueRows.of(HELD.open(overlay)).take_until(7)
+
+
+def test_records_that_wait_are_not_dropped_unasked(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    life = begun(tmp_path, topology(kv(), HELD), kv(), HELD, fill=waits)
+    with pytest.raises(CheckpointMismatchError, match="drain it first") as caught:
+        life.upgrade(topology(kv()))
+    assert "6 records wait in it" in caught.value.message
+    assert "App.run(until='end', close_windows=True)" in caught.value.message
+    lines = planned(life, topology(kv()), caplog, reset={"held"})
+    assert "store 'held': removed (6 records wait in it): drop" in lines
+
+
+def test_a_queue_that_is_drained_goes_by_itself(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    life = begun(tmp_path, topology(kv(), HELD), kv(), HELD, fill=waited)
+    lines = planned(life, topology(kv()), caplog)
+    assert "store 'held': removed (0 records wait in it): drop" in lines
+
+
+def test_a_shape_has_what_joins_go_by_only_where_there_are_any() -> None:
+    assert "joins" not in counting().shape()["a"]
+    assert counting(table=True).shape()["a"]["joins"] == {"named": {"how": "inner"}}
