@@ -44,7 +44,8 @@ class Meeting:
 def meetings(nodes: Iterable[AnyNode]) -> tuple[Meeting, ...]:
     """Return where records of several entries meet: joins, then stores, as they were added.
 
-    A processor that reads a table meets its rows. An entry whose keys are `NONE` is left out:
+    A processor that reads a table meets its rows, but for a global one, which is whole in each
+    task. An entry whose keys are `NONE` is left out:
     none of its records has a key to meet by.
 
     Args:
@@ -53,7 +54,6 @@ def meetings(nodes: Iterable[AnyNode]) -> tuple[Meeting, ...]:
     above: dict[str, dict[str, Entry]] = {}
     joins: dict[str, dict[str, Entry]] = {}
     stores: dict[str, dict[str, Entry]] = {}
-    readers: dict[str, dict[str, Entry]] = {}
     for node in nodes:
         if isinstance(node, (SourceNode, RepartitionNode, LoopNode)):
             key: object = _key(node)
@@ -67,11 +67,8 @@ def meetings(nodes: Iterable[AnyNode]) -> tuple[Meeting, ...]:
         if isinstance(node, JoinNode):
             joins[f"join {node.name!r}"] = found
         if isinstance(node, ProcessorNode):
-            for specs, users in ((node.stores, stores), (node.reads, readers)):
-                for spec in specs:
-                    users.setdefault(f"store {spec.name!r}", {}).update(found)
-    for place in stores:  # a table of another group, which is whole here, meets nobody
-        stores[place] |= readers.get(place, {})
+            for spec in (*node.stores, *node.reads):
+                stores.setdefault(f"store {spec.name!r}", {}).update(found)
     places = joins | stores
     return tuple(
         Meeting(place, tuple(entries.values()))

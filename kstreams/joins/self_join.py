@@ -10,6 +10,7 @@ from kstreams.joins.closing import Closing
 from kstreams.joins.join_processor import JoinProcessor
 from kstreams.joins.joiner import Joiner
 from kstreams.joins.partners import partner_finder, remembering
+from kstreams.joins.terms import Terms
 from kstreams.joins.within import Within
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
@@ -43,6 +44,11 @@ class SelfJoin:
     def __call__(self) -> _SelfJoin:
         """Return a new processor."""
         return _SelfJoin(self)
+
+    @property
+    def join_terms(self) -> Terms:
+        """Return which records without a partner give a result, and how near partners are."""
+        return {"how": self.joiner.how, **self.within.terms}
 
     @property
     def stores(self) -> tuple[StoreSpec[Any], ...]:

@@ -11,6 +11,7 @@ from kstreams.joins.closing import Closing
 from kstreams.joins.join_processor import JoinProcessor
 from kstreams.joins.joiner import Joiner
 from kstreams.joins.partners import GONE, partner_finder, remembering, settle
+from kstreams.joins.terms import Terms
 from kstreams.joins.within import Within
 from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.record import Record
@@ -56,6 +57,11 @@ class StreamJoin:
     def __call__(self) -> _StreamJoin:
         """Return a new processor."""
         return _StreamJoin(self)
+
+    @property
+    def join_terms(self) -> Terms:
+        """Return which records without a partner give a result, and how near partners are."""
+        return {"how": self.joiner.how, **self.within.terms}
 
     @property
     def stores(self) -> tuple[StoreSpec[Any], ...]:

@@ -42,6 +42,11 @@ class Within:
             span_ms("grace", self.grace),
         )
 
+    @property
+    def terms(self) -> dict[str, int]:
+        """Return the same by name."""
+        return dict(zip(("before", "after", "grace"), self.spans_ms, strict=True))
+
 
 def within(before: timedelta, after: timedelta | None = None, *, grace: timedelta) -> Within:
     """Join records that are near each other in time.

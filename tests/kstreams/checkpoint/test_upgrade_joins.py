@@ -10,9 +10,11 @@ import pytest
 
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, aggregate, timestamped_store
 from kstreams.aggregators import count
+from kstreams.durations import milliseconds
 from kstreams.errors import CheckpointMismatchError
-from kstreams.joins import inner, left, outer
+from kstreams.joins import inner, left, outer, within
 from kstreams.record import Record
+from kstreams.state.stores.join.kind import join_store
 from kstreams.state.stores.queue.kind import queue_store
 from kstreams.state.stores.queue.rows import QueueRows
 from kstreams.state.stores.spec import StoreSpec
@@ -105,6 +107,55 @@ def test_another_kind_of_join_holds_from_now_on_and_the_query_goes_on(
     assert f"join 'both' of group 'a': {old} before, now {new}: for records from now on" in lines
     assert (life.checkpoint.generations, life.last().batch) == ({}, 3)
     assert planned(life, tables(kinds[new]), caplog) == []
+
+
+B = Topic("b", TEXT, INT64)
+PAIRS = join_store("pairs", key=TEXT, left=INT64, right=INT64)
+
+
+def pairs(before: int, after: int, grace: int, *, joined: bool = True) -> Topology:
+    builder = TopologyBuilder("shape")
+    one, other = builder.add_source("a", A), builder.add_source("b", B)
+    spans = within(milliseconds(before), milliseconds(after), grace=milliseconds(grace))
+    if joined:
+        builder.join_streams(
+            "pairs", one, other, inner(lambda x, y: x + y), within=spans, store=PAIRS
+        )
+    else:
+        builder.merge("both", one, other)
+    return builder.build()
+
+
+@pytest.mark.parametrize(
+    ("spans", "told"),
+    [
+        ((0, 2_000, 5), "what was forgotten by then finds no partner"),
+        ((0, 1_000, 50), "what was forgotten by then finds no partner"),
+        ((1, 500, 5), "what was forgotten by then finds no partner"),
+        ((0, 500, 5), "less is remembered"),
+    ],
+)
+def test_a_join_of_streams_may_reach_further_or_less_far(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, spans: tuple[int, int, int], told: str
+) -> None:
+    life = begun(tmp_path, pairs(0, 1_000, 5), PAIRS)
+    lines = planned(life, pairs(*spans), caplog)
+    now = f"before {spans[0]:,} ms, after {spans[1]:,} ms, grace {spans[2]:,} ms"
+    assert (
+        "join 'pairs' of group 'a': within before 0 ms, after 1,000 ms, grace 5 ms before, "
+        f"now {now}: {told}"
+    ) in lines
+    assert "store 'pairs': same: keep" in lines
+    assert (life.checkpoint.generations, life.last().batch) == ({}, 3)
+
+
+def test_a_join_of_streams_that_comes_later_begins_with_what_comes(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    life = begun(tmp_path, pairs(0, 1, 0, joined=False))
+    lines = planned(life, pairs(0, 1, 0), caplog)
+    assert "join 'pairs' of group 'a' is new: it finds partners among records from now on" in lines
+    assert "store 'pairs': new: begin empty" in lines
 
 
 def test_a_join_that_goes_is_named_and_its_table_is_not_dropped_unasked(
