@@ -75,6 +75,9 @@ def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     before, now = ([terms.get(span, 0) for span in _SPANS] for terms in (old, new))
     if before == now:
         return
+    if "before" not in new:
+        yield f"{_shown(old)} before, now {_shown(new)}: records wait so long from now on"
+        return
     longer = any(one < other for one, other in zip(before, now, strict=True))
     yield (
         f"within {_shown(old)} before, now {_shown(new)}: "

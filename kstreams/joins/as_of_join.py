@@ -10,6 +10,7 @@ from kstreams.durations import milliseconds
 from kstreams.joins.history import history_reader
 from kstreams.joins.join_processor import JoinProcessor
 from kstreams.joins.joiner import Joiner
+from kstreams.joins.terms import Terms
 from kstreams.joins.upcoming import Upcoming
 from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.record import Record
@@ -44,6 +45,11 @@ class AsOfJoin:
     def __call__(self) -> _AsOfJoin:
         """Return a new processor."""
         return _AsOfJoin(self)
+
+    @property
+    def join_terms(self) -> Terms:
+        """Return which records without a row give a result, and how long records wait."""
+        return {"how": self.joiner.how, "grace": self.grace_ms}
 
     @property
     def stores(self) -> tuple[StoreSpec[Any], ...]:

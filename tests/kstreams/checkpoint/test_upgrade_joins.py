@@ -10,7 +10,7 @@ import pytest
 
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, aggregate, timestamped_store
 from kstreams.aggregators import count
-from kstreams.durations import milliseconds
+from kstreams.durations import milliseconds, seconds
 from kstreams.errors import CheckpointMismatchError
 from kstreams.joins import inner, left, outer, within
 from kstreams.record import Record
@@ -18,6 +18,7 @@ from kstreams.state.stores.join.kind import join_store
 from kstreams.state.stores.queue.kind import queue_store
 from kstreams.state.stores.queue.rows import QueueRows
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.versioned.kind import versioned_key_value_store
 from tests.kstreams.checkpoint.test_upgrade import A, Life, kv, topology
 
 USERS = Topic("users", TEXT, TEXT)
@@ -110,6 +111,7 @@ def test_another_kind_of_join_holds_from_now_on_and_the_query_goes_on(
 
 
 B = Topic("b", TEXT, INT64)
+RATES = versioned_key_value_store("rates", key=TEXT, value=INT64, retention=seconds(60))
 PAIRS = join_store("pairs", key=TEXT, left=INT64, right=INT64)
 
 
@@ -149,6 +151,26 @@ def test_a_join_of_streams_may_reach_further_or_less_far(
     assert (life.checkpoint.generations, life.last().batch) == ({}, 3)
 
 
+def rated(grace: int) -> Topology:
+    builder = TopologyBuilder("shape")
+    source = builder.add_source("a", A)
+    rates = builder.add_table("rates", Topic("rates", TEXT, INT64), store=RATES)
+    span = milliseconds(grace)
+    builder.join_as_of("as-of", source, rates, inner(lambda x, y: x * y), grace=span, waiting=HELD)
+    return builder.build()
+
+
+def test_a_join_as_of_may_wait_longer_or_less_long(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    life = begun(tmp_path, rated(1_000), RATES, HELD)
+    lines = planned(life, rated(50), caplog)
+    assert (
+        "join 'as-of' of group 'a': grace 1,000 ms before, now grace 50 ms: records wait so long "
+        "from now on"
+    ) in lines
+
+
 def test_a_join_of_streams_that_comes_later_begins_with_what_comes(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -177,7 +199,7 @@ def waits(overlay: Any) -> None:
 
 def waited(overlay: Any) -> None:
     waits(overlay)
-    QueueRows.of(HELD.open(overlay)).take_until(7)
+    QueueRows.of(HELD.open(overlay)).release(7)
 
 
 def test_records_that_wait_are_not_dropped_unasked(
