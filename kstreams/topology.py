@@ -15,6 +15,7 @@ or a `TopologyTestDriver` runs, and which draws itself: `describe()`, `to_mermai
   output (`to_stdout`) or to a function (`to_function`).
 - `on_error=` says what becomes of a record that fails: `"fail"`, `"skip"` or `DeadLetter(topic)`.
 - `event_time=wall_clock()` of a source takes the time of processing for the time of a record.
+- `feed(node, update)` is an input of `TopologyBuilder.cogroup`, a table of several inputs.
 - `TopologyBuilder.validate` forwards bad records as `Invalid`.
 - `PartitionGroup` and the classes named `...Node` describe a topology that was built.
 
@@ -31,6 +32,7 @@ Example:
 from __future__ import annotations
 
 from kstreams.graph.builder import TopologyBuilder
+from kstreams.graph.feed import Feed, FeedSupplier, feed
 from kstreams.graph.global_tables import AppTable, GlobalDefinition, GlobalTable
 from kstreams.graph.nodes import (
     FunctionSink,
@@ -57,6 +59,8 @@ from kstreams.processors.validate import Invalid
 __all__ = (
     "AppTable",
     "DeadLetter",
+    "Feed",
+    "FeedSupplier",
     "FunctionSink",
     "GlobalDefinition",
     "GlobalTable",
@@ -79,6 +83,7 @@ __all__ = (
     "TopologyBuilder",
     "VersionedTable",
     "WallClock",
+    "feed",
     "to_function",
     "to_stdout",
     "wall_clock",

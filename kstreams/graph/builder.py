@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any, Literal, TypeVar, get_args, overload
 
 from kstreams.errors import TopologyError
+from kstreams.graph.cogroup_builder import CogroupBuilder
 from kstreams.graph.global_builder import GlobalBuilder, global_problems, with_global_reads
 from kstreams.graph.loop_builder import LoopBuilder
 from kstreams.graph.nodes import (
@@ -51,7 +52,7 @@ V2 = TypeVar("V2")
 """Type of the values that a processor forwards."""
 
 
-class TopologyBuilder(StreamJoinBuilder, LoopBuilder, GlobalBuilder):
+class TopologyBuilder(StreamJoinBuilder, CogroupBuilder, LoopBuilder, GlobalBuilder):
     """Collects nodes and checks them all at `build()`.
 
     Args:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Any, TypeVar, overload
 
 from kstreams._types import V2, K, V
@@ -11,6 +12,7 @@ from kstreams.graph.builder_base import BuilderBase
 from kstreams.graph.nodes import Node, NodeHandle, SourceNode, Start, Table, VersionedTable
 from kstreams.joins.aggregate_table import AggregateTable, aggregated_rows
 from kstreams.joins.derive import Derive
+from kstreams.joins.expiry import Expiry
 from kstreams.joins.materialize import Materialize
 from kstreams.joins.table_rows import DerivedRows, StoredRows, TableRows
 from kstreams.joins.to_stream import ToStream
@@ -21,6 +23,7 @@ from kstreams.processors.on_error import OnError
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.timestamped.store import TimestampedStore
 from kstreams.state.stores.versioned.store import VersionedKeyValueStore
+from kstreams.times import positive_ms
 from kstreams.topic import Topic
 
 __all__ = ("TableBuilder",)
@@ -43,6 +46,7 @@ class TableBuilder(BuilderBase):
         store: StoreSpec[VersionedKeyValueStore[K, V]],
         start: Start = ...,
         on_error: OnError | None = ...,
+        ttl: timedelta | None = ...,
     ) -> VersionedTable[K, V]: ...
     @overload
     def add_table(
@@ -53,6 +57,7 @@ class TableBuilder(BuilderBase):
         store: StoreSpec[TimestampedStore[K, V]],
         start: Start = ...,
         on_error: OnError | None = ...,
+        ttl: timedelta | None = ...,
     ) -> Table[K, V]: ...
     def add_table(
         self,
@@ -62,6 +67,7 @@ class TableBuilder(BuilderBase):
         store: StoreSpec[Any],
         start: Start = "earliest",
         on_error: OnError | None = None,
+        ttl: timedelta | None = None,
     ) -> Table[Any, Any]:
         """Read a topic as a table: the last value of each key.
 
@@ -77,9 +83,13 @@ class TableBuilder(BuilderBase):
             start: Where to begin without a checkpoint, as for `add_source`.
             on_error: What becomes of records that do not decode or fail; the builder's policy
                 by default.
+            ttl: How long a row lasts from its own time on, by the task's stream time; None for
+                ever. A row that expires is a change like any other, behind the record that moved
+                time there, so what stands below follows; until then it is read as ever.
 
         Raises:
             TopologyError: Stores of this kind hold no table.
+            ValueError: `ttl` is not positive.
 
         Source: `StreamsBuilder#table`.
         """
@@ -94,7 +104,7 @@ class TableBuilder(BuilderBase):
             misplaced=topic.misplaced,
         )
         source = SourceNode(f"{name}.source", passing, start, policy, EventTime())
-        return self._table(name, self._add(source), store)
+        return self._table(name, self._add(source), store, ttl)
 
     @overload
     def to_table(
@@ -103,6 +113,7 @@ class TableBuilder(BuilderBase):
         node: Node[K, V | None] | Node[K, V],
         *,
         store: StoreSpec[VersionedKeyValueStore[K, V]],
+        ttl: timedelta | None = ...,
     ) -> VersionedTable[K, V]: ...
     @overload
     def to_table(
@@ -111,9 +122,15 @@ class TableBuilder(BuilderBase):
         node: Node[K, V | None] | Node[K, V],
         *,
         store: StoreSpec[TimestampedStore[K, V]],
+        ttl: timedelta | None = ...,
     ) -> Table[K, V]: ...
     def to_table(
-        self, name: str, node: Node[Any, Any], *, store: StoreSpec[Any]
+        self,
+        name: str,
+        node: Node[Any, Any],
+        *,
+        store: StoreSpec[Any],
+        ttl: timedelta | None = None,
     ) -> Table[Any, Any]:
         """Make a table of a stream: the last value of each key; None deletes a row.
 
@@ -121,9 +138,11 @@ class TableBuilder(BuilderBase):
             name: Name of the table.
             node: Where the records come from; `repartition` below a change of the key.
             store: Where the rows are, as for `add_table`.
+            ttl: As for `add_table`.
 
         Raises:
             TopologyError: Stores of this kind hold no table, or the node is a table already.
+            ValueError: `ttl` is not positive.
 
         Source: `KStream#toTable`.
         """
@@ -132,10 +151,14 @@ class TableBuilder(BuilderBase):
                 f"table {name!r}: {node.name!r} is a table already",
                 hint="use it as it is, or to_stream(...) to get a stream of its values.",
             )
-        return self._table(name, node, store)
+        return self._table(name, node, store, ttl)
 
     def aggregate_table(
-        self, name: str, supplier: AggregateSupplier[K, V, A], *parents: Node[K, V]
+        self,
+        name: str,
+        supplier: AggregateSupplier[K, V, A],
+        *parents: Node[K, V],
+        ttl: timedelta | None = None,
     ) -> Table[K, A]:
         """Aggregate all records of a key into a table.
 
@@ -147,12 +170,17 @@ class TableBuilder(BuilderBase):
             name: Name of the table.
             supplier: What `aggregate(...)` or `reduce(...)` returns.
             parents: Where the records come from.
+            ttl: As for `add_table`; a key that comes again begins anew.
+
+        Raises:
+            ValueError: `ttl` is not positive.
 
         Source: `KGroupedStream#aggregate`.
         """
         aggregator, store = supplier.aggregator, supplier.store
-        node = self._processor(name, AggregateTable(aggregator, store), parents, makes_table=True)
-        return self._handle(node.name, self._add(node), aggregated_rows(aggregator, store))
+        made = AggregateTable(aggregator, store)
+        rows = aggregated_rows(aggregator, store)
+        return self._keeping(name, made, parents, rows, store, ttl)
 
     def derive(
         self,
@@ -197,11 +225,34 @@ class TableBuilder(BuilderBase):
             self._processor(name, ToStream(self._rows_of(name, table).key, emit), (table,))
         )
 
-    def _table(self, name: str, node: NodeHandle, store: StoreSpec[Any]) -> Table[Any, Any]:
+    def _table(
+        self, name: str, node: NodeHandle, store: StoreSpec[Any], ttl: timedelta | None = None
+    ) -> Table[Any, Any]:
         """Put records into a store."""
-        made = self._processor(name, Materialize(_checked(name, store)), (node,), makes_table=True)
-        handle = self._handle(name, self._add(made), StoredRows(store))
+        made = Materialize(_checked(name, store))
+        handle = self._keeping(name, made, (node,), StoredRows(store), store, ttl)
         return VersionedTable(name, self, handle.rows) if store.kind.has_history else handle
+
+    def _keeping(
+        self,
+        name: str,
+        supplier: Callable[[], object],
+        parents: Sequence[NodeHandle],
+        rows: TableRows,
+        store: StoreSpec[Any],
+        ttl: timedelta | None,
+        *,
+        makes_table: bool = True,
+    ) -> Table[Any, Any]:
+        """Add what makes changes of records, and behind it what lets rows expire."""
+        if ttl is None:
+            node = self._processor(name, supplier, parents, makes_table=makes_table)
+            return self._handle(name, self._add(node), rows)
+        made = self._processor(f"{name}.rows", supplier, parents, makes_table=makes_table)
+        expiry = Expiry(rows, store, positive_ms("ttl", ttl))
+        return self._handle(
+            name, self._add(self._processor(name, expiry, (self._add(made),))), rows
+        )
 
     def _handle(self, name: str, node: NodeHandle, rows: TableRows) -> Table[Any, Any]:
         return Table(node.name, self, rows)

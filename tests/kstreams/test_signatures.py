@@ -11,6 +11,7 @@ ERASED = {
     "AheadRows": "a kind of store works for keys and values of any types",
     "CompositeSerde": "likewise",
     "Content": "likewise",
+    "Feed.update": "its supplier's parameters carry the types",
     "Joiner.function": "either value may be missing, by `how`; its parameters carry the types",
     "Overlay": "likewise",
     "PlainForm": "likewise",

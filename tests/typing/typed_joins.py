@@ -29,7 +29,7 @@ from kstreams.durations import minutes, seconds
 from kstreams.emit import each_update
 from kstreams.joins import Change, JoinProcessor, inner, left, outer
 from kstreams.stores import versioned_key_value_store, window_store
-from kstreams.topology import Table, VersionedTable
+from kstreams.topology import Table, VersionedTable, feed
 from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate
 from kstreams_json import json_serde
 
@@ -122,6 +122,18 @@ rates = b.add_table("rates", Topic("rates", TEXT, RATE), store=RATES)
 assert_type(rates, VersionedTable[str, Rate])
 filtered = b.add_processor("filter", Filter, sent, reads=[BLOCKED, RATES])
 b.add_sink("received", RECEIVED, filtered)
+
+
+# several inputs of one table, each with a function of its own
+def on_sent(old: int | None, record: Record[str, Message]) -> int | None:
+    return None if record.value.text == "stop" else (old or 0) + 1
+
+
+TALLY = timestamped_store("tally", key=TEXT, value=INT64)
+tally = b.cogroup(
+    "tally", feed(sent, on_sent), feed(sent, lambda old, _: old), store=TALLY, ttl=minutes(5)
+)
+assert_type(tally, Table[str, int])
 
 # ------------------------------------------------ word count, explained
 lines = b.add_source("lines", Topic("lines", key=BYTES, value=TEXT))

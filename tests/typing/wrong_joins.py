@@ -18,6 +18,7 @@ from kstreams.durations import minutes
 from kstreams.emit import on_close
 from kstreams.joins import Change, JoinProcessor, inner, left, outer
 from kstreams.stores import key_value_store, versioned_key_value_store
+from kstreams.topology import feed
 
 b = TopologyBuilder("wrong")
 CLICKS = Topic("clicks", TEXT, INT64)
@@ -59,6 +60,10 @@ class Reads(Processor[str, int, str, int]):
         context.reader(PLAIN)  # red
         users.get_as_of("ann", 0)  # red
         context.forward(Record("ann", users.get("ann"), 0))  # red
+
+
+def on_number(old: int | None, record: Record[str, int]) -> int | None:
+    return (old or 0) + record.value
 
 
 class Both(JoinProcessor[str, int, str, str, str]):
@@ -125,3 +130,11 @@ b.repartition("x", b.to_stream("x", clicked), key=TEXT, value=INT64)  # red
 b.add_processor("x", Deltas, clicks)  # red
 b.add_processor("x", Reads, clicks, reads=["users"])  # red
 b.add_processor("x", Reads, clicks, reads=USERS)  # red
+
+# tables of several inputs
+b.cogroup("x", feed(clicks, on_number), store=USERS)  # red
+b.cogroup("x", feed(texts, on_number), store=COUNTS)  # red
+b.cogroup("x", feed(numbered, on_number), store=COUNTS)  # red
+b.cogroup("x", on_number, store=COUNTS)  # red
+b.cogroup("x", feed(clicks, on_number), store=PLAIN)  # red
+b.add_table("x", CLICKS, store=COUNTS, ttl=10)  # red

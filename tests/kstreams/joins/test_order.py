@@ -1,0 +1,67 @@
+"""What a record sees of a table, and what tables say of rows that never were."""
+
+from __future__ import annotations
+
+import pytest
+
+from kstreams import TEXT, Topic, TopologyBuilder, timestamped_store
+from kstreams.emit import each_update, once_per_batch
+from kstreams.joins import inner, left
+from kstreams.testing import TopologyTestDriver
+
+LEFT, RIGHT = Topic("left", TEXT, TEXT), Topic("right", TEXT, TEXT)
+OUT = Topic("out", TEXT, TEXT, nulls="pass")
+TEXTS = Topic("texts", TEXT, TEXT)
+LEFTS = timestamped_store("lefts", key=TEXT, value=TEXT)
+RIGHTS = timestamped_store("rights", key=TEXT, value=TEXT)
+
+
+@pytest.mark.parametrize("partitions", [1, 4])
+def test_a_backlog_misses_no_row_that_is_older_than_its_record(partitions: int) -> None:
+    """The stream is written first, all of it older than nothing of the table's first rows."""
+    builder = TopologyBuilder("t")
+    stream = builder.add_source("stream", LEFT)
+    table = builder.add_table("table", RIGHT, store=RIGHTS)
+    joined = builder.join_table("j", stream, table, left(lambda time, at: f"{time}-{at}"))
+    builder.add_sink("out", TEXTS, joined)
+    with TopologyTestDriver(builder.build(), partitions=partitions) as driver:
+        for time in range(100, 200):
+            driver.write(LEFT, f"k{time % 10}", str(time), timestamp=time)
+        for time in range(90, 200, 5):
+            for key in range(10):
+                driver.write(RIGHT, f"k{key}", str(time), timestamp=time)
+        driver.run()
+        found = [row.value.split("-") for row in driver.read(TEXTS)]
+        assert len(found) == 100
+        assert [int(at) for _, at in found] == [int(time) // 5 * 5 for time, _ in found]
+
+
+@pytest.mark.parametrize("each", [True, False])
+def test_a_row_that_goes_without_a_result_is_said_as_kafka_does_but_for_compaction(
+    each: bool,
+) -> None:
+    builder = TopologyBuilder("t")
+    lefts = builder.add_table("l", LEFT, store=LEFTS)
+    rights = builder.add_table("r", RIGHT, store=RIGHTS)
+    joined = builder.join_tables("j", lefts, rights, inner(lambda one, two: one + two))
+    emit = each_update() if each else once_per_batch()
+    builder.add_sink("out", OUT, builder.to_stream("s", joined, emit=emit))
+    with TopologyTestDriver(builder.build()) as driver:
+        driver.pipe(RIGHT, "k", "b", timestamp=1)
+        driver.write_bytes("left", b"k", None, timestamp=2)
+        driver.run()
+        assert [row.value for row in driver.read(OUT)] == ([None] if each else [])
+
+
+def test_the_nulls_of_a_topic_do_not_eat_a_tables_deletions() -> None:
+    builder = TopologyBuilder("t")
+    dropping = Topic("left", TEXT, TEXT, nulls="drop")
+    table = builder.add_table("table", dropping, store=LEFTS)
+    builder.add_sink("out", OUT, builder.to_stream("s", table))
+    with TopologyTestDriver(builder.build()) as driver:
+        driver.pipe(dropping, "k", "a")
+        driver.write_bytes("left", b"k", None, timestamp=1)
+        driver.run()
+        assert [row.value for row in driver.read(OUT)] == ["a", None]
+        assert driver.store_contents(LEFTS) == {}
+        assert driver.dropped == {}

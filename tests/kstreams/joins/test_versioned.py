@@ -1,0 +1,142 @@
+"""Versioned tables: rows of a time, rows that come late, and rows that nobody remembers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kstreams import TEXT, Topic, TopologyBuilder, timestamped_store
+from kstreams.durations import milliseconds
+from kstreams.emit import each_update
+from kstreams.joins import Change, inner, left
+from kstreams.processors.peek import peek
+from kstreams.stores import versioned_key_value_store
+from kstreams.testing import TopologyTestDriver
+
+STREAM, TABLE = Topic("stream", TEXT, TEXT), Topic("table", TEXT, TEXT, nulls="pass")
+OTHER = Topic("other", TEXT, TEXT)
+OUT, CHANGES = Topic("out", TEXT, TEXT), Topic("changes", TEXT, TEXT, nulls="pass")
+HISTORY = versioned_key_value_store("h", key=TEXT, value=TEXT, retention=milliseconds(20))
+PLAIN = timestamped_store("p", key=TEXT, value=TEXT)
+
+
+def text(one: str, other: str | None) -> str:
+    return f"{one}+{other}"
+
+
+def topology(store: Any, joiner: Any) -> TopologyBuilder:
+    builder = TopologyBuilder("t")
+    table: Any = builder.add_table("table", TABLE, store=store)
+    joined: Any = builder.join_table("j", builder.add_source("stream", STREAM), table, joiner)
+    builder.add_sink("out", OUT, joined)
+    return builder
+
+
+def values(driver: TopologyTestDriver) -> list[str]:
+    return [row.value for row in driver.read(OUT)]
+
+
+@pytest.mark.parametrize(
+    ("store", "expected"), [(PLAIN, ["x+2", "x+2"]), (HISTORY, ["x+1", "x+2"])]
+)
+def test_rows_out_of_order_are_the_last_by_arrival_or_by_time(
+    store: Any, expected: list[str]
+) -> None:
+    with TopologyTestDriver(topology(store, left(text)).build()) as driver:
+        driver.pipe(TABLE, "k", "1", timestamp=10)
+        driver.pipe(TABLE, "k", "2", timestamp=5 if store is PLAIN else 12)
+        driver.pipe(STREAM, "k", "x", timestamp=10)
+        driver.pipe(STREAM, "k", "x", timestamp=12)
+        assert values(driver) == expected
+
+
+def test_a_late_version_is_no_change_of_the_present_row_also_below_a_tombstone() -> None:
+    """It is in the history, and joins, to_stream and derived tables do not show it."""
+    builder = TopologyBuilder("t")
+    seen: list[Change[str]] = []
+    table = builder.add_table("table", TABLE, store=HISTORY)
+    joined = builder.join_table("j", builder.add_source("stream", STREAM), table, left(text))
+    builder.add_sink("out", OUT, joined)
+    builder.add_processor("seen", peek(lambda _, change: seen.append(change)), table)
+    loud = builder.derive("loud", table, lambda _, value: value.upper())
+    plain = builder.add_table("other", OTHER, store=PLAIN)
+    both = builder.join_tables("both", loud, plain, left(text))
+    builder.add_sink("changes", CHANGES, builder.to_stream("each", both, emit=each_update()))
+    with TopologyTestDriver(builder.build()) as driver:
+        driver.pipe(TABLE, "k", "b", timestamp=10)
+        driver.pipe(TABLE, "k", "a", timestamp=5)
+        driver.pipe(TABLE, "k", None, timestamp=15)
+        driver.pipe(TABLE, "k", "c", timestamp=12)
+        assert seen == [
+            Change("b", None),
+            Change("a", "b", latest=False),
+            Change(None, "b"),
+            Change("c", None, latest=False),
+        ]
+        assert [row.value for row in driver.read(CHANGES)] == ["B+None", None]
+        for time in (5, 10, 12, 15):
+            driver.pipe(STREAM, "k", str(time), timestamp=time)
+        assert values(driver) == ["5+a", "10+b", "12+c", "15+None"]
+
+
+def test_a_tombstone_at_the_time_of_the_only_version_stays() -> None:
+    """Kafka's store forgets it: an older value that is put later comes alive there."""
+    with TopologyTestDriver(topology(HISTORY, left(text)).build()) as driver:
+        driver.pipe(TABLE, "k", "a", timestamp=2)
+        driver.pipe(TABLE, "k", None, timestamp=2)
+        driver.pipe(TABLE, "k", "older", timestamp=0)
+        driver.pipe(STREAM, "k", "x", timestamp=3)
+        driver.pipe(STREAM, "k", "x", timestamp=1)
+        assert values(driver) == ["x+None", "x+older"]
+
+
+def test_a_version_older_than_the_retention_is_counted_and_goes_nowhere() -> None:
+    builder = TopologyBuilder("t")
+    table = builder.add_table("table", TABLE, store=HISTORY)
+    seen: list[Change[str]] = []
+    builder.add_processor("seen", peek(lambda _, change: seen.append(change)), table)
+    with TopologyTestDriver(builder.build()) as driver:
+        driver.pipe(TABLE, "k", "b", timestamp=100)
+        driver.pipe(TABLE, "other", "a", timestamp=79)
+        assert seen == [Change("b", None)]
+        assert driver.store(HISTORY).get("other") is None
+        assert driver.dropped == {"older-than-retention": 1}
+
+
+@pytest.mark.parametrize(
+    ("joiner", "expected"), [(inner(text), []), (left(text), ["x+None"])], ids=["inner", "left"]
+)
+def test_a_record_older_than_the_history_has_no_row_and_is_counted(
+    joiner: Any, expected: list[str]
+) -> None:
+    with TopologyTestDriver(topology(HISTORY, joiner).build()) as driver:
+        driver.pipe(TABLE, "k", "a", timestamp=0)
+        driver.pipe(TABLE, "k", "b", timestamp=50)
+        driver.pipe(STREAM, "k", "x", timestamp=29)
+        assert values(driver) == expected
+        assert driver.dropped == {"no-history": 1}
+
+
+def test_what_the_history_knows_is_no_such_case() -> None:
+    """A row that is old and still holds, and a time at which there was none yet."""
+    with TopologyTestDriver(topology(HISTORY, left(text)).build()) as driver:
+        driver.pipe(TABLE, "k", "a", timestamp=0)
+        driver.pipe(TABLE, "other", "b", timestamp=50)
+        driver.pipe(STREAM, "k", "x", timestamp=3)
+        for key in ("none", "other"):
+            driver.pipe(STREAM, key, "x", timestamp=40)
+        assert values(driver) == ["x+a", "x+None", "x+None"]
+        assert driver.dropped == {}
+
+
+def test_versions_come_back_as_they_were_whatever_the_batches() -> None:
+    built = topology(HISTORY, left(text)).build()
+    with TopologyTestDriver(built, recreate_processors=True) as driver:
+        for time, value in ((10, "a"), (20, "b"), (15, "c")):
+            driver.write(TABLE, "k", value, timestamp=time)
+        for time in (9, 12, 16, 25):
+            driver.write(STREAM, "k", str(time), timestamp=time)
+        driver.run()
+        # the queues are merged by their highest time: "c" comes behind "b"
+        assert values(driver) == ["9+None", "12+a", "16+a", "25+b"]
