@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.joins.pipeline import Batch, Feeds, Numbers
+from benchmarks.suite.workload import Execution
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, filter_, map_values
 from kstreams.durations import seconds
 from kstreams.joins import JoinerSupplier, inner, left, outer, within
@@ -22,6 +23,10 @@ _IN, _OTHER = Topic("in", TEXT, INT64), Topic("other", TEXT, INT64)
 _OUT = Topic("out", TEXT, INT64)
 _UPDATES = Topic("out", TEXT, INT64, nulls="pass")
 _STEP_MS = 1
+_STREAM_TABLE: tuple[tuple[str, Execution, str, int], ...] = (
+    ("stream-table", "auto", "by columns", 1_500_000),
+    ("stream-table-records", "records", "one call a record", 200_000),
+)
 _NEAR = within(seconds(0), seconds(10), grace=seconds(2))
 
 
@@ -56,13 +61,12 @@ class Case:
     counts: Literal["records", "results", "hops"] = "records"
 
 
-def stream_table() -> Topology:
+def stream_table(execution: Execution) -> Topology:
     """Build a left join of a stream with a table."""
     builder = TopologyBuilder("stream-table")
     table = builder.add_table("other", _OTHER, store=_store("other"))
-    joined = builder.join_table(
-        "joined", builder.add_source("in", _IN), table, left(lambda one, row: one + (row or 0))
-    )
+    source = builder.add_source("in", _IN)
+    joined = builder.join_table("joined", source, table, left(_either), execution=execution)
     builder.add_sink("out", _OUT, joined)
     return builder.build()
 
@@ -174,13 +178,16 @@ def _numbers(values: Numbers) -> pa.Array:
 
 
 CASES = {
-    "stream-table": Case(
-        "100,000 rows stored, 2 % updates among the records",
-        stream_table,
-        other_rows("other.source"),
-        with_updates("in", "other.source", 0.02),
-        at_least=200_000,
-    ),
+    **{
+        name: Case(
+            f"100,000 rows stored, 2 % updates among the records, {how}",
+            partial(stream_table, execution),
+            other_rows("other.source"),
+            with_updates("in", "other.source", 0.02),
+            at_least=at_least,
+        )
+        for name, execution, how, at_least in _STREAM_TABLE
+    },
     "table-table": Case(
         "100,000 rows of the other table stored, as many updates of both",
         table_table,

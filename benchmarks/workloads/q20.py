@@ -37,7 +37,7 @@ def topology(bids: str, auctions: str, sink: str, execution: Execution) -> Topol
     table = builder.add_table("auctions", Topic(auctions, TEXT, AUCTION), store=store)
     wanted = builder.derive("wanted", table, lambda _, a: a if a.category == CATEGORY else None)
     made = builder.add_source("bids", Topic(bids, TEXT, BID))
-    offers = builder.join_table("offer", made, wanted, inner(offer))
+    offers = builder.join_table("offer", made, wanted, inner(offer), execution=execution)
     builder.add_sink("offers-out", Topic(sink, TEXT, json_serde(Offer)), offers)
     return builder.build()
 
@@ -84,6 +84,5 @@ WORKLOAD = Workload(
     shape="event",
     expected=expected,
     topology=topology,
-    by_record=False,
     spark=spark,
 )

@@ -42,7 +42,7 @@ def topology(views: str, users: str, sink: str, execution: Execution) -> Topolog
     store = timestamped_store("users", key=TEXT, value=USER)
     table = builder.add_table("users", Topic(users, TEXT, USER), store=store)
     seen = builder.add_source("views", Topic(views, TEXT, BYTES))
-    regions = builder.join_table("region", seen, table, left(region_of))
+    regions = builder.join_table("region", seen, table, left(region_of), execution=execution)
     by_region = builder.add_processor("keyed", map_(lambda _, region: (region, None)), regions)
     by_region = builder.repartition("by-region", by_region, key=TEXT, value=NONE)
     counts = window_store("counts", key=TEXT, value=INT64)
@@ -99,7 +99,6 @@ WORKLOAD = Workload(
     shape="window",
     expected=expected,
     topology=topology,
-    by_record=False,
     spark=spark,
     settle=settle,
     apart=(

@@ -5,10 +5,52 @@ A join with a table of the sender's, and a look-up in a table of all words.
 
 from __future__ import annotations
 
+import msgspec
 import pyarrow as pa
 
-from benchmarks.suite.messages import BLOCKED, MESSAGES, TRANSLATIONS
-from benchmarks.suite.workload import Expected, Workload
+from benchmarks.suite.messages import BLOCKED, MESSAGE, MESSAGES, TRANSLATIONS, Message
+from benchmarks.suite.workload import Execution, Expected, Workload
+from kstreams import TEXT, Topic, Topology, TopologyBuilder, filter_, map_
+from kstreams.joins import left
+from kstreams.stores import timestamped_store
+from kstreams_json import json_serde
+
+
+class Received(msgspec.Struct):
+    """A message as it arrives: when it was sent, and what it says."""
+
+    start: int
+    value: str
+
+
+def allowed(message: Message, blocked: str | None) -> Message | None:
+    return message if blocked is None else None
+
+
+def translated(message: Message | None, translation: str | None) -> Message:
+    assert message is not None  # noqa: S101  # those are filtered out
+    return msgspec.structs.replace(message, text=translation or message.text)
+
+
+def topology(
+    messages: str, blocked: str, translations: str, sink: str, execution: Execution
+) -> Topology:
+    builder = TopologyBuilder("w7")
+    names = timestamped_store("blocked", key=TEXT, value=TEXT)
+    table = builder.add_table("blocked", Topic(blocked, TEXT, TEXT), store=names)
+    meanings = timestamped_store("words", key=TEXT, value=TEXT)
+    words = builder.add_global_table("words", Topic(translations, TEXT, TEXT), store=meanings)
+    sent = builder.add_source("sent", Topic(messages, TEXT, MESSAGE))
+    known = builder.join_table("known", sent, table, left(allowed), execution=execution)
+    passed = builder.add_processor("passed", filter_(lambda _, m: m is not None), known)
+    said = builder.join_global(
+        "said", passed, words, left(translated), by=lambda _, m: m.text if m else None
+    )
+    received = builder.add_processor(
+        "received", map_(lambda _, m: (m.to, Received(m.at, m.text))), said
+    )
+    builder.add_sink("received-out", Topic(sink, TEXT, json_serde(Received)), received)
+    return builder.build()
 
 
 def expected(messages: pa.Table, blocked: pa.Table, translations: pa.Table) -> Expected:
@@ -31,5 +73,5 @@ WORKLOAD = Workload(
     besides=(BLOCKED, TRANSLATIONS),
     shape="event",
     expected=expected,
-    by_record=False,
+    topology=topology,
 )

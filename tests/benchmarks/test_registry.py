@@ -15,7 +15,7 @@ from benchmarks.suite.registry import (
 )
 from benchmarks.suite.workload import Workload
 
-NOT_YET = ("W7", "Q3")
+NOT_YET = ("Q3",)
 """Of joins that the library does not have yet."""
 
 
