@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar, get_args, overload
 
 from kstreams.errors import TopologyError
 from kstreams.graph.cogroup_builder import CogroupBuilder
+from kstreams.graph.foreign_builder import ForeignBuilder
 from kstreams.graph.global_builder import GlobalBuilder, global_problems, with_global_reads
 from kstreams.graph.loop_builder import LoopBuilder
 from kstreams.graph.nodes import (
@@ -52,7 +53,9 @@ V2 = TypeVar("V2")
 """Type of the values that a processor forwards."""
 
 
-class TopologyBuilder(StreamJoinBuilder, CogroupBuilder, LoopBuilder, GlobalBuilder):
+class TopologyBuilder(
+    StreamJoinBuilder, CogroupBuilder, ForeignBuilder, LoopBuilder, GlobalBuilder
+):
     """Collects nodes and checks them all at `build()`.
 
     Args:

@@ -169,6 +169,7 @@ class RepartitionNode:
     Attributes:
         nulls: Whether values may be None, for the check of types: `pass`, or else `drop`.
         counts_hops: Whether records keep how often they went round: there are loops.
+        way_out: What to do, in a sentence, where it would lead back into its own group.
     """
 
     name: str
@@ -180,6 +181,7 @@ class RepartitionNode:
     on_error: OnError
     nulls: Nulls = "drop"
     counts_hops: bool = False
+    way_out: str = ""
 
 
 @dataclass(frozen=True)

@@ -316,16 +316,13 @@ def _edges_back(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
     target = {entry.name: group.name for group in groups for entry in group.entries}
     below = {group.name: {target[edge.name] for edge in group.exits} for group in groups}
     for group in groups:
-        back = [
-            repr(edge.name)
-            for edge in group.exits
-            if group.name in _reached(target[edge.name], below)
-        ]
+        back = [edge for edge in group.exits if group.name in _reached(target[edge.name], below)]
         if back:
+            share = "nodes on both sides share a store; give each side a store of its own"
+            names = ", ".join(repr(edge.name) for edge in back)
             yield (
-                f"a repartition edge ({', '.join(back)}) leads back into its own group "
-                f"{group.name!r}: nodes on both sides share a store; give each side a store "
-                "of its own"
+                f"a repartition edge ({names}) leads back into its own group {group.name!r}: "
+                f"{next((edge.way_out for edge in back if edge.way_out), share)}"
             )
 
 

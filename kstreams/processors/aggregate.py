@@ -25,7 +25,7 @@ from kstreams.state.stores.timestamped.kind import TIMESTAMPED
 from kstreams.state.stores.timestamped.rows import TimestampedRows
 from kstreams.state.stores.timestamped.store import TimestampedStore
 
-__all__ = ("AggregateSupplier", "aggregate", "reduce")
+__all__ = ("AggregateSupplier", "aggregate", "check_states", "reduce")
 
 _ONCE = once_per_batch()
 
@@ -97,14 +97,30 @@ def aggregate(
 
     Source: `org.apache.kafka.streams.kstream.KGroupedStream#aggregate`.
     """
-    check_kind(store, TIMESTAMPED, "aggregate needs")
+    check_states(aggregator, store, "aggregate needs")
+    return AggregateSupplier(aggregator, store, emit, execution)
+
+
+def check_states(
+    aggregator: Aggregator[Any, Any, Any, Any], store: StoreSpec[Any], needs: str
+) -> None:
+    """Make sure that a store is there for the states of an aggregator.
+
+    Args:
+        aggregator: Whose states they are.
+        store: What it is given.
+        needs: Who needs it, for the message: `aggregate needs`.
+
+    Raises:
+        TopologyError: The store is of another kind, or holds something else.
+    """
+    check_kind(store, TIMESTAMPED, needs)
     if store.value != aggregator.state:
         raise TopologyError(
             f"store {store.name!r} holds values of {store.value.name}, but the aggregator's "
             f"state is {aggregator.state.name}",
             hint="give the store value=aggregator.state.",
         )
-    return AggregateSupplier(aggregator, store, emit, execution)
 
 
 def reduce(

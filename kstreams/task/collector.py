@@ -16,7 +16,7 @@ from kstreams.graph.nodes import RepartitionNode, SinkNode
 from kstreams.pieces import PIECE_BYTES, pieces
 from kstreams.processors.on_error import DeadLetter, dead_letter_topic
 from kstreams.quoting import kind_of, text_of
-from kstreams.raw_batch import OUTPUT_SCHEMA, check_headers, headers_array
+from kstreams.raw_batch import HEADERS_TYPE, OUTPUT_SCHEMA, check_headers, headers_array
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.task.columns import whole
@@ -137,6 +137,16 @@ class Collector:
                 f"the forwarded table does not fit: {text_of(exc)}",
                 hint="it needs the columns key, value, timestamp of the serdes' Arrow types.",
             ).at(node=self._node, target=self._topic) from exc
+
+    def take_encoded(self, table: pa.Table) -> None:
+        """Take what is encoded already: columns key, value and timestamp, without headers."""
+        self._flush()
+        topic = self._topic
+        if callable(topic):
+            raise TypeError(f"node {self._node!r} is no edge")
+        for rows in pieces(table):
+            columns = [rows.column(name) for name in ("key", "value", "timestamp")]
+            self._append(topic, [*columns, pa.nulls(rows.num_rows, HEADERS_TYPE)])
 
     def drain(self) -> pa.Table | None:
         """Return all that was taken as a table of `OUTPUT_SCHEMA`, and start over.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
 
 import pyarrow as pa
@@ -32,7 +33,7 @@ T = TypeVar("T")
 """What is forwarded: a record, or a table of them."""
 
 _TableCall = Callable[[pa.Table], None]
-_EFFECTS = ("forward", "forward_to", "drop", "advance_close_time")
+_EFFECTS = ("forward", "forward_to", "forward_encoded", "drop", "advance_close_time")
 
 
 class TaskServices:
@@ -218,6 +219,14 @@ class RecordTaskContext(_TaskContext):
 
     `forward` is an attribute holding the one child's own `process` where there is one
     child: a chain of processors is then a chain of plain calls.
+
+    Args:
+        node: Whose it is.
+        services: What the contexts of a task share.
+        children: What takes records, by child.
+        joints: Of join nodes that the node leads to by both inputs.
+        edges: What takes encoded records, by repartition edge.
+        may_skip: Whether a record that fails may be passed over.
     """
 
     def __init__(
@@ -226,8 +235,13 @@ class RecordTaskContext(_TaskContext):
         services: TaskServices,
         children: Mapping[str, RecordCall],
         joints: Sequence[Joint] = (),
+        *,
+        edges: Mapping[str, _TableCall] = MappingProxyType({}),
+        may_skip: bool = False,
     ) -> None:
         super().__init__(node, services)
+        self.may_skip = may_skip
+        self._edges = edges
         self._children = {name: settled(call, joints) for name, call in children.items()}
         self._to_children = settled(_to_all(tuple(children.values())), joints)
         self.forward: RecordCall = self._to_children
@@ -243,6 +257,10 @@ class RecordTaskContext(_TaskContext):
         if call is None:
             raise _no_child(self.node, child, self._children)
         call(record)
+
+    def forward_encoded(self, child: str, table: pa.Table) -> None:
+        """See `EncodedContext`."""
+        self._edges[child](table)
 
     @property
     def metadata(self) -> RecordMetadata | None:

@@ -106,6 +106,11 @@ class HopCollector(Collector):
         super().take_table(table)
         self._hops.extend([hops] * table.num_rows)
 
+    def take_encoded(self, table: pa.Table) -> None:
+        """Take what is encoded already."""
+        super().take_encoded(table)
+        self._hops.extend([self._cursor.hops] * table.num_rows)
+
     def drain(self) -> pa.Table | None:
         """Return all that was taken, with a column of hops, and start over."""
         table = super().drain()

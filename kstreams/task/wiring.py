@@ -239,7 +239,14 @@ class Wiring:
     def _context(self, node: ProcessorNode) -> RecordTaskContext:
         children = self._calls(node.name, self._record_calls)
         joints = self.joints_behind(node.name)
-        return RecordTaskContext(node, self._services, children, joints)
+        edges = {
+            child.name: self.collectors[child.name].take_encoded
+            for child in self._children[node.name]
+            if isinstance(child, RepartitionNode)
+        }
+        return RecordTaskContext(
+            node, self._services, children, joints, edges=edges, may_skip=self._eager
+        )
 
     def _record(self, node: ProcessorNode, processor: Processor[Any, Any, Any, Any]) -> None:
         context = self._context(node)

@@ -20,6 +20,7 @@ from kstreams.state.stores.rate_limit.kind import RATE_LIMIT
 from kstreams.state.stores.session.kind import SESSION
 from kstreams.state.stores.sliding.kind import SLIDING
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.subscription.kind import SUBSCRIPTION
 from kstreams.state.stores.timestamped.kind import TIMESTAMPED
 from kstreams.state.stores.versioned.kind import versioned_kind
 from kstreams.state.stores.window.kind import WINDOW
@@ -45,6 +46,7 @@ BUILT_IN_KINDS: tuple[StoreKind[Any], ...] = (
     RATE_LIMIT,
     JOIN,
     QUEUE,
+    SUBSCRIPTION,
 )
 """The library's own, each with what it takes to read any store of the kind."""
 

@@ -1,0 +1,158 @@
+"""What travels between the stages of a foreign-key join.
+
+A subscription goes from a left row to the task of its foreign key. It says whether the row
+comes or goes, and has the row's key in the subscription store, its own key, and its value. A
+response goes from there, or straight from the left row, to the task of the left key.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kstreams.errors import DeserializationError
+from kstreams.serde.base import Serde
+from kstreams.serde.composite import CompositeSerde
+from kstreams.serde.objects import objects_of
+
+__all__ = (
+    "ENTER",
+    "LEAVE",
+    "LEAVE_RESULT",
+    "MOVE",
+    "NO_ROW",
+    "NO_ROW_NOW",
+    "ROW",
+    "ROW_NOW",
+    "Response",
+    "ResponseSerde",
+    "SubscriptionSerde",
+    "opened",
+    "subscription",
+)
+
+ENTER, MOVE, LEAVE, LEAVE_RESULT = range(4)
+"""What a subscription says: the row names this foreign key; it does, and has named another; it
+names it no more; it names it no more, and its result goes with that."""
+
+_HEAD = struct.Struct(">BII")
+
+NO_ROW, ROW, NO_ROW_NOW, ROW_NOW = (bytes((number,)) for number in range(4))
+"""How a response begins: whether there is a result, and whether the left row has changed in this
+batch. What a task has said of a row before it has left is older than what says `NOW`."""
+
+_NOW = 2
+
+
+def subscription(says: int, prefix: bytes, own: bytes, value: bytes = b"") -> bytes:
+    """Return a subscription.
+
+    Args:
+        says: `ENTER`, `MOVE`, `LEAVE` or `LEAVE_RESULT`.
+        prefix: What the rows of the foreign key begin with.
+        own: The left row's key.
+        value: Its value; empty for a row that leaves.
+    """
+    return b"".join((_HEAD.pack(says, len(prefix), len(own)), prefix, own, value))
+
+
+def opened(data: bytes) -> tuple[int, int, bytes, bytes]:
+    """Return what a subscription says, the length of its prefix, row key and left value.
+
+    Raises:
+        DeserializationError: It is cut short.
+    """
+    try:
+        says, prefix, own = _HEAD.unpack_from(data)
+    except struct.error as exc:
+        raise DeserializationError(f"a subscription is cut short: {data[:40]!r}") from exc
+    end = _HEAD.size + prefix + own
+    return says, prefix, data[_HEAD.size : end], data[end:]
+
+
+class SubscriptionSerde(CompositeSerde[bytes]):
+    """Subscriptions as they are; named by what is in them.
+
+    Args:
+        own: Serde of the left table's keys.
+        value: Serde of its values.
+    """
+
+    type_token = bytes
+
+    def __init__(self, own: Serde[Any], value: Serde[Any]) -> None:
+        super().__init__("subscription", own, value)
+        self.immutable = self.hashes_by_bytes = True
+
+    def serialize(self, value: bytes) -> bytes:
+        """Return the bytes."""
+        return value
+
+    def deserialize(self, data: bytes) -> bytes:
+        """Return the bytes."""
+        return data
+
+    def deserialize_many(self, data: pa.Array) -> list[bytes | None]:
+        """Return the bytes of all."""
+        found: list[bytes | None] = objects_of(data)
+        return found
+
+
+class Response(NamedTuple):
+    """What is known of a left row's result.
+
+    Attributes:
+        now: Whether it is said because the left row has changed in this batch.
+        value: The result; None for none.
+    """
+
+    now: bool
+    value: Any
+
+
+class ResponseSerde(CompositeSerde[Response]):
+    """A byte of `NO_ROW` and so on, then the result.
+
+    Args:
+        value: Serde of the results.
+    """
+
+    type_token = Response
+
+    def __init__(self, value: Serde[Any]) -> None:
+        super().__init__("response", value)
+        self._value = value
+        self.immutable = value.immutable
+        self.hashes_by_bytes = False
+
+    def serialize(self, value: Response) -> bytes:
+        """Convert."""
+        if value.value is None:
+            return NO_ROW_NOW if value.now else NO_ROW
+        return (ROW_NOW if value.now else ROW) + self._value.serialize(value.value)
+
+    def deserialize(self, data: bytes) -> Response:
+        """Convert back."""
+        if not data:
+            raise DeserializationError("a response is empty")
+        has_row = data[0] & 1
+        value = self._value.deserialize(data[1:]) if has_row else None
+        return Response(bool(data[0] & _NOW), value)
+
+    def deserialize_many(self, data: pa.Array) -> list[Response | None]:
+        """Convert back in one step."""
+        if data.null_count or not pa.types.is_binary(data.type):
+            return super().deserialize_many(data)
+        heads: list[bytes] = objects_of(pc.binary_slice(data, 0, 1))
+        rows = pc.binary_slice(data, 1)
+        if any(not head or not head[0] & 1 for head in heads):
+            kept = pa.array([bool(head) and bool(head[0] & 1) for head in heads])
+            rows = pc.if_else(kept, rows, pa.scalar(None, pa.binary()))
+        values = self._value.deserialize_many(rows)
+        return [
+            Response(head[0] > 1, value) if head else self.deserialize(head)
+            for head, value in zip(heads, values, strict=True)
+        ]

@@ -1,0 +1,74 @@
+"""The third stage of a foreign-key join: the table of results, by the left table's keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kstreams.joins.change import Change
+from kstreams.joins.compaction import by_key
+from kstreams.joins.foreign_messages import Response
+from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.context import ProcessorContext
+from kstreams.record import Record
+from kstreams.state.stores.spec import StoreSpec
+
+__all__ = ("ForeignResults",)
+
+
+@dataclass(frozen=True)
+class ForeignResults:
+    """Makes the processors that put responses into the table of results.
+
+    A left row that has moved from one foreign key to another within a batch may be answered
+    by the tasks of both. What comes of its change in this batch is true; what else comes of
+    before is left out, in whichever order they arrive.
+
+    Args:
+        store: Where results are.
+
+    Source: `ResponseJoinProcessorSupplier` of Kafka Streams, which compares hashes of left
+    values instead, and is only eventually right.
+    """
+
+    store: StoreSpec[Any]
+
+    def __call__(self) -> _Results:
+        """Return a new processor."""
+        return _Results(self.store)
+
+    @property
+    def stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the store."""
+        return (self.store,)
+
+
+class _Results(ClosureProcessor[Any, Response, Any, "Change[Any]"]):
+    keeps_key: ClassVar[bool] = True
+
+    def __init__(self, store: StoreSpec[Any]) -> None:
+        self._store = store
+
+    def bind(
+        self, context: ProcessorContext[Any, Change[Any]]
+    ) -> Callable[[Record[Any, Response]], None]:
+        put = self._store.kind.table(self._store, context.store(self._store)).put
+        forward, known = context.forward, by_key(self._store.key)
+        changed: set[object] = set()
+        at_end = context.hold(lambda _: changed.clear())
+
+        def process(record: Record[Any, Response]) -> None:
+            key, (now, value), time = record.key, record.value, record.timestamp
+            own = known(key)
+            if not now and own in changed:
+                return
+            replaced = put(key, value, time)
+            old, latest = (None, True) if replaced is None else replaced
+            forward(Record(key, Change(value, old, latest), time))
+            if now:
+                if not changed:
+                    at_end(None)
+                changed.add(own)
+
+        return process

@@ -1,0 +1,75 @@
+"""The kind of subscription stores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kstreams._types import K, V
+from kstreams.serde.base import Serde
+from kstreams.serde.composite import TupleSerde
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.changelog_form import ChangelogForm
+from kstreams.state.stores.kind import Content, StoreKind, Times
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.subscription.changelog import SubscriptionForm
+from kstreams.state.stores.subscription.rows import SubscriptionRows
+from kstreams.state.stores.subscription.store import KR, SubscriptionStore
+
+__all__ = ("SUBSCRIPTION", "SubscriptionKind", "subscription_store")
+
+
+_Live = SubscriptionStore[Any, Any, Any]
+_Row = tuple[Any, tuple[Any, Any]]
+"""A foreign key, with the own key and the value of a left row."""
+
+
+@dataclass(frozen=True)
+class SubscriptionKind(StoreKind[_Live]):
+    """Left rows by foreign key and own key; a task has all rows of its foreign keys."""
+
+    columns: ClassVar[tuple[str, ...]] = ("key", "value")
+
+    def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
+        """Return the live store."""
+        return SubscriptionStore(spec, overlay)
+
+    def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
+        """Return rows as they are."""
+        return SubscriptionForm(spec)
+
+    def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
+        """Yield foreign keys, each with an own key and a value."""
+        return store.range(start, end, reverse=reverse)
+
+    def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
+        """Yield own keys and values."""
+        return ((pair,) for pair in store.fetch(key))
+
+    def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
+        """Yield foreign keys, each with an own key and a value."""
+        for key, pair in self.open(spec, overlay).range():
+            yield Content(key, pair)
+
+    def filling(self, spec: StoreSpec[_Live], overlay: Overlay) -> Callable[[Content], object]:
+        """Put the row of a foreign key and an own key."""
+        put = SubscriptionRows.of(self.open(spec, overlay)).set
+        return lambda content: put(content.key, *content.value)
+
+
+SUBSCRIPTION = SubscriptionKind("subscription")
+
+
+def subscription_store(
+    name: str, *, foreign: Serde[KR], key: Serde[K], value: Serde[V]
+) -> StoreSpec[SubscriptionStore[KR, K, V]]:
+    """Define the store in which `join_foreign` keeps left rows, for a view of it.
+
+    Args:
+        name: Its name: that of the join's results, and `-entered`.
+        foreign: Serde of the foreign keys.
+        key: Serde of the left table's keys.
+        value: Serde of the left table's values.
+    """
+    return StoreSpec(name, SUBSCRIPTION, foreign, TupleSerde(key, value))

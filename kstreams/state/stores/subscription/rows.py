@@ -1,0 +1,78 @@
+"""The rows of a subscription store: left rows by foreign key and own key, as bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from kstreams.serde.base import Serde
+from kstreams.serde.composite import TupleSerde
+from kstreams.serde.text import BYTES
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.prefix_free import read_prefix_free, write_prefix_free
+from kstreams.state.stores.state_store import StoreRows
+
+__all__ = ("SubscriptionRows", "prefixing")
+
+
+class SubscriptionRows(StoreRows):
+    """A row for each left row that names a foreign key, in the order of foreign keys.
+
+    A row's key is its foreign key, written so that none is the beginning of another, then its
+    own key; its value is the left value. Both come encoded and leave encoded: no object is made
+    of a row that is only passed on.
+
+    Args:
+        name: The store's name.
+        key: Serde of foreign keys.
+        value: Serde of pairs of own key and left value.
+        overlay: The task's stores.
+
+    Attributes:
+        put: Sets the value of a row's key; None deletes it. All bytes.
+        prefix: Returns what the keys of a foreign key's rows begin with.
+    """
+
+    def __init__(
+        self, name: str, key: Serde[Any], value: TupleSerde[tuple[Any, Any]], overlay: Overlay
+    ) -> None:
+        self._rows = overlay.store(name, BYTES, BYTES)
+        self._key = key.ordered
+        self._own, self._value = value.parts
+        self.put: Callable[[bytes, bytes | None], None] = self._rows.put
+        self.prefix = prefixing(key)
+
+    def set(self, key: object, own: object, value: object) -> None:
+        """Set a row by its objects."""
+        row = self.prefix(key) + self._own.serialize(own)
+        self.put(row, self._value.serialize(value))
+
+    def within(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Yield keys and values of a foreign key's rows, in the order of their own keys' bytes."""
+        # A prefix ends with two zero bytes: the next after all that begins so ends with 0, 1.
+        return self._rows.merged.scan_encoded(prefix, prefix[:-1] + b"\x01")
+
+    def scan(
+        self, start: object = None, end: object = None, *, reverse: bool = False
+    ) -> Iterator[tuple[Any, tuple[Any, Any]]]:
+        """Yield foreign keys with `start <= key < end`, each with a row's own key and value."""
+        low = None if start is None else self.prefix(start)
+        high = None if end is None else self.prefix(end)
+        for row, value in self._rows.merged.scan_encoded(low, high, reverse=reverse):
+            yield self._opened(row, value)
+
+    def fetch(self, key: object) -> Iterator[tuple[Any, Any]]:
+        """Yield own keys and values of a foreign key's rows."""
+        for row, value in self.within(self.prefix(key)):
+            yield self._opened(row, value)[1]
+
+    def _opened(self, row: bytes, value: bytes) -> tuple[Any, tuple[Any, Any]]:
+        key, place = read_prefix_free(row)
+        own = self._own.deserialize(row[place:])
+        return self._key.deserialize(key), (own, self._value.deserialize(value))
+
+
+def prefixing(key: Serde[Any]) -> Callable[[Any], bytes]:
+    """Return what returns the prefix of a foreign key."""
+    encode = key.ordered.serialize
+    return lambda found: write_prefix_free(encode(found))
