@@ -242,5 +242,6 @@ def _way_out(name: str, left: str, right: str) -> str:
         f"{right!r} and its results, and no two of them may be one, by another join for "
         f"instance; make a copy of the table that is in two of them and join that, as in "
         f'copy = builder.to_table("{right}-copy", builder.repartition("{right}-by-key", '
-        f'builder.to_stream("{right}-changes", {right}), key=KEY, value=VALUE, nulls="pass"), store=COPY)'
+        f'builder.to_stream("{right}-changes", {right}), key=KEY, value=VALUE, nulls="pass"), '
+        "store=COPY)"
     )

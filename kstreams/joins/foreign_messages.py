@@ -11,7 +11,6 @@ import struct
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kstreams.errors import DeserializationError
 from kstreams.serde.base import Serde
@@ -144,15 +143,12 @@ class ResponseSerde(CompositeSerde[Response]):
 
     def deserialize_many(self, data: pa.Array) -> list[Response | None]:
         """Convert back in one step."""
-        if data.null_count or not pa.types.is_binary(data.type):
+        found: list[bytes | None] = objects_of(data)
+        if not all(found):
             return super().deserialize_many(data)
-        heads: list[bytes] = objects_of(pc.binary_slice(data, 0, 1))
-        rows = pc.binary_slice(data, 1)
-        if any(not head or not head[0] & 1 for head in heads):
-            kept = pa.array([bool(head) and bool(head[0] & 1) for head in heads])
-            rows = pc.if_else(kept, rows, pa.scalar(None, pa.binary()))
-        values = self._value.deserialize_many(rows)
+        rows = [each[1:] if each and each[0] & 1 else None for each in found]
+        values = self._value.deserialize_many(pa.array(rows, pa.binary()))
         return [
-            Response(head[0] > 1, value) if head else self.deserialize(head)
-            for head, value in zip(heads, values, strict=True)
+            Response(bool(each and each[0] & _NOW), value)
+            for each, value in zip(found, values, strict=True)
         ]

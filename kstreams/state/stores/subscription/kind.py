@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from kstreams._types import K, V
+from kstreams._types import K2, K, V
 from kstreams.serde.base import Serde
 from kstreams.serde.composite import TupleSerde
 from kstreams.state.cache.overlay import Overlay
@@ -15,7 +15,7 @@ from kstreams.state.stores.kind import Content, StoreKind, Times
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.subscription.changelog import SubscriptionForm
 from kstreams.state.stores.subscription.rows import SubscriptionRows
-from kstreams.state.stores.subscription.store import KR, SubscriptionStore
+from kstreams.state.stores.subscription.store import SubscriptionStore
 
 __all__ = ("SUBSCRIPTION", "SubscriptionKind", "subscription_store")
 
@@ -62,8 +62,8 @@ SUBSCRIPTION = SubscriptionKind("subscription")
 
 
 def subscription_store(
-    name: str, *, foreign: Serde[KR], key: Serde[K], value: Serde[V]
-) -> StoreSpec[SubscriptionStore[KR, K, V]]:
+    name: str, *, foreign: Serde[K], key: Serde[K2], value: Serde[V]
+) -> StoreSpec[SubscriptionStore[K, K2, V]]:
     """Define the store in which `join_foreign` keeps left rows, for a view of it.
 
     Args:

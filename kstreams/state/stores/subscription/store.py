@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
-from kstreams._types import K, V
+from kstreams._types import K2, K, V
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.state_store import StateStore
@@ -13,11 +13,8 @@ from kstreams.state.stores.subscription.rows import SubscriptionRows
 
 __all__ = ("SubscriptionStore",)
 
-KR = TypeVar("KR")
-"""Type of the foreign keys."""
 
-
-class SubscriptionStore(StateStore[SubscriptionRows], Generic[KR, K, V]):
+class SubscriptionStore(StateStore[SubscriptionRows], Generic[K, K2, V]):
     """A task's own part of the left rows of a foreign-key join; made by `join_foreign`.
 
     Only the join writes.
@@ -26,16 +23,16 @@ class SubscriptionStore(StateStore[SubscriptionRows], Generic[KR, K, V]):
     keeps hashes of left values where this one keeps the values.
     """
 
-    def __init__(self, spec: StoreSpec[SubscriptionStore[KR, K, V]], overlay: Overlay) -> None:
+    def __init__(self, spec: StoreSpec[SubscriptionStore[K, K2, V]], overlay: Overlay) -> None:
         value: Any = spec.value
         super().__init__(SubscriptionRows(spec.name, spec.key, value, overlay))
 
-    def fetch(self, key: KR) -> Iterator[tuple[K, V]]:
+    def fetch(self, key: K) -> Iterator[tuple[K2, V]]:
         """Yield own keys and values of the left rows that name a foreign key."""
         return self._rows.fetch(key)
 
     def range(
-        self, start: KR | None = None, end: KR | None = None, *, reverse: bool = False
-    ) -> Iterator[tuple[KR, tuple[K, V]]]:
+        self, start: K | None = None, end: K | None = None, *, reverse: bool = False
+    ) -> Iterator[tuple[K, tuple[K2, V]]]:
         """Yield foreign keys with `start <= key < end`, each with an own key and a left value."""
         return self._rows.scan(start, end, reverse=reverse)

@@ -29,6 +29,7 @@ from kstreams.state.stores.session.store import SessionStore
 from kstreams.state.stores.sliding.store import SlidingStore
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.state_store import StateStore
+from kstreams.state.stores.subscription.store import SubscriptionStore
 from kstreams.state.stores.timestamped.kind import timestamped_store
 from kstreams.state.stores.timestamped.store import TimestampedStore
 from kstreams.state.stores.versioned.kind import versioned_key_value_store
@@ -83,6 +84,7 @@ FACES: dict[str, type[StateStore[Any]]] = {
     "paced": RateLimitStore,
     "session": SessionStore,
     "sliding": SlidingStore,
+    "subscription": SubscriptionStore,
     "timestamped": TimestampedStore,
     "versioned": VersionedKeyValueStore,
     "window": WindowStore,
@@ -135,7 +137,8 @@ def test_a_verb_returns_the_same_kind_of_thing_on_every_store(face: type[Any]) -
 @faces
 def test_what_lies_by_time_has_windows_or_plain_keys(face: type[Any]) -> None:
     """Records of joins and queues lie by their own times; all else by windows."""
-    key = "K, " if face in (JoinStore, QueueStore) else "Windowed[K], "
+    plain = {JoinStore: "K, ", QueueStore: "K, ", SubscriptionStore: "K2, "}
+    key = plain.get(face, "Windowed[K], ")
     for verb in ("fetch", "fetch_all"):
         if verb in public(face):
             assert returned(public(face)[verb]).startswith(PAIRS + key)

@@ -101,7 +101,7 @@ def test_each_kind_has_the_same_files() -> None:
     extra = {f"{f.name}/{p.stem}" for f in FOLDERS for p in f.glob("*.py")}
     others = {name for name in extra if name.split("/")[1] not in allowed}
     assert others == {"key_value/expiring", "join/coding", "join/sides"}
-    assert len(FOLDERS) == 12
+    assert len(FOLDERS) == 13
     assert all((folder / "store.py").exists() for folder in FOLDERS)
 
 
@@ -121,4 +121,5 @@ def test_the_names_on_disk_stay() -> None:
         "paced",
         "join",
         "queue",
+        "subscription",
     ]
