@@ -109,7 +109,7 @@ class HopCollector(Collector):
     def take_encoded(self, table: pa.Table) -> None:
         """Take what is encoded already."""
         super().take_encoded(table)
-        self._hops.extend([self._cursor.hops] * table.num_rows)
+        self._hops.extend([self._cursor.hops()] * table.num_rows)
 
     def drain(self) -> pa.Table | None:
         """Return all that was taken, with a column of hops, and start over."""
