@@ -21,7 +21,7 @@ from kstreams import (
 from kstreams.io import topic_by
 from kstreams.state.stores.key_value.store import KeyValueStore
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.topology import Invalid, PartitionGroup, to_function, to_stdout
+from kstreams.topology import Invalid, Loop, PartitionGroup, to_function, to_stdout
 from tests.typing.tables import Lengths, Parse
 from tests.typing.words import (
     COUNTS,
@@ -106,6 +106,10 @@ def by_key(record: Record[bytes, str | None]) -> str:
 
 
 builder.add_sink("tombstones", topic_by(by_key, key=BYTES, value=TEXT, nulls="pass"), deletable)
+
+again = builder.add_loop("again", key=TEXT, value=INT64, max_hops=10)
+assert_type(again, Loop[str, int])
+builder.close_loop(again, totals, again)
 
 topology = builder.build()
 assert_type(topology, Topology)

@@ -103,6 +103,14 @@ b.branch("b", totals, {"even": lambda k, v: v})  # red
 b.validate("v", totals, check)  # red
 b.validate("v", totals, is_even)  # red
 
+# Loops are closed with what is read from them, and are handles of their own.
+again = b.add_loop("again", key=TEXT, value=INT64)
+b.close_loop(again, words)  # red
+b.close_loop(again, lines)  # red
+b.close_loop(totals, totals)  # red
+b.add_loop("text", key="text", value=TEXT)  # red
+b.add_loop("bare", TEXT, INT64)  # red
+
 # Handles and topologies do not change their type.
 handle: Node[str, str] = totals  # red
 wide: Node[str, object] = totals  # red
