@@ -19,6 +19,12 @@ _IN_MEMORY = {
     "punctuator": ["order 2: please pay"],
     "dead_letters": ["ann: 125 cents", "set aside b'a lot': ValueError in a processor"],
     "branches": ["accepted {'ann': 500, 'bob': 200}", "to check {'eve': 1000000}"],
+    "message_detector": [
+        "'eve': Tally(sent=3, received=0)",
+        "'bob': Tally(sent=0, received=2)",
+        "spammers {'eve': Tally(sent=3, received=0)}",
+        "and now {'eve': None}",
+    ],
     "batch_processor": ["{'tea': 2.0, 'milk': 1.5}"],
     "custom_window": ["shift from 04:00 2", "shift from 12:00 1"],
 }

@@ -1,0 +1,58 @@
+"""Find those who send much and receive little: one table by person, fed by senders and a loop.
+
+A message comes under its sender's key. The loop takes it to its receiver's, which may be
+another task's, so that one table counts what each person has sent and received.
+
+python examples/message_detector.py
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from kstreams import TEXT, Record, Topic, TopologyBuilder, rekey, timestamped_store
+from kstreams.testing import TopologyTestDriver
+from kstreams.topology import feed
+from kstreams_json import json_serde
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many messages a person has sent and received."""
+
+    sent: int = 0
+    received: int = 0
+
+
+MESSAGES = Topic("messages", key=TEXT, value=TEXT)  # from whom, to whom
+SPAMMERS = Topic("spammers", key=TEXT, value=json_serde(Tally), nulls="pass")
+TALLIES = timestamped_store("tallies", key=TEXT, value=json_serde(Tally))
+
+
+def on_sent(old: Tally | None, _: Record[str, str]) -> Tally:
+    """Count a message at its sender."""
+    return replace(old or Tally(), sent=(old or Tally()).sent + 1)
+
+
+def on_received(old: Tally | None, _: Record[str, str]) -> Tally:
+    """Count it at its receiver."""
+    return replace(old or Tally(), received=(old or Tally()).received + 1)
+
+
+builder = TopologyBuilder("message-detector")
+sent = builder.add_source("sent", MESSAGES)
+received = builder.add_loop("to-receiver", key=TEXT, value=TEXT, max_hops=1)
+builder.close_loop(received, builder.add_processor("by-receiver", rekey(lambda _, to: to), sent))
+tallies = builder.cogroup("tally", feed(sent, on_sent), feed(received, on_received), store=TALLIES)
+suspects = builder.derive("suspects", tallies, lambda _, t: t if t.sent > t.received + 2 else None)
+builder.add_sink("spammers-out", SPAMMERS, builder.to_stream("spammers", suspects))
+topology = builder.build()
+
+if __name__ == "__main__":
+    with TopologyTestDriver(topology, partitions=3) as driver:
+        for sender, to in [("eve", "ann"), ("eve", "bob"), ("ann", "bob"), ("eve", "joe")]:
+            driver.pipe(MESSAGES, sender, to)
+        print("tallies", {name: row[0] for name, row in driver.store_contents(TALLIES).items()})
+        print("spammers", driver.read_values(SPAMMERS))
+        driver.pipe(MESSAGES, "ann", "eve")
+        print("and now", driver.read_values(SPAMMERS))
