@@ -122,8 +122,9 @@ class TopologyBuilder(
                 policy by default.
             event_time: Returns the time of a record: an aware `datetime` or ms since the
                 epoch. Everything below the source has it as the record's timestamp, and
-                topics of a group are merged by it. Runs once a record, on the executor,
-                and decodes it for that. `wall_clock()` takes the time of processing.
+                topics of a group are merged by it. Runs on the executor, and decodes the
+                record for that; again for a record that has to wait until others are read.
+                `wall_clock()` takes the time of processing.
                 None: the record's timestamp.
             invalid_time: What becomes of a record for which `event_time` returns None or
                 a negative time, and of one whose time is too far ahead: `fail` leaves it
