@@ -27,9 +27,9 @@ from kstreams import (
 from kstreams.aggregators import count
 from kstreams.durations import minutes, seconds
 from kstreams.emit import each_update
-from kstreams.joins import Change, JoinProcessor, inner, left, outer
-from kstreams.stores import versioned_key_value_store, window_store
-from kstreams.topology import Table, VersionedTable, feed
+from kstreams.joins import Change, JoinProcessor, inner, left, outer, within
+from kstreams.stores import join_store, queue_store, versioned_key_value_store, window_store
+from kstreams.topology import AppTable, GlobalTable, Loop, Table, VersionedTable, feed
 from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate
 from kstreams_json import json_serde
 
@@ -66,6 +66,23 @@ class Profile:
     clicks: int
 
 
+@dataclass(frozen=True)
+class Order:
+    """What somebody buys."""
+
+    customer: int
+    amount: int
+
+
+@dataclass(frozen=True)
+class Full:
+    """An order, and who buys."""
+
+    order: Order
+    user: User
+
+
+ORDER = json_serde(Order)
 MESSAGE, USER, RATE = json_serde(Message), json_serde(User), json_serde(Rate)
 SENT = Topic("sent", key=TEXT, value=MESSAGE)
 RECEIVED = Topic("received", key=TEXT, value=MESSAGE)
@@ -157,9 +174,8 @@ often = b.derive("often", totals, lambda _, n: n / 2 if n > 9 else None)
 assert_type(often, Table[str, float])
 
 # ------------------------------------------------ page views by region
-users = b.add_table(
-    "users", Topic("users", TEXT, USER), store=timestamped_store("users", key=TEXT, value=USER)
-)
+USERS = timestamped_store("users", key=TEXT, value=USER)
+users = b.add_table("users", Topic("users", TEXT, USER), store=USERS)
 regions = b.join_table("region", clicks, users, left(lambda _, user: user.region if user else "?"))
 assert_type(regions, Node[str, str])
 by_own = b.add_processor("own", rekey(lambda _, name: name), regions)
@@ -180,6 +196,58 @@ moved = b.repartition("moved", deleting, key=TEXT, value=TEXT, nulls="pass")
 assert_type(moved, Node[str, str | None])
 MOVED = timestamped_store("moved-table", key=TEXT, value=TEXT)
 assert_type(b.to_table("moved-table", moved, store=MOVED), Table[str, str])
+
+
+# ------------------------------------------------ two streams, and those without the other
+shown = b.add_source("shown", Topic("impressions", TEXT, TEXT))
+PAIRS = join_store("pairs", key=TEXT, left=TEXT, right=INT64)
+NEAR = within(seconds(0), minutes(10), grace=minutes(1))
+pairs = b.join_streams(
+    "pairs", shown, clicks, outer(lambda ad, n: (ad, n)), within=NEAR, store=PAIRS
+)
+assert_type(pairs, Node[str, tuple[str | None, int | None]])
+SAME = join_store("same", key=TEXT, left=INT64, right=INT64)
+same = b.join_streams(
+    "same", clicks, clicks, inner(lambda one, other: one / other), within=NEAR, store=SAME
+)
+assert_type(same, Node[str, float])
+
+# ------------------------------------------------ at the rate of a record's own time
+HELD = queue_store("held", key=TEXT, value=INT64)
+later = b.join_as_of(
+    "later", clicks, rates, inner(lambda n, rate: n * rate.euros), grace=seconds(30), waiting=HELD
+)
+assert_type(later, Node[str, float])
+
+# ------------------------------------------------ all of a table everywhere, or of another app
+WORDS = timestamped_store("translations", key=INT64, value=TEXT)
+translations = b.add_global_table("words", Topic("words", INT64, TEXT), store=WORDS)
+assert_type(translations, GlobalTable[int, str])
+of_app = b.add_global_table("of-app", AppTable("checkpoints/names", USERS))
+assert_type(of_app, GlobalTable[str, User])
+named = b.join_global(
+    "named", clicks, translations, left(lambda n, word: word or str(n)), by=lambda _, n: n % 100
+)
+assert_type(named, Node[str, str])
+
+# ------------------------------------------------ what a topology sends itself
+received = b.add_loop("to-receiver", key=TEXT, value=MESSAGE, max_hops=10)
+assert_type(received, Loop[str, Message])
+b.close_loop(received, b.add_processor("by-receiver", rekey(lambda _, m: m.to), sent, received))
+
+# ------------------------------------------------ rows of other keys, and in other groups
+ORDERED = timestamped_store("ordered", key=INT64, value=ORDER)
+orders = b.add_table("orders", Topic("orders", INT64, ORDER), store=ORDERED)
+PEOPLE = timestamped_store("people", key=INT64, value=USER)
+people = b.add_table("people", Topic("people", INT64, USER), store=PEOPLE)
+FULL = timestamped_store("full", key=INT64, value=json_serde(Full))
+full = b.join_foreign(
+    "full", orders, people, inner(lambda o, u: Full(o, u)), by=lambda _, o: o.customer, store=FULL
+)
+assert_type(full, Table[int, Full])
+PER_NAME = timestamped_store("per-name", key=TEXT, value=INT64)
+per = b.regroup("per-name", people, lambda _, user: user.region, count(), store=PER_NAME)
+assert_type(per, Table[str, int])
 
 
 # ------------------------------------------------ two inputs, one processor
