@@ -6,6 +6,7 @@ The joins themselves are methods of `TopologyBuilder`: `join_table` enriches a s
 - `inner(f)`, `left(f)` and `outer(f)` are each a `JoinerSupplier`: they make a `Joiner` of a
   function of both values. The function's type says which of them may be missing.
 - `within(before, after, grace=...)` says how near the records of two streams are.
+- `look_up` asks a `Service`, a party outside, and remembers its answers in a `LookupCache`.
 - What flows out of a table is a `Change`: the new value and the old one.
 - `OneSided` and `TwoSided` are what type checkers tell outer joiners from others by.
 
@@ -35,6 +36,8 @@ from __future__ import annotations
 from kstreams.joins.change import Change
 from kstreams.joins.join_processor import JoinProcessor
 from kstreams.joins.joiner import Joiner, JoinerSupplier, OneSided, TwoSided, inner, left, outer
+from kstreams.joins.look_up import look_up
+from kstreams.joins.service import LookupCache, Service
 from kstreams.joins.within import Within, within
 
 __all__ = (
@@ -42,11 +45,14 @@ __all__ = (
     "JoinProcessor",
     "Joiner",
     "JoinerSupplier",
+    "LookupCache",
     "OneSided",
+    "Service",
     "TwoSided",
     "Within",
     "inner",
     "left",
+    "look_up",
     "outer",
     "within",
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kstreams.joins.change import Change
-from kstreams.joins.result_store import keeping
+from kstreams.joins.table_rows import keeping
 from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record

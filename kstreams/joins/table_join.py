@@ -10,8 +10,7 @@ from kstreams.joins.change import Change
 from kstreams.joins.compaction import by_key
 from kstreams.joins.join_processor import JoinProcessor
 from kstreams.joins.joiner import Joiner
-from kstreams.joins.result_store import keeping
-from kstreams.joins.table_rows import RowOf, TableRows
+from kstreams.joins.table_rows import RowOf, TableRows, keeping
 from kstreams.joins.terms import Terms
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record

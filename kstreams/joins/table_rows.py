@@ -1,4 +1,4 @@
-"""How the present rows of a table are read: from its store, or by a function of others' rows."""
+"""How rows of a table are read, from its store or by a function of others' rows, and kept."""
 
 from __future__ import annotations
 
@@ -6,12 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from kstreams.joins.change import Change
 from kstreams.joins.joiner import Joiner
 from kstreams.serde.base import Serde
 from kstreams.state.stores.spec import S, StoreSpec
 from kstreams.state.stores.table_access import Row
 
-__all__ = ("DerivedRows", "JoinedRows", "RowOf", "StoreContext", "StoredRows", "TableRows")
+__all__ = (
+    "DerivedRows",
+    "JoinedRows",
+    "RowOf",
+    "StoreContext",
+    "StoredRows",
+    "TableRows",
+    "keeping",
+)
 
 RowOf = Callable[[Any], "Row | None"]
 """Returns the value of a key and its time (ms since the epoch), or None."""
@@ -126,3 +135,26 @@ class JoinedRows:
             return value, max(found[1] for found in (one, two) if found is not None)
 
         return joined
+
+
+_Keep = Callable[[Any, "Change[Any]", int], "Change[Any]"]
+"""Takes a key, its change and the time (ms); returns the change as it is forwarded."""
+
+
+def keeping(store: StoreSpec[Any] | None, context: StoreContext) -> _Keep:
+    """Return what puts results into a store, whose row before is then the old value.
+
+    Without a store changes are returned as they are, and a version that is not the latest
+    is put into none.
+    """
+    if store is None:
+        return lambda _, change, __: change
+    put = store.kind.table(store, context.store(store)).put
+
+    def keep(key: object, change: Change[Any], time_ms: int) -> Change[Any]:
+        if not change.latest:
+            return change
+        replaced = put(key, change.new, time_ms)
+        return change if replaced is None else Change(change.new, *replaced)
+
+    return keep

@@ -8,7 +8,8 @@
 Stores and punctuators (`ProcessorContext.schedule`, by stream time or wall clock) are asked for in
 `init`, and so are tables that are only read (`ProcessorContext.reader`, a `TableReader` or
 `VersionedReader`). What must last belongs into a store: a processor object may live for one batch
-only.
+only. What is held back to the end of the batch (`ProcessorContext.hold`) keeps its `Origin`, by
+which it may fail late.
 
 A `Supplier` makes processors: a class is one, and so is what an operator returns. An `Interceptor`
 wraps the processors of an app, to measure or to trace.
@@ -33,7 +34,13 @@ Example:
 from __future__ import annotations
 
 from kstreams.ids import TaskId
-from kstreams.processors.context import BatchContext, Cancellable, ProcessorContext, PunctuationType
+from kstreams.processors.context import (
+    BatchContext,
+    Cancellable,
+    Origin,
+    ProcessorContext,
+    PunctuationType,
+)
 from kstreams.processors.interceptor import Interceptor
 from kstreams.processors.processor import (
     BaseProcessor,
@@ -55,6 +62,7 @@ __all__ = (
     "FixedKeyProcessor",
     "Headers",
     "Interceptor",
+    "Origin",
     "Processor",
     "ProcessorContext",
     "PunctuationType",

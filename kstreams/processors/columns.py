@@ -14,6 +14,7 @@ from kstreams.ids import TaskId
 from kstreams.processors.context import BatchContext
 from kstreams.processors.processor import BatchProcessor
 from kstreams.serde.base import Serde
+from kstreams.serde.objects import objects_of
 
 __all__ = (
     "PLACE",
@@ -58,6 +59,16 @@ class ColumnSource:
     value: Serde[Any]
     nulls: bool
     punctuated: bool
+
+    def objects(self, column: pa.ChunkedArray) -> list[Any]:
+        """Return the objects of a column of values.
+
+        Raises:
+            DeserializationError: A value is not what the serde reads.
+        """
+        if self.value.arrow_type != pa.binary():
+            return objects_of(column)
+        return self.value.deserialize_many(column.combine_chunks())
 
 
 class ColumnProcessor(BatchProcessor[Any, Any, Any, Any]):

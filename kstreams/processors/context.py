@@ -16,7 +16,7 @@ from kstreams.state.stores.table_access import TableReader, VersionedReader
 from kstreams.state.stores.timestamped.store import TimestampedStore
 from kstreams.state.stores.versioned.store import VersionedKeyValueStore
 
-__all__ = ("BatchContext", "Cancellable", "ProcessorContext", "PunctuationType")
+__all__ = ("BatchContext", "Cancellable", "Origin", "ProcessorContext", "PunctuationType")
 
 KOut_contra = TypeVar("KOut_contra", contravariant=True)
 """Type of the keys that a processor forwards."""
@@ -46,6 +46,18 @@ class Cancellable(Protocol):
 
     def cancel(self) -> None:
         """Never fire again, also after a restart."""
+        ...
+
+
+class Origin(Protocol):
+    """Where a record came from, for who finds its failure later; see `origin`."""
+
+    def fail(self, error: BaseException) -> None:
+        """Let the record's source decide, by its `on_error`, as if the record failed now.
+
+        What was done with the record stays. Raises the error where the source says so, and
+        for what comes of no record.
+        """
         ...
 
 
@@ -186,6 +198,10 @@ class ProcessorContext(_Common, Protocol[KOut_contra, VOut_contra]):
         Raises:
             UnknownNodeError: There is no child of this name.
         """
+        ...
+
+    def origin(self) -> Origin:
+        """Return the present record's origin, to be kept with what `hold` takes."""
         ...
 
     @property

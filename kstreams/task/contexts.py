@@ -14,7 +14,7 @@ from kstreams.clock import to_ms
 from kstreams.errors import OutsideBatchError, TopologyError, UnknownNodeError
 from kstreams.graph.nodes import ProcessorNode
 from kstreams.ids import TaskId
-from kstreams.processors.context import PunctuationType
+from kstreams.processors.context import Origin, PunctuationType
 from kstreams.record import Record, RecordMetadata
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.access_reader import AccessReader
@@ -24,6 +24,7 @@ from kstreams.task.batch_hold import BatchHold
 from kstreams.task.cursor import Cursor
 from kstreams.task.joint import Joint, settled
 from kstreams.task.meta import NO_TIME, TaskMeta
+from kstreams.task.origins import RecordFailed, origin_of
 from kstreams.task.punctuation import Punctuators, Schedule
 from kstreams.task.rows import RecordCall
 
@@ -37,7 +38,11 @@ _EFFECTS = ("forward", "forward_to", "forward_encoded", "drop", "advance_close_t
 
 
 class TaskServices:
-    """What all contexts of a task share."""
+    """What all contexts of a task share.
+
+    Attributes:
+        failed: Deals with a record that failed, by the policy of its source.
+    """
 
     def __init__(
         self,
@@ -46,8 +51,10 @@ class TaskServices:
         meta: TaskMeta,
         cursor: Cursor,
         tables: Mapping[str, TableAccess],
+        failed: RecordFailed,
     ) -> None:
         self.task = task
+        self.failed = failed
         self.overlay = overlay
         self.meta = meta
         self.cursor = cursor
@@ -261,6 +268,10 @@ class RecordTaskContext(_TaskContext):
     def forward_encoded(self, child: str, table: pa.Table) -> None:
         """See `EncodedContext`."""
         self._edges[child](table)
+
+    def origin(self) -> Origin:
+        """See `ProcessorContext`."""
+        return origin_of(self._cursor, self._services.failed)
 
     @property
     def metadata(self) -> RecordMetadata | None:

@@ -117,7 +117,8 @@ class Task:
         self._policies = Policies(
             self._entries, group.sinks, group.loop_ends, self._cursor, limits, folder
         )
-        self._services = TaskServices(self.id, overlay, meta, self._cursor, tables or {})
+        failed = self._record_failed
+        self._services = TaskServices(self.id, overlay, meta, self._cursor, tables or {}, failed)
         self._room = CallRoom(group.depth, len(interceptors))
         wire = partial(
             Wiring,

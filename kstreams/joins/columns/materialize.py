@@ -6,7 +6,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from kstreams.joins.columns.values import values_of
 from kstreams.processors.columns import PLACE, ColumnProcessor, ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.state.stores.spec import StoreSpec
@@ -44,7 +43,7 @@ class MaterializeColumns(ColumnProcessor):
         if not table.num_rows:
             return
         keys = self._source.key.deserialize_many(table.column("key").combine_chunks())
-        values = values_of(table.column("value"), self._source)
+        values = self._source.objects(table.column("value"))
         times: list[int] = table.column("timestamp").to_pylist()
         rows = [
             None if value is None else (value, time)

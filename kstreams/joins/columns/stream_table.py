@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kstreams.joins.columns.values import values_of
 from kstreams.joins.joiner import Joiner
 from kstreams.processors.columns import PLACE, ColumnProcessor, ColumnSource
 from kstreams.processors.context import BatchContext
@@ -64,7 +63,8 @@ class StreamTableColumns(ColumnProcessor):
                 table, places = table.filter(pa.array(there)), places[there]
         values = [None if row is None else row[0] for row in rows]
         rights = list(map(values.__getitem__, places.tolist()))
-        lefts = values_of(table.column("value"), self._source)
+        found = table.column("value")
+        lefts = objects_of(found) if self._source is None else self._source.objects(found)
         if not lefts:
             return
         results = each_row(self._joiner.function, table, lefts, rights)

@@ -39,6 +39,9 @@ class Recording:
     def wall_time(self) -> int:
         return 0
 
+    def origin(self) -> Any:
+        raise NotImplementedError
+
     @property
     def metadata(self) -> RecordMetadata | None:
         return None
