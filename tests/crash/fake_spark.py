@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kstreams.batch.stage_run import Message, StageRun
+from kstreams.batch.stage_settings import StageSettings
 from kstreams.spark.pipeline import Pipeline
 
 if TYPE_CHECKING:
@@ -85,14 +86,21 @@ class FakeSpark:
     def mapPartitions(self, _: Any) -> FakeSpark:  # noqa: N802  # Spark's name
         return self
 
-    def collect(self) -> list[Message]:
-        return [message for part in self._parts for message in self._run_part(part)]
+    def partitionBy(self, *_: Any) -> FakeSpark:  # noqa: N802  # Spark's name
+        return self
 
-    def _run_part(self, part: Iterable[Message]) -> list[Message]:
+    def collect(self) -> list[Message]:
+        parts: list[list[Message]] = self._parts
+        for stage in self._settings.stages():
+            told = [message for part in parts for message in self._run_part(stage, part)]
+            parts = [[m for m in told if m[0] == number] for number in range(len(parts))]
+        return [message for part in parts for message in part]
+
+    def _run_part(self, stage: StageSettings, part: Iterable[Message]) -> list[Message]:
         harness, payloads = self._harness, [payload for _, payload in part]
         for _ in range(_ATTEMPTS):
             try:
-                run = StageRun(self._settings.stages()[0], harness.worker, self._batch)
+                run = StageRun(stage, harness.worker, self._batch)
                 told = list(run.messages(payloads))
                 if not harness.faults.dead:
                     harness.worker.background.drain()  # what is made beside belongs to this batch

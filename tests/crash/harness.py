@@ -107,6 +107,10 @@ class Harness:
         records = batch_of(number)
         self.input += records
         emit(self.connection, records, number)
+        self.run_until_committed()
+
+    def run_until_committed(self) -> None:
+        """Run batches until all that was emitted is committed."""
         for _ in range(_MOST_STEPS):
             if not self.behind():
                 return
@@ -158,7 +162,7 @@ class Harness:
     def start_driver(self) -> None:
         """Make the app's pipeline, as an app does at its start."""
         topology = self.build()
-        tasks = {topology.groups[0].name: PARTITIONS}
+        tasks = {group.name: PARTITIONS for group in topology.groups}
         settings = AppSettings(
             "crash",
             self.home / "checkpoint",

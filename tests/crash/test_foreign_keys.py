@@ -1,0 +1,71 @@
+"""Death in each stage of a join by a foreign key: the results are that of both tables after it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kstreams.batch import query_driver
+from kstreams.state import Memory
+from kstreams.state.log.directory import Directory
+from kstreams_rocksdb import RocksDB
+from tests.crash.failpoints import Point
+from tests.crash.harness import Recovery
+from tests.crash.joining import JoinHarness
+
+POINTS = (
+    Point("amid-left-rows", "process", nth=7),
+    Point("amid-subscriptions", "process", nth=45),
+    Point("amid-responses", "process", nth=80),
+    Point("no-delta-of-the-first-stage", "before put delta"),
+    Point("delta-of-the-first-stage-alone", "after put delta", nth=2),
+    Point("delta-of-the-second-stage-too", "after put delta", nth=4),
+    Point("amid-the-third-stages-delta", "amid put delta", nth=5),
+    Point("first-stage-told", "task told", nth=2),
+    Point("second-stage-told", "task told", nth=4),
+    Point("last-stage-told", "task told", nth=7),
+    Point("all-done-and-no-commit", "before put commit", dies="driver"),
+    Point("reply-of-commit-lost", "lost reply of put commit", dies="nobody"),
+    Point("committed-and-spark-not-told", "after put commit", dies="driver"),
+    Point("cut-and-not-run", "after replace plan", dies="driver", max_bytes=100),
+    Point("amid-the-sweep", "amid delete delta", dies="driver"),
+)
+
+
+@pytest.mark.parametrize(
+    "recovery",
+    [
+        pytest.param("retry", marks=pytest.mark.slow),
+        pytest.param("restart", marks=pytest.mark.slow),
+        "empty machine",
+    ],
+)
+@pytest.mark.parametrize(
+    "backend", [Memory, pytest.param(RocksDB, marks=pytest.mark.slow)], ids=["memory", "rocksdb"]
+)
+@pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)
+def test_the_join_is_exact_after_any_death(
+    point: Point,
+    backend: type[Memory | RocksDB],
+    recovery: Recovery,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if "delete" in point.event:
+        monkeypatch.setattr(query_driver, "_SWEEP_EVERY", 1)
+    state = backend(directory=str(tmp_path / "local"))
+    log = Directory(str(tmp_path / "log"))
+    harness = JoinHarness(tmp_path, state, log, point, recovery, monkeypatch)
+    harness.start_driver()
+    harness.batch()
+    harness.batch()
+    harness.arm()
+    for _ in range(4):
+        if not harness.faults.struck:
+            harness.batch()
+    assert harness.faults.struck
+    if point.dies == "nobody":
+        harness.end_process()
+    harness.batch()
+    harness.check()
