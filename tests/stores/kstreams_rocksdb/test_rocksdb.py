@@ -56,6 +56,36 @@ def test_a_damaged_database_cannot_be_branched(tmp_path: Path, victim: str) -> N
     assert not RocksDB().branch(tmp_path / "d", tmp_path / "target")
 
 
+@pytest.mark.parametrize("victim", ["*.sst", "MANIFEST-*", "CURRENT", "CLOSED"])
+def test_a_damaged_database_is_not_shared(tmp_path: Path, victim: str) -> None:
+    _write(tmp_path / "d", (b"k", b"v"))
+    _halve(tmp_path / "d", victim)
+    with pytest.raises(StoreOpenError, match="not closed properly"):
+        RocksDB().open_shared(tmp_path / "d", ["s"])
+
+
+def test_several_processes_read_a_closed_database_also_when_it_is_removed(tmp_path: Path) -> None:
+    _write(tmp_path / "d", *((b"%05d" % number, b"v" * 100) for number in range(20_000)))
+    stores = [RocksDB().open_shared(tmp_path / "d", ["s"]) for _ in range(2)]
+    code = (
+        "import sys; from pathlib import Path; from kstreams_rocksdb import RocksDB; "
+        "print(RocksDB().open_shared(Path(sys.argv[1]), ['s']).get('s', b'00007') is not None)"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "d")]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "True\n"
+    assert RocksDB().branch(tmp_path / "d", tmp_path / "next")
+    RocksDB().remove(tmp_path / "d")
+    for store in stores:
+        assert len(list(store.scan("s", None, None))) == 20_000
+        with pytest.raises(StoreError, match="was written to"):
+            store.write({"s": StoreChanges([(b"k", b"v")])})
+        store.close()
+        store.close()
+        with pytest.raises(StoreError, match="is closed"):
+            store.get("s", b"00007")
+    assert not (tmp_path / "d").exists()
+
+
 def _halve(directory: Path, pattern: str) -> None:
     for path in directory.glob(pattern):
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
