@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -84,7 +85,7 @@ def connection(folder: Path, bootstrap: str | None) -> Connection:
     return Kafka(bootstrap)
 
 
-def main() -> None:
+def main(build: Callable[[str], Topology] = build) -> None:
     folder = Path(sys.argv[1])
     barriers = Barriers(str(folder / "barriers"))
     app = App(
