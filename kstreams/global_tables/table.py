@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from heapq import merge
 from typing import Any, NoReturn
 
+import pyarrow as pa
+
 from kstreams.errors import StoreError
 from kstreams.global_tables.copied_rows import PartitionRows
 from kstreams.global_tables.table_version import TableVersion
@@ -121,6 +123,13 @@ class _Parts:
             return 0
         return self._partitioner.partition(self._encode(key), len(self._parts))
 
+    def _homes(self, keys: Sequence[Any]) -> list[int]:
+        if self._partitioner is None:
+            return [0] * len(keys)
+        data = pa.array(list(map(self._encode, keys)), pa.binary())
+        homes: list[int] = self._partitioner.partition_batch(data, len(self._parts)).tolist()
+        return homes
+
     def _get(self, key: Any) -> Row | None:  # noqa: ANN401  # as above
         home = self._home(key)
         row = self._gets[home](key)
@@ -132,7 +141,7 @@ class _Parts:
 
     def _get_many(self, keys: Sequence[Any]) -> list[Row | None]:
         found: dict[int, Row | None] = {}
-        homes = [self._home(key) for key in keys]
+        homes = self._homes(keys)
         for number, part in enumerate(self._parts):
             own = [place for place, home in enumerate(homes) if home == number]
             found.update(zip(own, part.get_many([keys[place] for place in own]), strict=True))

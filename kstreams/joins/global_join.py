@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from kstreams.joins.columns.global_join import GlobalJoinColumns
 from kstreams.joins.joiner import Joiner
 from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.state.stores.spec import StoreSpec
@@ -26,6 +28,7 @@ class GlobalJoin:
         table: Definition of the table's store.
         joiner: An inner or a left one.
         by: Returns the key of the table's row, of key and value; None for none.
+        execution: By columns where it can, never, or always.
 
     Source: `KStream#join(GlobalKTable)`, `KStream#leftJoin(GlobalKTable)`, KIP-962.
     """
@@ -33,6 +36,13 @@ class GlobalJoin:
     table: StoreSpec[Any]
     joiner: Joiner[Any, Any, Any, Any]
     by: Callable[[Any, Any], Any]
+    execution: Execution = "auto"
+
+    def column_processor(self, source: ColumnSource) -> ColumnProcessor | str:
+        """Return a new processor that works by columns, or why there is none."""
+        if self.table.kind.has_history:
+            return "its table is versioned"
+        return GlobalJoinColumns(self.table, self.joiner, self.by, source)
 
     def __call__(self) -> _GlobalJoin:
         """Return a new processor."""

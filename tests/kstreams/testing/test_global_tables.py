@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kstreams import INT64, TEXT, Processor, ProcessorContext, Record, Topic, TopologyBuilder
 from kstreams.durations import days
 from kstreams.errors import CheckpointMismatchError, NoCheckpointError, ProcessingError
+from kstreams.ids import TaskId
 from kstreams.joins import inner, left
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.stores import timestamped_store, versioned_key_value_store
@@ -190,3 +193,44 @@ def test_an_app_that_is_not_there_or_has_no_such_table(tmp_path: Path) -> None:
     Committing(tmp_path / "app", TABLE)
     with pytest.raises(CheckpointMismatchError, match="has no store 'counts'"):
         TopologyTestDriver(counting(tmp_path / "app"))
+
+
+class ByRecord:
+    """An interceptor of records alone: nothing runs by columns around it."""
+
+    def bind(
+        self, node: str, task: TaskId, call: Callable[[Record[Any, Any]], None]
+    ) -> Callable[[Record[Any, Any]], None]:
+        return call
+
+
+@pytest.mark.parametrize("keeps_all", [True, False])
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_by_columns_it_is_what_it_is_by_record(partitions: int, keeps_all: bool) -> None:
+    topology = joining(TABLE, keeps_all=keeps_all)
+    assert "execution: columns" in topology.describe()
+    chance = random.Random(partitions)
+    batches = [
+        (
+            [(chance.choice("abcdef"), chance.choice(["x", "y", None])) for _ in range(4)],
+            [chance.choice(["", "a", "b", "c", "z", None]) for _ in range(20)],
+        )
+        for _ in range(10)
+    ]
+    found = []
+    for interceptors in ((), (ByRecord(),)):
+        with TopologyTestDriver(
+            topology, partitions=partitions, interceptors=interceptors
+        ) as driver:
+            for words, texts in batches:
+                for word, name in words:
+                    value = None if name is None else name.encode()
+                    driver.write_bytes("words", word.encode(), value, timestamp=0)
+                for number, text in enumerate(texts):
+                    data = None if text is None else text.encode()
+                    key = INT64.serialize(number % 5)
+                    driver.write_bytes("texts", key, data, timestamp=number)
+                driver.run()
+            found.append((driver.read_rows("out"), driver.dropped))
+    assert found[0] == found[1]
+    assert found[0][0]
