@@ -12,8 +12,12 @@ from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, aggregate, t
 from kstreams.aggregators import count
 from kstreams.durations import milliseconds, seconds
 from kstreams.errors import CheckpointMismatchError
+from kstreams.ids import TaskId
 from kstreams.joins import inner, left, outer, within
 from kstreams.record import Record
+from kstreams.state.backend.memory import MemoryStore
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.log.durable import DurableLog
 from kstreams.state.stores.join.kind import join_store
 from kstreams.state.stores.queue.kind import queue_store
 from kstreams.state.stores.queue.rows import QueueRows
@@ -225,3 +229,36 @@ def test_a_queue_that_is_drained_goes_by_itself(
 def test_a_shape_has_what_joins_go_by_only_where_there_are_any() -> None:
     assert "joins" not in counting().shape()["a"]
     assert counting(table=True).shape()["a"]["joins"] == {"named": {"how": "inner"}}
+
+
+def global_named() -> Topology:
+    builder = TopologyBuilder("shape")
+    source = builder.add_source("a", A)
+    builder.aggregate_table("counts", aggregate(count(), store=COUNTS), source)
+    users = builder.add_global_table("users", USERS, store=STORE)
+    builder.join_global("named", source, users, inner(lambda _, name: name), by=lambda key, _: key)
+    return builder.build()
+
+
+def test_a_table_becomes_global_with_its_rows_and_goes_back_only_by_a_reset(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fill(overlay: Any) -> None:
+        COUNTS.open(overlay).put("a", 1, 5)
+        STORE.open(overlay).put("ann", "Ann", 5)
+
+    life = begun(tmp_path, counting(table=True), COUNTS, STORE, fill=fill)
+    lines = planned(life, global_named(), caplog)
+    assert "store 'users': same: keep" in lines
+    task = TaskId("users.source", 1)
+    pointer = life.last("users.source").pointers()[task]
+    store = MemoryStore(sorted({*pointer.stores, "users"}))
+    key = life.checkpoint.task_key("users.source", task)
+    DurableLog(life.objects, key).restore(pointer, store)
+    assert dict(STORE.open(Overlay(store)).range()) == {"ann": ("Ann", 5)}
+    assert dict(life.live(COUNTS).range()) == {"a": (1, 5)}
+    with pytest.raises(CheckpointMismatchError, match="would join the stores") as caught:
+        life.upgrade(counting(table=True))
+    assert "reset all but one" in caught.value.message
+    life.upgrade(counting(table=True), reset={"users"})
+    assert dict(life.live(COUNTS).range()) == {"a": (1, 5)}
