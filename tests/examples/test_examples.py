@@ -25,6 +25,11 @@ _IN_MEMORY = {
         "spammers {'eve': Tally(sent=3, received=0)}",
         "and now {'eve': None}",
     ],
+    "user_clicks": ["ann: reading, 1 clicks", "ann: reading, 2 clicks", "{'ann': (2, 0)}"],
+    "message_filter": ["[('bob', 'hello dear Bob')]"],
+    "order_state": ["o1 Order(paid=25, shipped_by='post')", "o1 None"],
+    "page_views": ["asia: 2 views", "europe: 1 views", "unknown: 1 views"],
+    "foreign_keys": ["(2, 'Red by Nina Simone')", "albums of each artist {7: (2, 0)}"],
     "batch_processor": ["{'tea': 2.0, 'milk': 1.5}"],
     "custom_window": ["shift from 04:00 2", "shift from 12:00 1"],
 }
