@@ -80,6 +80,6 @@ class Closing:
         """Delete the buckets that a side does not remember once it has had a record, ms."""
         if newest >= self.forgets_at[side]:
             setup = self.setup
-            end = (newest - setup.memory + 1) // setup.width
+            end = (newest - setup.memory) // setup.width  # all of it has closed before `newest`
             self._rows.drop_buckets(side, end)
-            self.forgets_at[side] = (end + 1) * setup.width + setup.memory - 1
+            self.forgets_at[side] = (end + 1) * setup.width + setup.memory

@@ -86,7 +86,7 @@ def remembering(
     def remember(clocks: Sequence[int], key: object, value: object, time: int, fate: int) -> None:
         number, left, right, final_left, final_right = clocks
         newest = right if side else left
-        if fate != GONE and time > newest - memory:
+        if fate == WAITING or (fate == SETTLED and time > newest - memory):
             added(get, put, (1, side, time // width, 0, key), (time, number, fate, value))
             if fate == WAITING:
                 wait(side, time, number, key)

@@ -198,6 +198,18 @@ def test_records_of_one_time_are_all_there_after_a_restart() -> None:
         assert len(list(driver.store(PAIRS).fetch("a", side="left"))) == 40
 
 
+@pytest.mark.parametrize("time", range(8))
+def test_what_waits_at_the_edge_of_the_memory_goes_out(time: int) -> None:
+    """It is forgotten and final at one and the same time."""
+    spans = Spans("left", 0, 5, 0)
+    steps, _ = ran(spans, (L, "b", "b", time), (L, "a", "a", time + 5), (L, "c", "c", time))
+    assert steps == [[], [], []]
+    with TopologyTestDriver(topology(spans)) as driver:
+        for key, now in (("b", time), ("a", time + 5), ("c", time), ("d", time + 6)):
+            found = batch(driver, [Came(L, key, key, now)])
+    assert sorted(found) == [("b", "b+None", time), ("c", "c+None", time)]
+
+
 def test_a_skipped_record_leaves_nothing_waiting() -> None:
     """A record that fails is undone, also what was noted of it in memory."""
     spans = Spans("outer", 5, 5, 0)
