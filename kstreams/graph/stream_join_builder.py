@@ -15,6 +15,7 @@ from kstreams.joins.self_join import SelfJoin
 from kstreams.joins.stream_join import StreamJoin
 from kstreams.joins.table_rows import StoredRows
 from kstreams.joins.within import Within
+from kstreams.processors.columns import Execution
 from kstreams.state.stores.join.kind import JOIN
 from kstreams.state.stores.join.store import JoinStore
 from kstreams.state.stores.kind import check_kind
@@ -38,6 +39,7 @@ class StreamJoinBuilder(JoinBuilder):
         *,
         within: Within,
         store: StoreSpec[JoinStore[K, VL, VR]],
+        execution: Execution = "auto",
     ) -> Node[K, VO]:
         """Join records of one key that are near each other in time.
 
@@ -62,15 +64,26 @@ class StreamJoinBuilder(JoinBuilder):
             joiner: `inner(f)`, `left(f)` or `outer(f)`.
             within: How near they are: `within(before, after, grace=...)`.
             store: What is remembered: a `join_store`, of this join alone.
+            execution: By records or by columns, with the same results; `auto` takes columns
+                where it can. A stream is joined with itself by records.
 
         Raises:
-            TopologyError: The store is of another kind.
+            TopologyError: The store is of another kind, or a stream shall be joined with
+                itself by columns.
 
         Source: `KStream#join(KStream)`, `KStream#leftJoin`, `KStream#outerJoin`.
         """
         check_kind(store, JOIN, f"join {name!r} needs")
-        make = SelfJoin if left.name == right.name else StreamJoin
-        return self._add(self._joining(name, make(joiner(), within, store), left, right))
+        made = joiner()
+        if left.name != right.name:
+            join = StreamJoin(made, within, store, execution)
+            return self._add(self._joining(name, join, left, right))
+        if execution == "columns":
+            raise TopologyError(
+                f"join {name!r}: a stream is joined with itself by records",
+                hint="leave execution='auto'.",
+            )
+        return self._add(self._joining(name, SelfJoin(made, within, store), left, right))
 
     def join_as_of(
         self,

@@ -22,7 +22,7 @@ GONE: Final = 2
 
 def partner_finder(rows: JoinRows[Any, Any, Any], width: int) -> FindPartners:
     """Return what finds the records of a side and key with times in a range."""
-    get, chunks = rows.overlay.get, rows.chunks
+    readers, chunks = (rows.reader(0), rows.reader(1)), rows.chunks
 
     def find(
         side: int,
@@ -33,6 +33,7 @@ def partner_finder(rows: JoinRows[Any, Any, Any], width: int) -> FindPartners:
     ) -> tuple[list[Element], list[Any]]:
         found: list[Element] = []
         waiting: list[Any] = []
+        get = readers[side]
         for bucket in range(first // width, last // width + 1):
             handle = (1, side, bucket, 0, key)
             row = get(handle)
@@ -79,7 +80,7 @@ def remembering(
         prunes: Whether old buckets are deleted here, rather than on closing, which they must
             be where records wait: they have to go out first.
     """
-    get, put, wait = rows.overlay.get, rows.overlay.put, closing.wait
+    get, put, wait = rows.reader(side), rows.overlay.put, closing.wait
     setup, forgets_at = closing.setup, closing.forgets_at
     memory, width = setup.memory, setup.width
 

@@ -6,13 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from kstreams.columns.keys import has_key_codes
 from kstreams.durations import milliseconds
 from kstreams.joins.closing import Closing
+from kstreams.joins.columns.stream_join import StreamJoinColumns
 from kstreams.joins.join_processor import JoinProcessor
 from kstreams.joins.joiner import Joiner
 from kstreams.joins.partners import GONE, partner_finder, remembering, settle
 from kstreams.joins.terms import Terms
 from kstreams.joins.within import Within
+from kstreams.processors.columns import ColumnJoinProcessor, ColumnSource, Execution
 from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.record import Record
 from kstreams.state.stores.join.coding import CLOCKS
@@ -45,6 +48,7 @@ class StreamJoin:
         joiner: Of any kind.
         within: How near the records are.
         store: What is remembered: a `join_store`.
+        execution: How the node is to run.
 
     Source: `org.apache.kafka.streams.kstream.internals.KStreamKStreamJoin`; unmatched results
     wait for the grace and are final, as KAFKA-19536 wants it.
@@ -53,6 +57,7 @@ class StreamJoin:
     joiner: Joiner[Any, Any, Any, Any]
     within: Within
     store: StoreSpec[Any]
+    execution: Execution = "auto"
 
     def __call__(self) -> _StreamJoin:
         """Return a new processor."""
@@ -67,6 +72,14 @@ class StreamJoin:
     def stores(self) -> tuple[StoreSpec[Any], ...]:
         """Return the store."""
         return (self.store,)
+
+    def column_join(self, left: ColumnSource, right: ColumnSource) -> ColumnJoinProcessor | str:
+        """Return a new processor that works by columns, or why there is none."""
+        if not has_key_codes(left.key):
+            return f"keys of {left.key.name} are compared by their objects"
+        if left.punctuated or right.punctuated:
+            return "a node after it has a stream-time punctuator"
+        return StreamJoinColumns(self.within, self.joiner, self.store, (left, right))
 
 
 class _StreamJoin(JoinProcessor[Any, Any, Any, Any, Any]):

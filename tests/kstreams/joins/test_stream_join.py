@@ -15,6 +15,7 @@ from kstreams.durations import milliseconds
 from kstreams.errors import TopologyError
 from kstreams.graph.topology import Topology
 from kstreams.joins import inner, left, outer, within
+from kstreams.processors.columns import Execution
 from kstreams.processors.on_error import OnError
 from kstreams.stores import join_store, key_value_store
 from kstreams.testing import TopologyTestDriver
@@ -43,6 +44,7 @@ def topology(
     idle_timeout: timedelta | None = None,
     on_error: OnError = "fail",
     fails_on: str | None = None,
+    execution: Execution = "auto",
 ) -> Topology:
     def checked(one: str | None, other: str | None) -> str:
         if fails_on is not None and fails_on in (one, other):
@@ -57,7 +59,13 @@ def topology(
         milliseconds(spans.before), milliseconds(spans.after), grace=milliseconds(spans.grace)
     )
     joined = builder.join_streams(
-        "joined", lefts, rights, makers[spans.how](checked), within=near, store=PAIRS
+        "joined",
+        lefts,
+        rights,
+        makers[spans.how](checked),
+        within=near,
+        store=PAIRS,
+        execution=execution,
     )
     builder.add_sink("out", OUT, joined)
     return builder.build()
@@ -141,6 +149,22 @@ def test_where_batches_are_cut_changes_nothing(
         assert [out for part in parts for out in batch(driver, part)] == one_by_one
     steps, _ = model_join(spans, order)
     assert bag(one_by_one) == bag(out for step in steps for out in step)
+
+
+@settings(max_examples=60)
+@given(spans=spans, records=streams(), cuts=st.lists(st.integers(1, 9), max_size=5))
+def test_columns_give_what_records_give(spans: Spans, records: list[Came], cuts: list[int]) -> None:
+    parts = []
+    for size in (*cuts, len(records) or 1):
+        parts.append(records[:size])
+        records = records[size:]
+    found = []
+    for execution in ("records", "columns"):
+        with TopologyTestDriver(topology(spans, execution=execution)) as driver:
+            steps = [batch(driver, part) for part in parts]
+            driver.close_windows()
+            found.append((steps, came(driver), driver.dropped))
+    assert found[1] == found[0]
 
 
 @settings(max_examples=40)

@@ -206,6 +206,12 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         """Say how far the join has come."""
         self.overlay.put(CLOCKS, tuple(clocks))
 
+    def reader(self, side: int) -> Callable[[Any], Any]:
+        """Return what reads rows of a side for one batch, asking the backend for no later ones."""
+        newest = self.clocks().newest(side)
+        width = (self.setup() or NO_SETUP).width
+        return self.overlay.reader(None if newest == -FAR_MS else (1, side, newest // width + 1))
+
     def add(self, side: int, bucket: int, key: K, element: Element) -> None:
         """Add an element behind those that are there."""
         added(self.overlay.get, self.overlay.put, (1, side, bucket, 0, key), element)

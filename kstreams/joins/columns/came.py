@@ -1,0 +1,100 @@
+"""The records that came to both sides of a join, in one order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kstreams._types import Ints
+from kstreams.columns.keys import KeyCodes
+from kstreams.joins.columns.values import values_of
+from kstreams.processors.columns import PLACE, STREAM_TIME, ColumnSource
+from kstreams.raw_batch import HEADERS_TYPE
+from kstreams.serde.objects import objects_of
+
+__all__ = ("NO_KEY", "NO_VALUE", "Came")
+
+NO_KEY, NO_VALUE = -1, -2
+"""The codes of records that have a value and no key, and of those without a value."""
+
+
+class Came:
+    """Records of both sides by place.
+
+    Args:
+        tables: The left and the right table; one of them has rows.
+        sources: What they come from.
+
+    Attributes:
+        sides: 0 left, 1 right.
+        codes: The number of each key, or `NO_KEY` or `NO_VALUE`.
+        times: Timestamps, ms.
+        stream: The task's stream time as of each, ms.
+        keys: The keys by number.
+    """
+
+    def __init__(
+        self, tables: Sequence[pa.Table], sources: tuple[ColumnSource, ColumnSource]
+    ) -> None:
+        self._sources = sources
+        self._values = [table.column("value") for table in tables]
+        counts = [table.num_rows for table in tables]
+        self._headers = pa.chunked_array(
+            [chunk for table in tables for chunk in table.column("headers").chunks], HEADERS_TYPE
+        )
+        self._order = np.argsort(_numbers(tables, PLACE), kind="stable")
+        self._first_right = counts[0]
+        self.sides: Ints = (self._order >= counts[0]).astype(np.int64)
+        self.times: Ints = _numbers(tables, "timestamp")[self._order]
+        self.stream: Ints = _numbers(tables, STREAM_TIME)[self._order]
+        keys = pa.concat_arrays(
+            [chunk.cast(pa.binary()) for table in tables for chunk in table.column("key").chunks]
+        )
+        has_key = np.asarray(keys.is_valid())
+        has_value = np.concatenate([np.asarray(column.is_valid()) for column in self._values])
+        self.keys = KeyCodes(keys.filter(pa.array(has_key)), sources[0].key)
+        codes = np.full(len(keys), NO_KEY)
+        codes[has_key] = self.keys.codes
+        codes[~has_value] = NO_VALUE
+        self.codes: Ints = codes[self._order]
+
+    def value_bytes(self, rows: Ints) -> npt.NDArray[np.object_]:
+        """Return the bytes of records' values."""
+        found = np.empty(len(rows), object)
+        for side, places, column in self._of_sides(rows):
+            data = self._sources[side].value.from_arrow(column.combine_chunks())
+            found[places] = objects_of(data)
+        return found
+
+    def objects(self, rows: Ints) -> npt.NDArray[np.object_]:
+        """Return records' values."""
+        found = np.empty(len(rows), object)
+        for side, places, column in self._of_sides(rows):
+            for place, value in zip(places, values_of(column, self._sources[side]), strict=True):
+                found[place] = value
+        return found
+
+    def headers(self, rows: Ints) -> pa.Array:
+        """Return the headers of records; none where the row is -1."""
+        places = pa.array(np.where(rows < 0, 0, self._order[rows]), mask=rows < 0)
+        taken = self._headers.take(places)
+        return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
+
+    def _of_sides(self, rows: Ints) -> list[tuple[int, Ints, pa.ChunkedArray]]:
+        """Return each side with which of some rows are of it, and their values."""
+        found = []
+        origins = self._order[rows]
+        for side in (0, 1):
+            places = np.flatnonzero((origins >= self._first_right) == bool(side))
+            if len(places):
+                own = origins[places] - side * self._first_right
+                found.append((side, places, self._values[side].take(pa.array(own))))
+        return found
+
+
+def _numbers(tables: Sequence[pa.Table], name: str) -> Ints:
+    found: Ints = np.concatenate([table.column(name).to_numpy() for table in tables])
+    return found.astype(np.int64)

@@ -1,0 +1,146 @@
+"""What a join of streams forwards of a batch, as a table in the order of records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kstreams._types import Ints
+from kstreams.joins.columns.batch_join import Outcome
+from kstreams.joins.columns.came import NO_KEY, Came
+from kstreams.joins.joiner import Joiner
+from kstreams.processors.columns import STREAM_TIME, ColumnSource
+from kstreams.processors.each_row import each_row
+from kstreams.serde.held_objects import HeldObjects
+
+__all__ = ("results_of",)
+
+_NONE = -1
+"""The place of a value that is not there."""
+_BEFORE, _OWN, _BEHIND = 0, 1, 2
+"""When a result comes, beside those of its record's own."""
+
+
+def results_of(
+    came: Came,
+    outcome: Outcome,
+    joiner: Joiner[Any, Any, Any, Any],
+    sources: tuple[ColumnSource, ColumnSource],
+    held: HeldObjects,
+) -> pa.Table | None:
+    """Return a batch's results: of each record its pairs, then what its time has closed.
+
+    Args:
+        came: The batch's records.
+        outcome: What they made.
+        joiner: Makes results.
+        sources: What the records come from.
+        held: Holds results that Arrow has no type for.
+    """
+    known, met = outcome.known, outcome.met
+    count = len(outcome.elements.times)
+    nulls = np.flatnonzero((came.codes == NO_KEY) & _kept(joiner)[came.sides])
+    whens = np.searchsorted(came.stream, outcome.closes, "right")
+    moved = came.times[whens] < came.stream[whens]  # by a record that went elsewhere
+    alone, closed = outcome.alone, outcome.closed
+    numbers = np.concatenate((outcome.elements.numbers, _after(outcome, known.places[count:])))
+    none = np.zeros(len(alone) + len(nulls), np.int64)
+    rows = np.concatenate((met.places, known.places[alone], nulls, whens))
+    turns = np.concatenate(
+        (
+            np.full(len(met.places) + len(none), _OWN),
+            np.where(moved, _BEFORE, _BEHIND),
+        )
+    )
+    order = np.lexsort(
+        (
+            np.concatenate((np.zeros(len(met.places) + len(none), np.int64), numbers[closed])),
+            np.concatenate((np.zeros(len(met.places) + len(none), np.int64), known.times[closed])),
+            np.concatenate((numbers[met.earlier], none, known.sides[closed])),
+            np.concatenate((known.times[met.earlier], none, outcome.closes)),
+            turns,
+            rows,
+        )
+    )
+    if not len(order):
+        return None
+    extra = len(known.times) + np.arange(len(nulls))
+    sides = [
+        np.concatenate(
+            (
+                pairs,
+                np.where(known.sides[alone] == side, alone, _NONE),
+                np.where(came.sides[nulls] == side, extra, _NONE),
+                np.where(known.sides[closed] == side, closed, _NONE),
+            )
+        )[order]
+        for side, pairs in ((0, met.left), (1, met.right))
+    ]
+    codes = np.append(np.concatenate((known.codes, np.full(len(nulls), _NONE))), _NONE)
+    times = np.concatenate((known.times, came.times[nulls]))
+    own = np.maximum(sides[0], sides[1])
+    rows, turns = rows[order], turns[order]
+    stamps = np.maximum(times[sides[0]], times[sides[1]])
+    stamps = np.where(np.minimum(sides[0], sides[1]) == _NONE, times[own], stamps)
+    all_keys = sources[0].key.ordered.to_arrow(outcome.keys)
+    of_keys = codes[own]
+    table = pa.table(
+        {
+            "key": all_keys.take(pa.array(np.maximum(of_keys, 0), mask=of_keys == _NONE)),
+            "timestamp": pa.array(stamps),
+            "headers": came.headers(np.where(turns == _OWN, rows, _NONE)),
+            STREAM_TIME: pa.array(came.stream[rows]),
+        }
+    )
+    values = _Values(came, outcome, nulls, sources)
+    results = each_row(joiner.function, table, *(values.of(places) for places in sides))
+    return table.append_column("value", held.column(results))
+
+
+class _Values:
+    """The values of known records, and of those with null keys behind them."""
+
+    def __init__(
+        self,
+        came: Came,
+        outcome: Outcome,
+        nulls: Ints,
+        sources: tuple[ColumnSource, ColumnSource],
+    ) -> None:
+        self._came = came
+        self._outcome = outcome
+        self._rows = np.concatenate((outcome.known.places, nulls))
+        self._sources = sources
+
+    def of(self, places: Ints) -> list[Any]:
+        """Return values by place; None where there is none."""
+        wanted, which = np.unique(places, return_inverse=True)
+        found = np.empty(len(wanted), object)
+        count = len(self._outcome.elements.times)
+        fresh = np.flatnonzero(wanted >= count)
+        if len(fresh):
+            found[fresh] = self._came.objects(self._rows[wanted[fresh]])
+        old = np.flatnonzero((wanted >= 0) & (wanted < count))
+        sides = self._outcome.known.sides[wanted[old]]
+        for side in (0, 1):
+            own = old[sides == side]
+            if len(own):
+                data = pa.array(self._outcome.elements.values[wanted[own]], pa.binary())
+                values = self._sources[side].value.deserialize_many(data)
+                for place, value in zip(own.tolist(), values, strict=True):
+                    found[place] = value
+        objects: list[Any] = found[which].tolist()
+        return objects
+
+
+def _kept(joiner: Joiner[Any, Any, Any, Any]) -> Any:  # noqa: ANN401  # a column of bools
+    return np.array([joiner.keeps(left=True), joiner.keeps(left=False)])
+
+
+def _after(outcome: Outcome, places: Ints) -> Ints:
+    """Return numbers for the batch's records that are above those of all stored ones."""
+    last = int(outcome.elements.numbers.max(initial=0))
+    numbers: Ints = last + 1 + places
+    return numbers
