@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from kstreams._types import Ints
 from kstreams.columns.keys import KeyCodes
-from kstreams.joins.columns.values import values_of
 from kstreams.processors.columns import PLACE, STREAM_TIME, ColumnSource
 from kstreams.raw_batch import HEADERS_TYPE
 from kstreams.serde.objects import objects_of
@@ -73,7 +72,7 @@ class Came:
         """Return records' values."""
         found = np.empty(len(rows), object)
         for side, places, column in self._of_sides(rows):
-            for place, value in zip(places, values_of(column, self._sources[side]), strict=True):
+            for place, value in zip(places, self._sources[side].objects(column), strict=True):
                 found[place] = value
         return found
 
