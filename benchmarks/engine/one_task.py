@@ -13,7 +13,7 @@ import gc
 import pstats
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -46,6 +46,7 @@ from kstreams.state.cache.row_cache import RowCache
 from kstreams.state.log.directory import DirectoryObjectStore
 from kstreams.state.log.durable import Attempt
 from kstreams.state.log.pointer import Pointer
+from kstreams.state.stores.table_access import TableAccess
 from kstreams.state.versions.versions import TaskVersions
 from kstreams.task.meta import TaskMeta
 from kstreams.task.outputs import TaskOutput
@@ -175,6 +176,7 @@ class Bench:
         self.pointer = Pointer.empty()
         self.meta = TaskMeta()
         self.rows = RowCache(64 << 20)
+        self.tables: Mapping[str, TableAccess] = {}
         self.commit_s = 0.0
 
     def run(self, *queues: Queue) -> TaskOutput:
@@ -195,7 +197,7 @@ class Bench:
         return output
 
     def _run(self, queues: Sequence[Queue], overlay: Overlay) -> TaskOutput:
-        task = Task(self.group, 0, overlay, self.meta)
+        task = Task(self.group, 0, overlay, self.meta, tables=self.tables)
         output = task.run(queues, wall_ms=0)
         task.close()
         return output

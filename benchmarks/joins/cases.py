@@ -81,6 +81,21 @@ def table_table() -> Topology:
     return builder.build()
 
 
+def global_table() -> Topology:
+    """Build a left join of a stream with a global table, by what its values say."""
+    builder = TopologyBuilder("global")
+    table = builder.add_global_table("other", _OTHER, store=_store("other"))
+    joined = builder.join_global(
+        "joined", builder.add_source("in", _IN), table, left(_either), by=_named
+    )
+    builder.add_sink("out", _OUT, joined)
+    return builder.build()
+
+
+def _named(_: str, value: int) -> str:
+    return f"key-{value:06d}"
+
+
 def loop() -> Topology:
     """Build a loop that records go round as often as their value says."""
     builder = TopologyBuilder("loop")
@@ -149,6 +164,7 @@ def with_updates(
             yield [
                 feeds.numbered(name, keys[mask], _numbers(keys[mask] + number), times[mask])
                 for name, mask in ((source, ~is_update), (table, is_update))
+                if mask.any()
             ]
 
     return batches
@@ -208,6 +224,13 @@ CASES = {
         nothing,
         with_updates("in", "other", 0.5, keys_used=0.5),
         at_least=100_000,
+    ),
+    "global": Case(
+        "100,000 rows stored, a look-up of any of them for each record",
+        global_table,
+        other_rows("other.source"),
+        with_updates("in", "other.source", 0),
+        at_least=1_000_000,
     ),
     "loop": Case(
         "three hops of each record, the durable log included",

@@ -2,25 +2,30 @@
 
 A batch is what it is on Spark: each group in turn checks out its version, runs on what its sources
 and the groups before it have given, and commits. What goes into a loop is written to the durable
-log and read from there in the next batch.
+log and read from there in the next batch. A global table is read at its last commit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from benchmarks.engine.one_task import Bench
 from kstreams import TEXT, Topology
+from kstreams.global_tables.open_tables import OpenTables
+from kstreams.global_tables.table_version import TablePlace, TableVersion
 from kstreams.graph.nodes import LoopNode, RepartitionNode
 from kstreams.raw_batch import INPUT_SCHEMA
 from kstreams.state.backend.task_key import TaskKey, new_attempt
-from kstreams.state.log.directory import DirectoryObjectStore
+from kstreams.state.log.directory import Directory, DirectoryObjectStore
 from kstreams.state.log.durable import Attempt
 from kstreams.state.log.loop_objects import LoopPart, read_loops, write_loops
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.table_access import TableAccess
 from kstreams.state.versions.versions import TaskVersions
 from kstreams.task.queues import Queue
 from kstreams.task.routing import route
@@ -81,7 +86,11 @@ class Pipeline:
     def __init__(self, topology: Topology, home: Path) -> None:
         self.rows = self.looped = 0
         self._home = home
-        self._benches = [Bench(group, RocksDB(), home) for group in topology.groups]
+        self._globals = {topology.group_of_store(t.store.name).name: t for t in topology.globals}
+        groups = sorted(topology.groups, key=lambda group: group.name not in self._globals)
+        self._benches = [Bench(group, RocksDB(), home) for group in groups]
+        self._tables: dict[str, TableAccess] = {}
+        self._opened = OpenTables(lambda settings: settings.open())
         nodes = topology.nodes.values()
         self._edges = {
             node.name: node for node in nodes if isinstance(node, (RepartitionNode, LoopNode))
@@ -103,7 +112,13 @@ class Pipeline:
         for bench in self._benches:
             group = bench.group
             own = {each.name for each in group.sources} | {each.name for each in group.from_tasks}
-            output = bench.run(*(queue for queue in waiting if queue.entry in own))
+            queues = [queue for queue in waiting if queue.entry in own]
+            if group.name in self._globals and not queues:
+                continue  # a query of its own, which has nothing to do
+            bench.tables = self._tables
+            output = bench.run(*queues)
+            if group.name in self._globals:
+                self._open(self._globals[group.name].store, bench)
             self.rows += sum(table.num_rows for table in output.sinks.values())
             waiting.extend(queue for queue in self._routed(output.edges))
             sent = [(queue.entry, 0, queue.table) for queue in self._routed(output.loops)]
@@ -111,6 +126,17 @@ class Pipeline:
                 attempt = Attempt(new_attempt(), 0)
                 self._in_loops += write_loops(self._log, "loops/", attempt, 0, sent)
                 self.looped += sum(table.num_rows for _, _, table in sent)
+
+    def _open(self, store: StoreSpec[Any], bench: Bench) -> None:
+        log, name = Directory(str(self._home / "log")), bench.group.name
+        place = TablePlace(store.name, "bench", log, "bench", name, 1, None)
+        self._tables[store.name] = self._opened.open(
+            store,
+            TableVersion(place, (bench.pointer.to_json(),), 0),
+            backend=RocksDB(),
+            home=lambda: self._home / "copies",
+            reader="bench",
+        )
 
     def _routed(self, tables: Mapping[str, pa.Table]) -> Iterator[Queue]:
         for name, table in tables.items():
