@@ -112,6 +112,7 @@ def _measured(
             "records": sum(queue.table.num_rows for batch in batches for queue in batch),
             "results": results,
             "hops": pipeline.looped - looped,
+            "batches": len(batches),
         }[case.counts]
         shutil.rmtree(home / str(number))
     return {

@@ -50,7 +50,7 @@ class Case:
         load: What is stored before the clock starts.
         batches: What is measured.
         at_least: So many a processor second are wanted.
-        counts: What is counted: records that come, results, or records that go into loops.
+        counts: What is counted: records that come, results, records that go into loops, batches.
     """
 
     title: str
@@ -58,7 +58,7 @@ class Case:
     load: Callable[[Feeds, Sizes], Iterator[Batch]]
     batches: Callable[[Feeds, Sizes], Iterator[Batch]]
     at_least: int
-    counts: Literal["records", "results", "hops"] = "records"
+    counts: Literal["records", "results", "hops", "batches"] = "records"
 
 
 def stream_table(execution: Execution) -> Topology:
@@ -96,6 +96,22 @@ def _named(_: str, value: int) -> str:
     return f"key-{value:06d}"
 
 
+def foreign(names: int) -> Topology:
+    """Build an inner join by foreign key; left rows name one of so many right ones."""
+
+    def named(_: str, value: int) -> str:
+        return f"key-{value % names:06d}"
+
+    builder = TopologyBuilder("foreign")
+    one = builder.add_table("in", _IN, store=_store("in"))
+    other = builder.add_table("other", _OTHER, store=_store("other"))
+    joined = builder.join_foreign(
+        "joined", one, other, inner(_either), by=named, store=_store("joined")
+    )
+    builder.add_sink("out", _UPDATES, builder.to_stream("updates", joined))
+    return builder.build()
+
+
 def loop() -> Topology:
     """Build a loop that records go round as often as their value says."""
     builder = TopologyBuilder("loop")
@@ -131,11 +147,12 @@ def _store(name: str) -> Any:
     return timestamped_store(name, key=TEXT, value=INT64)
 
 
-def other_rows(source: str) -> Callable[[Feeds, Sizes], Iterator[Batch]]:
-    """Return what stores a row of each key."""
+def other_rows(source: str, names: int | None = None) -> Callable[[Feeds, Sizes], Iterator[Batch]]:
+    """Return what stores a row of each key, or of so many."""
 
     def load(feeds: Feeds, sizes: Sizes) -> Iterator[Batch]:
-        for keys in np.array_split(np.arange(sizes.keys), max(1, sizes.keys // sizes.batch)):
+        count = min(names or sizes.keys, sizes.keys)
+        for keys in np.array_split(np.arange(count), max(1, count // sizes.batch)):
             yield [feeds.numbered(source, keys, _numbers(keys), np.zeros(len(keys), np.int64))]
 
     return load
@@ -168,6 +185,37 @@ def with_updates(
             ]
 
     return batches
+
+
+def both_rows(names: int) -> Callable[[Feeds, Sizes], Iterator[Batch]]:
+    """Return what stores as many left rows as there are keys, and those that they name."""
+
+    def load(feeds: Feeds, sizes: Sizes) -> Iterator[Batch]:
+        yield from other_rows("other.source", names)(feeds, sizes)
+        yield from other_rows("in.source")(feeds, sizes)
+
+    return load
+
+
+def updates_of(
+    source: str, keys: int, share: float = 1
+) -> Callable[[Feeds, Sizes], Iterator[Batch]]:
+    """Return batches that update rows of one table, each row once at most."""
+
+    def batches(feeds: Feeds, sizes: Sizes) -> Iterator[Batch]:
+        random = np.random.default_rng(1)
+        for number in range(sizes.batches):
+            rows = random.permutation(min(keys, sizes.keys))[: max(1, int(sizes.batch * share))]
+            times = np.full(len(rows), 1 + number)
+            yield [feeds.numbered(source, rows, _numbers(rows + 1 + number), times)]
+
+    return batches
+
+
+def empty(_: Feeds, sizes: Sizes) -> Iterator[Batch]:
+    """Return batches in which nothing has come."""
+    for _number in range(sizes.batches):
+        yield []
 
 
 def of_rounds(rounds: int) -> Callable[[Feeds, Sizes], Iterator[Batch]]:
@@ -231,6 +279,29 @@ CASES = {
         other_rows("other.source"),
         with_updates("in", "other.source", 0),
         at_least=1_000_000,
+    ),
+    "foreign-left": Case(
+        "100,000 rows stored on both sides, left ones change and name another",
+        partial(foreign, 100_000),
+        both_rows(100_000),
+        updates_of("in.source", 100_000),
+        at_least=60_000,
+    ),
+    "foreign-fan-out": Case(
+        "100 rows that 1,000 others name each; results a second",
+        partial(foreign, 100),
+        both_rows(100),
+        updates_of("other.source", 100, share=1 / 1_000),
+        at_least=500_000,
+        counts="results",
+    ),
+    "foreign-empty": Case(
+        "nothing comes, batches a second through three stages",
+        partial(foreign, 100_000),
+        both_rows(100_000),
+        empty,
+        at_least=5,
+        counts="batches",
     ),
     "loop": Case(
         "three hops of each record, the durable log included",

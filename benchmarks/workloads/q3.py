@@ -9,10 +9,49 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchmarks.suite.auctions import AUCTIONS, CATEGORY, PERSONS
-from benchmarks.suite.workload import Expected, Workload
+from benchmarks.suite.auctions import (
+    AUCTION,
+    AUCTIONS,
+    CATEGORY,
+    PERSON,
+    PERSONS,
+    Auction,
+    Person,
+)
+from benchmarks.suite.workload import Execution, Expected, Workload
+from kstreams import TEXT, Topic, Topology, TopologyBuilder
+from kstreams.joins import inner
+from kstreams.stores import timestamped_store
+from kstreams_json import json_serde
 
 STATES = ("CA", "ID", "OR")
+SELLER = json_serde(tuple[str, str, str])
+
+
+def seller_of(_: Auction, person: Person) -> tuple[str, str, str]:
+    return person.name, person.city, person.state
+
+
+def topology(auctions: str, persons: str, sink: str, execution: Execution) -> Topology:
+    builder = TopologyBuilder("q3")
+    opened = timestamped_store("auctions", key=TEXT, value=AUCTION)
+    known = timestamped_store("persons", key=TEXT, value=PERSON)
+    items = builder.add_table("auctions", Topic(auctions, TEXT, AUCTION), store=opened)
+    people = builder.add_table("persons", Topic(persons, TEXT, PERSON), store=known)
+    wanted = builder.derive("wanted", items, lambda _, a: a if a.category == CATEGORY else None)
+    near = builder.derive("near", people, lambda _, p: p if p.state in STATES else None)
+    sellers = builder.join_foreign(
+        "sellers",
+        wanted,
+        near,
+        inner(seller_of),
+        by=lambda _, auction: str(auction.seller),
+        store=timestamped_store("sellers", key=TEXT, value=SELLER),
+        value=AUCTION,
+    )
+    out = Topic(sink, TEXT, SELLER, nulls="pass")
+    builder.add_sink("sellers-out", out, builder.to_stream("updates", sellers))
+    return builder.build()
 
 
 def expected(auctions: pa.Table, persons: pa.Table) -> Expected:
@@ -35,6 +74,7 @@ WORKLOAD = Workload(
     besides=(PERSONS,),
     shape="plain",
     expected=expected,
+    topology=topology,
     values="json",
     by_record=False,
     records=900_000,

@@ -15,9 +15,6 @@ from benchmarks.suite.registry import (
 )
 from benchmarks.suite.workload import Workload
 
-NOT_YET = ("Q3",)
-"""Of joins that the library does not have yet."""
-
 
 def test_workloads_come_in_order() -> None:
     names = [workload.name for workload in all_workloads()]
@@ -42,9 +39,6 @@ def test_peer_says_of_every_workload_that_it_can_or_why_not() -> None:
 
 @pytest.mark.parametrize("workload", all_workloads(), ids=lambda w: w.name)
 def test_library_has_every_workload(workload: Workload) -> None:
-    if workload.name in NOT_YET:
-        assert peer_by("kstreams").refusal(workload) == "the workload has no topology"
-        return
     assert workload.topology is not None
     topics = [f"in-{number}" for number in range(len(workload.datasets))]
     assert workload.topology(*topics, "out", "auto").groups

@@ -16,7 +16,6 @@ from kstreams.testing import TopologyTestDriver
 CASES = [
     pytest.param(workload, execution, id=f"{workload.name}-{execution}")
     for workload in (*all_workloads(), workload_by(str(ROOT / "examples" / "custom_benchmark.py")))
-    if workload.topology
     for execution in (("auto", "records") if workload.by_record else ("auto",))
 ]
 
