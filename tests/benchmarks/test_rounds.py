@@ -17,7 +17,7 @@ from tests.benchmarks.copying import Copying
 
 pytestmark = pytest.mark.kafka
 
-W1, W2 = workload_by("W1"), workload_by("W2")
+W1, W2, W5 = workload_by("W1"), workload_by("W2"), workload_by("W5")
 RECORDS = 200
 
 
@@ -136,3 +136,23 @@ def test_runs_of_the_first_round_that_do_not_fit_are_left_out_and_told(
     assert ran(told) == ["a"]
     assert outcome.cell("W2", "b").reason == "round 1 not run: 0.5 minutes were over"
     assert told.runs == told.ended == 2
+
+
+def test_workload_of_several_topics_is_filled_and_who_does_it_apart_is_judged_by_its_own_results(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    pairs = [(W5, Copying(name)) for name in ("as-it-is", "spark")]
+
+    outcome, told = run(Plan(pairs, 2_000, rounds=1, lag=False), cluster, tmp_path)
+
+    assert [step for step in told.steps if step.startswith("fill ")] == [
+        "fill bench-data-views-2000-seed7",
+        "fill bench-data-users-2000-seed7",
+    ]
+    (figures,) = outcome.cell("W5", "as-it-is").rounds
+    assert figures.records == 2_000 + 200 + 40
+    assert figures.progress[-1][1] == figures.records + 2 * 4
+    assert "with another value" in outcome.cell("W5", "spark").reason  # it did follow the moves
+    assert outcome.notes == [
+        "W5 spark: users as they are before the first view: it does not follow their moves"
+    ]
