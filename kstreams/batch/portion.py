@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from kstreams.batch.batch_size import RecordSizes, fitting, share
 from kstreams.batch.read_order import read_order
-from kstreams.batch.time_cut import Counts, FirstSince, TimeCut, TimeCuts
+from kstreams.batch.time_cut import Counts, FirstSince, TimeCuts
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TopicPartition
 from kstreams.processors.event_time import EventTime, WallClock
@@ -147,19 +147,17 @@ class Portions:
             latest,
         )
         counts.update(cut.counts)
-        self._waiting.update(cut.times)
-        if self._is_astray(cut, wall_ms) or (latest is None and not counts):
+        astray = {p for p, time in cut.times.items() if time > self._latest(p, wall_ms)}
+        self._waiting.update({p: time for p, time in cut.times.items() if p not in astray})
+        if astray - cut.counts.keys() or (latest is None and not counts):
             return self._held(lags, room, latest)
         return Portion(counts, cut.horizon)
 
-    def _is_astray(self, cut: TimeCut, wall_ms: int | None) -> bool:
-        """Tell whether a record that is too far ahead hides the times of those behind it."""
-        return any(
-            place not in cut.counts and time > self._latest(place, wall_ms)
-            for place, time in cut.times.items()
-        )
-
     def _latest(self, place: TopicPartition, wall_ms: int | None) -> int:
+        """Return the last time that a partition's records may have.
+
+        A record beyond hides the times of those behind it.
+        """
         return LATEST_MS if wall_ms is None else self._times[place.topic].latest(wall_ms)
 
     def _held(self, lags: Counts, room: _Room, latest: int | None) -> Portion:

@@ -153,3 +153,15 @@ def test_a_plan_says_up_to_when_and_what_is_held(tmp_path: Path) -> None:
     bare = plans.write(4, Plan({(0, 0): ()}))
     assert (bare.horizon, bare.holding) == (None, None)
     assert plans.at(4) == bare
+
+
+def test_what_is_behind_a_record_too_far_ahead_settles_as_well(tmp_path: Path) -> None:
+    log = new_log(tmp_path, "a", "b", partitions=1)
+    append(log, "a", 0, WALL * 3)
+    planner = planner_on(log, settling("a", "b", settle=timedelta(seconds=2)))
+    for number in range(3):
+        append(log, "a", 0, WALL - 10_000 + number)
+        plan = planner.next(wall_ms=WALL + number)
+        assert plan is not None
+        assert plan.positions[TopicPartition("a", 0)] == number + 2
+        assert plan.holding == Holding(frozenset(), WALL + number - 2_000)
