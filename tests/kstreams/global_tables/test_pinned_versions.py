@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
+import uuid
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from devtools.servers.s3 import Bucket
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder
+from kstreams.checkpoint.fork import ForkSource
 from kstreams.checkpoint.plans import Plan
 from kstreams.checkpoint.reset import reset
+from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.errors import CheckpointMismatchError, LimitError, VersionGoneError
 from kstreams.global_tables import versions as versions_module
 from kstreams.joins import left
@@ -35,13 +41,14 @@ def _text(_: int, text: str) -> str:
     return text
 
 
-def reading(other: Path | None = None, *, reads: bool = True) -> Topology:
+def reading(other: Path | AppTable[str, str] | None = None, *, reads: bool = True) -> Topology:
     """Build texts -> join of a global table -> out."""
     builder = TopologyBuilder("reading")
     if other is None:
         words = builder.add_global_table("words", WORDS, store=TABLE)
     else:
-        words = builder.add_global_table("words", AppTable(other, TABLE))
+        table = other if isinstance(other, AppTable) else AppTable(other, TABLE)
+        words = builder.add_global_table("words", table)
     texts = builder.add_source("texts", TEXTS)
     found = texts
     if reads:
@@ -241,3 +248,39 @@ def test_a_table_of_another_kind_than_the_app_has_is_refused(tmp_path: Path) -> 
     builder.add_sink("out", OUT, builder.add_source("texts", TEXTS))
     with pytest.raises(CheckpointMismatchError, match="read it by the definition"):
         ByHand(tmp_path, builder.build())
+
+
+def test_a_fork_reads_the_table_of_its_savepoint(tmp_path: Path, state: StateBackend) -> None:
+    app = ByHand(tmp_path, reading(), state=state)
+    put(app, "old")
+    app.queries["texts"].run(planned(app))
+    opened = app.queries["texts"].driver._opened
+    Savepoints(opened.checkpoint, opened.objects).create("before", app.clock)
+    put(app, "new")
+    shutil.copytree(tmp_path / "topics", tmp_path / "forked" / "topics")
+    fork = ForkSource(tmp_path / "reading", "before")
+    forked = ByHand(tmp_path / "forked", reading(), state=state, fork=fork)
+    forked.queries["texts"].run(planned(forked))
+    assert forked.values(OUT) == ["a=old", "a=old", "b=old", "b=old"]
+    assert forked.queries["words.source"].step()  # what came since the savepoint
+    forked.queries["texts"].run(planned(forked))
+    assert forked.values(OUT)[:2] == ["a=new", "a=old"]
+
+
+@pytest.mark.parametrize("backend", [RocksDB, Memory])
+def test_tables_are_copied_from_s3(
+    tmp_path: Path, bucket: Bucket, backend: Callable[..., StateBackend]
+) -> None:
+    log = bucket.settings(f"tables-{uuid.uuid4().hex[:8]}")
+
+    def state(name: str) -> StateBackend:
+        return backend(directory=str(tmp_path / name), log=log)
+
+    writer = ByHand(tmp_path, writing(), state=state("one"))
+    put(writer, "old")
+    topology = reading(AppTable(tmp_path / "writing", TABLE, log=log))
+    app = ByHand(tmp_path, topology, state=state("two"))
+    for value in ("old", "new"):
+        put(writer, value)
+        app.queries["texts"].run(planned(app))
+    assert app.values(OUT) == ["a=new", "a=old", "b=new", "b=old"]
