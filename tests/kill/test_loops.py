@@ -15,10 +15,13 @@ from tests.kill.looping_app import HOPS
 
 pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.slow, pytest.mark.timeout(2_400)]
 
-PHASES = ("running", "written", "task-done", "all-done", "committed")
-PLAN = tuple(
-    (target, phase) for phase in PHASES for target in ("driver", "worker", "executor", "jvm")
+IN_TASKS = ("running", "written", "task-done")
+IN_DRIVER = ("written", "all-done", "committed", "published")
+PLAN = (
+    *((target, phase) for target in ("driver", "jvm") for phase in IN_DRIVER),
+    *((target, phase) for target in ("worker", "executor") for phase in 2 * IN_TASKS),
 )
+"""Between a loop's object and the delta, both and the commit, the commit and the next plan."""
 
 
 class LoopingApp(KilledApp):
@@ -30,6 +33,10 @@ class LoopingApp(KilledApp):
         """Return what the sink must hold: for each word all counts, rising one by one."""
         counted = super().expected()
         return {word: list(range(1, (HOPS + 1) * len(n) + 1)) for word, n in counted.items()}
+
+
+def test_the_plan_is_twenty_kills() -> None:
+    assert len(PLAN) == 20
 
 
 def test_each_word_counts_once_a_round(tmp_path: Path, victims: list[KilledApp]) -> None:
