@@ -13,6 +13,7 @@ from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.timestamped.rows import TimestampedRows
 
 __all__ = ("ForeignResults",)
 
@@ -53,22 +54,22 @@ class _Results(ClosureProcessor[Any, Response, Any, "Change[Any]"]):
     def bind(
         self, context: ProcessorContext[Any, Change[Any]]
     ) -> Callable[[Record[Any, Response]], None]:
-        put = self._store.kind.table(self._store, context.store(self._store)).put
+        rows: TimestampedRows[Any, Any] = TimestampedRows.of(context.store(self._store))
+        get, put = rows.reader(), rows.writer()
         forward, known = context.forward, by_key(self._store.key)
         changed: set[object] = set()
         at_end = context.hold(lambda _: changed.clear())
 
         def process(record: Record[Any, Response]) -> None:
             key, (now, value), time = record.key, record.value, record.timestamp
-            own = known(key)
-            if not now and own in changed:
+            if changed and not now and known(key) in changed:
                 return
-            replaced = put(key, value, time)
-            old, latest = (None, True) if replaced is None else replaced
-            forward(Record(key, Change(value, old, latest), time))
+            before = get(key)
+            put(key, None if value is None else (value, time))
+            forward(Record(key, Change(value, None if before is None else before[0]), time))
             if now:
                 if not changed:
                     at_end(None)
-                changed.add(own)
+                changed.add(known(key))
 
         return process

@@ -104,14 +104,21 @@ class _Subscribe(ClosureProcessor[Any, "Change[Any]", Any, Any]):
     def bind(self, context: ProcessorContext[Any, Any]) -> Callable[[Record[Any, Any]], None]:
         stage = self._stage
         by, encode_key, encode_value = stage.by, stage.key.serialize, stage.value.serialize
-        encode_foreign, prefix_of = stage.foreign.serialize, prefixing(stage.stored)
+        known: dict[Any, _Foreign] = {}
+        encoded = _encoding(stage, known)
         alone = stage.alone is not None
         function, encode_result = stage.joiner.function, stage.result.serialize
-        take = context.hold(_Sending(stage, encoded_context(context)).send)
+        sending = _Sending(stage, encoded_context(context))
+
+        def release(steps: Sequence[_Step]) -> None:
+            known.clear()
+            sending.send(steps)
+
+        take = context.hold(release)
 
         def named(key: object, value: object) -> _Foreign | None:
             found = None if value is None else by(key, value)
-            return None if found is None else _Foreign(encode_foreign(found), prefix_of(found))
+            return None if found is None else encoded(found)
 
         def process(record: Record[Any, Change[Any]]) -> None:
             key, change = record.key, record.value
@@ -129,6 +136,21 @@ class _Subscribe(ClosureProcessor[Any, "Change[Any]", Any, Any]):
             take(_Step(own, was, old is not None, now, data, record.timestamp))
 
         return process
+
+
+def _encoding(stage: ForeignSubscribe, known: dict[Any, _Foreign]) -> Callable[[Any], _Foreign]:
+    """Return what encodes foreign keys, and notes them where equal ones have equal bytes."""
+    encode, prefix_of = stage.foreign.serialize, prefixing(stage.stored)
+    if not (stage.foreign.hashes_by_bytes and stage.stored.hashes_by_bytes):
+        return lambda key: _Foreign(encode(key), prefix_of(key))
+
+    def encoded(key: object) -> _Foreign:
+        found = known.get(key)
+        if found is None:
+            found = known[key] = _Foreign(encode(key), prefix_of(key))
+        return found
+
+    return encoded
 
 
 class _Sending:
