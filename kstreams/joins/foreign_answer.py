@@ -204,13 +204,13 @@ class _Answers:
             if right is not None or not self._inner:
                 lefts, function = self._lefts(values), self._function
                 results = [function(left, right) for left in lefts]
-            times = list(map(came, rows)) if self._came else [None] * len(rows)
-            self._forward(
-                [row[size:] for row in rows],
-                results,
-                [each is not None for each in times],
-                [time if each is None or each < time else each for each in times],
-            )
+            owns = [row[size:] for row in rows]
+            if not self._came:
+                self._forward(owns, results, None, pa.repeat(time, len(rows)))
+                continue
+            since = list(map(came, rows))
+            times = [time if each is None or each < time else each for each in since]
+            self._forward(owns, results, [each is not None for each in since], pa.array(times))
 
     def _to_each(self, items: Sequence[_Came]) -> None:
         """Answer left rows that have come, or whose results go."""
@@ -234,7 +234,7 @@ class _Answers:
             results.append(result)
             times.append(item.time if row is None else max(item.time, row[1]))
         if owns:
-            self._forward(owns, results, [True] * len(owns), times)
+            self._forward(owns, results, [True] * len(owns), pa.array(times))
 
     def _lefts(self, values: Sequence[bytes | None]) -> list[Any]:
         return self._value.deserialize_many(pa.array(values, pa.binary()))
@@ -243,20 +243,19 @@ class _Answers:
         self,
         owns: Sequence[bytes],
         results: Sequence[Any] | None,
-        news: Sequence[bool],
-        times: Sequence[int],
+        news: Sequence[bool] | None,
+        times: pa.Array,
     ) -> None:
-        """Send responses; without results there are none."""
-        heads = [_HEADS[new] for new in news]
-        if results is None:
-            values = pa.array([without for without, _ in heads], pa.binary())
-        else:
+        """Send responses: without results there are none, and without `news` none is new."""
+        found = pa.nulls(len(owns), pa.binary())
+        if results is not None:
             found = self._result.serialize_many(results)
-            pairs = zip(results, heads, strict=True)
-            firsts = pa.array([head[result is not None] for result, head in pairs], pa.binary())
-            values = pc.binary_join_element_wise(firsts, pc.fill_null(found, b""), b"")
-        keys = pa.array(owns, pa.binary())
-        table = encoded_table(keys, values, pa.array(times, pa.int64()))
+        firsts = pa.scalar(ROW, pa.binary())
+        if news is not None or found.null_count:
+            pairs = zip(news or [False] * len(owns), found.is_valid().to_pylist(), strict=True)
+            firsts = pa.array([_HEADS[new][has] for new, has in pairs], pa.binary())
+        values = pc.binary_join_element_wise(firsts, pc.fill_null(found, b""), b"")
+        table = encoded_table(pa.array(owns, pa.binary()), values, times)
         self._context.forward_encoded(self._edge, table)
 
 
