@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from kstreams import Processor, ProcessorContext, Record
 from kstreams import TopologyBuilder as Builder
+from kstreams.partitioner import partition_by
 from tests.conformance.case import Output
 from tests.conformance.join_models import foreign_key
 from tests.conformance.join_topologies import (
@@ -27,15 +27,9 @@ _BY_KEY = ("tt_join", "fk_join")
 """Joins that look at nothing but keys: one node serves all cases."""
 
 
-@dataclass(frozen=True)
-class CasePartitioner:
-    """Keeps the records of a case together: in the partition of its number."""
-
-    name: str = "by-case"
-
-    def partition(self, key: bytes, partitions: int) -> int:
-        """Return the number that stands before the key."""
-        return int(key.partition(b":")[0]) % partitions
+def _number_of(key: bytes, partitions: int) -> int:
+    """Return the number that stands before a key: the records of a case stay together."""
+    return int(key.partition(b":")[0]) % partitions
 
 
 class JoinLane(Lane):
@@ -50,25 +44,19 @@ class JoinLane(Lane):
 
     @staticmethod
     def name_of(run: Run) -> str:
-        """Return the lane of a case.
-
-        Raises:
-            ValueError: The case cannot run so.
-        """
+        """Return the lane of a case."""
         case = run.case
-        if run.execution == "columns":
-            raise ValueError(f"case {case.name}: {case.op} does not run by columns")
         how = f"-{case.how}" if case.op in _BY_KEY else ""
-        return f"{case.op}{how}"
+        return f"{run.execution}-{case.op}{how}"
 
     def add_to(self, builder: Builder) -> None:
         """Add two sources or tables, and the joins."""
         first = self.runs[0].case
-        names = JoinNames(f"-{self.name}", _foreign_key)
+        names = JoinNames(f"-{self.name}", _foreign_key, self.runs[0].execution)
         sides: list[Any] = []
         for side in self.sides:
             name = self.input(side)
-            topic = side_topic(name, partitioner=CasePartitioner())
+            topic = side_topic(name, partitioner=partition_by(_number_of))
             if first.op in _BY_KEY:
                 store = table_store(first, side, names)
                 sides.append(builder.add_table(name, topic, store=store))
@@ -82,7 +70,9 @@ class JoinLane(Lane):
             self._add_one(builder, number, sides[0], sides[1])
 
     def _add_one(self, builder: Builder, number: int, left: Any, right: Any) -> None:
-        case, names = self.runs[number].case, JoinNames(f"-{self.name}-{number}")
+        run = self.runs[number]
+        case = run.case
+        names = JoinNames(f"-{self.name}-{number}", execution=run.execution)
         if is_table(case, "right"):
             store = table_store(case, "right", names)
             right = builder.to_table(names("right"), right, store=store)

@@ -9,8 +9,14 @@ from typing import Any
 from kstreams import TEXT, Node, Topic, TopologyBuilder
 from kstreams.durations import milliseconds
 from kstreams.emit import each_update
-from kstreams.joins import inner, left, outer
-from kstreams.stores import timestamped_store, versioned_key_value_store
+from kstreams.joins import Within, inner, left, outer, within
+from kstreams.processors.columns import Execution
+from kstreams.stores import (
+    join_store,
+    queue_store,
+    timestamped_store,
+    versioned_key_value_store,
+)
 from tests.conformance.case import Case
 from tests.conformance.join_models import foreign_key, joined
 
@@ -29,10 +35,12 @@ class JoinNames:
     Attributes:
         suffix: Ends the names of nodes and stores.
         foreign: How foreign keys are found.
+        execution: How joins run that may run by columns.
     """
 
     suffix: str = ""
     foreign: ForeignKey = lambda _, value: foreign_key(value)
+    execution: Execution = "records"
 
     def __call__(self, name: str) -> str:
         """Return a name of this case."""
@@ -44,9 +52,9 @@ def side_topic(name: str, **options: Any) -> Topic[Any, Any]:
     return Topic(name, TEXT, TEXT, nulls="pass", null_keys="pass", **options)
 
 
-def join_topology(case: Case, builder: TopologyBuilder) -> Node[Any, Any]:
+def join_topology(case: Case, builder: TopologyBuilder, execution: Execution) -> Node[Any, Any]:
     """Add sources, tables and the join of a case; return the results."""
-    names = JoinNames()
+    names = JoinNames(execution=execution)
     sides: list[Any] = []
     for side in ("left", "right"):
         topic = side_topic(side)
@@ -78,13 +86,44 @@ def add_join(
     right_side: Any,
     names: JoinNames,
 ) -> Node[Any, Any]:
-    """Join two nodes or tables as a case says; return a stream of all results."""
+    """Join two nodes or tables as a case says; return a stream of all results.
+
+    Raises:
+        ValueError: The case does not run so.
+    """
+    execution = names.execution
+    if execution == "columns" and (case.op != "st_join" or "grace" in case.options):
+        raise ValueError(f"case {case.name}: {case.op} does not run by columns")
     name, joiner = names("join"), _JOINERS[case.how](joined)
     match case.op:
+        case "ss_join":
+            store = join_store(names("kept"), key=TEXT, left=TEXT, right=TEXT)
+            near = window_of(case)
+            return builder.join_streams(
+                name, left_side, right_side, joiner, within=near, store=store
+            )
         case "tt_join":
             table: Any = builder.join_tables(name, left_side, right_side, joiner)
-        case "st_join" if "grace" not in case.options:
-            return builder.join_table(name, left_side, right_side, joiner)
+        case "fk_join":
+            full = timestamped_store(names("full"), key=TEXT, value=TEXT)
+            table = builder.join_foreign(
+                name, left_side, right_side, joiner, by=names.foreign, store=full
+            )
+        case "st_join" if "grace" in case.options:
+            grace = milliseconds(case.options["grace"])
+            waiting = queue_store(names("waiting"), key=TEXT, value=TEXT)
+            return builder.join_as_of(
+                name, left_side, right_side, joiner, grace=grace, waiting=waiting
+            )
+        case "st_join":
+            return builder.join_table(name, left_side, right_side, joiner, execution=execution)
         case _:
-            raise ValueError(f"case {case.name}: {case.op} does not run yet")
+            raise ValueError(f"case {case.name}: {case.op!r} is no join")
     return builder.to_stream(names("results"), table, emit=each_update())
+
+
+def window_of(case: Case) -> Within:
+    """Return how far apart records of two streams may be."""
+    before = case.options.get("before", 0)
+    after, grace = case.options.get("after", before), case.options.get("grace", 0)
+    return within(milliseconds(before), milliseconds(after), grace=milliseconds(grace))

@@ -17,7 +17,7 @@ class NumberedValues:
 
     Args:
         case: The case.
-        execution: Texts stay what they are record by record.
+        execution: Texts stay what they are record by record, and in joins.
         drops_nulls: Whether null values are no values, rather than shown.
 
     Raises:
@@ -25,7 +25,7 @@ class NumberedValues:
     """
 
     def __init__(self, case: Case, execution: Execution, *, drops_nulls: bool) -> None:
-        self._texts = execution != "columns"
+        self._texts = execution != "columns" or case.is_join
         self._drops = drops_nulls
         self._values: dict[str | None, list[str]] = defaultdict(list)
         self._data: list[bytes | None] = [self._encoded(row) for row in case.inputs]

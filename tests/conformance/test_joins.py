@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from devtools.servers.s3 import Bucket
+from kstreams.errors import TopologyError
 from tests.conformance.__main__ import backend
 from tests.conformance.case import Case, read_cases
 from tests.conformance.durable_state import DurableState
@@ -23,12 +24,9 @@ def kind(case: Case) -> str:
     return "-".join(parts if case.op == "st_join" else parts[:2])
 
 
-def runs(case: Case) -> bool:
-    return case.op == "tt_join" or (case.op == "st_join" and "grace" not in case.options)
-
-
-CASES = [case for case in read_cases(FILES) if case.is_join and runs(case)]
+CASES = [case for case in read_cases(FILES) if case.is_join]
 KINDS = sorted(set(map(kind, CASES)))
+BY_COLUMNS = [wanted for wanted in KINDS if wanted in ("st_join-inner", "st_join-left")]
 
 
 def of_kind(wanted: str) -> list[Case]:
@@ -40,10 +38,32 @@ def of_kind(wanted: str) -> list[Case]:
 def test_a_sample_passes_in_memory(wanted: str, cut: str) -> None:
     wrong = {
         case.name: found
-        for case in of_kind(wanted)[::7]
+        for case in of_kind(wanted)[::12]
         if (found := problem(case, run_on_driver(case, cut=cut), cut=cut))
     }
     assert wrong == {}
+
+
+def test_there_are_cases_of_every_kind() -> None:
+    assert len(CASES) == 840
+    assert len(KINDS) == 14
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("wanted", BY_COLUMNS)
+def test_a_sample_passes_on_whole_columns(wanted: str, cut: str) -> None:
+    wrong = {
+        case.name: found
+        for case in of_kind(wanted)[::3]
+        if (found := problem(case, run_on_driver(case, cut=cut, execution="columns"), cut=cut))
+    }
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("wanted", sorted({*KINDS} - {*BY_COLUMNS}))
+def test_what_does_not_run_by_columns_fails(wanted: str) -> None:
+    with pytest.raises((ValueError, TopologyError)):
+        run_on_driver(of_kind(wanted)[0], cut="1", execution="columns")
 
 
 @pytest.mark.parametrize("cut", CUTS)

@@ -65,10 +65,8 @@ def build(case: Case, execution: Execution = "records") -> Built:
 
 
 def _join(case: Case, execution: Execution, builder: TopologyBuilder) -> Built:
-    if execution == "columns":
-        raise ValueError(f"case {case.name}: {case.op} does not run by columns")
     sink: Topic[Any, Any] = Topic("out", TEXT, TEXT, nulls="pass", null_keys="pass")
-    builder.add_sink("out", sink, join_topology(case, builder))
+    builder.add_sink("out", sink, join_topology(case, builder, execution))
     return Built(builder.build(), sink)
 
 

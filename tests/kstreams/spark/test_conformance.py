@@ -12,7 +12,7 @@ from kstreams.processors.columns import Execution
 from tests.conformance.case import Case, read_cases
 from tests.conformance.oracle import problem
 from tests.conformance.spark_engine import Run, run_on_spark
-from tests.conformance.test_joins import CASES, kind
+from tests.conformance.test_joins import BY_COLUMNS, CASES, kind
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -41,7 +41,9 @@ def test_a_sample_gives_the_same_on_spark(spark: SparkSession) -> None:
 
 
 def test_a_sample_of_joins_gives_the_same_on_spark(spark: SparkSession) -> None:
-    runs = [Run(case) for case in {kind(case): case for case in CASES}.values()]
+    cases = {kind(case): case for case in CASES}
+    runs = [Run(case) for case in cases.values()]
+    runs += [Run(cases[wanted], "columns") for wanted in BY_COLUMNS]
     answers = run_on_spark(runs, spark, cut="3")
     wrong = {
         run.case.name: found
