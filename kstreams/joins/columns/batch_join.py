@@ -30,6 +30,7 @@ class Stored:
         handles: The rows.
         codes: The number of each row's key, those beyond the batch's among them.
         sides: Their sides.
+        buckets: Their time buckets.
         elements: What is in them.
         own: The row that each of the batch's records belongs to.
     """
@@ -37,6 +38,7 @@ class Stored:
     handles: list[bytes]
     codes: Ints
     sides: Ints
+    buckets: Ints
     elements: StoredElements
     own: Ints
 
@@ -199,6 +201,7 @@ class BatchJoin:
             handles,
             all_codes[places],
             all_sides[places],
+            buckets[places],
             StoredElements(found[elements.rows], *_contents(elements)),
             rows[: len(own)],
         )
@@ -235,14 +238,20 @@ class BatchJoin:
         numbers: Ints,
         waits: Bools,
     ) -> None:
-        """Write the rows that records come into, and those in which some have had a partner."""
-        came, own, elements = self._came, self._own, stored.elements
+        """Write the rows that records come into, and those in which some have had a partner.
+
+        What is forgotten by the end of the batch never reaches the store.
+        """
+        came, own, elements, setup = self._came, self._own, stored.elements, self._setup
         fates = elements.fates.copy()
         fates[there] = np.where(settled, 0, fates[there])
         changed = np.zeros(len(stored.handles), bool)
         changed[elements.rows[fates != elements.fates]] = True
         changed[stored.own[remembered]] = True
-        kept, fresh = np.flatnonzero(changed[elements.rows]), np.flatnonzero(remembered)
+        newest = np.array([int(known[-1]) for known in self._arrivals.newest])
+        changed &= stored.buckets >= (newest[stored.sides] - setup.memory) // setup.width
+        kept = np.flatnonzero(changed[elements.rows])
+        fresh = np.flatnonzero(remembered & changed[stored.own])
         rows = np.concatenate((elements.rows[kept], stored.own[fresh]))
         every = np.concatenate((elements.numbers[kept], numbers[fresh]))
         order = np.lexsort((every, rows))
