@@ -1,0 +1,46 @@
+"""A table that comes to an app which has run: it is read first, and said to be."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from kstreams import TEXT, Record, Topic, Topology, TopologyBuilder, timestamped_store
+from kstreams.joins import left
+from tests.kstreams.spark.apps import COUNTS, TOTALS, WORDS, Bench, Count, counting
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+
+USERS = Topic("users", TEXT, TEXT)
+NAMED = Topic("named", TEXT, TEXT)
+NAMES = [f"user-{number}" for number in range(50)]
+
+
+def joined() -> Topology:
+    """Count as before, and name who said what."""
+    builder = TopologyBuilder("counting")
+    words = builder.add_source("words", WORDS)
+    builder.add_sink(
+        "totals", TOTALS, builder.add_processor("count", Count, words, stores=[COUNTS])
+    )
+    store = timestamped_store("users", key=TEXT, value=TEXT)
+    users = builder.add_table("users", USERS, store=store)
+    named = builder.join_table("named", words, users, left(lambda word, name: f"{name}: {word}"))
+    builder.add_sink("out", NAMED, named)
+    return builder.build()
+
+
+def test_a_table_that_is_added_is_read_before_the_stream_goes_on(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.create(WORDS, USERS)
+    bench.emit(WORDS, [Record(name, "before", 1_000) for name in NAMES])
+    bench.run(counting())
+    bench.emit(WORDS, [Record(name, "after", 3_000) for name in NAMES])
+    bench.emit(USERS, [Record(name, name.upper(), 2_000) for name in NAMES])
+    with caplog.at_level(logging.INFO, "kstreams.checkpoint.upgrade"):
+        bench.run(joined(), max_records_per_batch=20)
+    assert "table 'users' is read first: 50 records of topic 'users'" in caplog.text
+    assert sorted(bench.records(NAMED)) == sorted((n, f"{n.upper()}: after") for n in NAMES)
+    assert bench.store(joined(), COUNTS) == dict.fromkeys(NAMES, 2)
