@@ -118,7 +118,7 @@ def test_new_sellers_sell_in_the_window_in_which_they_come() -> None:
         city=["", ""],
         state=["", ""],
     )
-    assert expected("Q8", AUCTIONS, late) == {(b"7", 0, 0): ("Kate", 3 * S)}
+    assert expected("Q8", AUCTIONS, late) == {(b"7", 0, 0): ("Kate", None)}
 
 
 def test_bids_have_the_item_of_their_auction() -> None:
