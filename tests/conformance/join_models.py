@@ -83,9 +83,9 @@ class StreamStreamModel(JoinModel):
         """Return pairs, and what is unmatched for good."""
         side = int(row.topic == "right")
         self.time = max(self.time, row.timestamp)
-        if row.value is None:
-            return []
         step = self._closed()
+        if row.value is None:
+            return step
         if row.key is None:
             if self._speaks_alone(side):
                 step.append((None, _alone(side, row.value), row.timestamp))
