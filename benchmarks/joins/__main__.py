@@ -70,7 +70,7 @@ def main() -> None:
             pstats.Stats(profile).sort_stats("tottime").print_stats(25)
     if STATE in (options.cases or known):
         with tempfile.TemporaryDirectory(prefix="kstreams-bench-", dir=options.home) as home:
-            figures[STATE] = _remembered(Path(home), 3 if options.smoke else 40)
+            figures[STATE] = _remembered(Path(home), 4 if options.smoke else 40)
     if options.json is not None:
         options.json.write_text(json.dumps(figures, indent=1))
 
@@ -78,12 +78,13 @@ def main() -> None:
 def _remembered(home: Path, windows: int) -> dict[str, Any]:
     """Print and return what W6o remembers."""
     found = remembered(home, windows)
-    shown = found["stored"][1 :: max(1, windows // 8)]
-    print(
-        f"\nW6o remembers, window by window: {', '.join(f'{size / 1e6:.1f}' for size in shown)} MB;"
-    )
-    last, raw = found["stored"][-1], found["raw"]
-    print(f"{last / raw:.2f} times the raw rows that it must know, {raw / 1e6:.1f} MB")
+    stored, raw = found["stored"], found["raw"]
+    print(f"\nW6o must know {raw / 1e6:.1f} MB of raw rows. What it stores goes up and down, as it")
+    print("forgets whole buckets of 16 s; MB, least, mean and most:")
+    half = windows // 2
+    for name, part in (("first half", stored[1:half]), ("second half", stored[half:])):
+        told = (min(part), sum(part) / len(part), max(part))
+        print(f"  {name:12}{''.join(f'{size / 1e6:8.1f}' for size in told)}", flush=True)
     return found
 
 

@@ -62,7 +62,8 @@ class Rounds:
         """Install, fill, run and check all."""
         pairs = self._pairs()
         first = self._plan.workloads[:1]
-        lags = [pair for pair in pairs if self._plan.lag and pair[0] in first]
+        alone = [workload for workload in first if not workload.besides]
+        lags = [pair for pair in pairs if self._plan.lag and pair[0] in alone]
         self._watcher.begin(len(pairs) * self._plan.rounds + len(lags))
         for workload, records in dict.fromkeys((w, self._plan.records_of(w, p)) for w, p in pairs):
             for dataset in workload.datasets:
