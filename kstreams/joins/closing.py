@@ -39,6 +39,7 @@ class Closing:
         self.keeps = joiner.keeps(left=True), joiner.keeps(left=False)
         self._upcoming: Upcoming[Open] = Upcoming(rows.open_entries, rows.drop_open, setup.memory)
         self.forgets_at = [-FAR_MS, -FAR_MS]
+        self._forgotten = [-FAR_MS, -FAR_MS]
         self._rows = rows
         self.setup = setup
         self._function = joiner.function
@@ -81,5 +82,6 @@ class Closing:
         if newest >= self.forgets_at[side]:
             setup = self.setup
             end = (newest - setup.memory) // setup.width  # all of it has closed before `newest`
-            self._rows.drop_buckets(side, end)
+            self._rows.drop_buckets(side, end, self._forgotten[side])
+            self._forgotten[side] = end
             self.forgets_at[side] = (end + 1) * setup.width + setup.memory

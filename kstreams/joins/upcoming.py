@@ -29,21 +29,21 @@ class Upcoming(Generic[E]):
 
     Args:
         read: Yields the stored entries that are due from a time (ms) on and before another.
-        drop: Deletes those that are due before a time.
+        drop: Deletes those that are due before a time and from another on.
         wait_ms: How long entries wait, about.
     """
 
     def __init__(
         self,
         read: Callable[[int, int], Iterator[E]],
-        drop: Callable[[int], None],
+        drop: Callable[[int, int], None],
         wait_ms: int,
     ) -> None:
         self._read_stored = read
         self._drop = drop
         self._ahead = max(1, wait_ms // _PARTS)
         self._heap: list[tuple[Any, int, E]] = []  # what is due before `_until`
-        self._until = -FAR_MS
+        self._until = self._dropped = -FAR_MS
         self._count = 0
         self.next = -FAR_MS
         """Nothing is due before this time, ms."""
@@ -72,7 +72,9 @@ class Upcoming(Generic[E]):
     def _read(self, end: int) -> None:
         """Read on; all that was read before has been taken."""
         start, until = self._until, end + self._ahead
-        self._drop(start)
+        if start > self._dropped:
+            self._drop(start, self._dropped)
+            self._dropped = start
         found = list(islice(self._read_stored(start, until), _READ_AT_ONCE))
         if len(found) == _READ_AT_ONCE:
             until = found[-1][0]

@@ -255,13 +255,14 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         found = next(self.overlay.scan(low, high, reverse=True), None)
         return None if found is None else found[0][1]
 
-    def drop_open(self, end_ms: int) -> None:
-        """Delete entries with `close < end`."""
-        self.overlay.delete_range(OPEN, OPEN + sortable_int64(end_ms))
+    def drop_open(self, end_ms: int, start_ms: int = -FAR_MS) -> None:
+        """Delete entries with `start <= close < end`."""
+        low, high = sortable_int64(start_ms), sortable_int64(end_ms)
+        self.overlay.delete_range(OPEN + low, OPEN + high)
 
-    def drop_buckets(self, side: int, end: int) -> None:
-        """Delete the buckets of a side before one."""
-        self.overlay.delete_range(row_prefix(side, -FAR_MS), row_prefix(side, end))
+    def drop_buckets(self, side: int, end: int, start: int = -FAR_MS) -> None:
+        """Delete the buckets of a side from one on and before another."""
+        self.overlay.delete_range(row_prefix(side, start), row_prefix(side, end))
 
     def buckets(self, side: int) -> Iterator[int]:
         """Yield the buckets of a side that have rows, rising: one look at each."""

@@ -106,9 +106,10 @@ class QueueRows(StoreRows, Generic[K, V]):
         for handle, _ in self._overlay.scan(low, high):
             yield Queued(*handle[1:])
 
-    def drop_before(self, end_ms: int) -> None:
-        """Delete records with `time < end`."""
-        self._overlay.delete_range(QUEUED, QUEUED + sortable_int64(end_ms))
+    def drop_before(self, end_ms: int, start_ms: int = -FAR_MS) -> None:
+        """Delete records with `start <= time < end`."""
+        low, high = sortable_int64(start_ms), sortable_int64(end_ms)
+        self._overlay.delete_range(QUEUED + low, QUEUED + high)
 
     def last_time(self) -> int | None:
         """Return the time (ms) of the record that stands last, or None."""
