@@ -27,6 +27,8 @@ CLOCK = win.EventClock(
     ts_getter=lambda click: datetime.fromtimestamp(click.timestamp[1] / 1000, timezone.utc),
     wait_for_system_duration=timedelta(seconds=10),
 )
+# Where topics, or partitions that meet, are not read in step, a window ends with the input.
+AT_THE_END = replace(CLOCK, wait_for_system_duration=timedelta(days=2))
 GAP = timedelta(seconds=30)
 SIZE = timedelta(seconds=10)
 _TOLD_EVERY, _WIDTH, _MOST_PROCESSES = 2_000, 8, 8
@@ -146,11 +148,9 @@ def _regions(views: Any, regions: dict[str, str], before: int) -> Any:
     region = op.enrich_cached(
         "region", told, regions.get, lambda cache, view: (cache.get(view[0]) or "?", view[1])
     )
-    # Partitions are not read in step: a window ends with the input.
-    clock = replace(CLOCK, wait_for_system_duration=timedelta(days=2))
     windower = win.TumblingWindower(length=SIZE, align_to=ALIGNED)
     counts = win.fold_window(
-        "fold", region, clock, windower, int, _add_one, int.__add__, ordered=False
+        "fold", region, AT_THE_END, windower, int, _add_one, int.__add__, ordered=False
     )
     return _with_spans(counts)
 
@@ -161,8 +161,15 @@ def _pairs(shown: Any, clicks: Any, *, outer: bool) -> Any:
     Bytewax has no interval join; for these data that is the same: nothing that belongs together is
     further apart, and what does not belong together is.
     """
+    told = _Told(0)
+    sides = [op.map(f"told-{n}", side, told) for n, side in enumerate((shown, clicks))]
     both = win.join_window(
-        "join", CLOCK, win.SessionWindower(gap=SIZE), shown, clicks, insert_mode="product"
+        "join",
+        AT_THE_END,
+        win.SessionWindower(gap=SIZE),
+        *sides,
+        insert_mode="product",
+        ordered=False,
     )
 
     def pair(joined: Any) -> tuple[str, tuple[int, int, Any]] | None:
