@@ -108,7 +108,7 @@ class PartitionRows:
         """Return about how many keys the whole copy has."""
         return self._copy.count(store)
 
-    def write(self, _: Changes) -> NoReturn:
+    def write(self, changes: Changes) -> NoReturn:
         """Refuse: a copy of a committed version is only read."""
         raise StoreError("a copy of a global table was written to")
 

@@ -170,7 +170,7 @@ class _EntrySerde(CompositeSerde[_Entry]):
 
     def serialize(self, value: _Entry) -> bytes:
         """Convert."""
-        if not value:
+        if len(value) == 0:
             return _ALL_BYTES
         key = self._key.serialize(value[1]) if len(value) > 1 else b""
         return _ENTRY_BYTES + sortable_int64(value[0]) + key

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from kstreams.joins.columns.global_join import GlobalJoinColumns
 from kstreams.joins.joiner import Joiner
@@ -13,6 +13,7 @@ from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.table_access import VersionedReader
 
 __all__ = ("GlobalJoin",)
 
@@ -59,7 +60,7 @@ class _GlobalJoin(ClosureProcessor[Any, Any, Any, Any]):
         table, by = self._join.table, self._join.by
         function, inner = self._join.joiner.function, self._join.joiner.how == "inner"
         drop, forward = context.drop, context.forward
-        reader = context.reader(table)
+        reader = cast("VersionedReader[Any, Any]", context.reader(table))
         value_of: Callable[[Any, int], Any] = (
             reader.get_as_of if table.kind.has_history else lambda key, _: reader.get(key)
         )

@@ -200,7 +200,7 @@ class KafkaAdmin:
             BrokerUnavailableError: No broker answers.
         """
         spec = OffsetSpec.for_timestamp(timestamp_ms)
-        asked = {TopicPartition(*place): spec for place in places}
+        asked: dict[TopicPartition, OffsetSpec] = {TopicPartition(*place): spec for place in places}
         if not asked:
             return {}
         answers = self._link.ask(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import pyarrow as pa
 
@@ -338,11 +339,12 @@ def _to_each(calls: Sequence[_Call]) -> _Call:
     if len(calls) == 1:
         return calls[0]
 
-    def each(given: Any) -> None:  # noqa: ANN401  # a record, or a table of them
-        for call in calls:
-            call(given)
+    return cast("_Call", partial(_call_each, calls))
 
-    return each
+
+def _call_each(calls: Sequence[Callable[[Any], None]], given: object) -> None:
+    for call in calls:
+        call(given)
 
 
 def _no_input(_: object) -> None:

@@ -14,7 +14,7 @@ __all__ = ("SharedStore",)
 class SharedStore(RocksStore):
     """An open database that is never written; made by `RocksDB.open_shared`."""
 
-    def write(self, _: Changes) -> NoReturn:
+    def write(self, changes: Changes) -> NoReturn:
         """Refuse.
 
         Raises:

@@ -127,7 +127,8 @@ class JoinColumns:
         firsts = np.cumsum(counts) - counts
         long = counts > CHUNK
         for row in np.flatnonzero(long).tolist():
-            part = elements.take(np.arange(firsts[row], firsts[row] + counts[row]))
+            first = int(firsts[row])
+            part = elements.take(np.arange(first, first + int(counts[row])))
             self._write_long(handles[row], part)
         heads = _heads(elements)
         values = pa.array(elements.values, pa.binary())
