@@ -14,7 +14,7 @@ from kstreams.raw_batch import HEADERS_TYPE
 from kstreams.testing import FakeClock
 from tests.differential.case import Batch, Case, RawRecord, Result
 from tests.differential.plan import NodePlan
-from tests.differential.run_on_driver import output_topics
+from tests.differential.run_on_driver import compared_stores, output_topics
 from tests.kstreams.spark.apps import Bench
 
 __all__ = ("run_on_spark",)
@@ -72,7 +72,7 @@ def _result(case: Case, bench: Bench) -> Result:
         for row in bench.raw(topic) if topic in there else ():
             rows = result.outputs.setdefault((topic, row.partition), [])
             rows.append((row.key, row.value, row.timestamp, tuple(row.headers)))
-    for spec in topology.stores:
+    for spec in compared_stores(topology):
         result.stores[spec.name] = bench.store(topology, spec)
     dropped: Counter[str] = Counter()
     for report in bench.reports:

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase, assume, given, note, settings
 from pyspark.sql import SparkSession
 
 from tests.differential.case import Case, Result
+from tests.differential.draw_joins import join_cases
 from tests.differential.generate import cases
 from tests.differential.run_on_driver import run_on_driver
 from tests.kstreams.spark.apps import Bench
@@ -21,6 +22,7 @@ from tests.kstreams.spark.run_on_spark import has_wall_clock_work, run_on_spark
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1_800)]
 
 _EXAMPLES = int(os.environ.get("KSTREAMS_SPARK_EXAMPLES", "25"))
+_JOINS = int(os.environ.get("KSTREAMS_SPARK_JOIN_EXAMPLES", "8"))
 
 
 @pytest.fixture(scope="module")
@@ -60,3 +62,24 @@ def test_spark_gives_what_the_driver_gives(spark: SparkSession, homes: Path, cas
     assert comparable(found) == comparable(run_on_driver(case))
     waits = has_wall_clock_work(case)
     assert batches <= (len(case.batches) + waits) * len(case.plan.topology().pipelines())
+
+
+@given(case=join_cases(most_steps=6))
+@settings(
+    max_examples=_JOINS,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+def test_joins_give_on_spark_what_they_give_on_the_driver(
+    spark: SparkSession, homes: Path, case: Case
+) -> None:
+    note(case.describe())
+    bench = Bench(Path(tempfile.mkdtemp(dir=homes)), spark)
+    try:
+        found = run_on_spark(case, bench)
+    finally:
+        bench.close()
+    assert comparable(found) == comparable(run_on_driver(case))

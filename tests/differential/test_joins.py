@@ -1,0 +1,23 @@
+"""Tables and joins that are drawn give the same by columns and records, and by new processors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given, note, settings
+
+from tests.differential.case import Case
+from tests.differential.draw_joins import join_cases
+from tests.differential.join_plan import JoinPlan
+from tests.differential.run_on_driver import run_on_driver
+
+
+@given(case=join_cases())
+@settings(max_examples=120)
+def test_joins_give_the_same_however_they_are_run(case: Case) -> None:
+    note(case.describe())
+    assert isinstance(case.plan, JoinPlan)
+    by_records = Case(replace(case.plan, execution="records"), case.batches)
+    expected = run_on_driver(case)
+    assert run_on_driver(by_records) == expected
+    assert run_on_driver(case, recreate_processors=True) == expected
