@@ -80,7 +80,7 @@ def classes_of(info: inspect.Type) -> tuple[type, ...]:
 
 
 def is_immutable(info: inspect.Type) -> bool:
-    """Tell whether a value cannot change: scalars, and frozen classes of such."""
+    """Tell whether a value cannot change: scalars, and frozen Structs of such."""
     return _holds(info, _is_frozen)
 
 
@@ -101,9 +101,6 @@ def _holds(info: inspect.Type, check: Callable[[inspect.Type], bool]) -> bool:
 def _is_frozen(part: inspect.Type) -> bool:
     if isinstance(part, inspect.StructType):
         return part.cls.__struct_config__.frozen
-    if isinstance(part, inspect.DataclassType):
-        parameters = getattr(part.cls, "__dataclass_params__", None)  # attrs classes have none
-        return parameters is not None and bool(parameters.frozen)
     made_of_others = (
         inspect.FrozenSetType,
         inspect.TupleType,

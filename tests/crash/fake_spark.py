@@ -93,7 +93,7 @@ class FakeSpark:
         parts: list[list[Message]] = self._parts
         for stage in self._settings.stages():
             told = [message for part in parts for message in self._run_part(stage, part)]
-            parts = [[m for m in told if m[0] == number] for number in range(len(parts))]
+            parts = [[m for m in told if m[0] == number] for number in sorted({m[0] for m in told})]
         return [message for part in parts for message in part]
 
     def _run_part(self, stage: StageSettings, part: Iterable[Message]) -> list[Message]:

@@ -22,6 +22,7 @@ OTHER_CUTS = {
     "directory.py": "paths",
     "fork.py": "names of objects",
     "garbage.py": "names of objects",
+    "loop_objects.py": "names of objects",
     "names.py": "paths",
     "objects.py": "names of objects",
     "pointer.py": "names of objects",
