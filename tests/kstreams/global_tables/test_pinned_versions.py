@@ -131,6 +131,7 @@ def test_what_no_plan_names_any_more_is_swept(tmp_path: Path, state: StateBacken
     app.worker.background.drain()
     put(app, "last")
     put(app, "very last")
+    app.worker.background.drain()
     swept(app, later=timedelta(hours=2))
     assert commits.batches() == [6, 7]
     named = {r.name for c in commits.all() for p in c.pointers().values() for r in p.objects()}
