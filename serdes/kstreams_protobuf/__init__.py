@@ -1,0 +1,3 @@
+"""Protobuf as a format of keys and values."""
+
+from __future__ import annotations
