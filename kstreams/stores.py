@@ -13,6 +13,7 @@ itself. Equal definitions are one store.
   windows. Their keys are `Windowed`; give a window store `windows=` to read the ends of its keys.
 - `buffer_store`: what `suppress` needs.
 - `join_store`, `queue_store`: what `join_streams` and `join_as_of` need.
+- `subscription_store`: what `join_foreign` makes for itself, defined again for a view of it.
 
 A verb is the same on every store that has it: `get`, `put` (a value of None deletes), `delete`,
 which returns what was there, `range(start, end, reverse=True)`, by time `fetch` and `fetch_all`.
@@ -45,6 +46,8 @@ from kstreams.state.stores.session.store import SessionStore
 from kstreams.state.stores.sliding.kind import sliding_store
 from kstreams.state.stores.sliding.store import SlidingStore
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.subscription.kind import subscription_store
+from kstreams.state.stores.subscription.store import SubscriptionStore
 from kstreams.state.stores.timestamped.kind import timestamped_store
 from kstreams.state.stores.timestamped.store import TimestampedStore
 from kstreams.state.stores.versioned.kind import versioned_key_value_store
@@ -67,6 +70,7 @@ __all__ = (
     "Side",
     "SlidingStore",
     "StoreSpec",
+    "SubscriptionStore",
     "TimestampedStore",
     "VersionedKeyValueStore",
     "VersionedValue",
@@ -79,6 +83,7 @@ __all__ = (
     "queue_store",
     "session_store",
     "sliding_store",
+    "subscription_store",
     "timestamped_store",
     "versioned_key_value_store",
     "window_store",

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from kstreams.errors import StoreError
 from kstreams.global_tables.copied_rows import PartitionRows
+from kstreams.global_tables.known_rows import KnownRows
 from kstreams.global_tables.table_version import TableVersion
 from kstreams.partitioner import Partitioner
 from kstreams.state.backend.working import WorkingStore
@@ -47,10 +48,15 @@ class OpenTable:
         for overlay in self._overlays:
             overlay.seal()
         parts = [spec.kind.table(spec, spec.open(overlay)) for overlay in self._overlays]
-        self.access = across(spec, parts, version.place.partitioner)
+        access = across(spec, parts, version.place.partitioner)
+        plain = spec.key.ordered.hashes_by_bytes and spec.value.immutable
+        self._known = KnownRows(access) if plain else None
+        self.access = access if self._known is None else self._known.access
 
     def trim(self) -> None:
         """Forget the rows that were read, if they are many."""
+        if self._known is not None:
+            self._known.trim()
         caches = (each.rows for overlay in self._overlays for each in overlay.cached().values())
         if sum(map(len, caches)) > _MOST_CACHED:
             for overlay in self._overlays:

@@ -3,8 +3,8 @@
 A node runs by columns where its results are the same then, record for record. That takes a
 node directly below sources or repartition edges, alone with its stores, and above nodes
 that get records from nowhere else: others would be seen before or after its own. A table and
-the joins that read it run by columns together, or not at all; operators that keep nothing
-follow a join that does.
+the joins that read it run by columns together, or not at all; operators that keep nothing, and
+joins with global tables, follow a join that does.
 """
 
 from __future__ import annotations
@@ -113,6 +113,8 @@ class ExecutionPlanner:
         supplier: object = node.supplier
         if isinstance(supplier, type):
             return ""
+        if isinstance(supplier, ChainedSupplier) and self._follows(node.parents):
+            return supplier.chained()
         if isinstance(supplier, ColumnTableSupplier):
             return self._table_obstacle(node) or supplier.column_table(self._source(node.parents))
         if isinstance(supplier, ColumnLookupSupplier) and isinstance(node, JoinNode):
@@ -127,8 +129,6 @@ class ExecutionPlanner:
             return self._obstacle(node, node.parents) or supplier.column_processor(
                 self._source(node.parents, punctuated=punctuated)
             )
-        if isinstance(supplier, ChainedSupplier) and self._follows(node.parents):
-            return supplier.chained()
         return ""
 
     def _lookup(self, join: JoinNode, supplier: ColumnLookupSupplier) -> ColumnProcessor | str:

@@ -171,7 +171,7 @@ class ForeignBuilder(TableBuilder):
         ways = [self._edge(response, (answered,), key, results)]
         if speaks_alone:
             ways.append(self._edge(alone, (sent,), key, results))
-        node = self._processor(name, ForeignResults(store), ways, makes_table=True)
+        node = self._processor(name, ForeignResults(store, made.how), ways, makes_table=True)
         return self._handle(name, self._add(node), StoredRows(store))
 
     def _edge(

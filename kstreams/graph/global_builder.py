@@ -13,6 +13,7 @@ from kstreams.graph.nodes import AnyNode, Node, ProcessorNode, Start
 from kstreams.graph.table_builder import TableBuilder
 from kstreams.joins.global_join import GlobalJoin
 from kstreams.joins.joiner import VL, VO, VR, Joiner, OneSided
+from kstreams.processors.columns import Execution
 from kstreams.processors.on_error import OnError
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.timestamped.store import TimestampedStore
@@ -101,6 +102,7 @@ class GlobalBuilder(TableBuilder):
         joiner: Callable[[], Joiner[VL, VR, VO, OneSided]],
         *,
         by: Callable[[K, VL], KR | None],
+        execution: Execution = "auto",
     ) -> Node[K, VO]:
         """Join each record of a stream with the row of any key of a global table.
 
@@ -116,6 +118,10 @@ class GlobalBuilder(TableBuilder):
             by: Returns the key of the row, of key and value of the record. None has no row:
                 a left join gives None for it, an inner join drops the record as
                 `null-foreign-key`.
+            execution: `auto` joins by columns where the results are the same: directly below
+                sources or repartition edges, or below what runs by columns itself, with a table
+                that is not versioned. `records` never does, and `columns` is an error at
+                `build()` where it cannot be.
 
         Source: `KStream#join(GlobalKTable)`, `KStream#leftJoin(GlobalKTable)`.
         """
@@ -132,7 +138,7 @@ class GlobalBuilder(TableBuilder):
                 f"join {name!r}: a stream and a global table have no outer join",
                 hint="use left(...).",
             )
-        supplier = GlobalJoin(table.store, made, by)
+        supplier = GlobalJoin(table.store, made, by, execution)
         return self._add(self._processor(name, supplier, (stream,), reads=(table.store,)))
 
     def _global(self, table: GlobalDefinition) -> GlobalTable[Any, Any]:

@@ -134,6 +134,11 @@ class ProcessorNode:
     makes_table: bool = False
     globals: tuple[StoreSpec[Any], ...] = ()
 
+    @property
+    def terms(self) -> Terms:
+        """What it goes by if it joins; empty if it does not, or does not say so."""
+        return terms_of(self.supplier)
+
     def types_from(self, parent: str) -> tuple[tuple[object, object], ...]:
         """Return the types of key and value that it takes from a parent, by input."""
         return (self.types_in,)
@@ -150,11 +155,6 @@ class JoinNode(ProcessorNode):
 
     ports: tuple[str, str] = ("", "")
     types_right: tuple[object, object] = (object, object)
-
-    @property
-    def terms(self) -> Terms:
-        """What the join goes by, as far as it says so."""
-        return terms_of(self.supplier)
 
     def types_from(self, parent: str) -> tuple[tuple[object, object], ...]:
         """Return the types of key and value that it takes from a parent, by input."""

@@ -13,7 +13,6 @@ from kstreams.graph.global_tables import GlobalDefinition
 from kstreams.graph.nodes import (
     AnyNode,
     Entry,
-    JoinNode,
     LoopEndNode,
     LoopNode,
     ProcessorNode,
@@ -254,7 +253,7 @@ def _joins(group: PartitionGroup) -> dict[str, dict[str, dict[str, object]]]:
     """Return what a group's joins go by, as part of its shape; nothing where there are none."""
     nodes = sorted(group.processors, key=lambda node: node.name)
     joins: dict[str, dict[str, object]] = {
-        node.name: {**node.terms} for node in nodes if isinstance(node, JoinNode) and node.terms
+        node.name: {**terms} for node in nodes if (terms := node.terms)
     }
     return {"joins": joins} if joins else {}
 

@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 from kstreams.joins.change import Change
 from kstreams.joins.compaction import by_key
 from kstreams.joins.foreign_messages import Response
+from kstreams.joins.joiner import How
+from kstreams.joins.terms import Terms
 from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
@@ -28,16 +30,23 @@ class ForeignResults:
 
     Args:
         store: Where results are.
+        how: Which left rows without a right one have a result.
 
     Source: `ResponseJoinProcessorSupplier` of Kafka Streams, which compares hashes of left
     values instead, and is only eventually right.
     """
 
     store: StoreSpec[Any]
+    how: How
 
     def __call__(self) -> _Results:
         """Return a new processor."""
         return _Results(self.store)
+
+    @property
+    def join_terms(self) -> Terms:
+        """Return which left rows without a right one have a result."""
+        return {"how": self.how}
 
     @property
     def stores(self) -> tuple[StoreSpec[Any], ...]:

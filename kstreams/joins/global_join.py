@@ -8,6 +8,7 @@ from typing import Any, ClassVar, cast
 
 from kstreams.joins.columns.global_join import GlobalJoinColumns
 from kstreams.joins.joiner import Joiner
+from kstreams.joins.terms import Terms
 from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
 from kstreams.processors.context import ProcessorContext
@@ -39,8 +40,20 @@ class GlobalJoin:
     by: Callable[[Any, Any], Any]
     execution: Execution = "auto"
 
+    @property
+    def join_terms(self) -> Terms:
+        """Return which records without a row give a result."""
+        return {"how": self.joiner.how}
+
     def column_processor(self, source: ColumnSource) -> ColumnProcessor | str:
         """Return a new processor that works by columns, or why there is none."""
+        return self._by_columns(source)
+
+    def chained(self) -> ColumnProcessor | str:
+        """Return a new processor for what another column processor forwards, or why not."""
+        return self._by_columns(None)
+
+    def _by_columns(self, source: ColumnSource | None) -> ColumnProcessor | str:
         if self.table.kind.has_history:
             return "its table is versioned"
         return GlobalJoinColumns(self.table, self.joiner, self.by, source)

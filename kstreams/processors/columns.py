@@ -188,8 +188,8 @@ class ColumnLookupSupplier(Protocol):
 class ChainedSupplier(Protocol):
     """A supplier of record processors that keep nothing, and can follow a column processor."""
 
-    def chained(self) -> ColumnProcessor:
-        """Return a new processor for what a column processor forwards."""
+    def chained(self) -> ColumnProcessor | str:
+        """Return a new processor for what a column processor forwards, or why there is none."""
         ...
 
 

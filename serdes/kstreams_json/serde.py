@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import UnionType
 from typing import Any, TypeVar, overload
 
@@ -160,11 +160,25 @@ class JsonSerde(Serde[T]):
             ) from exc
         return value
 
+    def serialize_many(self, values: Sequence[T | None]) -> pa.Array:
+        """Convert in one step; falls back to single steps to name what fails."""
+        kinds = set(map(type, values))
+        if self._floats or (self._classes and not kinds.issubset({*self._classes, type(None)})):
+            return super().serialize_many(values)
+        encode = self._encoder.encode
+        try:
+            data = [None if value is None else encode(value) for value in values]
+        except _ENCODE_ERRORS:
+            return super().serialize_many(values)
+        return pa.array(data, pa.binary())
+
     def deserialize_many(self, data: pa.Array) -> list[T | None]:
         """Convert in one step; falls back to single steps to name what fails."""
         decode = self._decoder.decode
-        items: list[bytes | None] = objects_of(data)
+        items: list[Any] = objects_of(data)
         try:
+            if not data.null_count:
+                return list(map(decode, items))
             return [None if item is None else decode(item) for item in items]
         except (ValueError, RecursionError):
             return super().deserialize_many(data)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import compress
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from kstreams.joins.joiner import Joiner
@@ -26,7 +26,7 @@ class GlobalJoinColumns(ColumnProcessor):
         table: Definition of the table's store.
         joiner: An inner or a left one.
         by: Returns the key of the table's row, of key and value.
-        source: What the records come from.
+        source: What the records come from; None for another column processor.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class GlobalJoinColumns(ColumnProcessor):
         table: StoreSpec[Any],
         joiner: Joiner[Any, Any, Any, Any],
         by: Callable[[Any, Any], Any],
-        source: ColumnSource,
+        source: ColumnSource | None,
     ) -> None:
         self._table = table
         self._joiner = joiner
@@ -57,20 +57,17 @@ class GlobalJoinColumns(ColumnProcessor):
         table = self.without_nulls(table, "value")
         if not table.num_rows:
             return
-        lefts = self._source.objects(table.column("value"))
-        raw = table.column("key").combine_chunks()
-        keys = self._source.key.to_arrow(raw)
-        table = table.set_column(table.column_names.index("key"), "key", keys)
-        wanted = each_row(self._by, table, self._keys(raw, keys), lefts)
+        table, keys, lefts = self._opened(table)
+        wanted = each_row(self._by, table, keys, lefts)
         rights = self._rows(wanted)
         if self._joiner.how == "inner":
-            unnamed = sum(key is None for key in wanted)
+            unnamed = wanted.count(None)
             if unnamed:
                 self.context.drop("null-foreign-key", unnamed)
-            there = np.array([right is not None for right in rights], bool)
-            table = table.filter(pa.array(there))
-            lefts = [left for left, right in zip(lefts, rights, strict=True) if right is not None]
-            rights = [right for right in rights if right is not None]
+            if None in rights:
+                there = [right is not None for right in rights]
+                table = table.filter(pa.array(there))
+                lefts, rights = list(compress(lefts, there)), list(compress(rights, there))
         if not lefts:
             return
         results = each_row(self._joiner.function, table, lefts, rights)
@@ -81,17 +78,27 @@ class GlobalJoinColumns(ColumnProcessor):
         """Let go of the batch's objects."""
         self._objects.clear()
 
-    def _keys(self, raw: pa.Array, keys: pa.Array) -> list[Any]:
-        """Return the records' keys as objects."""
-        key = self._source.key
-        return objects_of(keys) if key.arrow_type != pa.binary() else key.deserialize_many(raw)
+    def _opened(self, table: pa.Table) -> tuple[pa.Table, list[Any], list[Any]]:
+        """Return the rows with keys as they are forwarded, their keys, and their values."""
+        source = self._source
+        if source is None:
+            return table, objects_of(table.column("key")), objects_of(table.column("value"))
+        lefts = source.objects(table.column("value"))
+        raw = table.column("key").combine_chunks()
+        keys = source.key.to_arrow(raw)
+        table = table.set_column(table.column_names.index("key"), "key", keys)
+        if source.key.arrow_type == pa.binary():
+            return table, source.key.deserialize_many(raw), lefts
+        return table, objects_of(keys), lefts
 
     def _rows(self, wanted: list[Any]) -> list[Any]:
         """Return the table's values of keys, None for a key of None."""
         if self._table.key.ordered.hashes_by_bytes:
-            asked = list(dict.fromkeys(key for key in wanted if key is not None))
-            found = dict(zip(asked, self._reader.get_many(asked), strict=True))
-            return [None if key is None else found[key] for key in wanted]
-        asked = [key for key in wanted if key is not None]
-        rows = iter(self._reader.get_many(asked))
+            asked = dict.fromkeys(wanted)
+            asked.pop(None, None)
+            found = dict(zip(asked, self._reader.get_many(list(asked)), strict=True))
+            found[None] = None
+            return list(map(found.__getitem__, wanted))
+        asked_for = [key for key in wanted if key is not None]
+        rows = iter(self._reader.get_many(asked_for))
         return [None if key is None else next(rows) for key in wanted]

@@ -114,6 +114,48 @@ def test_another_kind_of_join_holds_from_now_on_and_the_query_goes_on(
     assert planned(life, tables(kinds[new]), caplog) == []
 
 
+ITEMS = timestamped_store("items", key=TEXT, value=TEXT)
+FULL = timestamped_store("full", key=TEXT, value=TEXT)
+
+
+def foreign(how: Any) -> Topology:
+    builder = TopologyBuilder("shape")
+    items = builder.add_table("items", Topic("a", TEXT, TEXT), store=ITEMS)
+    users = builder.add_table("users", USERS, store=STORE)
+    joiner = how(lambda item, name: f"{item}{name}")
+    builder.join_foreign("full", items, users, joiner, by=lambda _, item: item, store=FULL)
+    return builder.build()
+
+
+def everywhere(how: Any) -> Topology:
+    builder = TopologyBuilder("shape")
+    users = builder.add_global_table("users", USERS, store=STORE)
+    source = builder.add_source("a", A)
+    builder.join_global("full", source, users, how(lambda _, name: name), by=lambda key, _: key)
+    return builder.build()
+
+
+@pytest.mark.parametrize(
+    ("make", "group"), [(foreign, "full-subscription-response"), (everywhere, "a")]
+)
+@pytest.mark.parametrize(("old", "new"), [("inner", "left"), ("left", "inner")])
+def test_joins_by_other_keys_than_the_record_s_say_so_too(
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    make: Any,
+    group: str,
+    old: str,
+    new: str,
+) -> None:
+    kinds: dict[str, Any] = {"inner": inner, "left": left}
+    before, now = make(kinds[old]), make(kinds[new])
+    assert before.shape()[group]["joins"] == {"full": {"how": old}}
+    life = begun(tmp_path, before)
+    lines = planned(life, now, caplog)
+    told = f"join 'full' of group {group!r}: {old} before, now {new}: for records from now on"
+    assert told in lines
+
+
 B = Topic("b", TEXT, INT64)
 RATES = versioned_key_value_store("rates", key=TEXT, value=INT64, retention=seconds(60))
 PAIRS = join_store("pairs", key=TEXT, left=INT64, right=INT64)

@@ -9,15 +9,33 @@ from typing import Any
 
 import pytest
 
-from kstreams import INT64, TEXT, Processor, ProcessorContext, Record, Topic, TopologyBuilder
+from kstreams import (
+    INT64,
+    TEXT,
+    Node,
+    Processor,
+    ProcessorContext,
+    Record,
+    Topic,
+    TopologyBuilder,
+    filter_,
+    map_,
+)
 from kstreams.durations import days
-from kstreams.errors import CheckpointMismatchError, NoCheckpointError, ProcessingError
+from kstreams.errors import (
+    CheckpointMismatchError,
+    NoCheckpointError,
+    ProcessingError,
+    TopologyError,
+)
 from kstreams.ids import TaskId
 from kstreams.joins import inner, left
+from kstreams.processors.columns import Execution
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.stores import timestamped_store, versioned_key_value_store
 from kstreams.testing import TopologyTestDriver
 from kstreams.topology import AppTable, Topology
+from kstreams_json import json_serde
 from tests.kstreams.views.committing import Committing
 
 WORDS = Topic("words", TEXT, TEXT)
@@ -54,16 +72,28 @@ def _both(text: str, word: str | None) -> str:
     return f"{text}={word}"
 
 
-def joining(store: StoreSpec[object], *, keeps_all: bool = True) -> Topology:
+def joining(
+    store: StoreSpec[object],
+    *,
+    keeps_all: bool = True,
+    chain: bool = False,
+    execution: Execution = "auto",
+) -> Topology:
+    """Build texts -> join -> out; with a chain, below another join and above other nodes."""
     builder = TopologyBuilder("joining")
     words = builder.add_global_table("words", WORDS, store=store)  # type: ignore[arg-type]  # either kind
+    joiner: Any = left(_both) if keeps_all else inner(_both)
+    texts: Node[int, str] = builder.add_source("texts", TEXTS)
+    if chain:
+        texts = builder.join_global(
+            "before", texts, words, left(lambda text, _: text), by=lambda _, text: text or None
+        )
+        texts = builder.add_processor("few", filter_(lambda key, _: key != 3), texts)
     node = builder.join_global(
-        "join",
-        builder.add_source("texts", TEXTS),
-        words,
-        left(_both) if keeps_all else inner(_both),
-        by=lambda _, text: text or None,
+        "join", texts, words, joiner, by=lambda _, text: text or None, execution=execution
     )
+    if chain:
+        node = builder.add_processor("more", map_(lambda key, text: (key + 1, f"{text}!")), node)
     builder.add_sink("out", OUT, node)
     return builder.build()
 
@@ -204,11 +234,14 @@ class ByRecord:
         return call
 
 
+@pytest.mark.parametrize("chain", [True, False])
 @pytest.mark.parametrize("keeps_all", [True, False])
 @pytest.mark.parametrize("partitions", [1, 3])
-def test_by_columns_it_is_what_it_is_by_record(partitions: int, keeps_all: bool) -> None:
-    topology = joining(TABLE, keeps_all=keeps_all)
-    assert "execution: columns" in topology.describe()
+def test_by_columns_it_is_what_it_is_by_record(
+    partitions: int, keeps_all: bool, chain: bool
+) -> None:
+    topology = joining(TABLE, keeps_all=keeps_all, chain=chain)
+    assert "execution: records" not in topology.describe()
     chance = random.Random(partitions)
     batches = [
         (
@@ -234,3 +267,43 @@ def test_by_columns_it_is_what_it_is_by_record(partitions: int, keeps_all: bool)
             found.append((driver.read_rows("out"), driver.dropped))
     assert found[0] == found[1]
     assert found[0][0]
+
+
+def test_how_it_runs_may_be_asked_for() -> None:
+    assert "execution: records (asked for)" in joining(TABLE, execution="records").describe()
+    with pytest.raises(TopologyError, match="node 'join' cannot run by columns: its table is vers"):
+        joining(RATES, execution="columns")
+
+
+@pytest.mark.parametrize("immutable", [True, False])
+def test_rows_that_are_known_are_those_of_the_version(immutable: bool) -> None:
+    """What was read of one version is not seen in the next, nor changed by who has read it."""
+    words = Topic("words", TEXT, TEXT if immutable else json_serde(list[str]))
+    store = timestamped_store("table", key=TEXT, value=words.value)
+
+    class Reads(Processor[int, str, int, str]):
+        def init(self, context: ProcessorContext[int, str]) -> None:
+            self.context = context
+            self.words = context.reader(store)
+
+        def process(self, record: Record[int, str]) -> None:
+            found: Any = self.words.get(record.value)
+            assert found == self.words.get_many([record.value])[0]
+            self.context.forward(record.with_value(str(found)))
+            if isinstance(found, list):
+                found.append("spoilt")
+
+    builder = TopologyBuilder("reads")
+    builder.add_global_table("words", words, store=store)
+    node = builder.add_processor("r", Reads, builder.add_source("texts", TEXTS), reads=[store])
+    builder.add_sink("out", OUT, node)
+    first: Any = "x" if immutable else ["x"]
+    second: Any = "y" if immutable else ["y"]
+    with TopologyTestDriver(builder.build(), partitions=3) as driver:
+        driver.pipe(TEXTS, 1, "a")
+        driver.pipe(words, "a", first)
+        driver.pipe(TEXTS, 1, "a")
+        driver.pipe(TEXTS, 1, "a")
+        driver.pipe(words, "a", second)
+        driver.pipe(TEXTS, 1, "a")
+        assert values(driver) == ["None", str(first), str(first), str(second)]
