@@ -18,6 +18,7 @@ from kstreams.partitioner import target
 from kstreams.quoting import repr_of, text_of
 from kstreams.record import Headers, Record
 from kstreams.serde.base import Serde
+from kstreams.serde.framed import prepare
 from kstreams.topic import Topic
 
 __all__ = ("CreatesTopics", "Emitter", "WritesInBulk", "partition_count")
@@ -87,6 +88,8 @@ class Emitter(Generic[K, V]):
 
     Raises:
         UnknownTopicError: The topic is missing, and the connection creates none.
+        KStreamsError: A serde of the topic cannot write there, as where a registry does not have
+            its schema.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -102,6 +105,7 @@ class Emitter(Generic[K, V]):
     ) -> None:
         self._topic = topic
         self._clock = clock or SystemClock()
+        prepare(topic.key, topic.value, writes=True)
         self._partitions = partition_count(connection, topic.name)
         self._turns = count()
         self._writer = connection.writer()
@@ -199,11 +203,13 @@ class Emitter(Generic[K, V]):
     def _encoded(
         self, key: K, value: V, timestamp: int, headers: Headers, partition: int | None
     ) -> _Row:
-        key_bytes = self._serialize("key", self._topic.key, key, key)
-        value_bytes = self._serialize("value", self._topic.value, value, key)
+        topic = self._topic
+        key_bytes = self._serialize("key", topic.key, key, key)
+        value_bytes = self._serialize("value", topic.value, value, key)
+        key_bytes, value_bytes, headers = topic.framed(key_bytes, value_bytes, headers)
         if partition is None:
-            partition = target(self._topic.partitioner, key_bytes, self._partitions, self._turns)
-        return self._topic.name, partition, key_bytes, value_bytes, timestamp, headers
+            partition = target(topic.partitioner, key_bytes, self._partitions, self._turns)
+        return topic.name, partition, key_bytes, value_bytes, timestamp, headers
 
     def _serialize(self, part: str, serde: Serde[T], value: T, key: K) -> bytes | None:
         if value is None:

@@ -4,6 +4,7 @@
 - `Embedded(directory)`: topics on this machine's disk, for development, tests and single-node use.
 - `Kafka(bootstrap)`: those of a cluster (needs the extra `kafka`).
 - `Emitter`: writes typed records to a topic from any Python process.
+- `Framing`, `HeaderFrames`: where a topic has the frames of keys and values, such as schema ids.
 - `Partitioner`: which partition a key belongs to; Kafka's murmur2 by default.
 
 Both places are a `Connection`, whose `TopicAdmin`, `TopicReader` and `TopicWriter` work on raw
@@ -39,6 +40,7 @@ from kstreams.connection import (
 from kstreams.embedded.connection import Embedded
 from kstreams.embedded.writer import Batching
 from kstreams.emitter import Emitter
+from kstreams.framing import Framing, HeaderFrames
 from kstreams.lazy import lazy_names
 from kstreams.partitioner import Partitioner
 from kstreams.topic import Topic, TopicChoice, topic_by
@@ -64,6 +66,8 @@ __all__ = (
     "Connection",
     "Embedded",
     "Emitter",
+    "Framing",
+    "HeaderFrames",
     "Kafka",
     "KafkaAdmin",
     "KafkaWriter",

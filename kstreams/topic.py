@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar, overload
 
+from kstreams.framing import Framing, RawParts
 from kstreams.partitioner import InnerKeyPartitioner, Murmur2Partitioner, Partitioner
-from kstreams.record import Record
+from kstreams.record import Headers, Record
 from kstreams.serde.base import Serde
+from kstreams.serde.framed import frame_of, in_topic
 
 __all__ = ("Misplaced", "Nulls", "Topic", "TopicChoice", "default_partitioner", "topic_by")
 
@@ -56,9 +58,20 @@ class Topic(Generic[K, V]):
             at. `"fail"` stops the app with a `MisplacedKeyError`; under a source's
             `on_error="skip"` or `DeadLetter`, where no record may stop it, and with
             `"count"` the key is counted as `misplaced-key`, and its record goes on.
+        framing: Where the topic has what frames keys and values, such as ids of schemas; None
+            is in front of their bytes. See `Framing`.
     """
 
-    __slots__ = ("key", "misplaced", "name", "null_keys", "nulls", "partitioner", "value")
+    __slots__ = (
+        "framing",
+        "key",
+        "misplaced",
+        "name",
+        "null_keys",
+        "nulls",
+        "partitioner",
+        "value",
+    )
 
     @overload
     def __init__(
@@ -71,6 +84,7 @@ class Topic(Generic[K, V]):
         null_keys: Literal["drop"] = ...,
         partitioner: Partitioner | None = ...,
         misplaced: Misplaced = ...,
+        framing: Framing | None = ...,
     ) -> None: ...
     @overload
     def __init__(
@@ -83,6 +97,7 @@ class Topic(Generic[K, V]):
         null_keys: Literal["drop"] = ...,
         partitioner: Partitioner | None = ...,
         misplaced: Misplaced = ...,
+        framing: Framing | None = ...,
     ) -> None: ...
     @overload
     def __init__(
@@ -95,6 +110,7 @@ class Topic(Generic[K, V]):
         null_keys: Literal["pass"],
         partitioner: Partitioner | None = ...,
         misplaced: Misplaced = ...,
+        framing: Framing | None = ...,
     ) -> None: ...
     @overload
     def __init__(
@@ -107,6 +123,7 @@ class Topic(Generic[K, V]):
         null_keys: Literal["pass"],
         partitioner: Partitioner | None = ...,
         misplaced: Misplaced = ...,
+        framing: Framing | None = ...,
     ) -> None: ...
     def __init__(
         self,
@@ -118,18 +135,34 @@ class Topic(Generic[K, V]):
         null_keys: Nulls = "drop",
         partitioner: Partitioner | None = None,
         misplaced: Misplaced = "fail",
+        framing: Framing | None = None,
     ) -> None:
         """Define a topic; see the class."""
         self.name = name
-        self.key = key
-        self.value = value
+        apart = framing is not None
+        self.key: Serde[Any] = in_topic(key, name, "key", apart=apart)
+        self.value: Serde[Any] = in_topic(value, name, "value", apart=apart)
         self.nulls: Nulls = nulls
         self.null_keys: Nulls = null_keys
         self.partitioner = partitioner or default_partitioner(key)
         self.misplaced: Misplaced = misplaced
+        self.framing = framing
+
+    def framed(self, key: bytes | None, value: bytes | None, headers: Headers) -> RawParts:
+        """Return a record that the serdes have encoded as the topic has it."""
+        if self.framing is None:
+            return key, value, headers
+        frames = frame_of(self.key), frame_of(self.value)
+        return self.framing.write_record(key, value, headers, frames)
+
+    def unframed(self, key: bytes | None, value: bytes | None, headers: Headers) -> RawParts:
+        """Return a record of the topic as the serdes decode it."""
+        if self.framing is None:
+            return key, value, headers
+        return self.framing.read_record(key, value, headers)
 
     def _parts(self) -> tuple[object, ...]:
-        policies = (self.nulls, self.null_keys, self.misplaced)
+        policies = (self.nulls, self.null_keys, self.misplaced, self.framing)
         return (self.name, self.key, self.value, self.partitioner, *policies)
 
     def __eq__(self, other: object) -> bool:
@@ -155,6 +188,7 @@ class TopicChoice(Generic[K, V]):
     partitioner: Partitioner
     label: str
     nulls: Nulls = "drop"
+    framing: Framing | None = None
 
 
 @overload
@@ -165,6 +199,7 @@ def topic_by(
     value: Serde[V],
     partitioner: Partitioner | None = ...,
     label: str = ...,
+    framing: Framing | None = ...,
 ) -> TopicChoice[K, V]: ...
 @overload
 def topic_by(
@@ -175,6 +210,7 @@ def topic_by(
     nulls: Literal["pass"],
     partitioner: Partitioner | None = ...,
     label: str = ...,
+    framing: Framing | None = ...,
 ) -> TopicChoice[K, V | None]: ...
 def topic_by(
     choose: Callable[[Record[Any, Any]], str],
@@ -184,6 +220,7 @@ def topic_by(
     nulls: Nulls = "drop",
     partitioner: Partitioner | None = None,
     label: str = "chosen per record",
+    framing: Framing | None = None,
 ) -> TopicChoice[Any, Any]:
     """Let a sink choose the topic of each record.
 
@@ -194,5 +231,7 @@ def topic_by(
         nulls: `"pass"` types the sink for `V | None`; None is written as a tombstone.
         partitioner: Which partition a key belongs to; None as for a `Topic`.
         label: What diagrams show in place of a name.
+        framing: As for a `Topic`.
     """
-    return TopicChoice(choose, key, value, partitioner or default_partitioner(key), label, nulls)
+    rule = partitioner or default_partitioner(key)
+    return TopicChoice(choose, key, value, rule, label, nulls, framing)

@@ -17,6 +17,7 @@ __all__ = (
     "LoopError",
     "OutsideBatchError",
     "ProcessingError",
+    "RegistryUnavailableError",
     "SerdeError",
     "SerializationError",
     "WorkerDiedError",
@@ -60,6 +61,13 @@ class LimitError(ProcessingError):
     """A bound of the app is reached: no record's fault, so that no policy skips a record for it.
 
     The hint says how to raise the bound.
+    """
+
+
+class RegistryUnavailableError(ExecutionError):
+    """A registry of schemas does not answer, or refuses this client.
+
+    No record's fault: no policy skips a record for it, the batch fails and runs again.
     """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any, Literal, TypeVar, get_args, overload
@@ -11,6 +12,7 @@ from kstreams.graph.cogroup_builder import CogroupBuilder
 from kstreams.graph.foreign_builder import ForeignBuilder
 from kstreams.graph.global_builder import GlobalBuilder, global_problems, with_global_reads
 from kstreams.graph.loop_builder import LoopBuilder
+from kstreams.graph.meetings import framed_key_warnings
 from kstreams.graph.nodes import (
     FunctionSink,
     Node,
@@ -38,6 +40,7 @@ from kstreams.processors.event_time import (
 from kstreams.processors.on_error import OnError
 from kstreams.processors.validate import Invalid, Validate
 from kstreams.serde.base import Serde
+from kstreams.serde.framed import plain_of
 from kstreams.times import positive_ms, span_ms
 from kstreams.topic import Nulls, Topic, TopicChoice, default_partitioner
 
@@ -211,7 +214,14 @@ class TopologyBuilder(
             raise TopologyError(f"repartition {name!r}: {problem}")
         rule = partitioner or default_partitioner(key)
         node = RepartitionNode(
-            name, self._names(name, parents), key, value, partitions, rule, self._on_error, nulls
+            name,
+            self._names(name, parents),
+            plain_of(key),
+            plain_of(value),
+            partitions,
+            rule,
+            self._on_error,
+            nulls,
         )
         return self._add(node)
 
@@ -301,13 +311,15 @@ class TopologyBuilder(
     def build(self) -> Topology:
         """Check everything at once and return the immutable topology.
 
+        Warns where keys meet that have frames, which a partitioner hashes with the key.
+
         Raises:
             TopologyError: With all problems found, sorted.
         """
         tables = self._globals
         problems = (*self._problems, *global_problems(self._nodes, tables))
         nodes = with_global_reads(self._nodes, tables)
-        return validated(
+        topology = validated(
             self.name,
             nodes,
             problems,
@@ -315,6 +327,11 @@ class TopologyBuilder(
             self._settle_ms,
             global_tables=tuple(tables.values()),
         )
+        for text in framed_key_warnings(
+            node for group in topology.groups for node in (*group.entries, *group.nodes)
+        ):
+            warnings.warn(text, UserWarning, stacklevel=2)
+        return topology
 
     def _through(self, name: str, *parents: Node[K, V]) -> Node[K, V]:
         return self.add_processor(name, PassThrough[K, V], *parents)

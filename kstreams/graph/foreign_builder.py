@@ -24,6 +24,7 @@ from kstreams.partitioner import Partitioner
 from kstreams.processors.aggregate import check_states
 from kstreams.processors.emission import EachUpdate, OncePerBatch, once_per_batch
 from kstreams.serde.base import Serde
+from kstreams.serde.framed import plain_of
 from kstreams.state.stores.kind import check_kind
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.subscription.kind import subscription_store
@@ -187,7 +188,16 @@ class ForeignBuilder(TableBuilder):
         rule = default_partitioner(key) if partitioner is None else partitioner
         names = self._names(name, parents)
         return self._add(
-            RepartitionNode(name, names, key, value, None, rule, self._on_error, way_out=way_out)
+            RepartitionNode(
+                name,
+                names,
+                plain_of(key),
+                plain_of(value),
+                None,
+                rule,
+                self._on_error,
+                way_out=way_out,
+            )
         )
 
     def _way_to(self, table: Table[Any, Any]) -> tuple[Serde[Any], Partitioner]:
@@ -204,7 +214,7 @@ class ForeignBuilder(TableBuilder):
     def _value_of(self, name: str, table: Table[Any, Any], value: Serde[Any] | None) -> Serde[Any]:
         """Return the serde of a table's values."""
         if value is not None:
-            return value
+            return plain_of(value)
         if isinstance(table.rows, StoredRows):
             return table.rows.store.value
         raise TopologyError(

@@ -8,6 +8,7 @@ from kstreams.graph.builder_base import BuilderBase
 from kstreams.graph.nodes import Loop, LoopEndNode, LoopNode, Node
 from kstreams.partitioner import Partitioner
 from kstreams.serde.base import Serde
+from kstreams.serde.framed import plain_of
 from kstreams.topic import default_partitioner
 
 __all__ = ("LoopBuilder",)
@@ -54,7 +55,7 @@ class LoopBuilder(BuilderBase):
         if max_hops < 1:
             raise TopologyError(f"loop {name!r}: max_hops is {max_hops}, and at least 1")
         rule = partitioner or default_partitioner(key)
-        self._add(LoopNode(name, key, value, rule, max_hops, self._on_error))
+        self._add(LoopNode(name, plain_of(key), plain_of(value), rule, max_hops, self._on_error))
         return Loop(name, self)
 
     def close_loop(self, loop: Loop[K, V], *parents: Node[K, V]) -> None:

@@ -21,6 +21,7 @@ from kstreams.serde.none import NONE
 
 __all__ = (
     "Meeting",
+    "framed_key_warnings",
     "inner_format",
     "inner_rule",
     "meetings",
@@ -93,6 +94,25 @@ def serde_problems(nodes: Iterable[AnyNode]) -> Iterator[str]:
                 f"keys are {one} and {two}: equal keys are other bytes there, and so lie in other "
                 "partitions; give both one key serde, or put builder.repartition(...) with the "
                 "other's below one of them"
+            )
+
+
+def framed_key_warnings(nodes: Iterable[AnyNode]) -> Iterator[str]:
+    """Find sources with framed keys whose records meet others: what frames a key is hashed too."""
+    for meeting in meetings(nodes):
+        framed = [
+            f"{entry.name!r} ({_key(entry).name})"
+            for entry in meeting.entries
+            if isinstance(entry, SourceNode) and _key(entry).plain is not _key(entry)
+            if entry.topic.framing is None
+        ]
+        if framed:
+            yield (
+                f"records meet in {meeting.place}, and keys of {', '.join(framed)} have a frame: "
+                "the partitioner of whoever writes them hashes it with the key, so equal keys "
+                "whose schemas have unlike ids lie in unlike partitions, and do not meet. Use a "
+                "plain serde for keys, or put builder.repartition(...) below the source, which "
+                "takes the frame off"
             )
 
 

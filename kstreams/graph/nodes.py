@@ -247,7 +247,7 @@ Entry = SourceNode | RepartitionNode | LoopNode
 
 
 def serdes_of(entry: Entry) -> tuple[Serde[Any], Serde[Any]]:
-    """Return the key's and the value's serde of an entry."""
+    """Return the key's and the value's serde of what an entry gives out: without a frame."""
     if isinstance(entry, SourceNode):
-        return entry.topic.key, entry.topic.value
+        return entry.topic.key.plain, entry.topic.value.plain
     return entry.key, entry.value

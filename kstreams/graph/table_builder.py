@@ -102,6 +102,7 @@ class TableBuilder(BuilderBase):
             null_keys="pass" if topic.null_keys == "pass" else "drop",
             partitioner=topic.partitioner,
             misplaced=topic.misplaced,
+            framing=topic.framing,
         )
         source = SourceNode(f"{name}.source", passing, start, policy, EventTime())
         return self._table(name, self._add(source), store, ttl)

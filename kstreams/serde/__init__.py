@@ -4,6 +4,8 @@
 - `NONE`: for keys or values of no interest.
 - `kstreams_json.json_serde(T)`: dataclasses and the like as JSON (needs the extra `json`).
 - `kstreams.windows.windowed(serde, windows)`: keys of windows, as Kafka Streams writes them.
+- `SchemaSerde`: one whose bytes a `Schema` describes; `FramedSerde`: one whose bytes have a frame
+  in a topic, such as a schema's id in a registry.
 - `Serde`: derive from it to write one. `objects_of` turns an Arrow column into Python objects
   quickly.
 
@@ -16,9 +18,11 @@ Example:
 from __future__ import annotations
 
 from kstreams.serde.base import Serde
+from kstreams.serde.framed import FramedSerde
 from kstreams.serde.none import NONE
 from kstreams.serde.numbers import BOOL, DOUBLE, INT32, INT64
 from kstreams.serde.objects import objects_of
+from kstreams.serde.schema import Schema, SchemaReference, SchemaSerde
 from kstreams.serde.text import BYTES, TEXT
 
 __all__ = (
@@ -29,6 +33,10 @@ __all__ = (
     "INT64",
     "NONE",
     "TEXT",
+    "FramedSerde",
+    "Schema",
+    "SchemaReference",
+    "SchemaSerde",
     "Serde",
     "objects_of",
 )

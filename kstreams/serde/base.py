@@ -72,6 +72,24 @@ class Serde(ABC, Generic[T]):
         """The serde whose bytes sort as the objects do; stores keep keys in it."""
         return self
 
+    @property
+    def plain(self) -> Serde[T]:
+        """The serde of the same objects without what a topic's bytes have around them.
+
+        Stores, edges and changelogs keep what it writes: a frame, such as the id of a schema in
+        a registry, is the topic's. Itself where there is none; see `FramedSerde`.
+        """
+        return self
+
+    def to_plain(self, data: pa.Array) -> pa.Array:
+        """Turn bytes of this serde, a `binary` array, into those of `plain`; null stays null.
+
+        Raises:
+            DeserializationError: As `deserialize_many`.
+        """
+        plain = self.plain
+        return data if plain is self else plain.serialize_many(self.deserialize_many(data))
+
     def serialize_many(self, values: Sequence[T | None]) -> pa.Array:
         """Convert many objects to a `binary` array; None becomes null.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from kstreams.errors import DeserializationError, SerializationError
@@ -31,6 +32,20 @@ class CompositeSerde(Serde[T]):
         self.parts = parts
         self.immutable = all(part.immutable for part in parts)
         self.hashes_by_bytes = all(part.hashes_by_bytes for part in parts)
+
+    @property
+    def plain(self) -> Serde[T]:
+        """The same format of the parts' plain serdes."""
+        return self.of_parts(lambda part: part.plain)
+
+    def of_parts(self, change: Callable[[Serde[Any]], Serde[Any]]) -> Serde[T]:
+        """Return the same format of changed parts; itself where nothing changes."""
+        if all(change(part) is part for part in self.parts):
+            return self
+        made, arguments = self.__reduce__()
+        changed = (change(item) if isinstance(item, Serde) else item for item in arguments)
+        found: Serde[T] = made(*changed)
+        return found
 
     def __eq__(self, other: object) -> bool:
         """Compare type and parts."""

@@ -19,6 +19,7 @@ from kstreams.checkpoint.opening import OpenedQuery, open_for_running
 from kstreams.connection import Connection, TopicEnds
 from kstreams.global_tables.opening import open_global_tables
 from kstreams.global_tables.versions import QueryTables
+from kstreams.graph.framed_topics import prepare_topics
 from kstreams.graph.partitions import group_partitions
 from kstreams.graph.topology import Topology
 from kstreams.spark.app_parts import AppParts
@@ -70,8 +71,10 @@ def start(settings: AppSettings, parts: AppParts) -> tuple[Pipeline, ...]:
             emptied or misread.
         LogMismatchError: The durable log is not the one that the checkpoint stands on.
         NoCheckpointError: The app whose table is to be read is not there.
+        RegistryUnavailableError: A registry that serdes need does not answer.
     """
     parts.lock.acquire()
+    prepare_topics(parts.topology)
     tasks = _count_tasks(parts.connection, parts.topology)
     session = parts.spark or app_session(settings.app_id, config=settings.config)
     publish = partial(publish_outputs, parts.connection)

@@ -12,6 +12,7 @@ from weakref import ref
 import pyarrow as pa
 
 from kstreams.errors import KStreamsError, SerdeError, SerializationError
+from kstreams.framing import Columns, Frames, Framing, RawParts
 from kstreams.graph.nodes import RepartitionNode, SinkNode
 from kstreams.pieces import PIECE_BYTES, pieces
 from kstreams.processors.on_error import DeadLetter, dead_letter_topic
@@ -19,6 +20,7 @@ from kstreams.quoting import kind_of, text_of
 from kstreams.raw_batch import HEADERS_TYPE, OUTPUT_SCHEMA, check_headers, headers_array
 from kstreams.record import Record
 from kstreams.serde.base import Serde
+from kstreams.serde.framed import frame_of
 from kstreams.task.columns import whole
 from kstreams.task.outlet import Outlet
 from kstreams.task.spill import OutputRows
@@ -53,11 +55,13 @@ class Collector:
         key: Serde[Any],
         value: Serde[Any],
         *,
+        framing: Framing | None = None,
         eager: bool = False,
         outlet: Outlet | None = None,
         folder: Path | None = None,
     ) -> None:
         self._node = node
+        self._framing = framing
         self._outlet = outlet
         self._topic = topic
         self._key = key
@@ -79,10 +83,10 @@ class Collector:
         """Return the collector of a sink that writes to topics."""
         given: dict[str, Any] = {"outlet": outlet, "folder": folder}
         match node.target:
-            case Topic(name=name, key=key, value=value):
-                return cls(node.name, name, key, value, eager=eager, **given)
-            case TopicChoice(choose=choose, key=key, value=value):
-                return cls(node.name, choose, key, value, **given)
+            case Topic(name=name, key=key, value=value, framing=framing):
+                return cls(node.name, name, key, value, framing=framing, eager=eager, **given)
+            case TopicChoice(choose=choose, key=key, value=value, framing=framing):
+                return cls(node.name, choose, key, value, framing=framing, **given)
             case _:
                 raise TypeError(f"sink {node.name!r} has no topic")
 
@@ -130,8 +134,9 @@ class Collector:
             for rows in pieces(whole(table)):
                 key = self._key.from_arrow(rows.column("key").combine_chunks())
                 value = self._value.from_arrow(rows.column("value").combine_chunks())
-                times, headers = rows.column("timestamp"), rows.column("headers")
-                self._append(self._topic, [key, value, times, headers])
+                headers = rows.column("headers").combine_chunks()
+                key, value, headers = self._framed(key, value, headers)
+                self._append(self._topic, [key, value, rows.column("timestamp"), headers])
         except (SerdeError, pa.ArrowException, KeyError, ValueError) as exc:
             raise SerializationError(
                 f"the forwarded table does not fit: {text_of(exc)}",
@@ -212,12 +217,14 @@ class Collector:
         try:
             if record.headers:
                 check_headers(record.headers)
-            return Record(
+            data: RawParts = (
                 None if key is None else self._key.serialize(key),
                 None if value is None else self._value.serialize(value),
-                _checked_time(record.timestamp),
                 record.headers,
             )
+            if self._framing is not None:
+                data = self._framing.write_record(*data, self._frames)
+            return Record(data[0], data[1], _checked_time(record.timestamp), data[2])
         except KeyboardInterrupt:
             raise
         except BaseException as exc:  # noqa: BLE001  # a serde is user code
@@ -254,7 +261,20 @@ class Collector:
         times = pa.array([record.timestamp for record in records], pa.int64())
         if times.null_count:
             raise TypeError("a record has no timestamp")
-        return [*encoded, times, headers_array([record.headers for record in records])]
+        headers = headers_array([record.headers for record in records])
+        if not self._eager:
+            encoded[0], encoded[1], headers = self._framed(encoded[0], encoded[1], headers)
+        return [*encoded, times, headers]
+
+    def _framed(self, key: pa.Array, value: pa.Array, headers: pa.Array) -> Columns:
+        """Bring frames to where the topic has them."""
+        if self._framing is None:
+            return key, value, headers
+        return self._framing.write(key, value, headers, self._frames)
+
+    @property
+    def _frames(self) -> Frames:
+        return frame_of(self._key), frame_of(self._value)
 
     def _append(self, topics: str | list[str], columns: list[Any]) -> None:
         """Add encoded columns."""

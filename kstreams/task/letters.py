@@ -10,6 +10,7 @@ from kstreams.quoting import kind_of, safe_text, text_of
 from kstreams.raw_batch import headers_of, named_headers
 from kstreams.record import Headers, Record
 from kstreams.task.queues import Queue
+from kstreams.task.unframing import as_read
 from kstreams.topic_limits import TopicLimits
 
 __all__ = ("fitted", "letter_of_record", "letter_of_result")
@@ -26,7 +27,7 @@ _Bytes = Record["bytes | None", "bytes | None"]
 
 def letter_of_record(queue: Queue, row: int, error: KStreamsError, wall_ms: int) -> _Bytes:
     """Return the dead letter of a record that failed; a time that is none becomes the clock's."""
-    table = queue.table.slice(row, 1)
+    table = as_read(queue.table.slice(row, 1))
     key, value, timestamp, offset = (
         table.column(name)[0].as_py() for name in ("key", "value", "timestamp", "offset")
     )

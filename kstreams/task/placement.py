@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kstreams.errors import MisplacedKeyError, SerdeError
+from kstreams.errors import KStreamsError, MisplacedKeyError
 from kstreams.graph.meetings import meetings
 from kstreams.graph.mending import repartition_lines
 from kstreams.graph.nodes import SourceNode
@@ -20,6 +20,7 @@ from kstreams.serde.base import Serde
 from kstreams.serde.objects import objects_of
 from kstreams.task.cursor import Cursor
 from kstreams.task.queues import Queue
+from kstreams.task.unframing import as_read
 
 __all__ = ("Placement",)
 
@@ -68,7 +69,7 @@ class Placement:
         source, place = self._met.get(queue.entry, (None, ""))
         if source is None or not queue.table.num_rows:
             return
-        keys = queue.table.column("key").slice(0, _SAMPLE)
+        keys = as_read(queue.table).column("key").slice(0, _SAMPLE)
         owners = _owners(source.topic.partitioner, keys, self._partitions)
         wrong = np.flatnonzero((owners != queue.partition) & (owners != -1))
         if not len(wrong):
@@ -88,7 +89,8 @@ class Placement:
     ) -> MisplacedKeyError:
         row, topic = int(wrong[0]), source.topic
         owner = int(owners[row])
-        data = [key for key in objects_of(queue.table.column("key").slice(0, _SAMPLE)) if key]
+        keys = as_read(queue.table).column("key")
+        data = [key for key in objects_of(keys.slice(0, _SAMPLE)) if key]
         belongs = f"belongs to partition {owner}" if owner >= 0 else "has none"
         error = MisplacedKeyError(
             f"a key of topic {topic.name!r} lies in partition {queue.partition} of "
@@ -103,7 +105,7 @@ class Placement:
             partition=queue.partition,
             offset=queue.table.column("offset")[row].as_py(),
             timestamp=queue.table.column("timestamp")[row].as_py(),
-            key=_shown(topic.key, queue.table.column("key")[row].as_py()),
+            key=_shown(topic.key, keys[row].as_py()),
         )
 
     def _hint(self, source: SourceNode, keys: Sequence[bytes], partition: int) -> str:
@@ -164,5 +166,5 @@ def _owner(partitioner: Partitioner, key: bytes | None, partitions: int) -> int:
 def _shown(serde: Serde[Any], key: bytes) -> object:
     try:
         return serde.deserialize(key)
-    except SerdeError:
+    except KStreamsError:
         return key

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kstreams.errors import KStreamsError, LimitError, LoopError
+from kstreams.errors import KStreamsError, LimitError, LoopError, RegistryUnavailableError
 from kstreams.graph.nodes import Entry, LoopEndNode, SinkNode
 from kstreams.processors.on_error import DeadLetter
 from kstreams.quoting import kind_of
@@ -64,7 +64,7 @@ class Policies:
     def apply(self, queue: Queue, row: int, error: KStreamsError) -> None:
         """Deal with a record of which nothing remains; raise the error if so asked."""
         policy = self._by_entry[queue.entry]
-        if policy == "fail" or isinstance(error, LimitError):
+        if policy == "fail" or isinstance(error, (LimitError, RegistryUnavailableError)):
             raise error from error.__cause__
         kind = kind_of(error)
         if isinstance(policy, DeadLetter):

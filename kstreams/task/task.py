@@ -38,6 +38,7 @@ from kstreams.task.punctuation import NEVER, Schedule
 from kstreams.task.queues import Queue, least_hops
 from kstreams.task.read_ahead import ReadAhead
 from kstreams.task.undo import Undo
+from kstreams.task.unframing import Unframing, as_read
 from kstreams.task.unreadable import readable_rows, unreadable_rows
 from kstreams.task.wiring import Wiring
 from kstreams.times import LATEST_MS
@@ -111,6 +112,7 @@ class Task:
             limits=limits,
         )
         self._times = EventTimes(self._entries, meta, self._cursor, self._record_failed)
+        self._unframing = Unframing(self._entries)
         self._placement = Placement(group, partitions, self._cursor)
         self._intake = Intake(group, list(self._entries), meta, self._times.running_maxima)
         self._idleness = Idleness(group.idle_timeout_ms, meta, self._cursor)
@@ -170,6 +172,7 @@ class Task:
 
         Raises:
             DeserializationError: A record does not decode and its source says `fail`.
+            RegistryUnavailableError: Where schemas of records are to be asked for does not answer.
             MisplacedKeyError: A source's keys are not where others look for them.
             SerializationError: Something forwarded does not fit its sink or edge.
             RecordRefusedError: A topic does not take a result.
@@ -222,7 +225,7 @@ class Task:
         *,
         close_windows: bool,
     ) -> TaskOutput:
-        fresh, held = self._intake.take(queues, holding)
+        fresh, held = self._intake.take(self._unframing.plain(queues), holding)
         self._cursor.least_hops = least_hops(fresh)
         self._process(fresh)
         self._flush_buffers()
@@ -290,7 +293,7 @@ class Task:
             (TablePass if by_table else RecordPass)(self._work).run(part)
 
     def _readable(self, queue: Queue) -> Queue:
-        """Deal with the rows whose headers cannot be read, and return the others."""
+        """Deal with the rows whose headers or frames cannot be read, and return the others."""
         readable = readable_rows(queue.table)
         if readable is None:
             return queue
@@ -349,7 +352,7 @@ class Task:
 
     def _record_failed(self, queue: Queue, row: int, key: object, exc: BaseException) -> None:
         """Do with a failing record what its source asks for; the undo is the caller's."""
-        raw = queue.table.slice(row, 1)
+        raw = as_read(queue.table.slice(row, 1))
         error = located(exc, self._wiring.places, hint=_RECORD_HINT)
         if error.where.target is not None:
             error = of_result(error)

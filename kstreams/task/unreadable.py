@@ -1,4 +1,4 @@
-"""Rows of a queue whose headers cannot be read."""
+"""Rows of a queue whose headers cannot be read, or whose frames."""
 
 from __future__ import annotations
 
@@ -11,15 +11,20 @@ import pyarrow as pa
 from kstreams.errors import DeserializationError
 from kstreams.raw_batch import header_pairs
 
-__all__ = ("readable_rows", "unreadable_rows")
+__all__ = ("UNREADABLE", "readable_rows", "unreadable_rows")
+
+UNREADABLE = "unreadable"
+"""A column of some queues' tables: why a row's key or value cannot be read; null where they can."""
 
 
 def readable_rows(table: pa.Table) -> pa.Array | None:
-    """Return which rows of a queue's table have headers that can be read; None if all have."""
+    """Return which rows of a queue's table can be read by headers and frames; None if all."""
     headers = table.column("headers")
-    if headers.null_count == len(headers):
-        return None
-    good = np.concatenate([_readable(chunk) for chunk in headers.iterchunks()])
+    good = np.ones(len(headers), bool)
+    if headers.null_count < len(headers):
+        good = np.concatenate([_readable(chunk) for chunk in headers.iterchunks()])
+    if UNREADABLE in table.column_names:
+        good &= table.column(UNREADABLE).is_null().to_numpy()
     return None if good.all() else pa.array(good)
 
 
@@ -37,6 +42,10 @@ def unreadable_rows(
 ) -> Iterator[tuple[int, DeserializationError]]:
     """Yield number and error of each row that is not readable, in order."""
     for row in np.flatnonzero(~readable.to_numpy(zero_copy_only=False)).tolist():
+        why = table.column(UNREADABLE)[row].as_py() if UNREADABLE in table.column_names else None
+        if why is not None:
+            yield row, DeserializationError(why)
+            continue
         pairs = table.column("headers")[row].as_py()
         name = next(pair["value"] for pair in pairs if pair["key"] is None)
         shown = f"{name!r} " if name else ""

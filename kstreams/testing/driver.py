@@ -17,6 +17,7 @@ from kstreams.checkpoint.plans import Slice
 from kstreams.clock import FakeClock, WatchedClock, to_ms
 from kstreams.connection import RawRecord
 from kstreams.errors import TopologyError, UnknownTopicError
+from kstreams.graph.framed_topics import prepare_topics
 from kstreams.graph.partitions import group_partitions
 from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.ids import TaskId
@@ -69,6 +70,7 @@ class TopologyTestDriver:
     Raises:
         PartitionCountError: Topics of a group differ in partition count, or one has none, or
             more than `MAX_PARTITIONS`.
+        KStreamsError: A serde finds that it cannot read or write its topic.
 
     Source: `org.apache.kafka.streams.TopologyTestDriver`, with partitions.
     """
@@ -86,6 +88,7 @@ class TopologyTestDriver:
         check_keys: bool = True,
         limits: Mapping[str, TopicLimits] | None = None,
     ) -> None:
+        prepare_topics(topology)
         self.topology = topology
         self.clock = FakeClock(start if isinstance(start, int) else to_ms(start))
         self._watched = WatchedClock(self.clock)
@@ -198,10 +201,15 @@ class TopologyTestDriver:
         partition: int | None = None,
     ) -> None:
         """Write a record without processing it yet; `run` does, as one batch with others."""
-        self.write_bytes(
-            topic.name,
+        key_bytes, value_bytes, headers = topic.framed(
             None if key is None else topic.key.serialize(key),
             None if value is None else topic.value.serialize(value),
+            headers,
+        )
+        self.write_bytes(
+            topic.name,
+            key_bytes,
+            value_bytes,
             timestamp=self._ms(timestamp),
             headers=headers,
             partition=partition,
@@ -249,15 +257,7 @@ class TopologyTestDriver:
 
         They come in the order they were written; see `read_rows` for partitions.
         """
-        return [
-            Record(
-                _decoded(topic.key, row.key),
-                _decoded(topic.value, row.value),
-                row.timestamp,
-                row.headers,
-            )
-            for row in self._topics.read(topic.name)
-        ]
+        return [_decoded(topic, row) for row in self._topics.read(topic.name)]
 
     def read_values(self, topic: Topic[K, V]) -> dict[K, V]:
         """Return the last value of each key of what `read` would return."""
@@ -389,5 +389,11 @@ def _leads_to(part: LoopPart, task: DriverTask) -> bool:
     return part.task == task.partition and part.loop in (loop.name for loop in task.group.loops)
 
 
-def _decoded(serde: Any, data: bytes | None) -> Any:  # noqa: ANN401  # erased types
-    return None if data is None else serde.deserialize(data)
+def _decoded(topic: Topic[Any, Any], row: RawRecord) -> Record[Any, Any]:
+    key, value, headers = topic.unframed(row.key, row.value, row.headers)
+    return Record(
+        None if key is None else topic.key.deserialize(key),
+        None if value is None else topic.value.deserialize(value),
+        row.timestamp,
+        headers,
+    )

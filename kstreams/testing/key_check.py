@@ -16,6 +16,7 @@ from kstreams.ids import TaskId
 from kstreams.partitioner import Partitioner
 from kstreams.record import Record
 from kstreams.serde.base import Serde
+from kstreams.topic import Topic
 from kstreams.windowed import Windowed
 
 __all__ = ("KeyCheck", "with_batch_checks")
@@ -138,9 +139,14 @@ def _without_windows(key: Any, serde: Serde[Any]) -> Any:  # noqa: ANN401  # era
     return key
 
 
+def _is_anywhere(topic: Topic[Any, Any]) -> bool:
+    """Tell whether keys are not where their bytes say: in a frame there is more than the key."""
+    return topic.misplaced == "count" or topic.key.plain is not topic.key
+
+
 def _checks(group: PartitionGroup, partitions: int) -> dict[str, _Check]:
-    if any(source.topic.misplaced == "count" for source in group.sources):
-        return {}  # keys are known not to be where they belong
+    if any(_is_anywhere(source.topic) for source in group.sources):
+        return {}
     return {
         node.name: _Check(node.name, _entry(group, node.name), partitions)
         for node in group.processors

@@ -42,6 +42,13 @@ class StoreSpec(Generic[S_co]):
     value: Serde[Any]
     changelog: str | None = None
 
+    def __post_init__(self) -> None:
+        """Keep what serdes of topics frame without the frame."""
+        for part in ("key", "value"):
+            serde = getattr(self, part)
+            if isinstance(serde, Serde) and serde.plain is not serde:
+                object.__setattr__(self, part, serde.plain)
+
     def open(self, overlay: Overlay) -> S_co:
         """Return the live store of a task, reading and writing through its overlay."""
         return self.kind.open(self, overlay)

@@ -1,0 +1,173 @@
+"""Where a topic has the frames of its keys and values, if that is not in front of their bytes.
+
+A serde sees bytes alone. A `Framing` moves what other parts of a record say about them, such as
+the id of a schema in a header, to where a `FramedSerde` looks for it, and back.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kstreams.raw_batch import HEADERS_TYPE, header_pairs, headers_array, headers_of
+from kstreams.record import Headers
+from kstreams.serde.objects import objects_of
+
+__all__ = ("Columns", "Frames", "Framing", "HeaderFrames", "RawParts")
+
+_END = (1 << 31) - 1
+"""A stop for `binary_slice`, whose sizes overflow without one (pyarrow 22)."""
+
+RawParts = tuple["bytes | None", "bytes | None", Headers]
+"""Key, value and headers of a record."""
+Columns = tuple[pa.Array, pa.Array, pa.Array]
+"""Keys, values and headers of many: `binary`, `binary` and `HEADERS_TYPE`."""
+Frames = tuple[bytes, bytes]
+"""What the serdes of key and value put in front of their bytes; nothing where there is no frame."""
+
+
+class Framing(ABC):
+    """A step between a topic and its serdes. Immutable, compares by value, can be pickled.
+
+    Implement the forms for one record; those for columns are worth overriding for speed.
+    Null keys and values stay null, and have no frame.
+    """
+
+    @abstractmethod
+    def read_record(self, key: bytes | None, value: bytes | None, headers: Headers) -> RawParts:
+        """Put frames in front of what they frame; where a record has none, leave it."""
+
+    @abstractmethod
+    def write_record(
+        self, key: bytes | None, value: bytes | None, headers: Headers, frames: Frames
+    ) -> RawParts:
+        """Take the frames, which are in front, to where the topic has them."""
+
+    def read(self, keys: pa.Array, values: pa.Array, headers: pa.Array) -> Columns:
+        """Do what `read_record` does to each row."""
+        rows = zip(objects_of(keys), objects_of(values), headers_of(headers), strict=True)
+        return _columns([self.read_record(*row) for row in rows])
+
+    def write(self, keys: pa.Array, values: pa.Array, headers: pa.Array, frames: Frames) -> Columns:
+        """Do what `write_record` does to each row."""
+        rows = zip(objects_of(keys), objects_of(values), headers_of(headers), strict=True)
+        return _columns([self.write_record(*row, frames) for row in rows])
+
+
+def _columns(rows: list[RawParts]) -> Columns:
+    keys, values = (pa.array([row[place] for row in rows], pa.binary()) for place in (0, 1))
+    return keys, values, headers_array([row[2] for row in rows])
+
+
+@dataclass(frozen=True)
+class HeaderFrames(Framing):
+    """Frames in headers. A record without such a header is read with the frame in front.
+
+    Of several headers of a name the first counts. Processors do not see these headers, and
+    those that a result brings along give way to its own.
+
+    Args:
+        key: Name of the key's header.
+        value: Name of the value's header.
+    """
+
+    key: str
+    value: str
+
+    def read_record(self, key: bytes | None, value: bytes | None, headers: Headers) -> RawParts:
+        """Put frames in front."""
+        found: dict[str, bytes] = {}
+        for name, content in headers:
+            found.setdefault(name, content or b"")
+        return (
+            None if key is None else found.get(self.key, b"") + key,
+            None if value is None else found.get(self.value, b"") + value,
+            self._others(headers),
+        )
+
+    def write_record(
+        self, key: bytes | None, value: bytes | None, headers: Headers, frames: Frames
+    ) -> RawParts:
+        """Take frames into headers, behind the others."""
+        own = tuple(
+            (name, frame)
+            for name, frame, data in zip((self.key, self.value), frames, (key, value), strict=True)
+            if frame and data is not None
+        )
+        return (
+            None if key is None else key[len(frames[0]) :],
+            None if value is None else value[len(frames[1]) :],
+            (*self._others(headers), *own),
+        )
+
+    def _others(self, headers: Headers) -> Headers:
+        return tuple(pair for pair in headers if pair[0] not in (self.key, self.value))
+
+    def read(self, keys: pa.Array, values: pa.Array, headers: pa.Array) -> Columns:
+        """Do it by columns."""
+        if headers.null_count == len(headers):
+            return keys, values, headers
+        owners, pairs = header_pairs(headers)
+        framed = [
+            _joined(data, _first(owners, pairs, name, len(headers)))
+            for name, data in ((self.key, keys), (self.value, values))
+        ]
+        kept = self._kept(pairs)
+        return framed[0], framed[1], _lists(len(headers), owners[kept], pairs.filter(kept))
+
+    def write(self, keys: pa.Array, values: pa.Array, headers: pa.Array, frames: Frames) -> Columns:
+        """Do it by columns."""
+        owners, pairs = header_pairs(headers)
+        kept = self._kept(pairs)
+        rows, parts, plain = [owners[kept]], [pairs.filter(kept)], []
+        columns = ((self.key, keys, frames[0]), (self.value, values, frames[1]))
+        for name, data, frame in columns:
+            if frame:
+                valid = np.flatnonzero(data.is_valid().to_numpy(zero_copy_only=False))
+                rows.append(valid)
+                parts.append(_repeated(name, frame, len(valid)))
+            plain.append(pc.binary_slice(data, len(frame), _END) if frame else data)
+        everywhere = np.concatenate(rows)
+        order = np.argsort(everywhere, kind="stable")
+        moved = pa.concat_arrays(parts).take(pa.array(order))
+        return plain[0], plain[1], _lists(len(headers), everywhere[order], moved)
+
+    def _kept(self, pairs: pa.StructArray) -> npt.NDArray[np.bool_]:
+        own = pc.is_in(pairs.field("key"), pa.array([self.key, self.value]))
+        return ~np.asarray(own.to_numpy(zero_copy_only=False), bool)
+
+
+def _first(owners: npt.NDArray[np.int64], pairs: pa.StructArray, name: str, count: int) -> pa.Array:
+    """Return the first header of a name of each row, nothing where there is none."""
+    own = pc.equal(pairs.field("key"), name).fill_null(False)
+    places = np.flatnonzero(own.to_numpy(zero_copy_only=False))
+    found = np.full(count, -1)
+    found[owners[places][::-1]] = places[::-1]
+    taken = pairs.field("value").take(pa.array(found, mask=found < 0))
+    return taken.fill_null(b"")
+
+
+def _joined(data: pa.Array, frames: pa.Array) -> pa.Array:
+    return pc.binary_join_element_wise(frames, data, pa.scalar(b"", pa.binary()))
+
+
+def _repeated(name: str, value: bytes, count: int) -> pa.StructArray:
+    columns = [pa.repeat(name, count), pa.repeat(pa.scalar(value, pa.binary()), count)]
+    return pa.StructArray.from_arrays(columns, fields=list(HEADERS_TYPE.value_type))
+
+
+def _lists(count: int, owners: npt.NDArray[np.int64], pairs: pa.StructArray) -> pa.Array:
+    """Return a headers column of pairs that are in the order of their rows; none are null."""
+    if not len(owners):
+        return pa.nulls(count, HEADERS_TYPE)
+    sizes = np.bincount(owners, minlength=count)
+    ends = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+    empty = np.concatenate([sizes == 0, [False]])
+    typed = pairs.cast(HEADERS_TYPE.value_type)
+    made = pa.ListArray.from_arrays(pa.array(ends, mask=empty), typed)
+    return made.cast(HEADERS_TYPE)
