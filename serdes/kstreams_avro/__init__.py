@@ -1,3 +1,12 @@
-"""Avro as a format of keys and values."""
+"""Avro as a format of keys and values: typed by Python's own types, evolved by its schemas.
+
+Read `avro_serde` first. Depends on fastavro (which judges schemas), msgspec (which knows types)
+and on the public names of `kstreams`; install them by `pip install 'kstreams-spark[avro]'`.
+"""
 
 from __future__ import annotations
+
+from kstreams_avro.derive import avro_type
+from kstreams_avro.serde import avro_schema, avro_serde
+
+__all__ = ("avro_schema", "avro_serde", "avro_type")

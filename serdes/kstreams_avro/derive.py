@@ -1,0 +1,214 @@
+"""Schemas of types: what a class of Python is in Avro."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Any
+
+try:
+    import msgspec
+    from msgspec import inspect
+except ImportError as exc:
+    raise ImportError("Avro types need msgspec: pip install 'kstreams-spark[avro]'") from exc
+
+from kstreams_avro.conversions import conversion_of
+from kstreams_avro.malformed import Malformed
+from kstreams_avro.members import RECORDS, RecordType, plain_type, record_fields, shown
+from kstreams_avro.nodes import NO_DEFAULT
+
+__all__ = ("AVRO", "avro_type", "derived_schema")
+
+AVRO = "avro"
+"""Under which key `avro_type` keeps a schema."""
+
+_IS_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*").fullmatch
+_SCALARS: dict[type[inspect.Type], object] = {
+    inspect.NoneType: "null",
+    inspect.BoolType: "boolean",
+    inspect.IntType: "long",
+    inspect.FloatType: "double",
+    inspect.StrType: "string",
+    inspect.BytesType: "bytes",
+    inspect.DateTimeType: {"type": "long", "logicalType": "timestamp-micros"},
+    inspect.DateType: {"type": "int", "logicalType": "date"},
+    inspect.TimeType: {"type": "long", "logicalType": "time-micros"},
+    inspect.UUIDType: {"type": "string", "logicalType": "uuid"},
+}
+_PLAIN = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
+_JSON_TYPES = {bool: "boolean", int: "long", float: "double", str: "string"}
+_ARRAYS = (
+    inspect.ListType,
+    inspect.SetType,
+    inspect.FrozenSetType,
+    inspect.VarTupleType,
+    inspect.CollectionType,
+)
+
+
+def avro_type(schema: str | Mapping[str, Any]) -> msgspec.Meta:
+    """Say how a part of a type is written, where that does not follow from Python's type.
+
+    Args:
+        schema: The Avro type, such as `"int"` or `{"type": "long", "logicalType": ...}`.
+
+    Example:
+        >>> from decimal import Decimal
+        >>> from typing import Annotated
+        >>> import msgspec
+        >>> from kstreams_avro import avro_serde, avro_type
+        >>> decimal = {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}
+        >>> class Price(msgspec.Struct):
+        ...     amount: Annotated[Decimal, avro_type(decimal)]
+        ...     cents: Annotated[int, avro_type("int")] = 0
+        >>> avro_serde(Price).serialize(Price(Decimal("1.25"), 7)).hex()
+        '02007d0e'
+    """
+    return msgspec.Meta(extra={AVRO: schema})
+
+
+def derived_schema(type_: object, namespace: str) -> Any:  # noqa: ANN401  # JSON
+    """Return the schema of a type, as JSON.
+
+    Raises:
+        TypeError: The type, or a part of it, has no equivalent; names the field.
+    """
+    return _Deriver(namespace).schema(inspect.type_info(type_))
+
+
+class _Deriver:
+    """Derives one schema; a class is defined where it comes first."""
+
+    def __init__(self, namespace: str) -> None:
+        self._namespace = namespace
+        self._named: dict[str, type] = {}
+
+    def schema(self, info: inspect.Type) -> Any:  # noqa: ANN401  # JSON
+        if isinstance(info, inspect.Metadata):
+            given = (info.extra or {}).get(AVRO)
+            return self.schema(info.type) if given is None else given
+        if type(info) in _SCALARS:
+            return _SCALARS[type(info)]
+        if isinstance(info, _ARRAYS):
+            return {"type": "array", "items": self.schema(info.item_type)}
+        if isinstance(info, RECORDS):
+            return self._record(info)
+        match info:
+            case inspect.EnumType(cls=cls):
+                symbols = [member.name for member in cls]  # type: ignore[var-annotated]  # an Enum
+                return self._named_type(cls, "enum", lambda: {"symbols": symbols})
+            case inspect.LiteralType(values=values):
+                return self._literal(values)
+            case inspect.DictType(key_type=key, value_type=value):
+                if not isinstance(plain_type(key), inspect.StrType):
+                    raise TypeError("keys of an Avro map are text")
+                return {"type": "map", "values": self.schema(value)}
+            case inspect.UnionType(types=members):
+                return self._union(members)
+            case inspect.DecimalType():
+                raise TypeError("a Decimal needs its precision and scale: see avro_type")
+            case _:
+                raise TypeError(f"{shown(info)} has no equivalent in Avro: see avro_type")
+
+    def _union(self, members: tuple[inspect.Type, ...]) -> list[Any]:
+        """Return a union, null first."""
+        branches = [self.schema(each) for each in members]
+        return sorted(branches, key=lambda branch: branch != "null")
+
+    def _literal(self, values: tuple[object, ...]) -> str:
+        if all(isinstance(value, str) for value in values):
+            return "string"
+        if all(isinstance(value, int) for value in values):
+            return "long"
+        raise TypeError("a Literal of text and of numbers has no equivalent in Avro")
+
+    def _named_type(
+        self, cls: type, kind: str, content: Callable[[], dict[str, Any]]
+    ) -> str | dict[str, Any]:
+        name = cls.__name__
+        if _IS_NAME(name) is None:
+            raise TypeError(f"{name!r} is no name in Avro")
+        full = f"{self._namespace}.{name}" if self._namespace else name
+        if name in self._named:
+            if self._named[name] is not cls:
+                raise TypeError(f"two classes are called {name}: {self._named[name]!r} and {cls!r}")
+            return full
+        self._named[name] = cls
+        return {"type": kind, "name": full, **content()}
+
+    def _record(self, info: RecordType) -> str | dict[str, Any]:
+        def fields() -> dict[str, Any]:
+            return {"fields": [self._field(field) for field in record_fields(info)]}
+
+        return self._named_type(info.cls, "record", fields)
+
+    def _field(self, field: inspect.Field) -> dict[str, Any]:
+        if _IS_NAME(field.encode_name) is None:
+            raise TypeError(f"field {field.encode_name!r} is no name in Avro")
+        try:
+            schema = self.schema(field.type)
+        except TypeError as exc:
+            raise TypeError(f"field {field.encode_name!r}: {exc}") from None
+        default = _default(schema, field)
+        if default is NO_DEFAULT:
+            return {"name": field.encode_name, "type": schema}
+        if isinstance(schema, list):
+            schema = _with_first(schema, default)
+        return {"name": field.encode_name, "type": schema, "default": default}
+
+
+def _with_first(union: list[Any], default: object) -> list[Any]:
+    """Return a union with the branch of a default first: older readers look for it there."""
+    if default is None:
+        return union
+    own = _JSON_TYPES.get(type(default))
+    return sorted(union, key=lambda branch: (branch != own, branch == "null"))
+
+
+def _default(schema: Any, field: inspect.Field) -> object:  # noqa: ANN401  # JSON
+    """Return a field's default as JSON; `NO_DEFAULT` where the schema cannot say it."""
+    value = field.default
+    if value is msgspec.NODEFAULT:
+        if field.default_factory not in (list, dict, set, frozenset, tuple):
+            return NO_DEFAULT  # another one may make another value each time
+        value = field.default_factory()
+    return _json(schema, value)
+
+
+def _json(schema: Any, value: object) -> object:  # noqa: ANN401  # JSON
+    if isinstance(schema, list):
+        if value is None:
+            return None if "null" in schema else NO_DEFAULT
+        found = (_json(branch, value) for branch in schema if branch != "null")
+        return next((each for each in found if each is not NO_DEFAULT), NO_DEFAULT)
+    if isinstance(schema, dict):
+        conversion = conversion_of(schema["type"], schema)
+        if conversion is not None:
+            try:
+                value = conversion.write(value)
+            except Malformed:
+                return NO_DEFAULT
+        schema = schema["type"]
+    if isinstance(value, Enum):  # of an enum that is defined here, or was before
+        return value.name if schema not in _PLAIN else NO_DEFAULT
+    match schema, value:
+        case "null", None:
+            return None
+        case "boolean", bool():
+            return value
+        case "int" | "long", int() if not isinstance(value, bool):
+            return value
+        case "float" | "double", int() | float() if math.isfinite(value):
+            return float(value)
+        case "string", str():
+            return value
+        case "bytes" | "fixed", bytes():
+            return value.decode("latin-1")
+        case "array", list() | tuple() | set() | frozenset() if not value:
+            return []
+        case "map", dict() if not value:
+            return {}
+        case _:
+            return NO_DEFAULT

@@ -1,0 +1,78 @@
+"""What msgspec knows of a type, as far as Avro asks."""
+
+from __future__ import annotations
+
+from inspect import Parameter, signature
+from typing import TypeAlias
+
+try:
+    import msgspec
+    from msgspec import inspect
+except ImportError as exc:
+    raise ImportError("Avro needs msgspec: pip install 'kstreams-spark[avro]'") from exc
+
+from kstreams_avro.nodes import Shape
+
+__all__ = ("RECORDS", "RecordType", "plain_type", "record_fields", "shape_of", "shown")
+
+RecordType: TypeAlias = (
+    inspect.StructType | inspect.DataclassType | inspect.TypedDictType | inspect.NamedTupleType
+)
+"""Types with fields."""
+
+RECORDS = (
+    inspect.StructType,
+    inspect.DataclassType,
+    inspect.TypedDictType,
+    inspect.NamedTupleType,
+)
+
+_IN_ORDER = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def plain_type(info: inspect.Type) -> inspect.Type:
+    """Return a type without what is annotated."""
+    return plain_type(info.type) if isinstance(info, inspect.Metadata) else info
+
+
+def record_fields(info: RecordType) -> tuple[inspect.Field, ...]:
+    """Return the fields of a class.
+
+    Raises:
+        TypeError: A key of a TypedDict may be missing: a field of Avro never is.
+    """
+    for field in info.fields:
+        no_default = (
+            field.default is msgspec.NODEFAULT and field.default_factory is msgspec.NODEFAULT
+        )
+        if not field.required and no_default:
+            raise TypeError(f"field {field.name!r} may be missing, which no field of Avro is")
+    return info.fields
+
+
+def shape_of(info: RecordType, names: tuple[str, ...]) -> Shape:
+    """Return how values of a class are made of their fields.
+
+    Args:
+        info: The class.
+        names: The fields of the schema, in their order.
+
+    Raises:
+        TypeError: The class does not take its fields.
+    """
+    attributes = {field.encode_name: field.name for field in info.fields}
+    wanted = tuple(attributes[name] for name in names)
+    if isinstance(info, inspect.TypedDictType):
+        return Shape(dict, wanted, by_position=False)
+    parameters = signature(info.cls).parameters
+    missing = [name for name in wanted if name not in parameters]
+    if missing:
+        raise TypeError(f"{info.cls.__qualname__} takes no argument {missing[0]!r}")
+    in_order = [each.name for each in parameters.values() if each.kind in _IN_ORDER]
+    return Shape(info.cls, wanted, by_position=tuple(in_order) == wanted)
+
+
+def shown(info: inspect.Type) -> str:
+    """Return a type as errors call it."""
+    cls = getattr(info, "cls", None)
+    return type(info).__name__.removesuffix("Type").lower() if cls is None else cls.__qualname__

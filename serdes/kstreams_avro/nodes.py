@@ -1,0 +1,197 @@
+"""A schema as a tree: what text, types, steps and columns are made from.
+
+Named types are shared, so that the tree of a recursive schema has circles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from kstreams_avro.conversions import Conversion
+
+__all__ = (
+    "NO_DEFAULT",
+    "Array",
+    "Enum",
+    "Field",
+    "Fixed",
+    "Map",
+    "Node",
+    "Primitive",
+    "Record",
+    "Shape",
+    "Union",
+    "children",
+    "described",
+    "is_null",
+)
+
+NO_DEFAULT = object()
+"""The default of a field that has none; None is the default null."""
+
+
+@dataclass(frozen=True, eq=False)
+class Primitive:
+    """A type without a name.
+
+    Args:
+        name: `null`, `boolean`, `int`, `long`, `float`, `double`, `bytes` or `string`.
+        conversion: The logical type; None where values are what the name says.
+        check: Refuses, by a ValueError, values that a type's constraints do not allow.
+    """
+
+    name: str
+    conversion: Conversion | None = None
+    check: Callable[[Any], Any] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed:
+    """So many bytes."""
+
+    name: str
+    size: int
+    aliases: tuple[str, ...] = ()
+    conversion: Conversion | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Enum:
+    """One of several symbols.
+
+    Args:
+        name: The full name.
+        symbols: In the order of their numbers.
+        aliases: Full names that it had.
+        default: The symbol that stands for those that a reader does not know.
+        members: What a symbol becomes; itself where it is not named.
+        check: As of a `Primitive`.
+    """
+
+    name: str
+    symbols: tuple[str, ...]
+    aliases: tuple[str, ...] = ()
+    default: str | None = None
+    members: Mapping[str, Any] = field(default_factory=dict)
+    check: Callable[[Any], Any] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Array:
+    """Any number of items.
+
+    Args:
+        items: What they are.
+        container: What holds them: `list`, `tuple`, `set` or `frozenset`.
+        check: As of a `Primitive`.
+    """
+
+    items: Node
+    container: type = list
+    check: Callable[[Any], Any] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Map:
+    """Values by text."""
+
+    values: Node
+    check: Callable[[Any], Any] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Union:
+    """One of several types.
+
+    Args:
+        branches: In the order of their numbers.
+        named: Values that are records come as pairs of full name and dict.
+    """
+
+    branches: tuple[Node, ...]
+    named: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """A field of a record; `default` is JSON, or `NO_DEFAULT`."""
+
+    name: str
+    type: Node
+    default: object = NO_DEFAULT
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The class that a record's values are of.
+
+    Args:
+        cls: The class; `dict` for a TypedDict.
+        attributes: Names of the attributes, in the order of the fields.
+        by_position: Whether the class is called with values in the order of the fields.
+    """
+
+    cls: type
+    attributes: tuple[str, ...]
+    by_position: bool
+
+
+@dataclass(eq=False)
+class Record:
+    """Fields in their order, which are given once the record can be named in them.
+
+    Args:
+        name: The full name.
+        aliases: Full names that it had.
+        shape: The class of its values; None where they are dicts.
+    """
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    shape: Shape | None = None
+    fields: tuple[Field, ...] = ()
+
+
+Node: TypeAlias = Primitive | Fixed | Enum | Array | Map | Union | Record
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """Return what a node is made of."""
+    match node:
+        case Array():
+            return (node.items,)
+        case Map():
+            return (node.values,)
+        case Union():
+            return node.branches
+        case Record():
+            return tuple(each.type for each in node.fields)
+        case _:
+            return ()
+
+
+def is_null(node: Node) -> bool:
+    """Tell whether a node is the type of null alone."""
+    return isinstance(node, Primitive) and node.name == "null"
+
+
+def described(node: Node) -> str:
+    """Return a node's kind as errors call it."""
+    match node:
+        case Primitive() | Fixed():
+            kind = "fixed " if isinstance(node, Fixed) else ""
+            text = f"{kind}{node.name}"
+            return text if node.conversion is None else f"{text} ({node.conversion.name})"
+        case Enum():
+            return f"enum {node.name}"
+        case Array():
+            return f"array of {described(node.items)}"
+        case Map():
+            return f"map of {described(node.values)}"
+        case Union():
+            return f"union of {', '.join(map(described, node.branches))}"
+        case Record():
+            return f"record {node.name}"

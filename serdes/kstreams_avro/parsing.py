@@ -1,0 +1,191 @@
+"""Schemas as they are written, read into trees.
+
+`fastavro` judges them: names that are missing, unknown or given twice, defaults of the wrong
+type. What it lets through is refused here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+try:
+    import fastavro
+    from fastavro.schema import SchemaParseException, UnknownType
+except ImportError as exc:
+    raise ImportError("Avro needs fastavro: pip install 'kstreams-spark[avro]'") from exc
+
+from kstreams.serde.schema import Schema
+from kstreams_avro.conversions import conversion_of
+from kstreams_avro.nodes import (
+    NO_DEFAULT,
+    Array,
+    Enum,
+    Field,
+    Fixed,
+    Map,
+    Node,
+    Primitive,
+    Record,
+    Union,
+)
+
+__all__ = ("SchemaSource", "parse", "parse_schema")
+
+SchemaSource = str | Path | Mapping[str, Any] | Sequence[Any]
+"""A schema's JSON text, the file that holds it, or what the text says."""
+
+_PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
+_IS_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*").fullmatch
+_WRONG = (SchemaParseException, ValueError, KeyError, TypeError, AttributeError, RecursionError)
+"""What comes of schemas that are none."""
+
+
+def parse(source: SchemaSource) -> Node:
+    """Read a schema.
+
+    Raises:
+        ValueError: It is none; says what is wrong.
+        OSError: Its file cannot be read.
+    """
+    return _Parser().read(_json(source))
+
+
+def parse_schema(schema: Schema) -> Node:
+    """Read a schema and those that it refers to.
+
+    Raises:
+        ValueError: One of them is no Avro schema.
+    """
+    parser = _Parser()
+    _read_references(schema, parser)
+    return parser.read(_json(schema.text))
+
+
+def _read_references(schema: Schema, parser: _Parser) -> None:
+    if schema.kind != "AVRO":
+        raise ValueError(f"expected an Avro schema, got one of kind {schema.kind}")
+    for reference in schema.references:
+        _read_references(reference.schema, parser)
+        if reference.name not in parser.nodes:  # else two others refer to it
+            parser.read(_json(reference.schema.text))
+
+
+def _json(source: SchemaSource) -> object:
+    if isinstance(source, Path):
+        source = source.read_text("utf-8")
+    if not isinstance(source, str):
+        return source
+    try:
+        found: object = json.loads(source)
+    except (ValueError, RecursionError) as exc:
+        raise ValueError(f"a schema is no JSON: {exc}: {source[:60]!r}") from exc
+    return found
+
+
+class _Parser:
+    """Reads one schema after another; later ones may name what earlier ones define."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, Node] = {}
+        self._known: dict[str, Any] = {}  # fastavro's own
+
+    def read(self, source: object) -> Node:
+        try:
+            parsed = fastavro.parse_schema(source, self._known)  # type: ignore[arg-type]  # judged there
+            return self._node(parsed)
+        except UnknownType as exc:
+            raise ValueError(f"no Avro schema: no type is called {exc.name!r}") from exc
+        except _WRONG as exc:
+            kind = f"{type(exc).__name__}: " if isinstance(exc, (KeyError, TypeError)) else ""
+            raise ValueError(f"no Avro schema: {kind}{exc}") from exc
+
+    def _node(self, parsed: Any) -> Node:  # noqa: ANN401  # JSON
+        if isinstance(parsed, list):
+            return self._union(parsed)
+        if isinstance(parsed, str):
+            return self.nodes[parsed] if parsed in self.nodes else Primitive(parsed)
+        kind = parsed["type"]
+        match kind:
+            case "array":
+                return Array(self._node(parsed["items"]))
+            case "map":
+                return Map(self._node(parsed["values"]))
+            case "record" | "error":
+                return self._record(parsed)
+            case "enum":
+                return self._enum(parsed)
+            case "fixed":
+                return self._fixed(parsed)
+            case _:
+                return Primitive(kind, conversion_of(kind, parsed))
+
+    def _union(self, parsed: list[Any]) -> Union:
+        branches = tuple(map(self._node, parsed))
+        names = [_branch_name(branch) for branch in branches]
+        if not branches or len(set(names)) < len(names):
+            raise ValueError(f"a union of {', '.join(names) or 'nothing'}")
+        records = [branch for branch in branches if isinstance(branch, Record)]
+        return Union(branches, named=len(records) > 1)
+
+    def _record(self, parsed: Mapping[str, Any]) -> Record:
+        record = Record(_name(parsed["name"]), _aliases(parsed))
+        self.nodes[record.name] = record
+        record.fields = tuple(map(self._field, parsed["fields"]))
+        names = [field.name for field in record.fields]
+        if len(set(names)) < len(names):
+            raise ValueError(f"record {record.name} has a field twice: {', '.join(names)}")
+        return record
+
+    def _field(self, parsed: Mapping[str, Any]) -> Field:
+        name = _name(parsed["name"])
+        aliases = tuple(parsed.get("aliases", ()))
+        return Field(name, self._node(parsed["type"]), parsed.get("default", NO_DEFAULT), aliases)
+
+    def _enum(self, parsed: Mapping[str, Any]) -> Enum:
+        symbols = tuple(map(_name, parsed["symbols"]))
+        default = parsed.get("default")
+        if not symbols or len(set(symbols)) < len(symbols):
+            raise ValueError(f"enum {parsed['name']} has no symbols, or one twice")
+        if default is not None and default not in symbols:
+            raise ValueError(f"enum {parsed['name']} has no symbol {default!r}, its default")
+        node = Enum(_name(parsed["name"]), symbols, _aliases(parsed), default)
+        self.nodes[node.name] = node
+        return node
+
+    def _fixed(self, parsed: Mapping[str, Any]) -> Fixed:
+        size = parsed["size"]
+        if type(size) is not int or not 1 <= size < 1 << 31:
+            raise ValueError(f"fixed {parsed['name']} has a size of {size!r}")
+        conversion = conversion_of("fixed", parsed)
+        node = Fixed(_name(parsed["name"]), size, _aliases(parsed), conversion)
+        self.nodes[node.name] = node
+        return node
+
+
+def _branch_name(node: Node) -> str:
+    """Return what may be in a union once alone."""
+    match node:
+        case Primitive() | Fixed() | Enum() | Record():
+            return node.name
+        case Union():
+            raise ValueError("a union in a union")
+        case _:
+            return type(node).__name__.lower()
+
+
+def _name(name: object) -> str:
+    if not isinstance(name, str) or _IS_NAME(name) is None:
+        raise ValueError(f"{name!r} is no name: letters, digits and _ alone, no digit first")
+    return name
+
+
+def _aliases(parsed: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return full names: what has no namespace is in the type's own."""
+    space = parsed["name"].rpartition(".")[0]
+    aliases = parsed.get("aliases", ())
+    return tuple(f"{space}.{each}" if space and "." not in each else each for each in aliases)
+

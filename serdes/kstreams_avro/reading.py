@@ -1,0 +1,126 @@
+"""Reading what one schema has written into the values of another: singly, and by columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kstreams.errors import DeserializationError
+from kstreams.serde import objects_of
+from kstreams_avro.malformed import Malformed
+from kstreams_avro.nodes import Node
+from kstreams_avro.objects import objects_from
+from kstreams_avro.resolution import resolve
+from kstreams_avro.steps.cursor import Cursor, taken
+from kstreams_avro.steps.plain import plain_array
+from kstreams_avro.steps.records import RecordStep
+from kstreams_avro.steps.step import Step
+
+__all__ = ("Reading",)
+
+_SHOWN_BYTES = 40
+_FEW = 16
+"""So many values are made one by one before columns are."""
+
+
+class Reading:
+    """Makes values of one type of data in one schema.
+
+    Args:
+        name: Of the serde, for errors.
+        writer: What the data is.
+        reader: What the values are to be, without classes: columns know none.
+        bound: The same, with the classes of the values.
+
+    Raises:
+        Malformed: There is no way from the one to the other.
+    """
+
+    def __init__(self, name: str, writer: Node, reader: Node, bound: Node) -> None:
+        self._name = name
+        self._one = resolve(writer, bound)
+        self._plain = resolve(writer, reader)
+        own = resolve(reader, reader).arrow
+        checked = resolve(bound, bound).arrow is None  # types that allow less than schemas
+        self.arrow_type: pa.DataType = pa.binary() if own is None or checked else own
+        self._columnar = own is not None and not checked and self._plain.arrow == own
+        self._objects = objects_from(bound) if self._columnar else None
+        self._fields: dict[str, Step | None] = {}
+
+    def one(self, data: bytes) -> Any:
+        """Make one value.
+
+        Raises:
+            DeserializationError: The data is not what its schema says.
+        """
+        return self._read(self._one, data)
+
+    def _read(self, step: Step, data: bytes) -> Any:
+        try:
+            value, end = step.read(data, 0, 0)
+            if end == len(data):
+                return value
+            problem = f"{len(data) - end} bytes are left over"
+        except IndexError:
+            problem = "cut short"
+        except (ValueError, RecursionError) as exc:
+            problem = str(exc)
+        raise DeserializationError(
+            f"expected {self._name}: {problem}; got {bytes(data[:_SHOWN_BYTES])!r}"
+        )
+
+    def many(self, data: pa.Array) -> list[Any] | None:
+        """Make the values of a column of bytes; None where that takes one after the other."""
+        if self._objects is None or len(data) < _FEW:
+            return None
+        try:
+            return self._objects(self._column(self._plain, data))
+        except (ValueError, TypeError, LookupError, ArithmeticError):
+            return None  # one of them is wrong: which one shows one by one
+
+    def column(self, data: pa.Array) -> pa.Array:
+        """Make a column of `arrow_type`.
+
+        Raises:
+            DeserializationError: As `one`.
+        """
+        if self._columnar:
+            try:
+                return self._column(self._plain, data)
+            except Malformed:
+                pass
+        plain = [None if each is None else self._read(self._plain, each) for each in objects_of(data)]
+        return plain_array(plain, self.arrow_type)
+
+    def field(self, data: pa.Array, name: str) -> pa.Array | None:
+        """Make a column of one field, and of no other; None where that cannot be, or is wrong."""
+        if name not in self._fields:
+            step = self._plain
+            found = step.only(name) if isinstance(step, RecordStep) else None
+            self._fields[name] = found if self.arrow_type != pa.binary() else None
+        step = self._fields[name]
+        if step is None:
+            return None
+        try:
+            return self._column(step, data).field(0)
+        except Malformed:
+            return None
+
+    def objects(self, column: pa.Array) -> list[Any] | None:
+        """Make the values of a column of `arrow_type`; None where it is of another type."""
+        if self._objects is None or column.type != self.arrow_type:
+            return None
+        return self._objects(column)
+
+    def _column(self, step: Step, data: pa.Array) -> pa.Array:
+        """Decode the values that are there, and put the nulls back."""
+        dense = data.drop_null() if data.null_count else data
+        cursor = Cursor.over(dense)
+        found = step.column(cursor)
+        cursor.finish()
+        if len(dense) == len(data):
+            return found
+        valid = data.is_valid().to_numpy(zero_copy_only=False)
+        return taken(found, np.flatnonzero(valid), len(data))

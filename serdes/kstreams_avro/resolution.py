@@ -1,0 +1,242 @@
+"""What of one schema's data becomes what in another one: the steps of reading.
+
+Source: "Schema Resolution" of the Avro specification. A branch of a writer's union that the
+reader cannot read is wrong only where a value is of it.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from kstreams_avro.defaults import default_bytes
+from kstreams_avro.malformed import Malformed
+from kstreams_avro.nodes import (
+    NO_DEFAULT,
+    Array,
+    Enum,
+    Field,
+    Fixed,
+    Map,
+    Node,
+    Primitive,
+    Record,
+    Union,
+    described,
+    is_null,
+)
+from kstreams_avro.sizes import is_recursive, least_bytes
+from kstreams_avro.steps.lists import ArrayStep, MapStep
+from kstreams_avro.steps.records import DefaultStep, RecordStep
+from kstreams_avro.steps.scalars import (
+    BooleanStep,
+    EnumStep,
+    FixedStep,
+    FloatStep,
+    IntegerStep,
+    NullStep,
+    PiecesStep,
+)
+from kstreams_avro.steps.step import Step
+from kstreams_avro.steps.unions import RefusedStep, UnionStep, named_step
+
+__all__ = ("resolve",)
+
+_PROMOTIONS = {
+    "null": ("null",),
+    "boolean": ("boolean",),
+    "int": ("int", "long", "float", "double"),
+    "long": ("long", "float", "double"),
+    "float": ("float", "double"),
+    "double": ("double",),
+    "bytes": ("bytes", "string"),
+    "string": ("string", "bytes"),
+}
+"""What a primitive type is read as."""
+
+
+def resolve(writer: Node, reader: Node) -> Step:
+    """Return what makes values of `reader` of data that `writer` describes.
+
+    Raises:
+        Malformed: There is no way; names the field, and says why.
+    """
+    return _Resolver().step(writer, reader)
+
+
+class _Resolver:
+    """Makes steps; those of records once, as records can be in themselves."""
+
+    def __init__(self) -> None:
+        self._records: dict[tuple[int, int], RecordStep] = {}
+        self._kept: list[Node] = []  # whose ids are in use
+
+    def step(self, writer: Node, reader: Node) -> Step:
+        if isinstance(writer, Union):
+            return self._from_union(writer, reader)
+        if isinstance(reader, Union):
+            return self._into_union(writer, reader)
+        match writer, reader:
+            case Primitive(), Primitive() if reader.name in _PROMOTIONS[writer.name]:
+                return _primitive(writer, reader)
+            case Fixed(), Fixed() if writer.size == reader.size and _same_name(writer, reader):
+                return FixedStep(reader.size, reader.conversion)
+            case Enum(), Enum() if _same_name(writer, reader):
+                return _enum(writer, reader)
+            case Array(), Array():
+                return self._array(writer, reader)
+            case Map(), Map():
+                try:
+                    return MapStep(self.step(writer.values, reader.values), reader.check)
+                except Malformed as exc:
+                    raise exc.within("[]") from None
+            case Record(), Record() if _same_name(writer, reader):
+                return self._record(writer, reader)
+            case _:
+                text = f"written as {described(writer)}, which is not read as {described(reader)}"
+                raise Malformed(text)
+
+    def _from_union(self, writer: Union, reader: Node) -> Step:
+        steps: list[Step] = []
+        problems: list[Malformed] = []
+        for branch in writer.branches:
+            try:
+                steps.append(self.step(branch, reader))
+            except Malformed as exc:
+                problems.append(exc)
+                steps.append(RefusedStep(str(exc)))
+        if not any(
+            not isinstance(step, RefusedStep) and (not is_null(branch) or len(steps) == 1)
+            for branch, step in zip(writer.branches, steps, strict=True)
+        ):
+            raise problems[-1]
+        return UnionStep(steps, self._column_type(reader))
+
+    def _into_union(self, writer: Node, reader: Union) -> Step:
+        for rank in (_is_same, _is_like, _is_any):
+            for branch in reader.branches:
+                if not rank(writer, branch):
+                    continue
+                try:
+                    step = self.step(writer, branch)
+                except Malformed:
+                    continue
+                if isinstance(step, NullStep):
+                    return NullStep(self._column_type(reader))
+                if reader.named and isinstance(branch, Record) and branch.shape is None:
+                    return named_step(branch.name, step)
+                return step
+        raise Malformed(f"written as {described(writer)}, which is not read as {described(reader)}")
+
+    def _column_type(self, reader: Node) -> pa.DataType | None:
+        """Return the type of columns of what a reader's union is beside null."""
+        if not isinstance(reader, Union):
+            return self.step(reader, reader).arrow
+        others = [branch for branch in reader.branches if not is_null(branch)]
+        return self.step(others[0], others[0]).arrow if len(others) == 1 else None
+
+    def _array(self, writer: Array, reader: Array) -> Step:
+        try:
+            if not least_bytes(writer.items):
+                raise Malformed("an array of items that take no bytes may be of any length")
+            item = self.step(writer.items, reader.items)
+        except Malformed as exc:
+            raise exc.within("[]") from None
+        return ArrayStep(item, reader.container, reader.check)
+
+    def _record(self, writer: Record, reader: Record) -> Step:
+        known = self._records.get((id(writer), id(reader)))
+        if known is not None:
+            return known
+        names = [field.name for field in reader.fields]
+        step = RecordStep(names, reader.shape, least_bytes(writer))
+        self._records[id(writer), id(reader)] = step
+        self._kept += [writer, reader]
+        written = _matched(writer, reader)
+        parts: list[tuple[str, Step, bool]] = []
+        for field in writer.fields:
+            wanted = written.get(field.name)
+            try:
+                found = self.step(field.type, wanted.type if wanted else field.type)
+            except Malformed as exc:
+                raise exc.within(field.name) from None
+            parts.append((wanted.name if wanted else field.name, found, wanted is not None))
+        here = {field.name for field in written.values()}
+        parts += [
+            (field.name, self._default(field), True)
+            for field in reader.fields
+            if field.name not in here
+        ]
+        recursive = is_recursive(writer) or is_recursive(reader)
+        step.fill(parts, recursive=recursive)
+        return step
+
+    def _default(self, field: Field) -> Step:
+        if field.default is NO_DEFAULT:
+            raise Malformed("not written, and it has no default").within(field.name)
+        try:
+            data = default_bytes(field.type, field.default)
+            return DefaultStep(self.step(field.type, field.type), data)
+        except Malformed as exc:
+            raise exc.within(field.name) from None
+
+
+def _matched(writer: Record, reader: Record) -> dict[str, Field]:
+    """Return the reader's field of each of the writer's that it knows, by name or alias."""
+    written = {field.name for field in writer.fields}
+    found: dict[str, Field] = {}
+    for field in reader.fields:
+        names = [name for name in (field.name, *field.aliases) if name in written]
+        if names:
+            found.setdefault(names[0], field)
+    return found
+
+
+def _primitive(writer: Primitive, reader: Primitive) -> Step:
+    conversion, check = reader.conversion, reader.check
+    match writer.name:
+        case "null":
+            return NullStep(pa.null())
+        case "boolean":
+            return BooleanStep()
+        case "int" | "long":
+            return IntegerStep(writer.name, reader.name, conversion, check)
+        case "float" | "double":
+            return FloatStep(writer.name, reader.name, check)
+        case _:
+            return PiecesStep(text=reader.name == "string", conversion=conversion, check=check)
+
+
+def _enum(writer: Enum, reader: Enum) -> Step:
+    symbols = [
+        symbol if symbol in reader.symbols else reader.default for symbol in writer.symbols
+    ]
+    if not any(symbols):
+        raise Malformed(f"no symbol of enum {writer.name} is one of {', '.join(reader.symbols)}")
+    members = [symbol and reader.members.get(symbol, symbol) for symbol in symbols]
+    return EnumStep(symbols, members, writer.symbols, reader.check)
+
+
+def _same_name(writer: Record | Enum | Fixed, reader: Record | Enum | Fixed) -> bool:
+    """Tell whether names fit: without the namespace, or as an alias."""
+    own = writer.name.rpartition(".")[2]
+    return own == reader.name.rpartition(".")[2] or writer.name in reader.aliases
+
+
+def _is_same(writer: Node, reader: Node) -> bool:
+    """Tell whether two types are of one kind and name."""
+    if isinstance(writer, (Array, Map)):
+        return type(writer) is type(reader)
+    return not isinstance(reader, (Array, Map, Union)) and _names(writer) == _names(reader)
+
+
+def _names(node: Node) -> tuple[str, str]:
+    return type(node).__name__, getattr(node, "name", "")
+
+
+def _is_like(writer: Node, reader: Node) -> bool:
+    """Tell whether two types are of one kind."""
+    return type(writer) is type(reader) and not isinstance(writer, Primitive)
+
+
+def _is_any(_: Node, __: Node) -> bool:
+    return True

@@ -1,0 +1,270 @@
+"""The serde of Avro: objects of a type, or dicts, in a schema."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import UnionType
+from typing import Any, TypeVar, overload
+
+import numpy as np
+import pyarrow as pa
+
+from kstreams import Serde
+from kstreams.errors import DeserializationError, SerializationError
+from kstreams.serde import objects_of
+from kstreams.serde.schema import Schema, SchemaSerde
+from kstreams_avro.binding import bind
+from kstreams_avro.canonical import canonical_text
+from kstreams_avro.defaults import default_bytes
+from kstreams_avro.derive import derived_schema
+from kstreams_avro.malformed import Malformed
+from kstreams_avro.nodes import NO_DEFAULT, Enum, Fixed, Node, Record
+from kstreams_avro.parsing import SchemaSource, parse, parse_schema
+from kstreams_avro.promises import has_value_bytes, is_immutable
+from kstreams_avro.reading import Reading
+from kstreams_avro.sizes import fields_of
+from kstreams_avro.writing import writer_of
+
+__all__ = ("AvroReader", "AvroSerde", "avro_schema", "avro_serde")
+
+T = TypeVar("T")
+"""The type that Avro is decoded to."""
+
+
+@overload
+def avro_serde(type_: type[T], *, schema: SchemaSource | None = ..., namespace: str = ...) -> SchemaSerde[T]: ...
+@overload
+def avro_serde(type_: UnionType, *, schema: SchemaSource | None = ..., namespace: str = ...) -> SchemaSerde[Any]: ...
+@overload
+def avro_serde(*, schema: SchemaSource) -> SchemaSerde[Any]: ...
+def avro_serde(
+    type_: object = None, *, schema: SchemaSource | None = None, namespace: str = ""
+) -> SchemaSerde[Any]:
+    """Make a serde of Avro's binary encoding, without a frame around it.
+
+    Equal objects are written alike, maps in the order of their keys, so that they may be keys
+    of records. A value that its schema does not allow is a `SerializationError`: nothing is
+    rounded, cut off or left out, but for what is smaller than a time's unit.
+
+    Args:
+        type_: A dataclass, `msgspec.Struct`, NamedTuple or TypedDict, or what Avro has
+            otherwise. Without it values are dicts; records of a union of several are pairs of
+            full name and dict then.
+        schema: JSON text, the file that holds it, or what the text says. Without it the
+            schema follows from the type: fields by their encoded names; `int` is a `long`,
+            `float` a `double`; enums by the names of their members; `None` first in unions.
+            Where that does not do, see `avro_type`.
+        namespace: Of the records and enums of a schema that follows from a type.
+
+    Raises:
+        TypeError: The type has no equivalent, or does not go with the schema; names the field.
+        ValueError: The schema is none.
+        OSError: Its file cannot be read.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> @dataclass
+        ... class Order:
+        ...     item: str
+        ...     count: int = 1
+        >>> orders = avro_serde(Order)
+        >>> orders.serialize(Order("tea", 2))
+        b'\\x06tea\\x04'
+        >>> orders.schema.text
+        '{"fields":[{"name":"item","type":"string"},{"default":1,"name":"count","type":"long"}],"name":"Order","type":"record"}'
+    """
+    if type_ is None and schema is None:
+        raise TypeError("avro_serde needs a type or a schema")
+    if schema is None:
+        schema = derived_schema(type_, namespace)
+    return AvroSerde(type_, canonical_text(parse(schema)))
+
+
+def avro_schema(source: SchemaSource) -> Schema:
+    """Return a schema, as `SchemaSerde.reading` takes it.
+
+    Args:
+        source: JSON text, the file that holds it, or what the text says.
+
+    Raises:
+        ValueError: It is none.
+        OSError: Its file cannot be read.
+    """
+    return _schema_of(parse(source))
+
+
+def _schema_of(node: Node) -> Schema:
+    name = node.name if isinstance(node, (Record, Enum, Fixed)) else ""
+    return Schema("AVRO", canonical_text(node), record_name=name)
+
+
+class _Decoding(Serde[T]):
+    """What reading takes: a type, and what has been written."""
+
+    __slots__ = ("_reading", "arrow_type", "hashes_by_bytes", "immutable", "name", "type_token")
+
+    _reading: Reading
+
+    def _read_by(self, type_: object, writer: Node, reader: Node, bound: Node) -> None:
+        """Say how data is read; the name is given already."""
+        self._reading = Reading(self.name, writer, reader, bound)
+        self.arrow_type = self._reading.arrow_type
+        self.type_token = object if type_ is None else type_
+        self.immutable = is_immutable(bound)
+        self.hashes_by_bytes = has_value_bytes(bound)
+
+    def deserialize(self, data: bytes) -> T:
+        """Decode; a `DeserializationError` names the wrong field."""
+        value: T = self._reading.one(data)
+        return value
+
+    def deserialize_many(self, data: pa.Array) -> list[T | None]:
+        """Convert in one step; falls back to single steps to name what fails."""
+        found = self._reading.many(data)
+        return super().deserialize_many(data) if found is None else found
+
+    def to_arrow(self, data: pa.Array) -> pa.Array:
+        """Convert in one step, without objects; as bytes where Arrow has no type for them."""
+        if self.arrow_type == pa.binary():
+            return data
+        return self._reading.column(data)
+
+    def field(self, column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
+        """Take one field out of each value: without making the others, of bytes."""
+        if pa.types.is_struct(column.type):
+            found = column.flatten()[column.type.get_field_index(name)]
+        else:
+            found = self._reading.field(column, name)
+        if found is None or not _is_number(found.type):
+            return super().field(column, name, kind)
+        try:
+            return found.cast(kind)
+        except pa.ArrowException as exc:
+            raise DeserializationError(f"field {name!r} of {self.name}: {exc}") from exc
+
+
+class AvroSerde(_Decoding[T], SchemaSerde[T]):
+    """What `avro_serde` returns. Compares by type and schema, and pickles by them."""
+
+    __slots__ = ("_options", "_reader", "_write", "schema")
+
+    def __init__(self, type_: object, text: str) -> None:
+        self._options = (type_, text)
+        self._reader = parse(text)
+        _check_defaults(self._reader)
+        bound = self._reader if type_ is None else bind(self._reader, type_)
+        self.schema = _schema_of(self._reader)
+        self.name = f"avro[{self.schema.record_name or text}#{self.schema.fingerprint}]"
+        try:
+            self._read_by(type_, self._reader, self._reader, bound)
+        except Malformed as exc:
+            raise ValueError(f"{self.name}: {exc}") from None
+        self._write = writer_of(bound)
+
+    def serialize(self, value: T) -> bytes:
+        """Encode; the error of a `SerializationError` names the path to the wrong field."""
+        out = bytearray()
+        self._put(value, out)
+        return bytes(out)
+
+    def serialize_many(self, values: Sequence[T | None]) -> pa.Array:
+        """Convert into one buffer."""
+        out = bytearray()
+        ends = [0]
+        for value in values:
+            if value is not None:
+                self._put(value, out)
+            ends.append(len(out))
+        if len(out) > _MAX_BYTES:
+            return super().serialize_many(values)
+        mask = None
+        if None in values:
+            mask = pa.array([value is not None for value in values]).buffers()[1]
+        offsets = pa.py_buffer(np.array(ends, np.int32))
+        return pa.Array.from_buffers(
+            pa.binary(), len(values), [mask, offsets, pa.py_buffer(bytes(out))]
+        )
+
+    def _put(self, value: T, out: bytearray) -> None:
+        try:
+            self._write(value, out, 0)
+        except (Malformed, RecursionError) as exc:
+            raise SerializationError(f"expected {self.name}: {exc}") from exc
+
+    def from_arrow(self, column: pa.Array) -> pa.Array:
+        """Convert a column of `arrow_type` by way of its objects; bytes stay as they are."""
+        objects = self._reading.objects(column)
+        return super().from_arrow(column) if objects is None else self.serialize_many(objects)
+
+    def reading(self, writer: Schema) -> AvroReader[T]:
+        """Return a serde that makes the same objects of what another schema has written.
+
+        Columns too are of the same type. Fields that the writer does not have get their
+        defaults, renamed ones are found by their aliases, numbers are widened.
+
+        Raises:
+            ValueError: The objects cannot be made of it; the text says which field, and why.
+        """
+        return AvroReader(*self._options, writer)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare type and schema."""
+        return isinstance(other, AvroSerde) and self._options == other._options
+
+    def __hash__(self) -> int:
+        """Hash the name."""
+        return hash(self.name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by type and schema."""
+        return AvroSerde, self._options
+
+
+class AvroReader(_Decoding[T]):
+    """What `SchemaSerde.reading` returns: it reads, and does not write."""
+
+    __slots__ = ("_options",)
+
+    def __init__(self, type_: object, text: str, writer: Schema) -> None:
+        self._options = (type_, text, writer)
+        reader, written = parse(text), parse_schema(writer)
+        bound = reader if type_ is None else bind(reader, type_)
+        own = _schema_of(reader)
+        self.name = f"avro[{own.record_name or text}#{own.fingerprint}<{writer.fingerprint}]"
+        try:
+            self._read_by(type_, written, reader, bound)
+        except Malformed as exc:
+            raise ValueError(f"{self.name}: {exc}") from None
+
+    def serialize(self, value: T) -> bytes:
+        """Refuse: what is written is the own schema's."""
+        raise SerializationError(f"{self.name} reads, and does not write")
+
+    def __eq__(self, other: object) -> bool:
+        """Compare type and schemas."""
+        return isinstance(other, AvroReader) and self._options == other._options
+
+    def __hash__(self) -> int:
+        """Hash the name."""
+        return hash(self.name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by type and schemas."""
+        return AvroReader, self._options
+
+
+_MAX_BYTES = (1 << 31) - 1
+"""As many as an array of `binary` holds."""
+
+
+def _check_defaults(node: Node) -> None:
+    for field in fields_of(node):
+        if field.default is not NO_DEFAULT:
+            try:
+                default_bytes(field.type, field.default)
+            except Malformed as exc:
+                raise ValueError(str(exc.within(field.name))) from None
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))

@@ -1,0 +1,52 @@
+"""What the tree of a schema says of sizes: how few bytes a value takes, and what is in itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kstreams_avro.malformed import Malformed
+from kstreams_avro.nodes import Field, Fixed, Node, Primitive, Record, children
+
+__all__ = ("fields_of", "is_recursive", "least_bytes", "parts_of")
+
+_LEAST = {"null": 0, "float": 4, "double": 8}
+
+
+def least_bytes(node: Node, around: tuple[Record, ...] = ()) -> int:
+    """Return how many bytes a value takes at least.
+
+    Raises:
+        Malformed: A record is in itself without an end.
+    """
+    if isinstance(node, Fixed):
+        return node.size
+    if isinstance(node, Primitive):
+        return _LEAST.get(node.name, 1)
+    if not isinstance(node, Record):
+        return 1
+    if node in around:
+        raise Malformed(f"record {node.name} is in itself, and so has no end")
+    return sum(least_bytes(field.type, (*around, node)) for field in node.fields)
+
+
+def is_recursive(record: Record) -> bool:
+    """Tell whether a record can be in itself."""
+    return any(part is record for child in children(record) for part in parts_of(child))
+
+
+def fields_of(node: Node) -> Iterator[Field]:
+    """Yield all fields of all records in a schema."""
+    for part in parts_of(node):
+        if isinstance(part, Record):
+            yield from part.fields
+
+
+def parts_of(node: Node) -> Iterator[Node]:
+    """Yield a node and all that it is made of, each once."""
+    todo, seen = [node], set[int]()
+    while todo:
+        part = todo.pop()
+        if id(part) not in seen:
+            seen.add(id(part))
+            yield part
+            todo.extend(children(part))

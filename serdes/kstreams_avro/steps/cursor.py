@@ -1,0 +1,187 @@
+"""Places in the bytes of many values, which move together.
+
+Avro has no places of its own: a field begins where the one before it ends. So whatever is read
+is read for all values at once, by numpy, and moves their places to the next field.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kstreams_avro.malformed import Malformed
+
+__all__ = ("Cursor", "Ints", "taken")
+
+Ints = npt.NDArray[np.int64]
+"""Numbers by row."""
+
+_PADDING = np.zeros(24, np.uint8)
+"""Behind the last value: what is read at its end stays inside."""
+
+_TOPS = np.uint64(0x8080808080808080)
+_SEVENS = np.uint64(0x7F7F7F7F7F7F7F7F)
+_ONE = np.uint64(1)
+_MAX_LENGTH = (1 << 31) - 1
+
+
+class Cursor:
+    """Where the next byte of each value is.
+
+    Args:
+        data: The bytes of all, with a padding behind them.
+        places: Where each begins, in rising order.
+        ends: Where each ends.
+    """
+
+    def __init__(self, data: npt.NDArray[np.uint8], places: Ints, ends: Ints) -> None:
+        self._data = data
+        self._places = places
+        self._ends = ends
+
+    @classmethod
+    def over(cls, column: pa.Array) -> Cursor:
+        """Begin at the front of the values of a `binary` column without nulls."""
+        count = len(column)
+        _, places, held = column.buffers()
+        offsets = np.frombuffer(places, np.int32)[column.offset : column.offset + count + 1]
+        first, last = (offsets[0], offsets[-1]) if count else (0, 0)
+        data = np.frombuffer(held, np.uint8)[first:last] if last > first else _PADDING[:0]
+        bounds = offsets.astype(np.int64) - first
+        return cls(np.concatenate((data, _PADDING)), bounds[:-1], bounds[1:])
+
+    def __len__(self) -> int:
+        """Return how many values there are."""
+        return len(self._places)
+
+    def some(self, rows: Ints) -> Cursor:
+        """Return a cursor of some rows, rising; `follow` brings back where it has come to."""
+        return Cursor(self._data, self._places[rows], self._ends[rows])
+
+    def follow(self, rows: Ints, other: Cursor) -> None:
+        """Go on, at some rows, where another cursor is."""
+        places = self._places.copy()
+        places[rows] = other._places
+        self._places = places
+
+    def rest(self, row: int) -> bytes:
+        """Return what is left of one value."""
+        return self._data[self._places[row] : self._ends[row]].tobytes()
+
+    def left(self) -> Ints:
+        """Return how many bytes are left of each value."""
+        return self._ends - self._places
+
+    def finish(self) -> None:
+        """Raise `Malformed` where bytes are left over."""
+        if not np.array_equal(self._places, self._ends):
+            raise Malformed("bytes are left over")
+
+    def advance(self, lengths: Ints | int) -> Ints:
+        """Pass over so many bytes; return where they begin.
+
+        Raises:
+            Malformed: There are fewer, or a length is negative.
+        """
+        starts = self._places
+        if isinstance(lengths, np.ndarray):
+            if len(lengths) and (lengths.min() < 0 or lengths.max() > _MAX_LENGTH):
+                raise Malformed("a length that cannot be")
+        self._places = starts + lengths
+        if (self._places > self._ends).any():
+            raise Malformed("a value is cut short")
+        return starts
+
+    def octets(self) -> npt.NDArray[np.uint8]:
+        """Read one byte."""
+        return self._data[self.advance(1)]
+
+    def numbers(self, code: str) -> npt.NDArray[np.generic]:
+        """Read a little-endian number of fixed width, by its numpy code."""
+        kind = np.dtype(code)
+        starts = self.advance(kind.itemsize)
+        return self._view(kind)[starts].astype(kind.newbyteorder("="), copy=False)
+
+    def longs(self) -> Ints:
+        """Read a number of variable length, as `int` and `long` are written."""
+        starts = self._places
+        small = self._data[starts]
+        if not (small & 0x80).any():
+            self.advance(1)
+            return ((small >> 1) ^ -(small & 1)).view(np.int8).astype(np.int64)
+        words = self._view(np.dtype("<u8"))[starts].astype(np.uint64, copy=False)
+        stops = ~words & _TOPS
+        long = np.flatnonzero(stops == 0)
+        stop = stops & (~stops + _ONE)  # the top bit of the number's last byte
+        numbers = _seven_bits(words & (stop - _ONE))
+        widths = ((stop.astype(np.float64).view(np.int64) >> 52) - 1023 + 1) >> 3
+        if len(long):
+            numbers[long], widths[long] = self._long(starts[long])
+        self.advance(widths)
+        return ((numbers >> _ONE) ^ (~(numbers & _ONE) + _ONE)).view(np.int64)
+
+    def _long(self, starts: Ints) -> tuple[npt.NDArray[np.uint64], Ints]:
+        """Read numbers of nine or ten bytes; the last has but one bit."""
+        numbers = _seven_bits(self._view(np.dtype("<u8"))[starts].astype(np.uint64))
+        ninth = self._data[starts + 8].astype(np.uint64)
+        tenth = self._data[starts + 9].astype(np.uint64)
+        longest = ninth >= 0x80
+        if (tenth[longest] > 1).any():
+            raise Malformed("a number of more than 64 bits")
+        numbers |= (ninth & np.uint64(0x7F)) << np.uint64(56)
+        numbers[longest] |= tenth[longest] << np.uint64(63)
+        return numbers, np.where(longest, 10, 9)
+
+    def _view(self, kind: np.dtype[np.generic]) -> npt.NDArray[np.generic]:
+        """Return the number that begins at each byte."""
+        count = len(self._data) - kind.itemsize + 1
+        return np.ndarray((count,), kind, self._data, strides=(1,))
+
+    def pieces(self) -> pa.Array:
+        """Read what is written after its length, as a `binary` column."""
+        lengths = self.longs()
+        return self._pieces(self.advance(lengths), self._places)
+
+    def _pieces(self, starts: Ints, ends: Ints) -> pa.Array:
+        """Copy pieces that do not overlap, in rising order: every second one is a gap."""
+        count = len(starts)
+        if not count:
+            return pa.array([], pa.binary())
+        offsets = np.empty(2 * count, np.int32)
+        offsets[0::2] = starts
+        offsets[1::2] = ends
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(self._data)]
+        both = pa.Array.from_buffers(pa.binary(), 2 * count - 1, buffers, 0)
+        return both.take(pa.array(np.arange(0, 2 * count, 2)))
+
+    def fixed(self, size: int) -> pa.Array:
+        """Read so many bytes, as a column of fixed width."""
+        starts = self.advance(size)
+        held = self._data[starts[:, None] + np.arange(size)]
+        return pa.Array.from_buffers(
+            pa.binary(size), len(starts), [None, pa.py_buffer(np.ascontiguousarray(held))], 0
+        )
+
+
+def taken(column: pa.Array, rows: Ints, count: int) -> pa.Array:
+    """Spread a column over `count` rows, rising; the others are null."""
+    if len(rows) == count:
+        return column
+    places = np.zeros(count, np.int64)
+    places[rows] = np.arange(len(rows))
+    missing = np.ones(count, bool)
+    missing[rows] = False
+    return column.take(pa.array(places, mask=missing))
+
+
+def _seven_bits(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Put the lower seven bits of each of eight bytes together."""
+    bits = words & _SEVENS
+    for low, high, shift in (
+        (0x007F007F007F007F, 0x7F007F007F007F00, 1),
+        (0x00003FFF00003FFF, 0x3FFF00003FFF0000, 2),
+        (0x000000000FFFFFFF, 0x0FFFFFFF00000000, 4),
+    ):
+        bits = (bits & np.uint64(low)) | ((bits & np.uint64(high)) >> np.uint64(shift))
+    return bits

@@ -1,0 +1,242 @@
+"""Steps of arrays and maps: blocks of items, each after its number of items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kstreams_avro.malformed import Malformed
+from kstreams_avro.steps.cursor import Cursor, Ints
+from kstreams_avro.steps.plain import plain_array
+from kstreams_avro.steps.scalars import PiecesStep
+from kstreams_avro.steps.step import Check, Step, read_count
+
+__all__ = ("ArrayStep", "MapStep")
+
+_FEW_ROWS = 32
+_FEW_ROUNDS = 8
+"""Where fewer rows than this still have items after so many rounds, they are read one by one."""
+
+
+class _BlocksStep(Step):
+    """Items in blocks. All rows' first items are one column, all second items the next."""
+
+    least = 1
+    _item: Step
+
+    def _blocks(self, cursor: Cursor) -> tuple[Ints, pa.Array]:
+        """Return where the items of each row begin and end, and all items."""
+        count = len(cursor)
+        rounds: list[pa.Array] = []
+        owners: list[Ints] = []
+        self._walk(cursor, rounds, owners)
+        if not rounds:
+            return np.zeros(count + 1, np.int32), pa.array([], self._item.arrow)
+        of_rows = np.concatenate(owners)
+        offsets = np.zeros(count + 1, np.int32)
+        np.cumsum(np.bincount(of_rows, minlength=count), out=offsets[1:])
+        items = rounds[0] if len(rounds) == 1 else pa.concat_arrays(rounds)
+        if len(rounds) > 1:
+            items = items.take(pa.array(np.argsort(of_rows, kind="stable")))
+        return offsets, items
+
+    def _walk(self, cursor: Cursor, rounds: list[pa.Array] | None, owners: list[Ints]) -> None:
+        """Go through all blocks, and collect the items and whose they are, if they are wanted."""
+        waiting = np.zeros(len(cursor), np.int64)
+        active = np.arange(len(cursor))
+        begun = cursor.some(active)
+        done = 0
+        while True:
+            active = self._open(cursor, active, waiting)
+            if not len(active):
+                return
+            if len(active) < _FEW_ROWS and done >= _FEW_ROUNDS:
+                self._one_by_one(cursor, begun, active, rounds, owners)
+                return
+            ahead = cursor.some(active)
+            if rounds is None:
+                self._item.skip(ahead)
+            else:
+                rounds.append(self._item.column(ahead))
+                owners.append(active)
+            cursor.follow(active, ahead)
+            waiting[active] -= 1
+            done += 1
+
+    def _open(self, cursor: Cursor, active: Ints, waiting: Ints) -> Ints:
+        """Read the next block's count where none is waited for; return the rows that go on."""
+        done = active[waiting[active] == 0]
+        if not len(done):
+            return active
+        ahead = cursor.some(done)
+        waiting[done] = _counts(ahead, self._item.least)
+        cursor.follow(done, ahead)
+        return active[waiting[active] > 0]
+
+    def _one_by_one(
+        self,
+        cursor: Cursor,
+        begun: Cursor,
+        rows: Ints,
+        rounds: list[pa.Array] | None,
+        owners: list[Ints],
+    ) -> None:
+        """Read all items of a few rows, from the beginning, in place of what there is of them."""
+        for number, column in enumerate(rounds or ()):
+            kept = ~np.isin(owners[number], rows)
+            owners[number] = owners[number][kept]
+            rounds[number] = column.filter(pa.array(kept))
+        ends = []
+        for row in rows.tolist():
+            data = begun.rest(row)
+            try:
+                items, place = self._items(data)
+            except IndexError as exc:
+                raise Malformed("a value is cut short") from exc
+            ends.append(place)
+            if rounds is not None:
+                owners.append(np.full(len(items), row))
+                rounds.append(plain_array(items, self._item.arrow))
+        ahead = begun.some(rows)
+        ahead.advance(np.array(ends, np.int64))
+        cursor.follow(rows, ahead)
+
+    def _items(self, data: bytes) -> tuple[list[Any], int]:
+        """Read the items of one value."""
+        read, least = self._item.read, self._item.least
+        items: list[Any] = []
+        place = 0
+        while True:
+            count, place = read_count(data, place, least)
+            if not count:
+                return items, place
+            for _ in range(count):
+                item, place = read(data, place, 0)
+                items.append(item)
+
+    def skip(self, cursor: Cursor) -> None:
+        """Pass over items."""
+        self._walk(cursor, None, [])
+
+
+def _counts(cursor: Cursor, least: int) -> Ints:
+    """Read how many items the next block of each row has."""
+    counts = cursor.longs()
+    sized = np.flatnonzero(counts < 0)
+    if len(sized):
+        ahead = cursor.some(sized)
+        sizes = ahead.longs()
+        if (sizes < 0).any() or (sizes > ahead.left()).any():
+            raise Malformed("a block's size cannot be")
+        cursor.follow(sized, ahead)
+        counts = np.abs(counts)
+    if ((counts < 0) | (counts > cursor.left() // least)).any():
+        raise Malformed("a block has more items than bytes are left")
+    return counts
+
+
+class ArrayStep(_BlocksStep):
+    """An array.
+
+    Args:
+        item: The step of the items.
+        container: What holds them.
+        check: What a value is held against.
+    """
+
+    def __init__(self, item: Step, container: type, check: Check = None) -> None:
+        self._item = item
+        unknown = item.arrow is None or check is not None
+        self.arrow = None if unknown else pa.list_(item.arrow)
+        self.passable = item.passable
+        read, least = item.read, item.least
+
+        def reads(data: bytes, place: int, depth: int) -> tuple[Any, int]:
+            items: list[Any] = []
+            while True:
+                count, place = read_count(data, place, least)
+                if not count:
+                    break
+                for _ in range(count):
+                    try:
+                        item, place = read(data, place, depth)
+                    except IndexError:
+                        raise Malformed("cut short").within(f"[{len(items)}]") from None
+                    except Malformed as exc:
+                        raise exc.within(f"[{len(items)}]") from None
+                    items.append(item)
+            made = items if container is list else container(items)
+            return (made if check is None else check(made)), place
+
+        self.read = reads
+
+    def column(self, cursor: Cursor) -> pa.Array:
+        """Return lists."""
+        offsets, items = self._blocks(cursor)
+        return pa.ListArray.from_arrays(pa.array(offsets), items)
+
+
+class MapStep(_BlocksStep):
+    """A map: values by text. Of equal keys the last one counts."""
+
+    def __init__(self, value: Step, check: Check = None) -> None:
+        key = PiecesStep(text=True, conversion=None)
+        self._item = _PairStep(key, value)
+        unknown = value.arrow is None or check is not None
+        self.arrow = None if unknown else pa.map_(pa.string(), value.arrow)
+        self.passable = value.passable
+        read, read_key, least = value.read, key.read, self._item.least
+
+        def reads(data: bytes, place: int, depth: int) -> tuple[Any, int]:
+            items: dict[str, Any] = {}
+            while True:
+                count, place = read_count(data, place, least)
+                if not count:
+                    return (items if check is None else check(items)), place
+                for _ in range(count):
+                    name, place = read_key(data, place, depth)
+                    try:
+                        items[name], place = read(data, place, depth)
+                    except IndexError:
+                        raise Malformed("cut short").within(f"[{name!r:.40}]") from None
+                    except Malformed as exc:
+                        raise exc.within(f"[{name!r:.40}]") from None
+
+        self.read = reads
+
+    def column(self, cursor: Cursor) -> pa.Array:
+        """Return maps, with whatever keys there are."""
+        offsets, items = self._blocks(cursor)
+        if not len(items):
+            items = pa.array([], self._item.arrow)
+        return pa.MapArray.from_arrays(pa.array(offsets), items.field(0), items.field(1))
+
+
+class _PairStep(Step):
+    """A key and a value of a map."""
+
+    def __init__(self, key: Step, value: Step) -> None:
+        self._key = key
+        self._value = value
+        self.least = key.least + value.least
+        known = value.arrow is not None
+        self.arrow = pa.struct([("key", key.arrow), ("value", value.arrow)]) if known else None
+
+        def read(data: bytes, place: int, depth: int) -> tuple[dict[str, Any], int]:
+            name, place = key.read(data, place, depth)
+            content, place = value.read(data, place, depth)
+            return {"key": name, "value": content}, place
+
+        self.read = read
+
+    def column(self, cursor: Cursor) -> pa.Array:
+        """Return pairs."""
+        columns = [self._key.column(cursor), self._value.column(cursor)]
+        return pa.StructArray.from_arrays(columns, ["key", "value"])
+
+    def skip(self, cursor: Cursor) -> None:
+        """Pass over pairs."""
+        self._key.skip(cursor)
+        self._value.skip(cursor)

@@ -1,0 +1,30 @@
+"""Columns made of single values: for the few that are read one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import pyarrow as pa
+import pyarrow.types as kinds
+
+__all__ = ("plain_array",)
+
+
+def plain_array(values: list[Any], kind: pa.DataType) -> pa.Array:
+    """Return a column of values as steps without classes read them: dicts, lists, scalars."""
+    return pa.array([_plain(value, kind) for value in values], kind)
+
+
+def _plain(value: Any, kind: pa.DataType) -> Any:  # noqa: ANN401  # whatever the schema says
+    if value is None:
+        return None
+    if kinds.is_struct(kind):
+        return {field.name: _plain(value[field.name], field.type) for field in kind}
+    if kinds.is_map(kind):
+        return [(key, _plain(item, kind.item_type)) for key, item in value.items()]
+    if kinds.is_list(kind):
+        return [_plain(item, kind.value_type) for item in value]
+    if isinstance(value, UUID):
+        return str(value) if kinds.is_string(kind) else value.bytes
+    return value

@@ -1,0 +1,150 @@
+"""Steps of records: the writer's fields one after another, and defaults for what it has not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kstreams_avro.malformed import MAX_DEPTH, Malformed, TooDeepError
+from kstreams_avro.nodes import Shape
+from kstreams_avro.steps.cursor import Cursor
+from kstreams_avro.steps.step import Read, Step
+
+__all__ = ("DefaultStep", "RecordStep", "maker")
+
+_MAKING = (TypeError, ValueError, LookupError, ArithmeticError)
+"""What classes raise that do not like their values."""
+
+
+class DefaultStep(Step):
+    """A value that the writer does not have, and takes no bytes.
+
+    Args:
+        step: Reads the reader's own type.
+        data: The default, as the reader would write it.
+    """
+
+    least = 0
+
+    def __init__(self, step: Step, data: bytes) -> None:
+        self.arrow = step.arrow
+        self._step = step
+        self._data = data
+        read_default = step.read
+
+        def read(_: bytes, place: int, depth: int) -> tuple[Any, int]:
+            return read_default(data, 0, depth)[0], place  # a new one each time: it may change
+
+        self.read: Read = read
+
+    def column(self, cursor: Cursor) -> pa.Array:
+        """Return it as often as there are rows."""
+        once = self._step.column(Cursor.over(pa.array([self._data], pa.binary())))
+        return once.take(pa.array(np.zeros(len(cursor), np.int64)))
+
+    def skip(self, cursor: Cursor) -> None:
+        """Do nothing."""
+
+
+class RecordStep(Step):
+    """A record, or a part of its fields.
+
+    A record that is in itself has no parts when it is made: `fill` gives them.
+
+    Args:
+        names: The reader's fields, in their order.
+        shape: The class of the values; None for dicts.
+        least: At least so many bytes are one record.
+    """
+
+    def __init__(self, names: Sequence[str], shape: Shape | None, least: int) -> None:
+        self._names = tuple(names)
+        self._make = maker(self._names, shape)
+        self._parts: tuple[tuple[str, int, Step], ...] | None = None
+        self.arrow = None
+        self.passable = False
+        self.least = least
+
+    def fill(self, parts: Iterable[tuple[str, Step, bool]], *, recursive: bool) -> None:
+        """Say what it is made of.
+
+        Args:
+            parts: Names and steps in the order of the bytes, and whether the field is wanted.
+            recursive: Whether the record can be in itself: then there are no columns.
+        """
+        places = {name: place for place, name in enumerate(self._names)}
+        self._parts = tuple(
+            (name, places[name] if wanted else -1, step) for name, step, wanted in parts
+        )
+        self.passable = not recursive and all(step.passable for _, _, step in self._parts)
+        kinds = {place: step.arrow for _, place, step in self._parts if place >= 0}
+        known = all(kind is not None for kind in kinds.values())
+        if known and not recursive and self._passes_over_others():
+            fields = [pa.field(name, kinds[place]) for name, place in places.items()]
+            self.arrow = pa.struct(fields)
+
+    def _passes_over_others(self) -> bool:
+        return all(step.passable for _, place, step in self._parts or () if place < 0)
+
+    def read(self, data: bytes, place: int, depth: int) -> tuple[Any, int]:  # type: ignore[override]
+        """Return a record."""
+        if depth >= MAX_DEPTH:
+            raise TooDeepError
+        depth += 1
+        values: list[Any] = [None] * len(self._names)
+        name = ""
+        try:
+            for name, number, step in self._parts or ():
+                value, place = step.read(data, place, depth)
+                if number >= 0:
+                    values[number] = value
+        except IndexError:
+            raise Malformed("cut short").within(name) from None
+        except Malformed as exc:
+            raise exc.within(name) from None
+        except ValueError as exc:  # of what a type allows
+            raise Malformed(str(exc)).within(name) from exc
+        try:
+            return self._make(values), place
+        except _MAKING as exc:
+            raise Malformed(str(exc)) from exc
+
+    def column(self, cursor: Cursor) -> pa.Array:
+        """Return structs."""
+        columns: list[pa.Array] = [None] * len(self._names)
+        for _, number, step in self._parts or ():
+            if number >= 0:
+                columns[number] = step.column(cursor)
+            else:
+                step.skip(cursor)
+        if not columns:
+            return pa.array([{}] * len(cursor), self.arrow)
+        return pa.StructArray.from_arrays(columns, self._names)
+
+    def skip(self, cursor: Cursor) -> None:
+        """Pass over the fields."""
+        for _, _, step in self._parts or ():
+            step.skip(cursor)
+
+    def only(self, name: str) -> RecordStep | None:
+        """Return a step that makes records of one field; None where that is no column."""
+        part = RecordStep((name,), None, self.least)
+        parts = [
+            (each, step, each == name and number >= 0) for each, number, step in self._parts or ()
+        ]
+        part.fill(parts, recursive=False)
+        return None if part.arrow is None else part
+
+
+def maker(names: Sequence[str], shape: Shape | None) -> Callable[[Sequence[Any]], Any]:
+    """Return what makes a record of the values of its fields."""
+    if shape is None or shape.cls is dict:
+        keys = names if shape is None else shape.attributes
+        return lambda values: dict(zip(keys, values, strict=True))
+    cls, attributes = shape.cls, shape.attributes
+    if shape.by_position:
+        return lambda values: cls(*values)
+    return lambda values: cls(**dict(zip(attributes, values, strict=True)))

@@ -1,0 +1,318 @@
+"""Steps of null, bools, numbers, text, bytes and symbols, and their logical types."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kstreams_avro.conversions import Conversion
+from kstreams_avro.malformed import Malformed
+from kstreams_avro.steps.cursor import Cursor
+from kstreams_avro.steps.step import Check, Read, Step, read_long
+
+__all__ = (
+    "BooleanStep",
+    "EnumStep",
+    "FixedStep",
+    "FloatStep",
+    "IntegerStep",
+    "NullStep",
+    "PiecesStep",
+    "float32",
+)
+
+_WIDTHS = {"float": ("<f4", struct.Struct("<f")), "double": ("<f8", struct.Struct("<d"))}
+_INTEGERS = {"int": pa.int32(), "long": pa.int64()}
+_FLOATS = {"float": pa.float32(), "double": pa.float64()}
+_INT_MAX = (1 << 31) - 1
+_INT_MIN = -(1 << 31)
+
+
+class NullStep(Step):
+    """Null, which takes no bytes.
+
+    Args:
+        arrow: Type of the columns: that of other branches, where there are such.
+    """
+
+    least = 0
+
+    def __init__(self, arrow: pa.DataType | None) -> None:
+        self.arrow = arrow
+
+    @staticmethod
+    def read(_: bytes, place: int, __: int) -> tuple[None, int]:
+        """Return None."""
+        return None, place
+
+    def column(self, cursor: Cursor) -> pa.Array:
+        """Return nulls."""
+        return pa.nulls(len(cursor), self.arrow)
+
+    def skip(self, cursor: Cursor) -> None:
+        """Do nothing."""
+
+
+class BooleanStep(Step):
+    """One byte, 0 or 1."""
+
+    least = 1
+    arrow = pa.bool_()
+
+    @staticmethod
+    def read(data: bytes, place: int, _: int) -> tuple[bool, int]:
+        """Return the bool; another byte is none."""
+        octet = data[place]
+        if octet > 1:
+            raise Malformed(f"a boolean is {octet}, which is neither 0 nor 1")
+        return octet == 1, place + 1
+
+    def column(self, cursor: Cursor) -> pa.Array:
+        """Return bools."""
+        octets = cursor.octets()
+        if (octets > 1).any():
+            raise Malformed("a boolean is neither 0 nor 1")
+        return pa.array(octets.view(np.bool_))
+
+
+class IntegerStep(Step):
+    """An `int` or a `long`, read as itself or as a wider number.
+
+    Args:
+        written: `int` or `long`.
+        wanted: One of these, `float` or `double`.
+        conversion: The reader's logical type.
+        check: What a value is held against.
+    """
+
+    least = 1
+
+    def __init__(
+        self, written: str, wanted: str, conversion: Conversion | None, check: Check = None
+    ) -> None:
+        self._bounded = written == "int"
+        self._conversion = conversion
+        self._raw = _INTEGERS.get(wanted) or _FLOATS[wanted]
+        self.arrow = self._raw if conversion is None else conversion.arrow
+        if check is not None:
+            self.arrow = None
+        self.read = self._reader(wanted, check)
+
+    def _reader(self, wanted: str, check: Check) -> Read:
+        conversion = self._conversion
+        bounded = _read_int if self._bounded else read_long
+        if wanted in _FLOATS:
+            make: Any = float32 if wanted == "float" else float
+        elif conversion is not None:
+            make = conversion.read
+        else:
+            make = check
+        return bounded if make is None else _made(bounded, make, check)
+
+    def column(self, cursor: Cursor) -> pa.Array:
+        """Return numbers, dates or times."""
+        numbers = cursor.longs()
+        if (
+            self._bounded
+            and len(numbers)
+            and (numbers.min() < _INT_MIN or numbers.max() > _INT_MAX)
+        ):
+            raise Malformed("an int of more than 32 bits")
+        if pa.types.is_float32(self._raw):
+            numbers = numbers.astype(np.float64)  # as Python's numbers go
+        raw = pa.array(numbers.astype(self._raw.to_pandas_dtype(), copy=False))
+        return raw if self._conversion is None else self._conversion.column(raw)
+
+    def skip(self, cursor: Cursor) -> None:
+        """Pass over numbers."""
+        cursor.longs()
+
+
+def _read_int(data: bytes, place: int, _: int) -> tuple[int, int]:
+    number, place = read_long(data, place)
+    if not _INT_MIN <= number <= _INT_MAX:
+        raise Malformed(f"an int of more than 32 bits: {number}")
+    return number, place
+
+
+def _made(read: Read, make: Any, check: Check) -> Read:  # noqa: ANN401  # makes one value of another
+    """Return what reads a value and makes another of it."""
+    if check is None or check is make:
+
+        def reads(data: bytes, place: int, depth: int) -> tuple[Any, int]:
+            raw, place = read(data, place, depth)
+            return make(raw), place
+    else:
+
+        def reads(data: bytes, place: int, depth: int) -> tuple[Any, int]:
+            raw, place = read(data, place, depth)
+            return check(make(raw)), place
+
+    return reads
+
+
+def float32(number: float) -> float:
+    """Round to what a `float` holds.
+
+    Raises:
+        OverflowError: It is larger than all of them.
+    """
+    rounded: float = _WIDTHS["float"][1].unpack(_WIDTHS["float"][1].pack(number))[0]
+    return rounded
+
+
+class FloatStep(Step):
+    """A `float` or a `double`, read as itself or as a `double`."""
+
+    def __init__(self, written: str, wanted: str, check: Check = None) -> None:
+        self._code, width = _WIDTHS[written]
+        self._wanted = _FLOATS[wanted]
+        self.arrow = None if check is not None else self._wanted
+        self.least = size = width.size
+        unpack = width.unpack_from
+
+        def read(data: bytes, place: int, _: int) -> tuple[float, int]:
+            if place + size > len(data):
+                raise IndexError
+            return unpack(data, place)[0], place + size
+
+        self.read = read if check is None else _made(read, check, None)
+
+    def column(self, cursor: Cursor) -> pa.Array:
+        """Return numbers."""
+        return pa.array(cursor.numbers(self._code)).cast(self._wanted)
+
+    def skip(self, cursor: Cursor) -> None:
+        """Pass over numbers."""
+        cursor.advance(self.least)
+
+
+class PiecesStep(Step):
+    """Bytes or text: a length, then so many bytes. Either may be read as the other.
+
+    Args:
+        text: Whether it is to become text.
+        conversion: The reader's logical type.
+        check: What a value is held against.
+    """
+
+    least = 1
+
+    def __init__(self, *, text: bool, conversion: Conversion | None, check: Check = None) -> None:
+        self._text = text
+        self._conversion = conversion
+        self.arrow = pa.string() if text else pa.binary()
+        if conversion is not None:
+            self.arrow = conversion.arrow
+        if check is not None:
+            self.arrow = None
+        read = _read_text if text else _read_bytes
+        make: Any = check if conversion is None else conversion.read
+        self.read: Read = read if make is None else _made(read, make, check)
+
+    def column(self, cursor: Cursor) -> pa.Array:
+        """Return text, bytes, or what they stand for."""
+        raw = cursor.pieces()
+        if self._text:
+            try:
+                raw = raw.cast(pa.string())
+            except pa.ArrowInvalid as exc:
+                raise Malformed("a text is not UTF-8") from exc
+        return raw if self._conversion is None else self._conversion.column(raw)
+
+    def skip(self, cursor: Cursor) -> None:
+        """Pass over lengths and bytes."""
+        cursor.advance(cursor.longs())
+
+
+def _read_bytes(data: bytes, place: int, _: int) -> tuple[bytes, int]:
+    length, place = read_long(data, place)
+    end = place + length
+    if length < 0 or end > len(data):
+        raise Malformed(f"a length of {length}, where {len(data) - place} bytes are left")
+    return data[place:end], end
+
+
+def _read_text(data: bytes, place: int, _: int) -> tuple[str, int]:
+    raw, place = _read_bytes(data, place, 0)
+    try:
+        return raw.decode(), place
+    except UnicodeDecodeError as exc:
+        raise Malformed(f"a text is not UTF-8: {exc}") from exc
+
+
+class FixedStep(Step):
+    """So many bytes."""
+
+    def __init__(self, size: int, conversion: Conversion | None) -> None:
+        self.least = size
+        self._conversion = conversion
+        self.arrow = pa.binary(size) if conversion is None else conversion.arrow
+
+        def read(data: bytes, place: int, _: int) -> tuple[bytes, int]:
+            if place + size > len(data):
+                raise IndexError
+            return data[place : place + size], place + size
+
+        self.read: Read = read if conversion is None else _made(read, conversion.read, None)
+
+    def column(self, cursor: Cursor) -> pa.Array:
+        """Return bytes, or what they stand for."""
+        raw = cursor.fixed(self.least)
+        return raw if self._conversion is None else self._conversion.column(raw)
+
+    def skip(self, cursor: Cursor) -> None:
+        """Pass over bytes."""
+        cursor.advance(self.least)
+
+
+class EnumStep(Step):
+    """One of several symbols, by its number.
+
+    Args:
+        symbols: The reader's symbol for each of the writer's; None where it has none.
+        members: What each of them becomes.
+        written: The writer's symbols.
+        check: What a value is held against.
+    """
+
+    least = 1
+
+    def __init__(
+        self,
+        symbols: Sequence[str | None],
+        members: Sequence[Any],
+        written: Sequence[str],
+        check: Check = None,
+    ) -> None:
+        self._symbols = pa.array(symbols, pa.string())
+        self.arrow = None if check is not None else pa.string()
+        known = [symbol is not None for symbol in symbols]
+
+        def read(data: bytes, place: int, _: int) -> tuple[Any, int]:
+            number, place = read_long(data, place)
+            if not 0 <= number < len(members):
+                raise Malformed(f"symbol {number}, of {len(members)}")
+            if not known[number]:
+                raise Malformed(f"symbol {written[number]!r}, which its reader does not know")
+            return members[number], place
+
+        self.read: Read = read if check is None else _made(read, check, None)
+
+    def column(self, cursor: Cursor) -> pa.Array:
+        """Return symbols, as text."""
+        numbers = cursor.longs()
+        if len(numbers) and (numbers.min() < 0 or numbers.max() >= len(self._symbols)):
+            raise Malformed("a symbol that there is not")
+        found = self._symbols.take(pa.array(numbers))
+        if found.null_count:
+            raise Malformed("a symbol that its reader does not know")
+        return found
+
+    def skip(self, cursor: Cursor) -> None:
+        """Pass over numbers."""
+        cursor.longs()

@@ -1,0 +1,128 @@
+"""Steps of unions: the number of a branch, then a value of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kstreams_avro.malformed import Malformed
+from kstreams_avro.steps.cursor import Cursor, taken
+from kstreams_avro.steps.scalars import NullStep
+from kstreams_avro.steps.step import Read, Step, read_long
+
+__all__ = ("RefusedStep", "UnionStep", "named_step")
+
+
+class RefusedStep(Step):
+    """A branch that the reader cannot read: wrong only where a value is of it.
+
+    Args:
+        problem: Why it cannot.
+    """
+
+    arrow = None
+    least = 0
+    passable = False
+
+    def __init__(self, problem: str) -> None:
+        def read(_: bytes, __: int, ___: int) -> tuple[Any, int]:
+            raise Malformed(problem)
+
+        self.read: Read = read
+
+    def column(self, cursor: Cursor) -> pa.Array:
+        """Refuse values, if there are any."""
+        if len(cursor):
+            raise Malformed("a value of a branch that its reader does not know")
+        return pa.nulls(0)
+
+
+class UnionStep(Step):
+    """One of several branches. A column can be of null and one other branch.
+
+    Args:
+        branches: A step for each branch of the writer.
+        nothing: Type of columns that are null throughout; None where there are no columns.
+    """
+
+    least = 1
+
+    def __init__(self, branches: Sequence[Step], nothing: pa.DataType | None) -> None:
+        self._branches = tuple(branches)
+        self.passable = all(
+            branch.passable or isinstance(branch, RefusedStep) for branch in branches
+        )
+        others = [
+            branch for branch in branches if not isinstance(branch, (NullStep, RefusedStep))
+        ]
+        self._value = others[0] if len(others) == 1 else None
+        self.arrow = self._value.arrow if self._value else None if others else nothing
+        reads = tuple(branch.read for branch in branches)
+
+        def read(data: bytes, place: int, depth: int) -> tuple[Any, int]:
+            number, place = read_long(data, place)
+            if not 0 <= number < len(reads):
+                raise Malformed(f"branch {number} of a union of {len(reads)}")
+            return reads[number](data, place, depth)
+
+        self.read: Read = read
+
+    def column(self, cursor: Cursor) -> pa.Array:
+        """Return the values of the one branch, and nulls."""
+        found = pa.nulls(len(cursor), self.arrow)
+        for rows, branch, ahead in self._parts(cursor):
+            column = branch.column(ahead)
+            cursor.follow(rows, ahead)
+            if branch is self._value:
+                found = taken(column, rows, len(cursor))
+        return found
+
+    def skip(self, cursor: Cursor) -> None:
+        """Pass over each branch's values."""
+        for rows, branch, ahead in self._parts(cursor):
+            branch.skip(ahead)
+            cursor.follow(rows, ahead)
+
+    def _parts(self, cursor: Cursor) -> list[tuple[Any, Step, Cursor]]:
+        """Return the rows of each branch that there are values of."""
+        numbers = cursor.longs()
+        if len(numbers) and (numbers.min() < 0 or numbers.max() >= len(self._branches)):
+            raise Malformed("a branch that there is not")
+        parts = []
+        for number, branch in enumerate(self._branches):
+            rows = np.flatnonzero(numbers == number)
+            if len(rows):
+                parts.append((rows, branch, cursor.some(rows)))
+        return parts
+
+
+def named_step(name: str, step: Step) -> Step:
+    """Return a step whose single values are pairs of a record's name and the record."""
+    return _NamedStep(name, step)
+
+
+class _NamedStep(Step):
+    arrow = None
+
+    def __init__(self, name: str, step: Step) -> None:
+        self.least = step.least
+        self.passable = step.passable
+        self._step = step
+        read = step.read
+
+        def reads(data: bytes, place: int, depth: int) -> tuple[Any, int]:
+            value, place = read(data, place, depth)
+            return (name, value), place
+
+        self.read: Read = reads
+
+    def column(self, cursor: Cursor) -> pa.Array:
+        """Return the records, without the name."""
+        return self._step.column(cursor)
+
+    def skip(self, cursor: Cursor) -> None:
+        """Pass over records."""
+        self._step.skip(cursor)

@@ -1,0 +1,16 @@
+"""Numbers of variable length, written."""
+
+from __future__ import annotations
+
+__all__ = ("put_long",)
+
+_BITS = (1 << 64) - 1
+
+
+def put_long(out: bytearray, number: int) -> None:
+    """Append a number of 64 bits, as `int` and `long` are written."""
+    number = ((number << 1) ^ (number >> 63)) & _BITS
+    while number > 0x7F:
+        out.append((number & 0x7F) | 0x80)
+        number >>= 7
+    out.append(number)
