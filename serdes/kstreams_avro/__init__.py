@@ -6,6 +6,14 @@ and on the public names of `kstreams`; install them by `pip install 'kstreams-sp
 
 from __future__ import annotations
 
+try:
+    import fastavro  # noqa: F401  # asked for here, once
+    import msgspec  # noqa: F401  # as above
+except ImportError as exc:
+    raise ImportError(
+        f"Avro needs {exc.name}: pip install 'kstreams-spark[avro]'", name=exc.name
+    ) from exc
+
 from kstreams_avro.derive import avro_type
 from kstreams_avro.serde import avro_schema, avro_serde
 

@@ -6,17 +6,17 @@ gets the number of a timestamp.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import inspect
 
-from kstreams_avro.malformed import Malformed
-from kstreams_avro.members import RECORDS, RecordType, plain_type, shape_of, shown
+from kstreams_avro.datum import Datum, Malformed
+from kstreams_avro.members import ARRAYS, RECORDS, RecordType, plain_type, shape_of, shown
 from kstreams_avro.nodes import (
     Array,
+    Check,
     Enum,
     Field,
     Fixed,
@@ -91,8 +91,8 @@ class _Binder:
                 return _scalar(node, info)
             case Enum():
                 return _enum(node, info)
-            case Array() if type(info) in _CONTAINERS:
-                items = self._inside(node.items, info.item_type)  # type: ignore[attr-defined]  # it is one of these
+            case Array() if isinstance(info, ARRAYS):
+                items = self._inside(node.items, info.item_type)
                 return Array(items, _CONTAINERS[type(info)], _check(info, _CONTAINERS[type(info)]))
             case Map() if isinstance(info, inspect.DictType):
                 if not isinstance(plain_type(info.key_type), inspect.StrType):
@@ -177,7 +177,7 @@ def _scalar(node: Primitive | Fixed, info: inspect.Type) -> Node:
         kind = type(info.values[0])
         if kind not in (str, int) or name not in (("string",) if kind is str else ("int", "long")):
             raise _unlike(node, info)
-        return replace(node, conversion=None, check=_one_of(info.values))  # type: ignore[call-arg]  # no Fixed
+        return Primitive(name, check=_one_of(info.values))
     wanted = _CONVERTED.get(type(info))
     if wanted is None or node.conversion is None or node.conversion.kind.__name__ != wanted:
         raise _unlike(node, info)
@@ -202,10 +202,10 @@ def _enum(node: Enum, info: inspect.Type) -> Node:
     )
 
 
-def _one_of(values: tuple[Any, ...]) -> Callable[[Any], Any]:
+def _one_of(values: tuple[Any, ...]) -> Check:
     known = {(type(value), value) for value in values}
 
-    def check(value: Any) -> Any:
+    def check(value: Datum) -> Datum:
         if (type(value), value) not in known:
             raise Malformed(f"{value!r:.40} is none of {', '.join(map(repr, values))}")
         return value
@@ -213,13 +213,13 @@ def _one_of(values: tuple[Any, ...]) -> Callable[[Any], Any]:
     return check
 
 
-def _check(info: inspect.Type, cls: type) -> Callable[[Any], Any] | None:
+def _check(info: inspect.Type, cls: type) -> Check:
     """Return what holds values against a type's constraints, as msgspec does."""
     named = {name: getattr(info, name) for name in info.__struct_fields__ if name not in _STRUCTURE}
     limits = {name: limit for name, limit in named.items() if limit is not None}
     if not limits:
         return None
-    constrained = Annotated[cls, msgspec.Meta(**limits)]
+    constrained: Any = Annotated[cls, msgspec.Meta(**limits)]  # made at run time
     return lambda value: msgspec.convert(value, constrained)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum as PythonEnum
 from typing import Any
 
-from kstreams_avro.malformed import Malformed
+from kstreams_avro.datum import Datum, Malformed
 from kstreams_avro.nodes import (
     Array,
     Enum,
@@ -44,7 +44,7 @@ def branch_finder(union: Union) -> Callable[[Any], tuple[int, Any]]:
         if isinstance(branch, Record)
     }
 
-    def find(value: Any) -> tuple[int, Any]:
+    def find(value: Datum) -> tuple[int, Any]:
         if union.named and type(value) is tuple and len(value) == 2 and value[0] in names:
             return names[value[0]], value[1]
         for number, accepts in enumerate(tests):

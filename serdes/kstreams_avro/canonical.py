@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from kstreams_avro.datum import Json
 from kstreams_avro.nodes import (
     NO_DEFAULT,
     Array,
@@ -22,7 +23,10 @@ from kstreams_avro.nodes import (
     Union,
 )
 
-__all__ = ("canonical_text",)
+__all__ = ("canonical_text", "layout_text")
+
+_OF_READERS = ("aliases", "default", "logicalType", "precision", "scale")
+_UNNAMED = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 
 
 def canonical_text(node: Node) -> str:
@@ -31,7 +35,31 @@ def canonical_text(node: Node) -> str:
     return json.dumps(text, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def _json(node: Node, named: set[str], space: str) -> Any:  # noqa: ANN401  # JSON
+def layout_text(node: Node) -> str:
+    """Return what of a schema says how data is laid out: equal for schemas that write alike."""
+    return json.dumps(_layout(_json(node, set(), "")), sort_keys=True)
+
+
+def _layout(schema: Json) -> Json:
+    """Return a schema without what matters to its readers alone."""
+    if isinstance(schema, list):
+        return [_layout(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if schema["type"] in _UNNAMED:
+        return schema["type"]
+    kept = {key: part for key, part in schema.items() if key not in _OF_READERS}
+    kept |= {key: _layout(kept[key]) for key in ("type", "items", "values") if key in kept}
+    if "fields" in kept:
+        kept["fields"] = [_layout_of_field(field) for field in kept["fields"]]
+    return kept
+
+
+def _layout_of_field(field: Json) -> Json:
+    return {"name": field["name"], "type": _layout(field["type"])}
+
+
+def _json(node: Node, named: set[str], space: str) -> Json:
     """Return what the text says.
 
     Args:

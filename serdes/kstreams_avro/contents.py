@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
+from kstreams_avro.datum import Datum, Malformed
 from kstreams_avro.defaults import default_bytes
-from kstreams_avro.malformed import Malformed
 from kstreams_avro.nodes import NO_DEFAULT, Record
 from kstreams_avro.resolution import resolve
 
@@ -27,7 +27,7 @@ def contents_of(record: Record) -> Callable[[Any], Sequence[Any]]:
 def _of_objects(cls: type, attributes: tuple[str, ...]) -> Callable[[Any], Sequence[Any]]:
     take = attrgetter(*attributes) if attributes else lambda _: ()
 
-    def contents(value: Any) -> Sequence[Any]:
+    def contents(value: Datum) -> Sequence[Any]:
         if type(value) is not cls:
             text = f"expected {cls.__qualname__}, got {type(value).__name__}: {value!r:.40}"
             raise Malformed(text)
@@ -43,7 +43,7 @@ def _of_objects(cls: type, attributes: tuple[str, ...]) -> Callable[[Any], Seque
 def _of_dicts(record: Record, keys: list[str]) -> Callable[[Any], Sequence[Any]]:
     known = set(keys)
 
-    def contents(value: Any) -> Sequence[Any]:
+    def contents(value: Datum) -> Sequence[Any]:
         if not isinstance(value, Mapping):
             text = f"expected a dict, got {type(value).__name__}: {value!r:.40}"
             raise Malformed(text)

@@ -20,13 +20,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kstreams.serde import objects_of
-from kstreams_avro.malformed import Malformed
+from kstreams_avro.datum import Datum, Malformed
 
-__all__ = ("Conversion", "conversion_of")
+__all__ = (
+    "BytesUuid",
+    "Conversion",
+    "DayTime",
+    "Days",
+    "Decimals",
+    "TextUuid",
+    "Timestamp",
+    "conversion_of",
+)
 
 _UTC = timezone.utc
 _EPOCH = datetime(1970, 1, 1, tzinfo=_UTC)
-_LOCAL_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # of local times, which have no zone
+_LOCAL_EPOCH = datetime(1970, 1, 1)  # of local times, which have no zone
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _FIRST_DAY, _LAST_DAY = 1 - _EPOCH_DAY, date.max.toordinal() - _EPOCH_DAY
 _DAY_MICROS = 86_400_000_000
@@ -54,11 +63,11 @@ class Conversion(ABC):
     properties: Mapping[str, int] = {}
 
     @abstractmethod
-    def read(self, raw: Any) -> Any:  # noqa: ANN401  # a number or bytes
+    def read(self, raw: Datum) -> Datum:
         """Return a value; raises `Malformed`."""
 
     @abstractmethod
-    def write(self, value: Any) -> Any:  # noqa: ANN401  # as above
+    def write(self, value: Datum) -> Datum:
         """Return the number, text or bytes of a value; raises `Malformed`."""
 
     @abstractmethod
@@ -80,7 +89,7 @@ def conversion_of(kind: str, schema: Mapping[str, Any]) -> Conversion | None:
     Raises:
         ValueError: A decimal's precision or scale cannot be.
     """
-    name = schema.get("logicalType")
+    name = str(schema.get("logicalType", ""))
     match kind, name:
         case "int", "date":
             return Days()
@@ -93,7 +102,7 @@ def conversion_of(kind: str, schema: Mapping[str, Any]) -> Conversion | None:
             | "local-timestamp-micros"
         ):
             return Timestamp(_UNITS[name.rpartition("-")[2]], local=name.startswith("local"))
-        case ("bytes" | "fixed"), "decimal":
+        case (("bytes" | "fixed"), "decimal"):
             return Decimals(schema.get("precision"), schema.get("scale", 0), schema.get("size"))
         case "string", "uuid":
             return TextUuid()
@@ -269,7 +278,7 @@ class Decimals(Conversion):
         data = raw.cast(pa.binary())
         offsets = np.frombuffer(data.buffers()[1], np.int32)[data.offset :][: len(data) + 1]
         lengths = np.diff(offsets)
-        if len(data) and not (1 <= lengths.min() and lengths.max() <= 16):
+        if len(data) and not (lengths.min() >= 1 and lengths.max() <= 16):
             raise Malformed("a decimal of unusual length")
         held = np.frombuffer(data.buffers()[2] or b"", np.uint8)
         places = offsets[1:, None] - 1 - np.arange(16)  # from the last byte to the first

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from kstreams_avro.malformed import Malformed
+from kstreams_avro.datum import Malformed
 from kstreams_avro.nodes import (
     NO_DEFAULT,
     Array,
@@ -74,9 +74,9 @@ def _put_primitive(node: Primitive, default: object, out: bytearray) -> None:
             pass
         case "boolean", bool():
             out.append(default)
-        case ("int" | "long"), int() if _fits(default, _BITS[node.name]):
+        case (("int" | "long"), int()) if _fits(default, _BITS[node.name]):
             put_long(out, default)
-        case ("float" | "double"), int() | float() if not isinstance(default, bool):
+        case (("float" | "double"), int() | float()) if not isinstance(default, bool):
             try:
                 out += _FLOATS[node.name].pack(default)
             except (OverflowError, struct.error) as exc:

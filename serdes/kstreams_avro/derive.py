@@ -8,15 +8,12 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
-try:
-    import msgspec
-    from msgspec import inspect
-except ImportError as exc:
-    raise ImportError("Avro types need msgspec: pip install 'kstreams-spark[avro]'") from exc
+import msgspec
+from msgspec import inspect
 
 from kstreams_avro.conversions import conversion_of
-from kstreams_avro.malformed import Malformed
-from kstreams_avro.members import RECORDS, RecordType, plain_type, record_fields, shown
+from kstreams_avro.datum import Json, Malformed
+from kstreams_avro.members import ARRAYS, RECORDS, RecordType, plain_type, record_fields, shown
 from kstreams_avro.nodes import NO_DEFAULT
 
 __all__ = ("AVRO", "avro_type", "derived_schema")
@@ -39,13 +36,6 @@ _SCALARS: dict[type[inspect.Type], object] = {
 }
 _PLAIN = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 _JSON_TYPES = {bool: "boolean", int: "long", float: "double", str: "string"}
-_ARRAYS = (
-    inspect.ListType,
-    inspect.SetType,
-    inspect.FrozenSetType,
-    inspect.VarTupleType,
-    inspect.CollectionType,
-)
 
 
 def avro_type(schema: str | Mapping[str, Any]) -> msgspec.Meta:
@@ -69,7 +59,7 @@ def avro_type(schema: str | Mapping[str, Any]) -> msgspec.Meta:
     return msgspec.Meta(extra={AVRO: schema})
 
 
-def derived_schema(type_: object, namespace: str) -> Any:  # noqa: ANN401  # JSON
+def derived_schema(type_: object, namespace: str) -> Json:
     """Return the schema of a type, as JSON.
 
     Raises:
@@ -85,19 +75,19 @@ class _Deriver:
         self._namespace = namespace
         self._named: dict[str, type] = {}
 
-    def schema(self, info: inspect.Type) -> Any:  # noqa: ANN401  # JSON
+    def schema(self, info: inspect.Type) -> Json:
         if isinstance(info, inspect.Metadata):
             given = (info.extra or {}).get(AVRO)
             return self.schema(info.type) if given is None else given
         if type(info) in _SCALARS:
             return _SCALARS[type(info)]
-        if isinstance(info, _ARRAYS):
+        if isinstance(info, ARRAYS):
             return {"type": "array", "items": self.schema(info.item_type)}
         if isinstance(info, RECORDS):
             return self._record(info)
         match info:
             case inspect.EnumType(cls=cls):
-                symbols = [member.name for member in cls]  # type: ignore[var-annotated]  # an Enum
+                symbols = [member.name for member in cls]
                 return self._named_type(cls, "enum", lambda: {"symbols": symbols})
             case inspect.LiteralType(values=values):
                 return self._literal(values)
@@ -167,7 +157,7 @@ def _with_first(union: list[Any], default: object) -> list[Any]:
     return sorted(union, key=lambda branch: (branch != own, branch == "null"))
 
 
-def _default(schema: Any, field: inspect.Field) -> object:  # noqa: ANN401  # JSON
+def _default(schema: Json, field: inspect.Field) -> object:
     """Return a field's default as JSON; `NO_DEFAULT` where the schema cannot say it."""
     value = field.default
     if value is msgspec.NODEFAULT:
@@ -177,7 +167,7 @@ def _default(schema: Any, field: inspect.Field) -> object:  # noqa: ANN401  # JS
     return _json(schema, value)
 
 
-def _json(schema: Any, value: object) -> object:  # noqa: ANN401  # JSON
+def _json(schema: Json, value: object) -> object:
     if isinstance(schema, list):
         if value is None:
             return None if "null" in schema else NO_DEFAULT
@@ -193,6 +183,12 @@ def _json(schema: Any, value: object) -> object:  # noqa: ANN401  # JSON
         schema = schema["type"]
     if isinstance(value, Enum):  # of an enum that is defined here, or was before
         return value.name if schema not in _PLAIN else NO_DEFAULT
+    if schema in ("array", "map"):
+        return NO_DEFAULT if value else [] if schema == "array" else {}
+    return _plain_json(schema, value)
+
+
+def _plain_json(schema: str, value: Any) -> object:  # noqa: ANN401  # a default of any type
     match schema, value:
         case "null", None:
             return None
@@ -206,9 +202,5 @@ def _json(schema: Any, value: object) -> object:  # noqa: ANN401  # JSON
             return value
         case "bytes" | "fixed", bytes():
             return value.decode("latin-1")
-        case "array", list() | tuple() | set() | frozenset() if not value:
-            return []
-        case "map", dict() if not value:
-            return {}
         case _:
             return NO_DEFAULT

@@ -5,15 +5,12 @@ from __future__ import annotations
 from inspect import Parameter, signature
 from typing import TypeAlias
 
-try:
-    import msgspec
-    from msgspec import inspect
-except ImportError as exc:
-    raise ImportError("Avro needs msgspec: pip install 'kstreams-spark[avro]'") from exc
+import msgspec
+from msgspec import inspect
 
 from kstreams_avro.nodes import Shape
 
-__all__ = ("RECORDS", "RecordType", "plain_type", "record_fields", "shape_of", "shown")
+__all__ = ("ARRAYS", "RECORDS", "RecordType", "plain_type", "record_fields", "shape_of", "shown")
 
 RecordType: TypeAlias = (
     inspect.StructType | inspect.DataclassType | inspect.TypedDictType | inspect.NamedTupleType
@@ -26,6 +23,15 @@ RECORDS = (
     inspect.TypedDictType,
     inspect.NamedTupleType,
 )
+
+ARRAYS = (
+    inspect.ListType,
+    inspect.SetType,
+    inspect.FrozenSetType,
+    inspect.VarTupleType,
+    inspect.CollectionType,
+)
+"""Types of any number of items."""
 
 _IN_ORDER = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from kstreams_avro.conversions import Conversion
+from kstreams_avro.datum import Datum
 
 __all__ = (
     "NO_DEFAULT",
     "Array",
+    "Check",
     "Enum",
     "Field",
     "Fixed",
@@ -27,6 +29,9 @@ __all__ = (
     "described",
     "is_null",
 )
+
+Check: TypeAlias = Callable[[Datum], Datum] | None
+"""Returns a value, or raises a ValueError: what a type allows of what a schema does."""
 
 NO_DEFAULT = object()
 """The default of a field that has none; None is the default null."""
@@ -44,7 +49,7 @@ class Primitive:
 
     name: str
     conversion: Conversion | None = None
-    check: Callable[[Any], Any] | None = None
+    check: Check = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +80,7 @@ class Enum:
     aliases: tuple[str, ...] = ()
     default: str | None = None
     members: Mapping[str, Any] = field(default_factory=dict)
-    check: Callable[[Any], Any] | None = None
+    check: Check = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +95,7 @@ class Array:
 
     items: Node
     container: type = list
-    check: Callable[[Any], Any] | None = None
+    check: Check = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +103,7 @@ class Map:
     """Values by text."""
 
     values: Node
-    check: Callable[[Any], Any] | None = None
+    check: Check = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -39,7 +40,8 @@ def objects_from(node: Node) -> Objects:
             members = node.members
             if not members:
                 return objects_of
-            known = {**members, None: None}
+            known: dict[str | None, Any] = {None: None}
+            known |= {str(symbol): member for symbol, member in members.items()}
             return lambda column: [known[symbol] for symbol in objects_of(column)]
         case Union():
             others = [branch for branch in node.branches if not is_null(branch)]
@@ -68,7 +70,7 @@ def _lists(make: Objects, container: type) -> Objects:
     def objects(column: pa.Array) -> list[Any]:
         bounds = objects_of(column.offsets)
         items = make(column.values)
-        slices = [items[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]
+        slices = [items[start:end] for start, end in pairwise(bounds)]
         return slices if container is list else list(map(container, slices))
 
     return objects
@@ -78,7 +80,7 @@ def _dicts(make: Objects) -> Objects:
     def objects(column: pa.Array) -> list[Any]:
         bounds = objects_of(column.offsets)
         pairs = list(zip(objects_of(column.keys), make(column.items), strict=True))
-        return [dict(pairs[start:end]) for start, end in zip(bounds, bounds[1:], strict=False)]
+        return [dict(pairs[start:end]) for start, end in pairwise(bounds)]
 
     return objects
 

@@ -12,14 +12,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-try:
-    import fastavro
-    from fastavro.schema import SchemaParseException, UnknownType
-except ImportError as exc:
-    raise ImportError("Avro needs fastavro: pip install 'kstreams-spark[avro]'") from exc
+import fastavro
+from fastavro.schema import SchemaParseException, UnknownType
 
-from kstreams.serde.schema import Schema
+from kstreams.serde import Schema
 from kstreams_avro.conversions import conversion_of
+from kstreams_avro.datum import Json
 from kstreams_avro.nodes import (
     NO_DEFAULT,
     Array,
@@ -103,7 +101,7 @@ class _Parser:
             kind = f"{type(exc).__name__}: " if isinstance(exc, (KeyError, TypeError)) else ""
             raise ValueError(f"no Avro schema: {kind}{exc}") from exc
 
-    def _node(self, parsed: Any) -> Node:  # noqa: ANN401  # JSON
+    def _node(self, parsed: Json) -> Node:
         if isinstance(parsed, list):
             return self._union(parsed)
         if isinstance(parsed, str):
@@ -188,4 +186,3 @@ def _aliases(parsed: Mapping[str, Any]) -> tuple[str, ...]:
     space = parsed["name"].rpartition(".")[0]
     aliases = parsed.get("aliases", ())
     return tuple(f"{space}.{each}" if space and "." not in each else each for each in aliases)
-

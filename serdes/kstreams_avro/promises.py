@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kstreams_avro.conversions import Conversion
+from kstreams_avro.datum import Datum
 from kstreams_avro.nodes import Array, Enum, Fixed, Map, Node, Primitive, Record, Union, is_null
 from kstreams_avro.sizes import parts_of
 
@@ -55,5 +56,5 @@ def _is_exact(conversion: Conversion | None) -> bool:
     return conversion is None or conversion.name == "uuid"
 
 
-def _config(record: Record) -> object:
+def _config(record: Record) -> Datum:
     return getattr(record.shape and record.shape.cls, "__struct_config__", None)

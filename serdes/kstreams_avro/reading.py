@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from kstreams.errors import DeserializationError
 from kstreams.serde import objects_of
-from kstreams_avro.malformed import Malformed
-from kstreams_avro.nodes import Node
+from kstreams_avro.datum import Datum, Malformed
+from kstreams_avro.nodes import Node, Record
 from kstreams_avro.objects import objects_from
 from kstreams_avro.resolution import resolve
 from kstreams_avro.steps.cursor import Cursor, taken
@@ -34,6 +34,10 @@ class Reading:
         reader: What the values are to be, without classes: columns know none.
         bound: The same, with the classes of the values.
 
+    Attributes:
+        arrow_type: What columns are of; `binary` where there are none.
+        names: The schema's name of each attribute of the values.
+
     Raises:
         Malformed: There is no way from the one to the other.
     """
@@ -48,8 +52,14 @@ class Reading:
         self._columnar = own is not None and not checked and self._plain.arrow == own
         self._objects = objects_from(bound) if self._columnar else None
         self._fields: dict[str, Step | None] = {}
+        shape = bound.shape if isinstance(bound, Record) else None
+        fields = bound.fields if isinstance(bound, Record) else ()
+        self.names = {
+            attribute: field.name
+            for attribute, field in zip(shape.attributes if shape else (), fields, strict=False)
+        }
 
-    def one(self, data: bytes) -> Any:
+    def one(self, data: bytes) -> Datum:
         """Make one value.
 
         Raises:
@@ -57,7 +67,7 @@ class Reading:
         """
         return self._read(self._one, data)
 
-    def _read(self, step: Step, data: bytes) -> Any:
+    def _read(self, step: Step, data: bytes) -> Datum:
         try:
             value, end = step.read(data, 0, 0)
             if end == len(data):
@@ -91,7 +101,9 @@ class Reading:
                 return self._column(self._plain, data)
             except Malformed:
                 pass
-        plain = [None if each is None else self._read(self._plain, each) for each in objects_of(data)]
+        plain = [
+            None if each is None else self._read(self._plain, each) for each in objects_of(data)
+        ]
         return plain_array(plain, self.arrow_type)
 
     def field(self, data: pa.Array, name: str) -> pa.Array | None:
@@ -100,11 +112,11 @@ class Reading:
             step = self._plain
             found = step.only(name) if isinstance(step, RecordStep) else None
             self._fields[name] = found if self.arrow_type != pa.binary() else None
-        step = self._fields[name]
-        if step is None:
+        part = self._fields[name]
+        if part is None:
             return None
         try:
-            return self._column(step, data).field(0)
+            return self._column(part, data).field(0)
         except Malformed:
             return None
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from kstreams_avro.datum import Malformed
 from kstreams_avro.defaults import default_bytes
-from kstreams_avro.malformed import Malformed
 from kstreams_avro.nodes import (
     NO_DEFAULT,
     Array,
@@ -136,11 +136,11 @@ class _Resolver:
 
     def _array(self, writer: Array, reader: Array) -> Step:
         try:
-            if not least_bytes(writer.items):
-                raise Malformed("an array of items that take no bytes may be of any length")
             item = self.step(writer.items, reader.items)
         except Malformed as exc:
             raise exc.within("[]") from None
+        if not least_bytes(writer.items):
+            raise Malformed("an array of items that take no bytes may be of any length")
         return ArrayStep(item, reader.container, reader.check)
 
     def _record(self, writer: Record, reader: Record) -> Step:
@@ -207,9 +207,7 @@ def _primitive(writer: Primitive, reader: Primitive) -> Step:
 
 
 def _enum(writer: Enum, reader: Enum) -> Step:
-    symbols = [
-        symbol if symbol in reader.symbols else reader.default for symbol in writer.symbols
-    ]
+    symbols = [symbol if symbol in reader.symbols else reader.default for symbol in writer.symbols]
     if not any(symbols):
         raise Malformed(f"no symbol of enum {writer.name} is one of {', '.join(reader.symbols)}")
     members = [symbol and reader.members.get(symbol, symbol) for symbol in symbols]

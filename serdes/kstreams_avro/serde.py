@@ -11,13 +11,12 @@ import pyarrow as pa
 
 from kstreams import Serde
 from kstreams.errors import DeserializationError, SerializationError
-from kstreams.serde import objects_of
-from kstreams.serde.schema import Schema, SchemaSerde
+from kstreams.serde import Schema, SchemaSerde, objects_of
 from kstreams_avro.binding import bind
-from kstreams_avro.canonical import canonical_text
+from kstreams_avro.canonical import canonical_text, layout_text
+from kstreams_avro.datum import Malformed
 from kstreams_avro.defaults import default_bytes
 from kstreams_avro.derive import derived_schema
-from kstreams_avro.malformed import Malformed
 from kstreams_avro.nodes import NO_DEFAULT, Enum, Fixed, Node, Record
 from kstreams_avro.parsing import SchemaSource, parse, parse_schema
 from kstreams_avro.promises import has_value_bytes, is_immutable
@@ -32,15 +31,19 @@ T = TypeVar("T")
 
 
 @overload
-def avro_serde(type_: type[T], *, schema: SchemaSource | None = ..., namespace: str = ...) -> SchemaSerde[T]: ...
+def avro_serde(
+    type_: type[T], *, schema: SchemaSource | None = ..., namespace: str = ...
+) -> SchemaSerde[T]: ...
 @overload
-def avro_serde(type_: UnionType, *, schema: SchemaSource | None = ..., namespace: str = ...) -> SchemaSerde[Any]: ...
+def avro_serde(
+    type_: UnionType, *, schema: SchemaSource | None = ..., namespace: str = ...
+) -> SchemaSerde[Any]: ...
 @overload
 def avro_serde(*, schema: SchemaSource) -> SchemaSerde[Any]: ...
 def avro_serde(
     type_: object = None, *, schema: SchemaSource | None = None, namespace: str = ""
 ) -> SchemaSerde[Any]:
-    """Make a serde of Avro's binary encoding, without a frame around it.
+    r"""Make a serde of Avro's binary encoding, without a frame around it.
 
     Equal objects are written alike, maps in the order of their keys, so that they may be keys
     of records. A value that its schema does not allow is a `SerializationError`: nothing is
@@ -69,15 +72,14 @@ def avro_serde(
         ...     count: int = 1
         >>> orders = avro_serde(Order)
         >>> orders.serialize(Order("tea", 2))
-        b'\\x06tea\\x04'
+        b'\x06tea\x04'
         >>> orders.schema.text
         '{"fields":[{"name":"item","type":"string"},{"default":1,"name":"count","type":"long"}],"name":"Order","type":"record"}'
     """
     if type_ is None and schema is None:
         raise TypeError("avro_serde needs a type or a schema")
-    if schema is None:
-        schema = derived_schema(type_, namespace)
-    return AvroSerde(type_, canonical_text(parse(schema)))
+    source = derived_schema(type_, namespace) if schema is None else schema
+    return AvroSerde(type_, canonical_text(parse(source)))
 
 
 def avro_schema(source: SchemaSource) -> Schema:
@@ -131,16 +133,27 @@ class _Decoding(Serde[T]):
 
     def field(self, column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
         """Take one field out of each value: without making the others, of bytes."""
-        if pa.types.is_struct(column.type):
-            found = column.flatten()[column.type.get_field_index(name)]
-        else:
-            found = self._reading.field(column, name)
-        if found is None or not _is_number(found.type):
+        found = self._part(column, self._reading.names.get(name, name))
+        if found is None:
             return super().field(column, name, kind)
         try:
-            return found.cast(kind)
+            if found.type == kind or (_is_number(found.type) and _is_number(kind)):
+                return found.cast(kind)
+            return pa.array(objects_of(found), kind)
         except pa.ArrowException as exc:
             raise DeserializationError(f"field {name!r} of {self.name}: {exc}") from exc
+
+    def _part(self, column: pa.Array, name: str) -> pa.Array | None:
+        """Return a field as the column has it; None where it is not in columns."""
+        if pa.types.is_binary(column.type):
+            found = self._reading.field(column, name)
+            if found is not None or self.arrow_type == pa.binary():
+                return found
+            column = self.to_arrow(column)
+        if not pa.types.is_struct(column.type):
+            return None
+        place = column.type.get_field_index(name)
+        return None if place < 0 else column.flatten()[place]
 
 
 class AvroSerde(_Decoding[T], SchemaSerde[T]):
@@ -196,15 +209,19 @@ class AvroSerde(_Decoding[T], SchemaSerde[T]):
         objects = self._reading.objects(column)
         return super().from_arrow(column) if objects is None else self.serialize_many(objects)
 
-    def reading(self, writer: Schema) -> AvroReader[T]:
+    def reading(self, writer: Schema) -> Serde[T]:
         """Return a serde that makes the same objects of what another schema has written.
 
         Columns too are of the same type. Fields that the writer does not have get their
-        defaults, renamed ones are found by their aliases, numbers are widened.
+        defaults, renamed ones are found by their aliases, numbers are widened. Itself where
+        the writer's data is laid out alike.
 
         Raises:
             ValueError: The objects cannot be made of it; the text says which field, and why.
         """
+        written = parse_schema(writer)
+        if layout_text(written) == layout_text(self._reader):
+            return self
         return AvroReader(*self._options, writer)
 
     def __eq__(self, other: object) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kstreams_avro.malformed import Malformed
+from kstreams_avro.datum import Malformed
 from kstreams_avro.nodes import Field, Fixed, Node, Primitive, Record, children
 
 __all__ = ("fields_of", "is_recursive", "least_bytes", "parts_of")

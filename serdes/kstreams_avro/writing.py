@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from kstreams_avro.branches import branch_finder
 from kstreams_avro.contents import contents_of
 from kstreams_avro.conversions import Conversion
-from kstreams_avro.malformed import MAX_DEPTH, Malformed, TooDeepError
+from kstreams_avro.datum import MAX_DEPTH, Datum, Malformed, TooDeepError
 from kstreams_avro.nodes import (
     Array,
     Enum,
@@ -77,7 +77,7 @@ class _Writers:
             put_long(head, number)
             heads.append(bytes(head))
 
-        def write(value: Any, out: bytearray, depth: int) -> None:
+        def write(value: Datum, out: bytearray, depth: int) -> None:
             number, content = find(value)
             out += heads[number]
             writers[number](content, out, depth)
@@ -99,14 +99,16 @@ class _RecordWriter:
         self.parts: tuple[tuple[str, Write], ...] = ()
         self._values = contents_of(node)
 
-    def write(self, value: Any, out: bytearray, depth: int) -> None:
+    def write(self, value: Datum, out: bytearray, depth: int) -> None:
         if depth >= MAX_DEPTH:
             raise TooDeepError
         depth += 1
         values = self._values(value)
         name = ""
         try:
-            for (name, write), content in zip(self.parts, values, strict=True):
+            for (name, write), content in zip(  # noqa: B007  # names what fails
+                self.parts, values, strict=True
+            ):
                 write(content, out, depth)
         except Malformed as exc:
             raise exc.within(name) from None
@@ -115,7 +117,7 @@ class _RecordWriter:
 def _converted(write: Write, conversion: Conversion) -> Write:
     convert = conversion.write
 
-    def writes(value: Any, out: bytearray, depth: int) -> None:
+    def writes(value: Datum, out: bytearray, depth: int) -> None:
         write(convert(value), out, depth)
 
     return writes
@@ -124,37 +126,38 @@ def _converted(write: Write, conversion: Conversion) -> Write:
 def _array(write: Write, container: type) -> Write:
     ordered = not issubclass(container, (set, frozenset))
 
-    def writes(value: Any, out: bytearray, depth: int) -> None:
+    def writes(value: Datum, out: bytearray, depth: int) -> None:
         if not isinstance(value, container):
             raise _wrong(container.__name__, value)
-        if value:
-            put_long(out, len(value))
+        items: Any = value
+        if items:
+            put_long(out, len(items))
             if ordered:
-                _put_items(value, write, out, depth)
+                _put_items(items, write, out, depth)
             else:  # equal sets have equal bytes
-                out += b"".join(sorted(_item_bytes(item, write, depth) for item in value))
+                out += b"".join(sorted(_item_bytes(item, write, depth) for item in items))
         out.append(0)
 
     return writes
 
 
-def _put_items(items: Any, write: Write, out: bytearray, depth: int) -> None:
+def _put_items(items: Datum, write: Write, out: bytearray, depth: int) -> None:
     number = 0
     try:
-        for number, item in enumerate(items):
+        for number, item in enumerate(items):  # noqa: B007  # as above
             write(item, out, depth)
     except Malformed as exc:
         raise exc.within(f"[{number}]") from None
 
 
-def _item_bytes(item: Any, write: Write, depth: int) -> bytes:
+def _item_bytes(item: Datum, write: Write, depth: int) -> bytes:
     out = bytearray()
     write(item, out, depth)
     return bytes(out)
 
 
 def _map(write: Write) -> Write:
-    def writes(value: Any, out: bytearray, depth: int) -> None:
+    def writes(value: Datum, out: bytearray, depth: int) -> None:
         if not isinstance(value, Mapping):
             raise _wrong("dict", value)
         if value:
@@ -179,7 +182,7 @@ def _enum(node: Enum) -> Write:
         node.members.get(symbol, symbol): number for number, symbol in enumerate(node.symbols)
     }
 
-    def writes(value: Any, out: bytearray, _: int) -> None:
+    def writes(value: Datum, out: bytearray, _: int) -> None:
         number = numbers.get(value) if isinstance(value, (str, PythonEnum)) else None
         if number is None:
             raise _wrong(f"one of {', '.join(node.symbols)}", value)
@@ -189,7 +192,7 @@ def _enum(node: Enum) -> Write:
 
 
 def _fixed(size: int) -> Write:
-    def writes(value: Any, out: bytearray, _: int) -> None:
+    def writes(value: Datum, out: bytearray, _: int) -> None:
         if type(value) is not bytes or len(value) != size:
             raise _wrong(f"{size} bytes", value)
         out += value
@@ -197,12 +200,12 @@ def _fixed(size: int) -> Write:
     return writes
 
 
-def _put_null(value: Any, _: bytearray, __: int) -> None:
+def _put_null(value: Datum, _: bytearray, __: int) -> None:
     if value is not None:
         raise _wrong("None", value)
 
 
-def _put_boolean(value: Any, out: bytearray, _: int) -> None:
+def _put_boolean(value: Datum, out: bytearray, _: int) -> None:
     if value is True:
         out.append(1)
     elif value is False:
@@ -211,46 +214,46 @@ def _put_boolean(value: Any, out: bytearray, _: int) -> None:
         raise _wrong("bool", value)
 
 
-def _put_int(value: Any, out: bytearray, _: int) -> None:
+def _put_int(value: Datum, out: bytearray, _: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not -(1 << 31) <= value < 1 << 31:
         raise _wrong("int of 32 bits", value)
     put_long(out, value)
 
 
-def _put_long(value: Any, out: bytearray, _: int) -> None:
+def _put_long(value: Datum, out: bytearray, _: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not -(1 << 63) <= value < 1 << 63:
         raise _wrong("int of 64 bits", value)
     put_long(out, value)
 
 
-def _put_float(value: Any, out: bytearray, _: int) -> None:
+def _put_float(value: Datum, out: bytearray, _: int) -> None:
     try:
         out += _FLOAT(_number(value))
     except OverflowError as exc:
         raise _wrong("float of 32 bits", value) from exc
 
 
-def _put_double(value: Any, out: bytearray, _: int) -> None:
+def _put_double(value: Datum, out: bytearray, _: int) -> None:
     try:
         out += _DOUBLE(_number(value))
     except (OverflowError, struct.error) as exc:
         raise _wrong("float", value) from exc
 
 
-def _number(value: Any) -> float:
+def _number(value: Datum) -> float:
     if isinstance(value, bool) or not isinstance(value, (float, int)):
         raise _wrong("float", value)
     return value
 
 
-def _put_bytes(value: Any, out: bytearray, _: int) -> None:
+def _put_bytes(value: Datum, out: bytearray, _: int) -> None:
     if type(value) is not bytes:
         raise _wrong("bytes", value)
     put_long(out, len(value))
     out += value
 
 
-def _put_text(value: Any, out: bytearray, _: int) -> None:
+def _put_text(value: Datum, out: bytearray, _: int) -> None:
     try:
         data = str.encode(value)
     except (TypeError, UnicodeEncodeError) as exc:

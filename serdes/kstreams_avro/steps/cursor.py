@@ -6,11 +6,13 @@ is read for all values at once, by numpy, and moves their places to the next fie
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kstreams_avro.malformed import Malformed
+from kstreams_avro.datum import Malformed
 
 __all__ = ("Cursor", "Ints", "taken")
 
@@ -85,9 +87,9 @@ class Cursor:
             Malformed: There are fewer, or a length is negative.
         """
         starts = self._places
-        if isinstance(lengths, np.ndarray):
-            if len(lengths) and (lengths.min() < 0 or lengths.max() > _MAX_LENGTH):
-                raise Malformed("a length that cannot be")
+        given = isinstance(lengths, np.ndarray) and len(lengths)
+        if given and (np.min(lengths) < 0 or np.max(lengths) > _MAX_LENGTH):
+            raise Malformed("a length that cannot be")
         self._places = starts + lengths
         if (self._places > self._ends).any():
             raise Malformed("a value is cut short")
@@ -97,7 +99,7 @@ class Cursor:
         """Read one byte."""
         return self._data[self.advance(1)]
 
-    def numbers(self, code: str) -> npt.NDArray[np.generic]:
+    def numbers(self, code: str) -> npt.NDArray[Any]:
         """Read a little-endian number of fixed width, by its numpy code."""
         kind = np.dtype(code)
         starts = self.advance(kind.itemsize)
@@ -109,7 +111,8 @@ class Cursor:
         small = self._data[starts]
         if not (small & 0x80).any():
             self.advance(1)
-            return ((small >> 1) ^ -(small & 1)).view(np.int8).astype(np.int64)
+            shorts: Ints = ((small >> 1) ^ -(small & 1)).view(np.int8).astype(np.int64)
+            return shorts
         words = self._view(np.dtype("<u8"))[starts].astype(np.uint64, copy=False)
         stops = ~words & _TOPS
         long = np.flatnonzero(stops == 0)
@@ -119,7 +122,8 @@ class Cursor:
         if len(long):
             numbers[long], widths[long] = self._long(starts[long])
         self.advance(widths)
-        return ((numbers >> _ONE) ^ (~(numbers & _ONE) + _ONE)).view(np.int64)
+        longs: Ints = ((numbers >> _ONE) ^ (~(numbers & _ONE) + _ONE)).view(np.int64)
+        return longs
 
     def _long(self, starts: Ints) -> tuple[npt.NDArray[np.uint64], Ints]:
         """Read numbers of nine or ten bytes; the last has but one bit."""
@@ -133,10 +137,11 @@ class Cursor:
         numbers[longest] |= tenth[longest] << np.uint64(63)
         return numbers, np.where(longest, 10, 9)
 
-    def _view(self, kind: np.dtype[np.generic]) -> npt.NDArray[np.generic]:
+    def _view(self, kind: np.dtype[Any]) -> npt.NDArray[Any]:
         """Return the number that begins at each byte."""
         count = len(self._data) - kind.itemsize + 1
-        return np.ndarray((count,), kind, self._data, strides=(1,))
+        view: npt.NDArray[Any] = np.ndarray((count,), kind, self._data, strides=(1,))
+        return view
 
     def pieces(self) -> pa.Array:
         """Read what is written after its length, as a `binary` column."""
@@ -177,7 +182,7 @@ def taken(column: pa.Array, rows: Ints, count: int) -> pa.Array:
 
 def _seven_bits(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """Put the lower seven bits of each of eight bytes together."""
-    bits = words & _SEVENS
+    bits: npt.NDArray[np.uint64] = words & _SEVENS
     for low, high, shift in (
         (0x007F007F007F007F, 0x7F007F007F007F00, 1),
         (0x00003FFF00003FFF, 0x3FFF00003FFF0000, 2),

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kstreams_avro.malformed import Malformed
+from kstreams_avro.datum import Malformed
+from kstreams_avro.nodes import Check
 from kstreams_avro.steps.cursor import Cursor, Ints
 from kstreams_avro.steps.plain import plain_array
 from kstreams_avro.steps.scalars import PiecesStep
-from kstreams_avro.steps.step import Check, Step, read_count
+from kstreams_avro.steps.step import Step, read_count
 
 __all__ = ("ArrayStep", "MapStep")
 
@@ -33,9 +34,9 @@ class _BlocksStep(Step):
         owners: list[Ints] = []
         self._walk(cursor, rounds, owners)
         if not rounds:
-            return np.zeros(count + 1, np.int32), pa.array([], self._item.arrow)
+            return np.zeros(count + 1, np.int64), pa.array([], self._item.arrow)
         of_rows = np.concatenate(owners)
-        offsets = np.zeros(count + 1, np.int32)
+        offsets = np.zeros(count + 1, np.int64)
         np.cumsum(np.bincount(of_rows, minlength=count), out=offsets[1:])
         items = rounds[0] if len(rounds) == 1 else pa.concat_arrays(rounds)
         if len(rounds) > 1:
@@ -84,10 +85,11 @@ class _BlocksStep(Step):
         owners: list[Ints],
     ) -> None:
         """Read all items of a few rows, from the beginning, in place of what there is of them."""
-        for number, column in enumerate(rounds or ()):
-            kept = ~np.isin(owners[number], rows)
-            owners[number] = owners[number][kept]
-            rounds[number] = column.filter(pa.array(kept))
+        if rounds is not None:
+            for number, owner in enumerate(owners):
+                kept = ~np.isin(owner, rows)
+                owners[number] = owner[kept]
+                rounds[number] = rounds[number].filter(pa.array(kept))
         ends = []
         for row in rows.tolist():
             data = begun.rest(row)
@@ -175,7 +177,7 @@ class ArrayStep(_BlocksStep):
     def column(self, cursor: Cursor) -> pa.Array:
         """Return lists."""
         offsets, items = self._blocks(cursor)
-        return pa.ListArray.from_arrays(pa.array(offsets), items)
+        return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items)
 
 
 class MapStep(_BlocksStep):
@@ -211,7 +213,9 @@ class MapStep(_BlocksStep):
         offsets, items = self._blocks(cursor)
         if not len(items):
             items = pa.array([], self._item.arrow)
-        return pa.MapArray.from_arrays(pa.array(offsets), items.field(0), items.field(1))
+        return pa.MapArray.from_arrays(
+            pa.array(offsets, pa.int32()), items.field(0), items.field(1)
+        )
 
 
 class _PairStep(Step):

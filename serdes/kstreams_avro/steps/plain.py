@@ -8,6 +8,8 @@ from uuid import UUID
 import pyarrow as pa
 import pyarrow.types as kinds
 
+from kstreams_avro.datum import Datum
+
 __all__ = ("plain_array",)
 
 
@@ -16,7 +18,7 @@ def plain_array(values: list[Any], kind: pa.DataType) -> pa.Array:
     return pa.array([_plain(value, kind) for value in values], kind)
 
 
-def _plain(value: Any, kind: pa.DataType) -> Any:  # noqa: ANN401  # whatever the schema says
+def _plain(value: Datum, kind: pa.DataType) -> Datum:
     if value is None:
         return None
     if kinds.is_struct(kind):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kstreams_avro.malformed import MAX_DEPTH, Malformed, TooDeepError
+from kstreams_avro.datum import MAX_DEPTH, Malformed, TooDeepError
 from kstreams_avro.nodes import Shape
 from kstreams_avro.steps.cursor import Cursor
 from kstreams_avro.steps.step import Read, Step
@@ -89,7 +89,7 @@ class RecordStep(Step):
     def _passes_over_others(self) -> bool:
         return all(step.passable for _, place, step in self._parts or () if place < 0)
 
-    def read(self, data: bytes, place: int, depth: int) -> tuple[Any, int]:  # type: ignore[override]
+    def read(self, data: bytes, place: int, depth: int) -> tuple[Any, int]:
         """Return a record."""
         if depth >= MAX_DEPTH:
             raise TooDeepError
@@ -97,7 +97,7 @@ class RecordStep(Step):
         values: list[Any] = [None] * len(self._names)
         name = ""
         try:
-            for name, number, step in self._parts or ():
+            for name, number, step in self._parts or ():  # noqa: B007  # names what fails
                 value, place = step.read(data, place, depth)
                 if number >= 0:
                     values[number] = value

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from kstreams_avro.conversions import Conversion
-from kstreams_avro.malformed import Malformed
+from kstreams_avro.datum import Datum, Malformed
+from kstreams_avro.nodes import Check
 from kstreams_avro.steps.cursor import Cursor
-from kstreams_avro.steps.step import Check, Read, Step, read_long
+from kstreams_avro.steps.step import Read, Step, read_long
 
 __all__ = (
     "BooleanStep",
@@ -139,7 +140,7 @@ def _read_int(data: bytes, place: int, _: int) -> tuple[int, int]:
     return number, place
 
 
-def _made(read: Read, make: Any, check: Check) -> Read:  # noqa: ANN401  # makes one value of another
+def _made(read: Read, make: Callable[[Datum], Datum], check: Check) -> Read:
     """Return what reads a value and makes another of it."""
     if check is None or check is make:
 

@@ -8,17 +8,14 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from kstreams_avro.malformed import Malformed
+from kstreams_avro.datum import Malformed
 from kstreams_avro.steps.cursor import Cursor
 
-__all__ = ("Check", "Read", "Step", "read_count", "read_long")
+__all__ = ("Read", "Step", "read_count", "read_long")
 
 Read: TypeAlias = Callable[[bytes, int, int], tuple[Any, int]]
 """Takes bytes, the place where a value begins, and how many records are around it; returns the
 value and the place behind it. Raises `Malformed`, or an IndexError where the bytes end."""
-
-Check: TypeAlias = Callable[[Any], Any] | None
-"""Raises a ValueError for values that a type does not allow."""
 
 
 class Step(ABC):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kstreams_avro.malformed import Malformed
+from kstreams_avro.datum import Malformed
 from kstreams_avro.steps.cursor import Cursor, taken
 from kstreams_avro.steps.scalars import NullStep
 from kstreams_avro.steps.step import Read, Step, read_long
@@ -55,9 +55,7 @@ class UnionStep(Step):
         self.passable = all(
             branch.passable or isinstance(branch, RefusedStep) for branch in branches
         )
-        others = [
-            branch for branch in branches if not isinstance(branch, (NullStep, RefusedStep))
-        ]
+        others = [branch for branch in branches if not isinstance(branch, (NullStep, RefusedStep))]
         self._value = others[0] if len(others) == 1 else None
         self.arrow = self._value.arrow if self._value else None if others else nothing
         reads = tuple(branch.read for branch in branches)

@@ -1,8 +1,16 @@
-"""What is wrong with data, and where in it."""
+"""A datum, and what is wrong with it and where."""
 
 from __future__ import annotations
 
-__all__ = ("MAX_DEPTH", "Malformed", "TooDeepError")
+from typing import Any, TypeAlias
+
+__all__ = ("MAX_DEPTH", "Datum", "Json", "Malformed", "TooDeepError")
+
+Datum: TypeAlias = Any
+"""A value of whatever type a schema says."""
+
+Json: TypeAlias = Any
+"""What JSON says: dicts, lists, text, numbers, bools and None."""
 
 MAX_DEPTH = 128
 """How many records may be in one another, where a schema names itself."""
@@ -37,6 +45,6 @@ class TooDeepError(Malformed):
     def __init__(self) -> None:
         super().__init__(f"more than {MAX_DEPTH} records lie in one another")
 
-    def within(self, place: str) -> Malformed:  # noqa: ARG002  # hundreds of them say nothing
+    def within(self, place: str) -> Malformed:  # hundreds of them say nothing
         """Return itself; the path would be as long as it is deep."""
         return self

@@ -1,0 +1,3 @@
+"""Tests of the Avro serde."""
+
+from __future__ import annotations
