@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 
 from kstreams.graph.depth import deepest
@@ -104,7 +105,7 @@ class PartitionGroup:
         found = {spec.name: spec for node in self.processors for spec in node.stores}
         return tuple(found[name] for name in sorted(found))
 
-    @property
+    @cached_property
     def table_entries(self) -> frozenset[str]:
         """Sources and entries whose records do nothing but change tables.
 

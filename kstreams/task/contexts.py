@@ -22,7 +22,8 @@ from kstreams.state.stores.spec import S, StoreSpec
 from kstreams.state.stores.table_access import TableAccess
 from kstreams.task.batch_hold import BatchHold
 from kstreams.task.cursor import Cursor
-from kstreams.task.joint import Joint, settled
+from kstreams.task.hand_on import settled, to_each
+from kstreams.task.joint import Joint
 from kstreams.task.meta import NO_TIME, TaskMeta
 from kstreams.task.origins import RecordFailed, origin_of
 from kstreams.task.punctuation import Punctuators, Schedule
@@ -250,7 +251,7 @@ class RecordTaskContext(_TaskContext):
         self.may_skip = may_skip
         self._edges = edges
         self._children = {name: settled(call, joints) for name, call in children.items()}
-        self._to_children = settled(_to_all(tuple(children.values())), joints)
+        self._to_children = settled(to_each(tuple(children.values())), joints)
         self.forward: RecordCall = self._to_children
 
     def open(self) -> None:
@@ -291,7 +292,7 @@ class BatchTaskContext(_TaskContext):
     ) -> None:
         super().__init__(node, services)
         self._children = {name: settled(call, joints) for name, call in children.items()}
-        self._to_children = settled(_to_all(tuple(children.values())), joints)
+        self._to_children = settled(to_each(tuple(children.values())), joints)
 
     def forward(self, table: pa.Table) -> None:
         """See `BatchContext`."""
@@ -307,17 +308,6 @@ class BatchTaskContext(_TaskContext):
 
 def _refuse(node: str, name: str, *_: object, **__: object) -> NoReturn:
     raise OutsideBatchError(f"node {node!r} calls {name} outside of a batch").at(node=node)
-
-
-def _to_all(calls: tuple[Callable[[T], None], ...]) -> Callable[[T], None]:
-    if len(calls) == 1:
-        return calls[0]
-
-    def forward(given: T) -> None:
-        for call in calls:
-            call(given)
-
-    return forward
 
 
 def _no_child(node: str, child: str, children: Mapping[str, Any]) -> UnknownNodeError:

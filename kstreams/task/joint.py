@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from kstreams.joins.join_processor import JoinProcessor
 from kstreams.record import Record
 from kstreams.task.rows import RecordCall
 
-__all__ = ("Joint", "settled")
-
-T = TypeVar("T")
-"""What is forwarded: a record, or a table of them."""
+__all__ = ("Joint",)
 
 
 class Joint:
@@ -70,18 +66,3 @@ class Joint:
         """Forget what a failing record has left."""
         self._depth = 0
         self._lefts, self._rights = [], []
-
-
-def settled(call: Callable[[T], None], joints: Sequence[Joint]) -> Callable[[T], None]:
-    """Return a call after which joints see what it has brought them."""
-    if not joints:
-        return call
-
-    def forward(given: T) -> None:
-        for joint in joints:
-            joint.begin()
-        call(given)
-        for joint in joints:
-            joint.end()
-
-    return forward

@@ -18,7 +18,7 @@ from kstreams.task.buffer import BatchBuffer
 from kstreams.task.columns import concat
 from kstreams.task.cursor import Cursor
 from kstreams.task.decoding import BadRow, Form, decoded, formed
-from kstreams.task.joint import settled
+from kstreams.task.hand_on import settled, to_each
 from kstreams.task.queues import Queue, merged_order
 from kstreams.task.read_ahead import ReadAhead
 from kstreams.task.rows import MergedRows, RecordCall, Stream
@@ -143,8 +143,10 @@ class RecordPass:
         """Return what takes each stream's records; feed buffers right below entries."""
         takers = [self._work.wiring.takers(stream.entry.name) for stream in streams]
         starts: dict[tuple[int, Taker], int] = {}
-        orders = _orders(streams, self._work.cursor) if self._work.wiring.buffers else []
-        for buffer in self._work.wiring.buffers:
+        buffers = self._work.wiring.buffers
+        timed = any(buffer.form != "typed" for buffer in buffers)
+        orders = _orders(streams, self._work.cursor) if timed else []
+        for buffer in buffers:
             tables: list[pa.Table] = []
             for number, stream in enumerate(streams):
                 if buffer in takers[number]:
@@ -159,7 +161,7 @@ class RecordPass:
         wiring = self._work.wiring
         return [
             settled(
-                _to_each([self._call(taker, starts.get((number, taker))) for taker in own]),
+                to_each([self._call(taker, starts.get((number, taker))) for taker in own]),
                 wiring.joints_behind(streams[number].entry.name),
             )
             for number, own in enumerate(takers)
@@ -176,17 +178,6 @@ class RecordPass:
                 take_row(start + rows.present()[1])
 
         return call
-
-
-def _to_each(calls: Sequence[RecordCall]) -> RecordCall:
-    if len(calls) == 1:
-        return calls[0]
-
-    def call(record: Record[Any, Any]) -> None:
-        for one in calls:
-            one(record)
-
-    return call
 
 
 def _orders(streams: Sequence[Stream], cursor: Cursor) -> list[tuple[Ints, Ints]]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -42,6 +41,7 @@ from kstreams.task.collector import Collector
 from kstreams.task.columns import rows_of, whole
 from kstreams.task.contexts import BatchTaskContext, RecordTaskContext, TaskServices
 from kstreams.task.failures import Places, located
+from kstreams.task.hand_on import to_each
 from kstreams.task.hop_collector import Exceeded, HopCollector
 from kstreams.task.joint import Joint
 from kstreams.task.outlet import Outlet
@@ -233,7 +233,7 @@ class Wiring:
     def _calls(self, name: str, calls: Mapping[str, _Call]) -> dict[str, _Call]:
         """Return what takes what a node or entry forwards, by child."""
         return {
-            child.name: _to_each([calls[each] for each in _inputs(child, name)])
+            child.name: to_each([calls[each] for each in _inputs(child, name)])
             for child in self._children[name]
         }
 
@@ -332,19 +332,6 @@ def _inputs(node: AnyNode, parent: str) -> list[str]:
         return [node.name]
     sides = zip(_sides(node.name), node.ports, strict=True)
     return [side for side, port in sides if port == parent]
-
-
-def _to_each(calls: Sequence[_Call]) -> _Call:
-    """Return what hands the same to one input or to both."""
-    if len(calls) == 1:
-        return calls[0]
-
-    return cast("_Call", partial(_call_each, calls))
-
-
-def _call_each(calls: Sequence[Callable[[Any], None]], given: object) -> None:
-    for call in calls:
-        call(given)
 
 
 def _no_input(_: object) -> None:
