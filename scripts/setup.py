@@ -25,6 +25,7 @@ STAMPS = VENV / ".setup"
 LOG = STAMPS / "log.txt"
 LOCK = ROOT / "requirements" / "lock.txt"
 JAVA_LOCK = ROOT / "requirements" / "java.txt"
+NATIVE = ROOT / "native"
 VENV_PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 OLDEST_JAVA, NEWEST_JAVA = 17, 23  # as in kstreams/spark/java.py; a test compares
@@ -44,6 +45,7 @@ def main() -> None:
             ("venv", digest(python, str(ROOT)), make_venv),
             ("lock", lock, install_lock),
             ("project", digest(lock, (ROOT / "pyproject.toml").read_bytes()), install_project),
+            ("native", native_digest(lock), install_native),
             ("java", digest(java or JAVA_LOCK.read_bytes()), lambda: provide_java(java)),
         ]
         started = time.monotonic()
@@ -120,6 +122,22 @@ def install_project() -> None:
     """Installs this tree as an editable; what it is built with is locked, so no network."""
     say("installing kstreams-spark itself, editable")
     pip(["install", "--no-deps", "--no-build-isolation", "--no-index", "--editable", str(ROOT)])
+
+
+def install_native() -> None:
+    """Compiles and installs the loops for Kafka; without a compiler the library does without."""
+    say("compiling the loops between Kafka and Arrow")
+    options = ["--no-deps", "--no-build-isolation", "--no-index", "--force-reinstall", *PIP_OPTIONS]
+    if call([str(VENV_PYTHON), "-m", "pip", "install", *options, str(NATIVE)]) != 0:
+        say(
+            f"no C compiler here, or it fails ({LOG} says why): records pass through Python, slower"
+        )
+
+
+def native_digest(lock: str) -> str:
+    sources = sorted(path for path in NATIVE.rglob("*") if path.suffix in (".c", ".py", ".toml"))
+    compilers = [str(shutil.which(name)) for name in ("cc", "clang")]
+    return digest(lock, *compilers, *(path.read_bytes() for path in sources))
 
 
 def provide_java(found: str | None) -> None:

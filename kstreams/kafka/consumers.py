@@ -17,6 +17,9 @@ from kstreams.errors import (
 from kstreams.kafka.client_log import ClientLog
 from kstreams.kafka.client_options import ClientOptions
 from kstreams.kafka.librdkafka import Consumer, KafkaError, KafkaException
+from kstreams.kafka.native.library import library
+from kstreams.kafka.native.table_consumer import NativeTableConsumer
+from kstreams.kafka.table_consumer import ClientTableConsumer, TableConsumer
 
 __all__ = ("Consumers",)
 
@@ -55,15 +58,40 @@ class Consumers:
         Raises:
             KafkaOptionsError: librdkafka does not know an option or its value.
         """
-        given = {**_DEFAULTS, **self._tuning, **self._options, **_FIXED}
-        given["error_cb"] = self._said.append
+        given = {**self._given, "error_cb": self._said.append}
         try:
             return Consumer(given, logger=ClientLog(self._options))
         except KafkaException as exc:
-            raise KafkaOptionsError(
-                f"Kafka consumer options are refused: {self._options.scrub(exc.args[0].str())}",
-                hint="names and values are librdkafka's.",
-            ) from None  # the cause could show a secret
+            raise self._refusal(exc) from None  # the cause could show a secret
+
+    def open_tables(self, *, compiled: bool | None = None) -> TableConsumer:
+        """Open a consumer that gives tables.
+
+        Args:
+            compiled: See `Kafka`.
+
+        Raises:
+            KafkaOptionsError: librdkafka does not know an option or its value.
+            ImportError: The compiled loops are asked for, and cannot be had.
+        """
+        found = library(compiled)
+        if found is None:
+            return ClientTableConsumer(self.open())
+        options, log = ClientOptions(self._given), ClientLog(self._options)
+        try:
+            return NativeTableConsumer(found, options, said=self._said, log=log)
+        except KafkaException as exc:
+            raise self._refusal(exc) from None  # the cause could show a secret
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        return {**_DEFAULTS, **self._tuning, **self._options, **_FIXED}
+
+    def _refusal(self, exc: KafkaException) -> KafkaOptionsError:
+        return KafkaOptionsError(
+            f"Kafka consumer options are refused: {self._options.scrub(exc.args[0].str())}",
+            hint="names and values are librdkafka's.",
+        )
 
     def failure(self, error: KafkaError, where: Where) -> Exception:
         """Return the typed error for one of librdkafka's."""

@@ -61,6 +61,10 @@ class Kafka:
             same path on the driver and on every executor.
         consumer: Options of what reads, over those.
         producer: Options of what writes, over those.
+        compiled: Whether records become columns, and columns records, in the compiled loops of
+            the package `kstreams-kafka-native`, for less than half of the processor time. None:
+            where it is installed, unless the variable `KSTREAMS_KAFKA_COMPILED` is 0. True fails
+            where it is not.
 
     Raises:
         KafkaOptionsError: An address has no port, the engine sets an option
@@ -75,6 +79,7 @@ class Kafka:
     options: Mapping[str, OptionValue] = field(default_factory=ClientOptions)
     consumer: Mapping[str, OptionValue] = field(default_factory=ClientOptions, kw_only=True)
     producer: Mapping[str, OptionValue] = field(default_factory=ClientOptions, kw_only=True)
+    compiled: bool | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         for number, address in enumerate(self.bootstrap.split(","), 1):

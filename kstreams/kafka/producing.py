@@ -18,22 +18,23 @@ from kstreams.errors import (
 )
 from kstreams.kafka.client_log import ClientLog
 from kstreams.kafka.client_options import ClientOptions
-from kstreams.kafka.headers import HeaderList
 from kstreams.kafka.librdkafka import KafkaError, KafkaException, Message, Producer
+from kstreams.kafka.outgoing import Outgoing, Row
 
 __all__ = (
     "BATCH_BYTES",
+    "BULK",
+    "DEFAULTS",
+    "FOR_OTHERS",
     "BulkProducer",
     "DeliveryReport",
+    "Failed",
+    "ProducerErrors",
     "ProducerLink",
-    "Row",
     "check_timestamp",
 )
 
-Row = tuple[str, "bytes | None", "bytes | None", int, None, None, int, HeaderList]
-"""Arguments of `Producer.produce` by position: the fastest way to call it."""
-
-_DEFAULTS = {
+DEFAULTS = {
     "enable.idempotence": "true",  # so acks=all, order, and no copies within one producer
     "compression.type": "lz4",
     "message.timeout.ms": "60000",
@@ -42,7 +43,7 @@ _DEFAULTS = {
 }
 BATCH_BYTES = 1_000_000
 """librdkafka's own default of `batch.size`."""
-_BULK: dict[str, str | bool] = {
+BULK: dict[str, str | bool] = {
     "message.max.bytes": "1000000000",  # the topic's limit is what counts
     "linger.ms": "20",
     "batch.num.messages": "100000",
@@ -65,19 +66,63 @@ _REFUSED = frozenset(
 _POLL_S = 0.05
 _LAST_POLL_S = 2.0
 
-_OF_OTHERS = KafkaError._INVALID_DIFFERENT_RECORD
+FOR_OTHERS = KafkaError._INVALID_DIFFERENT_RECORD
+"""Of a record that was sent with one that is refused: it says least."""
 
-_Failed = tuple[KafkaError, str, "int | None", "bytes | None"]
+Failed = tuple[KafkaError, str, "int | None", "bytes | None"]
 """Why a record was not written, its topic, partition and key."""
 
 DeliveryReport = Callable[["KafkaError | None", Message], None]
 """What a producer calls for a record, once its fate is known."""
 
 
-class ProducerLink:
-    """A producer with the library's defaults, whose failures are typed.
+class ProducerErrors:
+    """Makes typed errors of librdkafka's. None of them, nor the cause of one, holds a secret.
 
-    No error, nor the cause of one, holds a secret of the options.
+    Args:
+        options: Those of the producer.
+
+    Attributes:
+        said: Takes what the client says of itself, which often is the reason.
+    """
+
+    def __init__(self, options: ClientOptions) -> None:
+        self._options = options
+        self.said: deque[KafkaError] = deque(maxlen=1)
+
+    def refusal(self, exc: KafkaException) -> KafkaOptionsError:
+        """Return the error of options with which no producer can be made."""
+        return KafkaOptionsError(
+            f"Kafka producer options are refused: {self._options.scrub(exc.args[0].str())}",
+            hint="names and values are librdkafka's.",
+        )
+
+    def failure(
+        self, error: KafkaError, topic: str, partition: int | None, key: bytes | None
+    ) -> KStreamsError:
+        """Return the error of a record that was not written."""
+        where = Where(topic=topic, partition=partition, key=key)
+        code, reason = error.name(), self._options.scrub(error.str())
+        bootstrap = self._options["bootstrap.servers"]
+        if error.code() in _MISSING:
+            return UnknownTopicError(
+                f"topic {topic!r} or its partition does not exist at {bootstrap}: {reason}",
+                hint="create it first, or check its name.",
+                where=where,
+            )
+        if error.code() in _REFUSED:
+            return RecordRefusedError(f"Kafka cannot take a record: {reason}", code, where=where)
+        said = self._options.scrub("".join(each.str() for each in self.said))
+        return DeliveryError(
+            f"a record was not written to Kafka at {bootstrap}: {reason}"
+            + (f"; {said}" if said else ""),
+            code,
+            where=where,
+        )
+
+
+class ProducerLink:
+    """A producer of the Python client with the library's defaults, whose failures are typed.
 
     Args:
         options: Those of a producer; they win over the defaults.
@@ -94,46 +139,16 @@ class ProducerLink:
         on_delivery: DeliveryReport,
         settings: Mapping[str, str | bool],
     ) -> None:
-        self._options = options
-        # Not a method: a client that refers to its owner is not freed with it.
-        said: deque[str] = deque(maxlen=1)
-        self._said = said
-        given: dict[str, Any] = {**_DEFAULTS, **settings, **self._options}
+        errors = ProducerErrors(options)
+        self.failure = errors.failure
+        given: dict[str, Any] = {**DEFAULTS, **settings, **options}
         given["on_delivery"] = on_delivery
-        given["error_cb"] = lambda error: said.append(error.str())
+        # Not a method of ours: a client that refers to its owner is not freed with it.
+        given["error_cb"] = errors.said.append
         try:
-            self.client = Producer(given, logger=ClientLog(self._options))
+            self.client = Producer(given, logger=ClientLog(options))
         except KafkaException as exc:
-            raise KafkaOptionsError(
-                f"Kafka producer options are refused: {self._options.scrub(exc.args[0].str())}",
-                hint="names and values are librdkafka's.",
-            ) from None  # the cause could show a secret
-
-    def failure(
-        self, error: KafkaError, topic: str, partition: int | None, key: bytes | None
-    ) -> KStreamsError:
-        """Return the typed error of a record that was not written."""
-        where = Where(topic=topic, partition=partition, key=key)
-        code, reason = error.name(), self._options.scrub(error.str())
-        if error.code() in _MISSING:
-            return UnknownTopicError(
-                f"topic {topic!r} or its partition does not exist at {self._bootstrap}: {reason}",
-                hint="create it first, or check its name.",
-                where=where,
-            )
-        if error.code() in _REFUSED:
-            return RecordRefusedError(f"Kafka cannot take a record: {reason}", code, where=where)
-        said = self._options.scrub("".join(self._said))
-        return DeliveryError(
-            f"a record was not written to Kafka at {self._bootstrap}: {reason}"
-            + (f"; {said}" if said else ""),
-            code,
-            where=where,
-        )
-
-    @property
-    def _bootstrap(self) -> str:
-        return self._options["bootstrap.servers"]
+            raise errors.refusal(exc) from None  # the cause could show a secret
 
 
 class BulkProducer:
@@ -149,25 +164,20 @@ class BulkProducer:
     """
 
     def __init__(self, options: ClientOptions, *, batch_bytes: int | None = None) -> None:
-        failed: list[_Failed] = []
+        failed: list[Failed] = []
 
         def report(error: KafkaError | None, message: Message) -> None:
-            # One that failed for others' sake says least.
-            if error is not None and (not failed or failed[0][0].code() == _OF_OTHERS):
+            if error is not None and (not failed or failed[0][0].code() == FOR_OTHERS):
                 failed[:] = [_failed(error, message)]
 
         self._failed = failed
         size = min(batch_bytes or BATCH_BYTES, BATCH_BYTES)
-        self._link = ProducerLink(options, report, {**_BULK, "batch.size": str(size)})
+        self._link = ProducerLink(options, report, {**BULK, "batch.size": str(size)})
 
-    def produce(self, chunks: Iterable[Iterable[Row]]) -> None:
-        """Queue records, waiting for room where needed.
-
-        Raises:
-            KStreamsError: A record was refused, or an earlier one was not delivered.
-        """
+    def send(self, piece: Outgoing) -> None:
+        """See `TableProducer`."""
         produce = self._link.client.produce
-        for rows in chunks:
+        for rows in piece.rows():
             for row in rows:
                 try:
                     produce(*row)
@@ -178,7 +188,7 @@ class BulkProducer:
             self._link.client.poll(0)
             self._check()
 
-    def produce_noting(self, chunks: Iterable[Iterable[Row]]) -> dict[int, RecordRefusedError]:
+    def send_noting(self, pieces: Iterable[Outgoing]) -> dict[int, RecordRefusedError]:
         """Write records and wait; return those that were refused, by number.
 
         The producer is not to be used again.
@@ -186,7 +196,8 @@ class BulkProducer:
         Raises:
             KStreamsError: A record was not delivered for another reason.
         """
-        failed: dict[int, _Failed] = {}
+        failed: dict[int, Failed] = {}
+        chunks = chain.from_iterable(piece.rows() for piece in pieces)
         for number, row in enumerate(chain.from_iterable(chunks)):
             topic, value, key, partition, _, _, timestamp, headers = row
             report = partial(_note, failed, number)
@@ -212,17 +223,13 @@ class BulkProducer:
         return refused
 
     def flush(self) -> None:
-        """Wait until all records are delivered, or the first has failed.
-
-        Raises:
-            KStreamsError: A record was not delivered.
-        """
+        """See `TableProducer`."""
         while self._link.client.flush(_POLL_S * 10):
             self._check()
         self._check()
 
     def abandon(self) -> None:
-        """Drop what is still queued; the producer is not to be used again."""
+        """See `TableProducer`."""
         self._link.client.purge()
         self._link.client.flush(_LAST_POLL_S)
 
@@ -244,12 +251,12 @@ class BulkProducer:
             raise self._link.failure(*self._failed[0])
 
 
-def _failed(error: KafkaError, message: Message) -> _Failed:
+def _failed(error: KafkaError, message: Message) -> Failed:
     return error, message.topic() or "", message.partition(), message.key()
 
 
 def _note(
-    failed: dict[int, _Failed], number: int, error: KafkaError | None, message: Message
+    failed: dict[int, Failed], number: int, error: KafkaError | None, message: Message
 ) -> None:
     if error is not None:
         failed[number] = _failed(error, message)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from itertools import repeat
-from operator import is_, itemgetter, methodcaller, ne
 
 import numpy as np
 import pyarrow as pa
@@ -16,14 +14,9 @@ import pyarrow as pa
 from kstreams import ids
 from kstreams.errors import DataLossError, Where
 from kstreams.kafka.consumers import Consumers
-from kstreams.kafka.headers import headers_column
-from kstreams.kafka.librdkafka import (
-    Consumer,
-    KafkaError,
-    Message,
-    TopicPartition,
-)
+from kstreams.kafka.librdkafka import KafkaError
 from kstreams.kafka.options import Kafka
+from kstreams.kafka.table_consumer import Place, ReadError, TableConsumer, Taken
 from kstreams.raw_batch import INPUT_SCHEMA, NO_LIMIT, TooManyBytesError
 
 __all__ = ("OffsetRange", "RangeReader")
@@ -48,13 +41,6 @@ _POLL_S = 0.05
 _POLL_AHEAD_S = 0.005
 _AHEAD_S = 1.0
 """How long to look for more ahead: when nothing was read for so long, little comes."""
-
-_Place = tuple[str, int]
-
-_STAMP = itemgetter(1)
-_ERROR, _TOPIC, _PARTITION, _OFFSET, _TIMESTAMP, _KEY, _VALUE = map(
-    methodcaller, ("error", "topic", "partition", "offset", "timestamp", "key", "value")
-)
 
 
 @dataclass(frozen=True)
@@ -99,9 +85,8 @@ class _Progress:
         """How many offsets are read beyond the end."""
         return max(self.next - self.end, 0)
 
-    def take(self, messages: list[Message]) -> None:
-        """Take messages of the partition, offsets rising."""
-        piece = _table(messages)
+    def take(self, piece: pa.Table) -> None:
+        """Take records of the partition, offsets rising."""
         self.pieces.append(piece)
         self.held += piece.nbytes
         self.next = max(self.next, piece.column("offset")[-1].as_py() + 1)
@@ -144,18 +129,6 @@ class _Progress:
         return _Progress(start, end, after, self.pieces, self.held, topic_end=self.topic_end)
 
 
-def _table(messages: list[Message]) -> pa.Table:
-    count = len(messages)
-    columns = [
-        pa.array(np.fromiter(map(_OFFSET, messages), np.int64, count)),
-        pa.array(np.fromiter(map(_STAMP, map(_TIMESTAMP, messages)), np.int64, count)),
-        pa.array(list(map(_KEY, messages)), pa.binary()),
-        pa.array(list(map(_VALUE, messages)), pa.binary()),
-        headers_column(messages),
-    ]
-    return pa.Table.from_arrays(columns, schema=INPUT_SCHEMA)
-
-
 class RangeReader:
     """Reads ranges of offsets with one consumer.
 
@@ -171,9 +144,10 @@ class RangeReader:
         self._consumers = Consumers(
             connection.client_options("consumer"), tuning=_TUNING, lost=DataLossError.WAY_ON
         )
+        self._compiled = connection.compiled
         self._timeout_s = timeout.total_seconds()
-        self._consumer: Consumer | None = None
-        self._last: dict[_Place, _Progress] = {}
+        self._consumer: TableConsumer | None = None
+        self._last: dict[Place, _Progress] = {}
         self._ahead: threading.Thread | None = None
         self._ahead_ends = threading.Event()
         self._ahead_failed = False
@@ -235,7 +209,7 @@ class RangeReader:
         )
         self._ahead.start()
 
-    def _go_on(self, consumer: Consumer, reading: dict[_Place, _Progress]) -> None:
+    def _go_on(self, consumer: TableConsumer, reading: dict[Place, _Progress]) -> None:
         deadline = time.monotonic() + _AHEAD_S
         try:
             while not self._ahead_ends.is_set() and time.monotonic() < deadline:
@@ -243,9 +217,9 @@ class RangeReader:
                     return
                 if sum(each.held for each in reading.values()) > self._max_bytes // 2:
                     return
-                messages = consumer.consume(_AT_ONCE_AHEAD, timeout=0)
-                if messages:
-                    self._take(messages, reading)
+                taken = consumer.take(_AT_ONCE_AHEAD, 0)
+                if taken.runs or taken.errors:
+                    self._take(taken, reading)
                     self._pause(consumer, reading)
                 else:
                     self._ahead_ends.wait(_POLL_AHEAD_S)
@@ -268,9 +242,9 @@ class RangeReader:
         if consumer is not None:
             consumer.close()
 
-    def _begin(self, ranges: Sequence[OffsetRange]) -> tuple[Consumer, dict[_Place, _Progress]]:
+    def _begin(self, ranges: Sequence[OffsetRange]) -> tuple[TableConsumer, dict[Place, _Progress]]:
         """Point the consumer at the ranges, unless it goes on where it is."""
-        reading: dict[_Place, _Progress] = {}
+        reading: dict[Place, _Progress] = {}
         same = self._consumer is not None and len(ranges) == len(self._last)
         for each in ranges:
             place = each.topic, each.partition
@@ -282,81 +256,70 @@ class RangeReader:
             else:
                 reading[place], same = _Progress(each.start, each.end, each.start), False
         if self._consumer is None:
-            self._consumer = self._consumers.open()
-        paused = [TopicPartition(*place) for place, last in self._last.items() if last.paused]
+            self._consumer = self._consumers.open_tables(compiled=self._compiled)
+        paused = [place for place, last in self._last.items() if last.paused]
         if paused:
             self._consumer.resume(paused)
         if not same:
-            self._consumer.assign(
-                [TopicPartition(*place, progress.next) for place, progress in reading.items()]
-            )
+            self._consumer.assign([(*place, progress.next) for place, progress in reading.items()])
         return self._consumer, reading
 
-    def _read(self, consumer: Consumer, reading: dict[_Place, _Progress]) -> bool:
+    def _read(self, consumer: TableConsumer, reading: dict[Place, _Progress]) -> bool:
         """Read the ranges, or tell that they have too many bytes."""
         deadline = time.monotonic() + self._timeout_s
         while left := sum(progress.left for progress in reading.values()):
             if self._is_too_large(reading):
                 return False
             # It waits for so many, or the time-out: never ask for more than there are.
-            messages = consumer.consume(min(left, self._at_once(reading)), timeout=_POLL_S)
-            if messages:
-                self._take(messages, reading)
+            taken = consumer.take(min(left, self._at_once(reading)), _POLL_S)
+            if taken.runs or taken.errors:
+                self._take(taken, reading)
                 self._pause(consumer, reading)
                 deadline = time.monotonic() + self._timeout_s
             elif time.monotonic() > deadline:
                 raise self._silence(reading)
         return not self._is_too_large(reading)
 
-    def _is_too_large(self, reading: dict[_Place, _Progress]) -> bool:
+    def _is_too_large(self, reading: dict[Place, _Progress]) -> bool:
         if sum(progress.held for progress in reading.values()) <= self._max_bytes:
             return False
         one = sum(progress.end - progress.start for progress in reading.values()) == 1
         sizes = [progress.size()[1] for progress in reading.values()]
         return not one and sum(sizes) > self._max_bytes
 
-    def _at_once(self, reading: dict[_Place, _Progress]) -> int:
+    def _at_once(self, reading: dict[Place, _Progress]) -> int:
         """Return how many records may be taken at once: some hundred large ones are too many."""
         held = sum(progress.held for progress in reading.values())
         rows = sum(piece.num_rows for each in reading.values() for piece in each.pieces)
         return min(_AT_ONCE, max(self._max_bytes * rows // (2 * held), 1) if held else _AT_FIRST)
 
-    def _pause(self, consumer: Consumer, reading: dict[_Place, _Progress]) -> None:
+    def _pause(self, consumer: TableConsumer, reading: dict[Place, _Progress]) -> None:
         """Fetch no more of what is far ahead."""
         for place, progress in reading.items():
             far = progress.ahead > _MOST_AHEAD or (
                 progress.ahead and progress.held > self._max_bytes
             )
             if far and not progress.paused:
-                consumer.pause([TopicPartition(*place)])
+                consumer.pause([place])
                 progress.paused = True
 
-    def _take(self, messages: list[Message], reading: dict[_Place, _Progress]) -> None:
-        errors = list(map(_ERROR, messages))
-        # By identity: to compare an error of librdkafka's with None leaves an exception set.
-        if not all(map(is_, errors, repeat(None))):
-            for message, error in zip(messages, errors, strict=True):
-                if error is not None:
-                    self._take_error(message, error, reading)
-            messages = [m for m, error in zip(messages, errors, strict=True) if error is None]
-        for place, run in _runs(messages, {topic for topic, _ in reading}):
+    def _take(self, taken: Taken, reading: dict[Place, _Progress]) -> None:
+        for failed in taken.errors:
+            self._take_error(failed, reading)
+        for place, run in taken.runs:
             reading[place].take(run)
 
-    def _take_error(
-        self, message: Message, error: KafkaError, reading: dict[_Place, _Progress]
-    ) -> None:
-        place = message.topic() or "", message.partition() or 0
-        progress = reading.get(place)
+    def _take_error(self, failed: ReadError, reading: dict[Place, _Progress]) -> None:
+        topic, partition = failed.place
+        progress = reading.get(failed.place)
         if progress is None:
-            raise self._consumers.failure(error, Where())
-        offset = message.offset() or 0
-        if error.code() != KafkaError._PARTITION_EOF:
-            raise self._consumers.failure(
-                error, Where(topic=place[0], partition=place[1], offset=progress.next)
-            )
-        progress.take_end(offset)
+            raise self._consumers.failure(failed.error, Where())
+        if failed.error.code() != KafkaError._PARTITION_EOF:
+            where = Where(topic=topic, partition=partition, offset=progress.next)
+            raise self._consumers.failure(failed.error, where)
+        progress.take_end(failed.offset)
 
-    def _silence(self, reading: dict[_Place, _Progress]) -> Exception:
+    def _silence(self, reading: dict[Place, _Progress]) -> Exception:
         place, progress = next(found for found in reading.items() if found[1].left)
         where = Where(topic=place[0], partition=place[1], offset=progress.next)
         if 0 <= progress.topic_end < progress.end:
@@ -366,20 +329,3 @@ class RangeReader:
                 where=where,
             )
         return self._consumers.silence(f"no records of {ids.TopicPartition(*place)} in time", where)
-
-
-def _runs(
-    messages: list[Message], topics: Collection[str]
-) -> Iterator[tuple[_Place, list[Message]]]:
-    """Divide messages of some topics where topic or partition change."""
-    count = len(messages)
-    if not count:
-        return
-    partitions = np.fromiter(map(_PARTITION, messages), np.int32, count)
-    changed = partitions[1:] != partitions[:-1]
-    if len(topics) > 1:
-        names = list(map(_TOPIC, messages))
-        changed |= np.fromiter(map(ne, names[1:], names), np.bool_, count - 1)
-    starts = [0, *(np.flatnonzero(changed) + 1).tolist()]
-    for start, end in zip(starts, [*starts[1:], count], strict=True):
-        yield (messages[start].topic() or "", int(partitions[start])), messages[start:end]

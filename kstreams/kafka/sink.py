@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from itertools import repeat
 from threading import Lock
 
 import numpy as np
@@ -14,18 +13,18 @@ import pyarrow.compute as pc
 
 from kstreams.errors import KStreamsError, RecordRefusedError
 from kstreams.kafka.client_options import ClientOptions
-from kstreams.kafka.headers import header_lists
+from kstreams.kafka.native.bulk_producer import NativeBulkProducer
+from kstreams.kafka.native.library import library
 from kstreams.kafka.options import Kafka
+from kstreams.kafka.outgoing import Outgoing, TableProducer
 from kstreams.kafka.partition_counts import PartitionCounts
-from kstreams.kafka.producing import BATCH_BYTES, BulkProducer, Row, check_timestamp
+from kstreams.kafka.producing import BATCH_BYTES, BulkProducer, check_timestamp
 from kstreams.kafka.topic_limits import KafkaLimits
 from kstreams.partitioner import ArrowKeys, Partitioner, targets
 from kstreams.pieces import pieces
 from kstreams.topic_limits import TopicLimits
 
 __all__ = ("topic_limits", "write_apart", "write_rows")
-
-_CHUNK_ROWS = 8_192
 
 
 def write_rows(
@@ -102,9 +101,10 @@ class _Sink:
 
     def __init__(self, connection: Kafka) -> None:
         self._options = connection.client_options("producer")
+        self._compiled = connection.compiled
         self._counts = PartitionCounts(connection.client_options("admin"))
         self.limits = KafkaLimits(self._options, self._counts)
-        self._producers: dict[int | None, BulkProducer] = {}
+        self._producers: dict[int | None, TableProducer] = {}
         self._lock = Lock()
 
     def write(self, table: pa.Table, partitioner: Partitioner, id_prefix: str) -> int:
@@ -112,9 +112,10 @@ class _Sink:
         with self._lock:
             size = self._batch_bytes(table)
             producer = self._producers.pop(size, None)
-            producer = producer or BulkProducer(self._options, batch_bytes=size)
+            producer = producer or self._open(size)
             try:
-                producer.produce(self._rows(table, partitioner, id_prefix))
+                for piece in self._pieces(table, partitioner, id_prefix):
+                    producer.send(piece)
                 producer.flush()
             except BaseException:
                 self._counts.forget()
@@ -131,7 +132,7 @@ class _Sink:
         with self._lock:
             producer = BulkProducer(alone)
             try:
-                return producer.produce_noting(self._rows(table, partitioner, id_prefix))
+                return producer.send_noting(self._pieces(table, partitioner, id_prefix))
             finally:
                 producer.abandon()
 
@@ -144,14 +145,19 @@ class _Sink:
         least = min(sizes)
         return least if least < BATCH_BYTES else None
 
-    def _rows(
+    def _open(self, batch_bytes: int | None) -> TableProducer:
+        found = library(self._compiled)
+        if found is None:
+            return BulkProducer(self._options, batch_bytes=batch_bytes)
+        return NativeBulkProducer(found, self._options, batch_bytes=batch_bytes)
+
+    def _pieces(
         self, table: pa.Table, partitioner: Partitioner, id_prefix: str
-    ) -> Iterator[Iterator[Row]]:
-        """Yield the arguments of each record's `produce`, in chunks."""
+    ) -> Iterator[Outgoing]:
+        """Yield the rows in pieces, with the partition of each row."""
         first, written = 0, dict[str, int]()
         for piece in pieces(table):
-            found = self._targets(piece, partitioner, written)
-            yield from _rows(piece, found, id_prefix, first)
+            yield Outgoing(piece, self._targets(piece, partitioner, written), id_prefix, first)
             first += piece.num_rows
 
     def _targets(
@@ -192,25 +198,6 @@ def _targets(
     first = written.get(topic, 0)
     written[topic] = first + len(keys)
     return targets(partitioner, keys, partitions, first=first)
-
-
-def _rows(
-    table: pa.Table, partitions: npt.NDArray[np.int32], id_prefix: str, start: int
-) -> Iterator[Iterator[Row]]:
-    """Yield the arguments of each record's `produce`, in chunks; ids count on from a start."""
-    prefix = id_prefix.encode()
-    first = start
-    for batch in table.to_batches(max_chunksize=_CHUNK_ROWS):
-        after = first + batch.num_rows
-        topic, key, value, timestamp = (
-            batch.column(name).to_numpy(zero_copy_only=False).tolist()
-            for name in ("topic", "key", "value", "timestamp")
-        )
-        ids = [b"%b/%d" % (prefix, n) for n in range(first, after)]
-        headers = header_lists(batch.column("headers"), ids)
-        partition = partitions[first - start : after - start].tolist()
-        yield zip(topic, value, key, partition, repeat(None), repeat(None), timestamp, headers)
-        first = after
 
 
 def _check_timestamps(table: pa.Table) -> None:

@@ -143,7 +143,7 @@ def test_every_range_of_a_compacted_topic_gives_what_is_left_of_it(
 def test_a_broker_that_is_killed_in_the_middle_of_a_read_and_comes_back_loses_nothing(
     tmp_path: Path,
 ) -> None:
-    count = 150_000
+    count = 400_000
     with KafkaBroker(tmp_path / "broker") as own:
         own.create_topic("topic")
         kafka = Kafka(own.bootstrap, consumer={"fetch.message.max.bytes": 10_000})
@@ -158,7 +158,7 @@ def test_a_broker_that_is_killed_in_the_middle_of_a_read_and_comes_back_loses_no
                 died.set()
                 own.start()
 
-            timer = threading.Timer(0.2, restart)
+            timer = threading.Timer(0.05, restart)
             timer.start()
             (table,) = reader.read([OffsetRange("topic", 0, 10, count)])
             assert died.is_set()

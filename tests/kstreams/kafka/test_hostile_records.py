@@ -14,7 +14,11 @@ from kstreams.kafka.range_reader import OffsetRange, RangeReader
 from kstreams.record import Headers
 from tests.kstreams.kafka.samples import read_all
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.kafka,
+    pytest.mark.timeout(300),
+    pytest.mark.usefixtures("each_way"),
+]
 
 BAD = [(b"good", b"1"), (b"\xff\xfe", b"2"), (b"", None)]
 

@@ -25,7 +25,11 @@ from kstreams.kafka.range_reader import OffsetRange, RangeReader
 from kstreams.raw_batch import INPUT_SCHEMA, TooManyBytesError
 from tests.kstreams.kafka.samples import fill, sasl
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.kafka,
+    pytest.mark.timeout(300),
+    pytest.mark.usefixtures("each_way"),
+]
 
 
 @pytest.fixture

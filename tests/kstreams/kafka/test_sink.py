@@ -25,7 +25,11 @@ from kstreams.kafka.sink import write_rows
 from kstreams.partitioner import Murmur2Partitioner, partition_by, partition_of
 from tests.kstreams.kafka.samples import output_table, read_all, sasl
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.kafka,
+    pytest.mark.timeout(300),
+    pytest.mark.usefixtures("each_way"),
+]
 
 MURMUR2 = Murmur2Partitioner()
 PREFIX = "life/orders/0/totals/17"

@@ -1,0 +1,221 @@
+"""The two libraries: librdkafka's public functions, and the kernel of compiled loops."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from functools import cache
+from typing import Any
+
+import confluent_kafka
+import confluent_kafka.cimpl
+
+__all__ = (
+    "SWITCH",
+    "KernelBinary",
+    "KernelColumns",
+    "KernelOutgoing",
+    "KernelSizes",
+    "Library",
+    "library",
+)
+
+SWITCH = "KSTREAMS_KAFKA_COMPILED"
+"""Environment variable: 0 does without the compiled loops, 1 fails where they are not there."""
+
+_LEAST_LIBRDKAFKA = 0x020C0000
+"""2.12 mends a double free of headers when a record is refused."""
+
+_P, _I32, _I64, _SIZE, _TEXT = (
+    ctypes.c_void_p,
+    ctypes.c_int32,
+    ctypes.c_int64,
+    ctypes.c_size_t,
+    ctypes.c_char_p,
+)
+
+_LIBRDKAFKA: dict[str, tuple[Any, ...]] = {  # what is returned, then the arguments
+    "assign": (_I32, _P, _P),
+    "conf_destroy": (None, _P),
+    "conf_new": (_P,),
+    "conf_set": (_I32, _P, _TEXT, _TEXT, _TEXT, _SIZE),
+    "conf_set_dr_msg_cb": (None, _P, _P),
+    "conf_set_error_cb": (None, _P, _P),
+    "consumer_close": (_I32, _P),
+    "destroy": (None, _P),
+    "event_destroy": (None, _P),
+    "event_log": (_I32, _P, _P, _P, _P),
+    "event_type": (_I32, _P),
+    "flush": (_I32, _P, _I32),
+    "message_destroy": (None, _P),
+    "new": (_P, _I32, _P, _TEXT, _SIZE),
+    "outq_len": (_I32, _P),
+    "pause_partitions": (_I32, _P, _P),
+    "poll": (_I32, _P, _I32),
+    "poll_set_consumer": (_I32, _P),
+    "purge": (_I32, _P, _I32),
+    "queue_destroy": (None, _P),
+    "queue_get_consumer": (_P, _P),
+    "queue_new": (_P, _P),
+    "queue_poll": (_P, _P, _I32),
+    "resume_partitions": (_I32, _P, _P),
+    "set_log_queue": (_I32, _P, _P),
+    "topic_destroy": (None, _P),
+    "topic_name": (_TEXT, _P),
+    "topic_new": (_P, _P, _TEXT, _P),
+    "topic_partition_list_add": (_P, _P, _TEXT, _I32),
+    "topic_partition_list_destroy": (None, _P),
+    "topic_partition_list_new": (_P, _I32),
+    "topic_partition_list_set_offset": (_I32, _P, _TEXT, _I32, _I64),
+}
+_FOR_THE_KERNEL = (  # in the order of `functions` in kernel.c
+    "consume_batch_queue",
+    "message_destroy",
+    "message_timestamp",
+    "message_headers",
+    "header_cnt",
+    "header_get_all",
+    "produceva",
+    "error_code",
+    "error_destroy",
+    "headers_new",
+    "header_add",
+    "headers_destroy",
+)
+
+
+class KernelSizes(ctypes.Structure):
+    """`sizes` of kernel.c."""
+
+    rows: int
+    key_bytes: int
+    value_bytes: int
+    null_keys: int
+    null_values: int
+    headed: int
+    headers: int
+    name_bytes: int
+    header_bytes: int
+    _fields_ = [
+        *((name, _I64) for name in ("rows", "key_bytes", "value_bytes")),
+        *((name, _I64) for name in ("null_keys", "null_values")),
+        *((name, _I64) for name in ("headed", "headers", "name_bytes", "header_bytes")),
+    ]
+
+
+class KernelColumns(ctypes.Structure):
+    """`columns` of kernel.c: addresses of buffers."""
+
+    _fields_ = [
+        *((name, _P) for name in ("offset", "timestamp", "topic", "partition")),
+        *((name, _P) for name in ("key_at", "key", "key_valid")),
+        *((name, _P) for name in ("value_at", "value", "value_valid")),
+        *((name, _P) for name in ("header_at", "headed", "name_at", "name")),
+        *((name, _P) for name in ("header_value_at", "header_value", "header_value_valid")),
+    ]
+
+
+class KernelBinary(ctypes.Structure):
+    """`binary` of kernel.c."""
+
+    _fields_ = [("at", _P), ("data", _P), ("valid", _P), ("valid_from", _I64)]
+
+
+class KernelOutgoing(ctypes.Structure):
+    """`outgoing` of kernel.c."""
+
+    _fields_ = [
+        ("topics", _P),
+        ("topic", _P),
+        ("partition", _P),
+        ("timestamp", _P),
+        ("key", KernelBinary),
+        ("value", KernelBinary),
+        ("header_at", _P),
+        ("name", KernelBinary),
+        ("header_value", KernelBinary),
+        ("id_name", _TEXT),
+        ("id_prefix", _TEXT),
+        ("id_prefix_len", _I64),
+        ("id_first", _I64),
+    ]
+
+
+class Library:
+    """Both libraries, loaded, with typed calls.
+
+    Attributes:
+        rk: librdkafka's functions, without their prefix.
+        functions: Address of the table of those that the kernel calls; its first argument.
+
+    Raises:
+        OSError: One of the two does not load.
+        AttributeError: librdkafka has no such function.
+    """
+
+    def __init__(self, kernel: ctypes.CDLL) -> None:
+        # The extension module is linked with librdkafka: what is looked for in the one is found in
+        # the other, wherever a wheel has put it.
+        loaded = ctypes.CDLL(confluent_kafka.cimpl.__file__)
+        self.rk = _Functions(loaded)
+        addresses = [
+            ctypes.cast(getattr(loaded, f"rd_kafka_{name}"), _P).value for name in _FOR_THE_KERNEL
+        ]
+        self._table = (_P * len(addresses))(*addresses)
+        self.functions = ctypes.addressof(self._table)
+        self.take = _typed(kernel.kk_take, _I64, _P, _P, _I32, _I64, _P, _P, _P)
+        self.measure = _typed(kernel.kk_measure, None, _P, _P, _I64, _I64, _P)
+        self.fill = _typed(kernel.kk_fill, None, _P, _P, _I64, _P)
+        self.drop = _typed(kernel.kk_drop, None, _P, _P, _I64)
+        self.produce = _typed(kernel.kk_produce, _I64, _P, _P, _P, _I64, _I64, _P)
+        self.longest_prefix: int = _typed(kernel.kk_longest_prefix, _I64)()
+
+
+class _Functions:
+    def __init__(self, loaded: ctypes.CDLL) -> None:
+        for name, (returned, *given) in _LIBRDKAFKA.items():
+            setattr(self, name, _typed(getattr(loaded, f"rd_kafka_{name}"), returned, *given))
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # a foreign function
+        raise AttributeError(name)
+
+
+def _typed(function: Any, returned: Any, *given: Any) -> Any:  # noqa: ANN401  # a foreign function
+    function.restype, function.argtypes = returned, given
+    return function
+
+
+@cache
+def library(compiled: bool | None = None) -> Library | None:
+    """Return the libraries, or None where the compiled loops are not there, or not to be used.
+
+    Args:
+        compiled: Whether they are to be used; None: by `SWITCH`, else where they are installed.
+
+    Raises:
+        ImportError: They are asked for, and cannot be had.
+    """
+    asked = os.environ.get(SWITCH, "") if compiled is None else "01"[compiled]
+    if asked == "0":
+        return None
+    try:
+        return _load()
+    except (ImportError, OSError, AttributeError) as exc:
+        if asked == "1":
+            raise ImportError(
+                f"the compiled loops for Kafka are asked for, but cannot be had: {exc}\n"
+                f"Hint: install kstreams-kafka-native, or leave out compiled=True and {SWITCH}=1."
+            ) from exc
+        return None
+
+
+def _load() -> Library:
+    import kstreams_kafka_native as native  # noqa: PLC0415  # it need not be there
+
+    kernel = native.load()
+    if native.VERSION != 1 or _typed(kernel.kk_version, _I32)() != native.VERSION:
+        raise OSError("kstreams-kafka-native is of another version")
+    version = confluent_kafka.libversion()[1]
+    if version < _LEAST_LIBRDKAFKA:
+        raise OSError(f"librdkafka 2.12 is needed, this is {version:#010x}")
+    return Library(kernel)
