@@ -232,6 +232,7 @@ class TopologyBuilder(
         target: Topic[K, V] | TopicChoice[K, V],
         *parents: Node[K, V],
         on_refused: OnError = ...,
+        result_ids: bool = ...,
     ) -> None: ...
     @overload
     def add_sink(self, name: str, target: FunctionSink[K, V], *parents: Node[K, V]) -> None: ...
@@ -243,6 +244,7 @@ class TopologyBuilder(
         target: SinkTarget,
         *parents: NodeHandle,
         on_refused: OnError = "fail",
+        result_ids: bool = False,
     ) -> None:
         """Write records to a topic, to one chosen per record, to stdout or to a function.
 
@@ -255,8 +257,12 @@ class TopologyBuilder(
                 record that it comes of, whose source's `on_error` decides, while that can be
                 undone; and the batch's where it cannot. `skip` leaves the result out and
                 counts it, `DeadLetter(topic)` sets it aside.
+            result_ids: Whether each result on Kafka has the header `kstreams-id`, which is the same
+                on each copy of it, so that a consumer that remembers ids sees it once. It costs
+                as much as all else of writing a record. Embedded topics hold each result once.
         """
-        self._add(SinkNode(name, target, self._names(name, parents), on_refused))
+        names = self._names(name, parents)
+        self._add(SinkNode(name, target, names, on_refused, result_ids))
 
     def branch(
         self,

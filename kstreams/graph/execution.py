@@ -153,7 +153,7 @@ class ExecutionPlanner:
             readers.union(child.name for child in self._children[node.name]) - {node.name}
         ):
             join = self._nodes.get(name)
-            if not (isinstance(join, JoinNode) and isinstance(join.supplier, ColumnLookupSupplier)):
+            if not isinstance(join, JoinNode) or not _looks_up(join.supplier):
                 return f"node {name!r} gets its changes or reads its store"
             if join.ports[1] != node.name or _asked(join) == "records":
                 return f"join {name!r} runs by records"
@@ -245,6 +245,10 @@ def execution_problems(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
             problem = planner.problem(node)
             if problem is not None:
                 yield problem
+
+
+def _looks_up(supplier: object) -> bool:
+    return isinstance(supplier, ColumnLookupSupplier)
 
 
 def _asked(node: ProcessorNode) -> Execution:

@@ -237,6 +237,7 @@ class SinkNode:
     target: SinkTarget
     parents: tuple[str, ...]
     on_refused: OnError = "fail"
+    result_ids: bool = False
 
 
 AnyNode = SourceNode | ProcessorNode | RepartitionNode | LoopNode | LoopEndNode | SinkNode

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 from operator import methodcaller
 from typing import Any
 
@@ -93,18 +94,21 @@ def _encodes(name: str) -> bool:
         return False
 
 
-def header_lists(column: pa.Array, ids: Sequence[bytes]) -> Iterator[HeaderList]:
-    """Yield each row's headers, its id last.
+def header_lists(column: pa.Array, ids: Sequence[bytes] | None) -> Iterator[HeaderList | None]:
+    """Yield each row's headers, its id last; None where there are none.
 
     An id that came with the record, from the app that wrote it, is left out.
 
     Args:
         column: Of `kstreams.raw_batch.HEADERS_TYPE`; null is no headers.
-        ids: One a row.
+        ids: One a row; None: rows have no ids.
     """
     if column.null_count == len(column):
-        for own in ids:
-            yield [(ID_HEADER, own)]
+        if ids is None:
+            yield from repeat(None, len(column))
+        else:
+            for own in ids:
+                yield [(ID_HEADER, own)]
         return
     owners, pairs = header_pairs(column)
     names = pairs.field("key").to_numpy(zero_copy_only=False)
@@ -113,6 +117,7 @@ def header_lists(column: pa.Array, ids: Sequence[bytes]) -> Iterator[HeaderList]
     ends = np.cumsum(np.bincount(owners[kept], minlength=len(column))).tolist()
     items: HeaderList = list(zip(names[kept].tolist(), values[kept].tolist(), strict=True))
     start = 0
-    for own, end in zip(ids, ends, strict=True):
-        yield [*items[start:end], (ID_HEADER, own)]
+    for number, end in enumerate(ends):
+        last: HeaderList = [] if ids is None else [(ID_HEADER, ids[number])]
+        yield [*items[start:end], *last] or None
         start = end

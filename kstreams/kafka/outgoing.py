@@ -15,7 +15,7 @@ from kstreams.kafka.headers import HeaderList, header_lists
 
 __all__ = ("Outgoing", "Row", "TableProducer")
 
-Row = tuple[str, "bytes | None", "bytes | None", int, None, None, int, HeaderList]
+Row = tuple[str, "bytes | None", "bytes | None", int, None, None, int, "HeaderList | None"]
 """Arguments of `Producer.produce` by position: the fastest way to call it."""
 
 _CHUNK_ROWS = 8_192
@@ -28,18 +28,18 @@ class Outgoing:
     Attributes:
         table: Columns as `kstreams.raw_batch.OUTPUT_SCHEMA` has them; some 64 MB at most.
         partitions: Where each row goes.
-        id_prefix: The ids' beginning.
+        id_prefix: The ids' beginning; None: the rows have no ids.
         first: The number of the first row, for its id.
     """
 
     table: pa.Table
     partitions: npt.NDArray[np.int32]
-    id_prefix: str
+    id_prefix: str | None
     first: int
 
     def rows(self) -> Iterator[Iterator[Row]]:
         """Yield the arguments of each record's `produce`, in chunks."""
-        prefix = self.id_prefix.encode()
+        prefix = None if self.id_prefix is None else self.id_prefix.encode()
         first = self.first
         for batch in self.table.to_batches(max_chunksize=_CHUNK_ROWS):
             after = first + batch.num_rows
@@ -47,7 +47,7 @@ class Outgoing:
                 batch.column(name).to_numpy(zero_copy_only=False).tolist()
                 for name in ("topic", "key", "value", "timestamp")
             )
-            ids = [b"%b/%d" % (prefix, n) for n in range(first, after)]
+            ids = None if prefix is None else [b"%b/%d" % (prefix, n) for n in range(first, after)]
             headers = header_lists(batch.column("headers"), ids)
             partition = self.partitions[first - self.first : after - self.first].tolist()
             yield zip(topic, value, key, partition, repeat(None), repeat(None), timestamp, headers)

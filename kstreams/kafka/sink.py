@@ -32,7 +32,7 @@ def write_rows(
     table: pa.Table,
     *,
     partitioner: Partitioner,
-    id_prefix: str,
+    id_prefix: str | None,
     node: str | None = None,
 ) -> int:
     """Write rows in their order, and wait until the cluster has them.
@@ -40,7 +40,7 @@ def write_rows(
     Runs in a worker's task. The producer stays open in the process, one a
     connection; after a failure the next call opens another. Order holds within a
     partition. When a call fails some records may be in the topics; the same call again
-    writes equal copies of those, id header `kstreams-id` included.
+    writes equal copies of those, also of the id header `kstreams-id`.
 
     Args:
         connection: The cluster; its `producer` options win over what is set here.
@@ -48,7 +48,7 @@ def write_rows(
             `kstreams.raw_batch.OUTPUT_SCHEMA` has them; key, value, headers may be null.
         partitioner: Gives each key its partition; rows of null key take turns.
         id_prefix: The ids' beginning, unique to task, sink and batch. A row's id is
-            `<id_prefix>/<its number in the table>`.
+            `<id_prefix>/<its number in the table>`. None: rows have no ids.
         node: Name of the sink, for errors.
 
     Returns:
@@ -71,7 +71,7 @@ def write_rows(
 
 
 def write_apart(
-    connection: Kafka, table: pa.Table, *, partitioner: Partitioner, id_prefix: str
+    connection: Kafka, table: pa.Table, *, partitioner: Partitioner, id_prefix: str | None
 ) -> dict[int, RecordRefusedError]:
     """Write rows as `write_rows` does, each in a batch of its own, and tell which were refused.
 
@@ -107,7 +107,7 @@ class _Sink:
         self._producers: dict[int | None, TableProducer] = {}
         self._lock = Lock()
 
-    def write(self, table: pa.Table, partitioner: Partitioner, id_prefix: str) -> int:
+    def write(self, table: pa.Table, partitioner: Partitioner, id_prefix: str | None) -> int:
         _check_timestamps(table)
         with self._lock:
             size = self._batch_bytes(table)
@@ -126,7 +126,7 @@ class _Sink:
         return int(table.num_rows)
 
     def write_apart(
-        self, table: pa.Table, partitioner: Partitioner, id_prefix: str
+        self, table: pa.Table, partitioner: Partitioner, id_prefix: str | None
     ) -> dict[int, RecordRefusedError]:
         alone = ClientOptions({**self._options, "batch.num.messages": 1})
         with self._lock:
@@ -152,7 +152,7 @@ class _Sink:
         return NativeBulkProducer(found, self._options, batch_bytes=batch_bytes)
 
     def _pieces(
-        self, table: pa.Table, partitioner: Partitioner, id_prefix: str
+        self, table: pa.Table, partitioner: Partitioner, id_prefix: str | None
     ) -> Iterator[Outgoing]:
         """Yield the rows in pieces, with the partition of each row."""
         first, written = 0, dict[str, int]()

@@ -38,7 +38,7 @@ class App:
     A context manager: leaving it closes the app. One app a checkpoint at a time; after a
     stop or a crash, an app on the same checkpoint goes on exactly where it was. State
     effects are exactly once; embedded topics see each result once, on Kafka a result may
-    be repeated, identical and with the same `kstreams-id` header.
+    be repeated, identical (`add_sink(result_ids=True)` tells copies by a header).
 
     Args:
         topology: What to run.

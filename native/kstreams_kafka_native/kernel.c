@@ -175,7 +175,7 @@ typedef struct {
     void **topics; const int32_t *topic, *partition; const int64_t *timestamp;
     binary key, value;
     const int32_t *header_at; binary name, header_value; /* header_at null: no row has headers */
-    const char *id_name, *id_prefix; int64_t id_prefix_len, id_first; /* id_name null: no ids */
+    const char *id_name, *id_prefix; int64_t id_prefix_len, id_first; /* id_prefix null: no ids */
 } outgoing;
 
 enum { LONGEST_PREFIX = 1024, DIGITS = 20 };
@@ -203,21 +203,21 @@ static int64_t decimal(char *to, int64_t n) {
     return len;
 }
 
-/* A row's headers, without ids of others, and its own id last; null when there are none. */
+/* A row's headers, without ids of others, its own id last where it has one; null when there are none. */
 static void *headers_of(const functions *f, const outgoing *o, int64_t row, char *id) {
     int32_t from = o->header_at ? o->header_at[row] : 0, to = o->header_at ? o->header_at[row + 1] : 0;
-    if (from == to && !o->id_name) return NULL;
-    size_t id_len = o->id_name ? strlen(o->id_name) : 0;
+    if (from == to && !o->id_prefix) return NULL;
+    size_t id_len = strlen(o->id_name);
     void *headers = f->headers_new((size_t)(to - from + 1));
     for (int32_t h = from; h < to; h++) {
         const char *name = (const char *)o->name.data + o->name.at[h];
         int32_t len = o->name.at[h + 1] - o->name.at[h];
-        if (o->id_name && (size_t)len == id_len && !memcmp(name, o->id_name, id_len)) continue;
+        if ((size_t)len == id_len && !memcmp(name, o->id_name, id_len)) continue;
         argument value;
         set_bytes(&value, &o->header_value, h);
         f->header_add(headers, len ? name : "", len, value.is.mem.ptr, (intptr_t)value.is.mem.size);
     }
-    if (o->id_name) {
+    if (o->id_prefix) {
         int64_t end = o->id_prefix_len;
         id[end++] = '/';
         end += decimal(id + end, o->id_first + row);
@@ -232,7 +232,7 @@ int64_t kk_produce(const functions *f, void *producer, const outgoing *o, int64_
     argument a[7];
     char id[LONGEST_PREFIX + 1 + DIGITS];
     *err = 0;
-    if (o->id_name) memcpy(id, o->id_prefix, (size_t)o->id_prefix_len);
+    if (o->id_prefix) memcpy(id, o->id_prefix, (size_t)o->id_prefix_len);
     a[0].type = TOPIC_HANDLE; a[1].type = PARTITION; a[2].type = TIMESTAMP; a[3].type = VALUE;
     a[4].type = KEY; a[5].type = FLAGS; a[5].is.i32 = COPY_VALUE; a[6].type = HEADERS;
     for (int64_t i = first; i < end; i++) {

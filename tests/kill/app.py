@@ -73,7 +73,7 @@ def counting(name: str) -> tuple[TopologyBuilder, Node[str, None]]:
     words = builder.repartition("by-word", words, key=TEXT, value=NONE)
     store = COUNTS.with_changelog(f"{name}-counts")
     counts = builder.add_processor("count", partial(CountWords, store), words, stores=[store])
-    builder.add_sink("totals", totals, counts)
+    builder.add_sink("totals", totals, counts, result_ids=True)
     return builder, words
 
 

@@ -28,11 +28,16 @@ def setup() -> ModuleType:
     return module
 
 
+KERNEL = "native/kernel.c"
+ALL = ["venv", "lock", "project", "native", "java /a/java"]
+
+
 @pytest.fixture
 def tree(setup: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Points the script at an empty tree, its steps replaced by notes of having been taken."""
     (tmp_path / "requirements").mkdir()
-    for name in ("pyproject.toml", "requirements/lock.txt", "requirements/java.txt"):
+    (tmp_path / "native").mkdir()
+    for name in ("pyproject.toml", "requirements/lock.txt", "requirements/java.txt", KERNEL):
         (tmp_path / name).write_text(name)
     stamps = tmp_path / ".venv" / ".setup"
     for name, value in {
@@ -42,6 +47,7 @@ def tree(setup: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         "STAMPS": stamps,
         "LOCK": tmp_path / "requirements" / "lock.txt",
         "JAVA_LOCK": tmp_path / "requirements" / "java.txt",
+        "NATIVE": tmp_path / "native",
     }.items():
         monkeypatch.setattr(setup, name, value)
     taken: list[str] = []
@@ -55,6 +61,7 @@ def tree(setup: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(setup, "make_venv", make_venv)
     monkeypatch.setattr(setup, "install_lock", lambda: taken.append("lock"))
     monkeypatch.setattr(setup, "install_project", lambda: taken.append("project"))
+    monkeypatch.setattr(setup, "install_native", lambda: taken.append("native"))
     monkeypatch.setattr(setup, "provide_java", lambda found: taken.append(f"java {found}"))
     monkeypatch.setattr(setup, "find_java", lambda: "/a/java")
     return taken
@@ -64,14 +71,15 @@ def test_takes_every_step_once(setup: ModuleType, tree: list[str]) -> None:
     setup.main()
     setup.main()
 
-    assert tree == ["venv", "lock", "project", "java /a/java"]
+    assert tree == ALL
 
 
 @pytest.mark.parametrize(
     ("changed", "steps"),
     [
         pytest.param("pyproject.toml", ["project"], id="project"),
-        pytest.param("requirements/lock.txt", ["lock", "project"], id="lock"),
+        pytest.param("requirements/lock.txt", ["lock", "project", "native"], id="lock"),
+        pytest.param(KERNEL, ["native"], id="native"),
         pytest.param("requirements/java.txt", [], id="unused java"),
     ],
 )
@@ -110,7 +118,7 @@ def test_takes_a_failed_step_again(
 
     setup.main()
 
-    assert tree == ["venv", "lock", "project", "java /a/java"]
+    assert tree == ALL
 
 
 def test_makes_everything_again_when_the_environment_is_gone(
@@ -122,7 +130,7 @@ def test_makes_everything_again_when_the_environment_is_gone(
 
     setup.main()
 
-    assert tree == ["venv", "lock", "project", "java /a/java"]
+    assert tree == ALL
 
 
 @pytest.mark.parametrize(

@@ -72,9 +72,10 @@ class KafkaIO:
         """Write a batch's output; it is durable on return, so there is nothing to publish."""
         number = f"{batch}.{revision}" if revision else str(batch)
         spared = {node.name: node for node in group.sinks if node.on_refused != "fail"}
+        bare = {node.name for node in group.sinks if not node.result_ids}
         logged = {changelog_name(store): store for store in output.changelogs}
         for sink, partitioner, table in outputs_of(output, group):
-            prefix = f"{producer}/{sink}/{number}"
+            prefix = None if sink in bare else f"{producer}/{sink}/{number}"
             store = logged.get(sink)
             try:
                 write_rows(

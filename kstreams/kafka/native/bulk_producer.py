@@ -85,7 +85,7 @@ class NativeBulkProducer:
     def send(self, piece: Outgoing) -> None:
         """See `TableProducer`."""
         table = piece.table.combine_chunks()
-        prefix = piece.id_prefix.encode()
+        prefix = (piece.id_prefix or "").encode()
         if len(prefix) > self._library.longest_prefix:
             raise ValueError(f"an id's beginning has {len(prefix)} bytes")
         topics = table.column("topic").combine_chunks().dictionary_encode()
@@ -104,7 +104,7 @@ class NativeBulkProducer:
             key=_binary(key),
             value=_binary(value),
             id_name=ID_HEADER.encode(),
-            id_prefix=prefix,
+            id_prefix=prefix or None,
             id_prefix_len=len(prefix),
             id_first=piece.first,
         )

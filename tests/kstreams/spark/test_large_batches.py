@@ -167,7 +167,7 @@ def test_records_of_unknown_size_on_kafka(
     builder = TopologyBuilder("counting")
     read = builder.add_source("words", source)
     counted = builder.add_processor("count", Count, read, stores=[Count.spec])
-    builder.add_sink("totals", target, counted)
+    builder.add_sink("totals", target, counted, result_ids=True)
     reports: list[BatchReport] = []
     app = App(
         builder.build(),

@@ -189,15 +189,20 @@ def test_more_partitions_are_told(broker: KafkaBroker, topic_name: str, tmp_path
 def test_sinks_and_dead_letters_are_written_with_ids(broker: KafkaBroker, topic_name: str) -> None:
     broker.create_topic(topic_name, 2)
     dead = broker.create_topic(f"{topic_name}-dead")
+    plain = broker.create_topic(f"{topic_name}-plain")
     builder = TopologyBuilder("t")
     last = partition_by(lambda _, count: count - 1, name="last")
     source = builder.add_source("in", Topic("in", key=BYTES, value=BYTES))
     target = Topic(topic_name, key=BYTES, value=BYTES, partitioner=last)
-    builder.add_sink("totals", target, source)
+    builder.add_sink("totals", target, source, result_ids=True)
+    builder.add_sink("plain", Topic(plain, key=BYTES, value=BYTES), source)
     (group,) = builder.build().groups
     kafka = Kafka(broker.bootstrap)
     output = TaskOutput(
-        sinks={"totals": output_table(topic_name, [b"a", b"b"])},
+        sinks={
+            "totals": output_table(topic_name, [b"a", b"b"]),
+            "plain": output_table(plain, [b"d"], headers={0: (("own", b"1"),)}),
+        },
         dead_letters={dead: output_table(dead, [b"c"])},
     )
     staged = KafkaIO(kafka).write(output, group, producer="life/in/0", batch=7)
@@ -206,6 +211,7 @@ def test_sinks_and_dead_letters_are_written_with_ids(broker: KafkaBroker, topic_
         (1, b"a", (("kstreams-id", b"life/in/0/totals/7/0"),)),
         (1, b"b", (("kstreams-id", b"life/in/0/totals/7/1"),)),
     ]
+    assert [(r.key, r.headers) for r in read_all(kafka, plain)] == [(b"d", (("own", b"1"),))]
     assert [(r.key, r.headers) for r in read_all(kafka, dead)] == [
         (b"c", (("kstreams-id", b"life/in/0/dead-letter:%s/7/0" % dead.encode()),))
     ]
