@@ -85,10 +85,7 @@ def _write(view: View[Any], file: Path) -> int:
             pq.ParquetWriter(target, schema, compression="zstd") as writer,
         ):
             for rows in _blocks(rows_of(view)):
-                arrays = [
-                    pa.array([convert(row[n]) for row in rows], kind)
-                    for n, (kind, convert) in enumerate(makers)
-                ]
+                arrays = [make([row[n] for row in rows]) for n, (_, make) in enumerate(makers)]
                 writer.write_table(pa.table(arrays, schema=schema))
                 count += len(rows)
         unfinished.replace(file)
@@ -106,17 +103,18 @@ def _blocks(rows: Iterator[tuple[Any, ...]]) -> Iterator[Sequence[tuple[Any, ...
 
 def _column(
     view: View[Any], name: str, *, is_key: bool
-) -> tuple[pa.DataType, Callable[[Any], object]]:
-    if name.endswith("_ms"):
-        return pa.int64(), int
+) -> tuple[pa.DataType, Callable[[list[Any]], pa.Array]]:
+    """Return the type of a column, and what makes it of objects."""
     serde: Serde[Any] = key_serde(view) if is_key else view.spec.value
-    if serde.arrow_type != pa.binary():
-        return serde.arrow_type, _same
-    return (pa.binary(), _same) if serde.type_token is bytes else (pa.string(), _as_json)
-
-
-def _same(value: object) -> object:
-    return value
+    if name.endswith("_ms"):
+        kind = pa.int64()
+    elif pa.types.is_nested(serde.arrow_type):
+        return serde.arrow_type, lambda values: serde.to_arrow(serde.serialize_many(values))
+    elif serde.arrow_type == pa.binary() and serde.type_token is not bytes:
+        return pa.string(), lambda values: pa.array(list(map(_as_json, values)), pa.string())
+    else:
+        kind = serde.arrow_type
+    return kind, lambda values: pa.array(values, kind)
 
 
 def _as_json(value: object) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import pyarrow as pa
 import typer
 
 from kstreams.checkpoint.checkpoint import Checkpoint, checkpoint_path
@@ -100,6 +101,10 @@ class _Named(Serde[Any]):
     def deserialize(self, data: bytes) -> object:
         """Convert back."""
         return self._serde.deserialize(data)
+
+    def to_arrow(self, data: pa.Array) -> pa.Array:
+        """Convert a column."""
+        return self._serde.to_arrow(data)
 
     @property
     def ordered(self) -> Serde[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 
 from kstreams.errors import ProcessingError
 from kstreams.serde.base import Serde
+from kstreams.serde.carried import carried_fields
 from kstreams.serde.numbers import DOUBLE, INT32, INT64
 
 __all__ = ("ValueColumn", "is_number", "wide")
@@ -24,7 +26,7 @@ class ValueColumn:
     """The values of some records.
 
     Args:
-        data: As the source's value serde makes columns (`to_arrow`).
+        data: As values go through columns (`carried`).
         serde: That serde.
     """
 
@@ -52,7 +54,12 @@ class ValueColumn:
 
     def field(self, name: str, number: Serde[Any]) -> ValueColumn:
         """Return one field of each value, of a number's type; no other is decoded."""
-        return ValueColumn(self.serde.field(self.data, name, number.arrow_type), number)
+        return ValueColumn(self.serde.field(self._fields, name, number.arrow_type), number)
+
+    @cached_property
+    def _fields(self) -> pa.Array:
+        """What fields are taken from: decoded once for all of them."""
+        return carried_fields(self.serde, self.data)
 
 
 def wide(column: npt.NDArray[Any]) -> npt.NDArray[Any]:

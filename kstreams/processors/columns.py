@@ -14,7 +14,7 @@ from kstreams.ids import TaskId
 from kstreams.processors.context import BatchContext
 from kstreams.processors.processor import BatchProcessor
 from kstreams.serde.base import Serde
-from kstreams.serde.objects import objects_of
+from kstreams.serde.carried import carried_objects
 
 __all__ = (
     "PLACE",
@@ -66,18 +66,16 @@ class ColumnSource:
         Raises:
             DeserializationError: A value is not what the serde reads.
         """
-        if self.value.arrow_type != pa.binary():
-            return objects_of(column)
-        return self.value.deserialize_many(column.combine_chunks())
+        return carried_objects(self.value, column.combine_chunks())
 
 
 class ColumnProcessor(BatchProcessor[Any, Any, Any, Any]):
     """What a record processor does, by columns.
 
     Directly below sources or repartition edges `process_batch` gets columns `key` (binary,
-    as the keys came, known to decode; null keys where they pass), `value` (as the serde's
-    `to_arrow` makes it, or nulls unless `reads_values`), `timestamp`, `headers`,
-    `stream_time` and `place`. Below another column processor it gets what that forwards:
+    as the keys came, known to decode; null keys where they pass), `value` (as values are
+    `carried`, or nulls unless `reads_values`), `timestamp`, `headers`, `stream_time` and
+    `place`. Below another column processor it gets what that forwards:
     keys and values of any type. What it forwards may have a column `stream_time` too: a
     record processor below then sees it as the present one.
     """

@@ -11,13 +11,18 @@ import pyarrow as pa
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde.objects import objects_of
 
-__all__ = ("Serde",)
+__all__ = ("Serde", "is_carried_as_bytes")
 
 _UNDECODED = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_null)
 """Columns of what is written as it is."""
 
 T = TypeVar("T")
 """The type that a serde converts."""
+
+
+def is_carried_as_bytes(kind: pa.DataType) -> bool:
+    """Tell whether columns of a serde's Arrow type go through nodes as undecoded bytes."""
+    return bool(pa.types.is_binary(kind) or pa.types.is_nested(kind))
 
 
 class Serde(ABC, Generic[T]):
@@ -50,6 +55,9 @@ class Serde(ABC, Generic[T]):
 
     arrow_type: pa.DataType = pa.binary()
     """Type of the column that `process_batch` sees; `binary` means undecoded bytes."""
+
+    decodes_fields: bool = False
+    """True when `field` reads a field of bytes for less than `to_arrow` takes for all of them."""
 
     @abstractmethod
     def serialize(self, value: T) -> bytes:
@@ -123,15 +131,16 @@ class Serde(ABC, Generic[T]):
     def from_arrow(self, column: pa.Array) -> pa.Array:
         """Convert an array to a `binary` array; null stays null.
 
-        Columns of `arrow_type`, and nulls; others by way of their objects.
+        Columns of `arrow_type`, nulls, and bytes where that is `binary` or nested, as they are;
+        others by way of their objects.
 
         Raises:
             SerializationError: As `serialize_many`.
         """
-        kind, own = column.type, self.arrow_type == pa.binary()
-        if not own or not any(is_it(kind) for is_it in _UNDECODED):
+        undecoded = any(is_it(column.type) for is_it in _UNDECODED)
+        if not (undecoded and is_carried_as_bytes(self.arrow_type)):
             return self.serialize_many(objects_of(column))
-        return self._cast(column, *_UNDECODED)
+        return column.cast(pa.binary())
 
     def _cast(self, column: pa.Array, *accepted: Callable[[pa.DataType], bool]) -> pa.Array:
         """Make `column` one of `arrow_type`, from nulls or a type that a check accepts."""
@@ -154,7 +163,7 @@ class Serde(ABC, Generic[T]):
         Worth overriding where one field can be had without the others.
 
         Args:
-            column: The values.
+            column: The values: as `to_arrow` makes them, or undecoded where `decodes_fields`.
             name: An attribute of the objects, or a key of dicts.
             kind: Type of the field.
 

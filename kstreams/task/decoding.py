@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from kstreams.graph.nodes import Entry, SourceNode, serdes_of
 from kstreams.quoting import kind_of, text_of
 from kstreams.raw_batch import HEADERS_TYPE
 from kstreams.serde.base import Serde
+from kstreams.serde.carried import carried
 from kstreams.serde.none import NONE
 from kstreams.serde.objects import objects_of
 from kstreams.task.queues import Queue
@@ -25,6 +26,7 @@ __all__ = (
     "Form",
     "decoded",
     "formed",
+    "placed",
     "typed",
     "without_nulls",
 )
@@ -127,15 +129,35 @@ def formed(entry: Entry, queue: Queue, form: Form) -> pa.Table:
     key, value = serdes_of(entry)
     table = queue.table
     keys = table.column("key").combine_chunks()
-    key.to_arrow(keys)  # an undecodable key fails here, in its turn
+    carried(key, keys)  # an undecodable key fails here, in its turn
     data = table.column("value").combine_chunks()
     columns = {
         "key": keys,
-        "value": value.to_arrow(data) if form == "values" else pa.nulls(len(data)),
+        "value": carried(value, data) if form == "values" else pa.nulls(len(data)),
         "timestamp": table.column("timestamp"),
         "headers": table.column("headers").cast(HEADERS_TYPE),
     }
     return pa.table(columns)
+
+
+def placed(
+    error: DeserializationError, entries: Mapping[str, Entry], queues: Sequence[Queue]
+) -> DeserializationError:
+    """Name the first record that does not decode in the error of a node that read fields.
+
+    Errors that name a record or a store, and those of sources that go on, stay as they are.
+    """
+    if error.where.offset is not None or error.where.store is not None:
+        return error
+    for queue in queues:
+        if entries[queue.entry].on_error != "fail":
+            continue
+        for bad in _row_by_row(entries[queue.entry], queue, values=True).bad[:1]:
+            raw = queue.table.slice(bad.row, 1)
+            names = ("offset", "timestamp", "key")
+            known = {name: raw.column(name)[0].as_py() for name in names}
+            return error.at(topic=queue.topic, partition=queue.partition, **known)
+    return error
 
 
 def _row_by_row(entry: Entry, queue: Queue, *, values: bool) -> Decoded:

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from kstreams.graph.nodes import Entry, serdes_of
 from kstreams.raw_batch import HOPS, headers_of
 from kstreams.record import Headers, Record, RecordMetadata
+from kstreams.serde.carried import stays_bytes
 from kstreams.serde.objects import objects_of
 from kstreams.task.decoding import decoded
 from kstreams.task.lazy_record import LazyRecord
@@ -40,7 +40,7 @@ class Stream:
         self.entry = entry
         self.moves_time = moves_time
         self.guarded = entry.on_error != "fail"
-        self._lazy = not (self.guarded or value.immutable) and value.arrow_type == pa.binary()
+        self._lazy = not (self.guarded or value.immutable) and stays_bytes(value)
         found = decoded(entry, queue, values=not self._lazy)
         self.queue = found.queue
         self.keys = found.keys

@@ -105,6 +105,8 @@ class _Decoding(Serde[T]):
 
     __slots__ = ("_reading", "arrow_type", "hashes_by_bytes", "immutable", "name", "type_token")
 
+    decodes_fields = True
+
     _reading: Reading
 
     def _read_by(self, type_: object, writer: Node, reader: Node, bound: Node) -> None:

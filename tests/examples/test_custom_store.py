@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from examples.custom_store import Sqlite
+from custom_store import Sqlite
+
 from kstreams.state.backend.working import StateBackend
 from kstreams.testing.working_store import WorkingStoreContract
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 _EXAMPLES = Path(__file__).parents[2] / "examples"
+_IDEAS = sorted(path for path in _EXAMPLES.glob("*.py") if not path.stem.endswith("_pb2"))
 _ELSEWHERE = {"word_count", "custom_store", "custom_benchmark", "kafka_with_tls"}
 _ON_SPARK = {
     "view": ["/docs: 1 visits, as of batch 0", "/home: 2 visits, as of batch 0"],
@@ -31,6 +32,7 @@ _IN_MEMORY = {
     "page_views": ["asia: 2 views", "europe: 1 views", "unknown: 1 views"],
     "foreign_keys": ["(2, 'Red by Nina Simone')", "albums of each artist {7: (2, 0)}"],
     "batch_processor": ["{'tea': 2.0, 'milk': 1.5}"],
+    "protobuf_orders": ["total 350", "by minute [250, 100]"],
     "custom_window": ["shift from 04:00 2", "shift from 12:00 1"],
 }
 
@@ -54,11 +56,11 @@ def test_it_shows_its_idea_on_spark(name: str, capfd: pytest.CaptureFixture[str]
 
 
 def test_every_example_is_run() -> None:
-    found = {path.stem for path in _EXAMPLES.glob("*.py")}
+    found = {path.stem for path in _IDEAS}
     assert found == {*_IN_MEMORY, *_ON_SPARK, *_ELSEWHERE}
 
 
-@pytest.mark.parametrize("path", sorted(_EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", _IDEAS, ids=lambda path: path.stem)
 def test_it_is_one_idea_on_one_screen(path: Path) -> None:
     longest = {"custom_store": 100}.get(path.stem, 60)  # a whole contract takes more than an idea
     assert 20 <= len(path.read_text().splitlines()) <= longest

@@ -12,6 +12,7 @@ from kstreams.joins.joiner import Joiner
 from kstreams.processors.columns import ColumnProcessor, ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.processors.each_row import each_row
+from kstreams.serde.carried import carried, carried_objects, stays_bytes
 from kstreams.serde.held_objects import HeldObjects
 from kstreams.serde.objects import objects_of
 from kstreams.state.stores.spec import StoreSpec
@@ -84,12 +85,10 @@ class GlobalJoinColumns(ColumnProcessor):
         if source is None:
             return table, objects_of(table.column("key")), objects_of(table.column("value"))
         lefts = source.objects(table.column("value"))
-        raw = table.column("key").combine_chunks()
-        keys = source.key.to_arrow(raw)
-        table = table.set_column(table.column_names.index("key"), "key", keys)
-        if source.key.arrow_type == pa.binary():
-            return table, source.key.deserialize_many(raw), lefts
-        return table, objects_of(keys), lefts
+        typed = carried(source.key, table.column("key").combine_chunks())
+        keys = carried_objects(source.key, typed)
+        typed = self._objects.column(keys) if stays_bytes(source.key) else typed
+        return table.set_column(table.column_names.index("key"), "key", typed), keys, lefts
 
     def _rows(self, wanted: list[Any]) -> list[Any]:
         """Return the table's values of keys, None for a key of None."""

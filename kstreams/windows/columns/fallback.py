@@ -13,7 +13,6 @@ from kstreams.aggregators.columns.form import ColumnForm
 from kstreams.processors.columns import ColumnSource
 from kstreams.record import Record
 from kstreams.serde.layout import fixed_layout
-from kstreams.serde.objects import objects_of
 from kstreams.windows.columns.batch import Batch
 from kstreams.windows.columns.results import Results
 from kstreams.windows.plan import AggregationPlan
@@ -111,11 +110,7 @@ class RecordFallback:
         return np.array(self._late, np.int64), places, self._as_columns()
 
     def _values(self, table: pa.Table) -> list[Any]:
-        column = table.column("value").combine_chunks()
-        serde = self._source.value
-        if serde.arrow_type != pa.binary() or column.type == pa.null():
-            return objects_of(column)
-        return serde.deserialize_many(column)
+        return self._source.objects(table.column("value"))
 
     def _forward(self, record: Record[Any, Any]) -> None:
         self._results.append((self._row, record))

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from kstreams.processors.columns import STREAM_TIME
 from kstreams.serde.base import Serde
+from kstreams.serde.carried import carried_objects
 from kstreams.serde.object_type import ObjectType
 from kstreams.serde.objects import objects_of
 from kstreams.windows.columns.assignment import Assigned
@@ -69,6 +70,5 @@ class _LateType(ObjectType):
     def objects(self, storage: pa.StructArray) -> list[Any]:
         """Return `Late` values."""
         values, *numbers = storage.flatten()
-        whole = self._serde.arrow_type == pa.binary()
-        found = self._serde.deserialize_many(values) if whole else objects_of(values)
+        found = carried_objects(self._serde, values)
         return list(map(Late, found, *map(objects_of, numbers)))

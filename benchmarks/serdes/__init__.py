@@ -1,0 +1,1 @@
+"""What serdes cost: processor time a record, singly, in bulk and in windows."""

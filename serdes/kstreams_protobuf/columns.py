@@ -1,0 +1,223 @@
+"""Columns of a message's fields: decoded from bytes and encoded to them, without objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import ptars
+import pyarrow as pa
+import pyarrow.compute as pc
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import Message
+
+from kstreams.errors import DeserializationError, SerializationError
+from kstreams.serde import objects_of
+from kstreams_protobuf.doubts import Doubts
+from kstreams_protobuf.kinds import TIMES, WRAPPERS, is_map, is_number, kinds_within, syntax_of
+from kstreams_protobuf.rows import Rows
+
+__all__ = ("MessageColumns", "columns_of")
+
+_SHORT_BYTES = 4_096
+"""Bytes that may nest too deep become columns only up to this length: each level takes a call, and
+a megabyte of opening tags is more than a stack holds."""
+
+_CONFIG = ptars.PtarsConfig(timestamp_unit="us", duration_unit="us")
+"""Microseconds reach as far as messages' times do, from year 1 to 9999; nanoseconds to 2262."""
+
+
+@cache
+def columns_of(message: Descriptor) -> MessageColumns | None:
+    """Return how a message's fields become columns, or None where they do not.
+
+    Not those that hold messages of their own kind, nor groups, nor what comes of an edition
+    rather than of proto2 or proto3, nor of nothing at all.
+    """
+    editions = any(syntax_of(kind.file) == "editions" for kind in kinds_within(message))
+    if not message.fields or editions or not _has_columns(message, ()):
+        return None
+    handler = ptars.HandlerPool([message.file], config=_CONFIG).get_for_message(message)
+    return MessageColumns(message, handler)
+
+
+class MessageColumns:
+    """What `columns_of` returns.
+
+    The parser of messages looks at all bytes first. Where it refuses some, or columns could show
+    them otherwise than objects do, such as both members of a oneof, they are read as objects, which
+    name what is refused, and written plainly. So columns are right or wrong as objects are.
+
+    Args:
+        message: The kind of message.
+        handler: Decodes and encodes.
+
+    Attributes:
+        type: A struct of the fields.
+    """
+
+    def __init__(self, message: Descriptor, handler: Any) -> None:  # noqa: ANN401  # untyped
+        self._fields = message.fields_by_name
+        self._name = message.full_name
+        self._handler = handler
+        self.type: pa.StructType = pa.struct(list(handler.schema()))
+        self._doubts = Doubts.of(message, self.type)
+        self._rows = Rows(message)
+        self._rewritten = any(map(_has_other_bytes, kinds_within(message)))
+
+    def decode(self, data: pa.Array, parse: Callable[[bytes], Message]) -> pa.StructArray:
+        """Return columns of encoded messages; null stays null.
+
+        Args:
+            data: A `binary` column.
+            parse: Reads a message.
+
+        Raises:
+            DeserializationError: As `parse`, for the first value that it refuses.
+        """
+        given = data.drop_null() if data.null_count else data
+        found = self._decoded(given) if self._rows.are_messages(given) else None
+        if found is None or self._doubt(found) is not None:
+            found = self._decoded(_rewritten(given, parse, known=True))
+        if found is None:
+            raise DeserializationError(f"columns of {self._name} do not hold these values")
+        return _spread(found, data) if data.null_count else found
+
+    def encode(self, column: pa.StructArray, parse: Callable[[bytes], Message]) -> pa.Array:
+        """Return the messages of columns, as objects of them would be written.
+
+        Args:
+            column: Structs of `type`, or with fewer fields: the others are not set.
+            parse: Reads a message.
+
+        Raises:
+            SerializationError: They are of another type, or of no message.
+        """
+        rows = self._cast(column.drop_null() if column.null_count else column)
+        try:
+            found = self._handler.record_batch_to_array(pa.RecordBatch.from_struct_array(rows))
+        except BaseException as exc:
+            if not _is_refusal(exc):
+                raise
+            raise SerializationError(f"columns make no {self._name}: {exc}") from exc
+        found = _rewritten(found, parse, known=False) if self._rewritten else found
+        return _spread(found, column) if column.null_count else found
+
+    def field(self, column: pa.StructArray, name: str, kind: pa.DataType) -> pa.Array:
+        """Return a number in each message, as an attribute of its object has it.
+
+        Raises:
+            AttributeError: There is no such field.
+            DeserializationError: It is no number, or does not fit.
+        """
+        field = self._fields.get(name)
+        if field is None:
+            raise AttributeError(f"{self._name} has no field {name!r}")
+        if field.is_repeated or not is_number(field):
+            raise DeserializationError(f"field {name!r} of {self._name} is no number")
+        found = pc.struct_field(column, name)
+        if field.has_presence:
+            found = found.fill_null(pa.scalar(field.default_value, found.type))
+            found = pc.if_else(column.is_valid(), found, None)
+        try:
+            # As Python turns an integer into a float: the nearest, with no word of it.
+            return found.cast(kind, safe=not pa.types.is_floating(kind))
+        except pa.ArrowInvalid as exc:
+            raise DeserializationError(f"field {name!r} of {self._name}: {exc}") from exc
+
+    def why_not(self, data: bytes) -> str:
+        """Return what is wrong with bytes; empty if that is not known."""
+        if len(data) > _SHORT_BYTES:
+            return ""
+        try:
+            self._handler.array_to_record_batch(pa.array([data], pa.binary()))
+        except BaseException as exc:
+            if not _is_refusal(exc):
+                raise
+            return str(exc).rpartition(": ")[2]
+        return ""
+
+    def _decoded(self, data: pa.Array) -> pa.StructArray | None:
+        """Return columns of valid messages, or None if they are refused."""
+        try:
+            found = self._handler.array_to_record_batch(data)
+        except BaseException as exc:
+            if not _is_refusal(exc):
+                raise
+            return None
+        return pa.StructArray.from_arrays(found.columns, fields=list(self.type))
+
+    def _doubt(self, column: pa.StructArray) -> str | None:
+        return None if self._doubts is None else self._doubts.found(column)
+
+    def _cast(self, column: pa.StructArray) -> pa.StructArray:
+        """Return columns of the fields' own types.
+
+        Others would be taken for fields that are not set.
+        """
+        given = {field.name for field in column.type}
+        unknown = sorted(given.difference(field.name for field in self.type))
+        if unknown:
+            raise SerializationError(f"{self._name} has no field {unknown[0]!r}")
+        own = pa.struct([field for field in self.type if field.name in given])
+        try:
+            rows = column if column.type == own else column.cast(own)
+        except pa.ArrowException as exc:
+            raise SerializationError(f"columns make no {self._name}: {exc}") from exc
+        doubt = self._doubt(rows)
+        if doubt is not None:
+            raise SerializationError(f"columns make no message: {doubt}")
+        return rows
+
+
+def _rewritten(data: pa.Array, parse: Callable[[bytes], Message], *, known: bool) -> pa.Array:
+    """Return messages as objects write them; `known` leaves out the fields that no schema has."""
+    found = []
+    for item in objects_of(data):
+        message = parse(item)
+        if known:
+            message.DiscardUnknownFields()  # type: ignore[attr-defined]  # the stubs lack it
+        found.append(message.SerializePartialToString(deterministic=True))
+    return pa.array(found, pa.binary())
+
+
+def _spread(found: pa.Array, data: pa.Array) -> pa.Array:
+    """Return values with nulls where `data` has them."""
+    valid = data.is_valid()
+    places = pc.subtract(pc.cumulative_sum(valid.cast(pa.int64())), 1)
+    return found.take(pc.if_else(valid, places, None))
+
+
+def _is_refusal(exc: BaseException) -> bool:
+    """Tell whether a decoder says no: by an error, or by a panic, which is no `Exception`."""
+    return isinstance(exc, ValueError) or type(exc).__name__ == "PanicException"
+
+
+def _has_columns(message: Descriptor, above: tuple[Descriptor, ...]) -> bool:
+    """Tell whether all fields have a type of column that holds all that they may be."""
+    if message in above:
+        return False
+    for field in message.fields:
+        inner = field.message_type
+        if inner is None or inner.full_name in (*TIMES, *WRAPPERS):
+            continue
+        if field.type == FieldDescriptor.TYPE_GROUP or inner.full_name.startswith("google.type."):
+            return False
+        if not _has_columns(inner, (*above, message)):
+            return False
+    return True
+
+
+def _has_other_bytes(message: Descriptor) -> bool:
+    """Tell whether columns are written in other bytes than objects.
+
+    Wrappers of nothing, maps that are not in the order of their keys, lists that are not packed.
+    """
+    if message.full_name in WRAPPERS or is_map(message):
+        return True
+    return any(_is_loose(field) for field in message.fields)
+
+
+def _is_loose(field: FieldDescriptor) -> bool:
+    return field.is_repeated and is_number(field) and not field.is_packed

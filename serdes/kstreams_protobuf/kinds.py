@@ -1,0 +1,68 @@
+"""What a kind of message may hold."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import cast
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescriptor
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from google.protobuf.message import Message
+
+__all__ = (
+    "TIMES",
+    "WRAPPERS",
+    "descriptor_of",
+    "file_proto",
+    "is_map",
+    "is_number",
+    "kinds_within",
+    "syntax_of",
+)
+
+TIMES = ("google.protobuf.Timestamp", "google.protobuf.Duration")
+WRAPPERS = tuple(
+    f"google.protobuf.{name}Value"
+    for name in ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String", "Bytes")
+)
+
+
+def descriptor_of(message: type[Message]) -> Descriptor:
+    """Return what a class of messages holds; the stubs know two kinds of such, of one form."""
+    return cast("Descriptor", message.DESCRIPTOR)
+
+
+def kinds_within(message: Descriptor) -> tuple[Descriptor, ...]:
+    """Return a kind of message and all that one may hold, at any depth."""
+    found = {message: None}
+    waiting = [message]
+    while waiting:
+        for field in waiting.pop().fields:
+            inner = field.message_type
+            if inner is not None and inner not in found:
+                found[inner] = None
+                waiting.append(inner)
+    return tuple(found)
+
+
+def is_map(message: Descriptor | None) -> bool:
+    """Tell whether messages are the entries of a map."""
+    return message is not None and message.GetOptions().map_entry
+
+
+def is_number(field: FieldDescriptor) -> bool:
+    """Tell whether a field, or each element of a repeated one, is a number, bool or enum."""
+    return field.cpp_type not in (FieldDescriptor.CPPTYPE_STRING, FieldDescriptor.CPPTYPE_MESSAGE)
+
+
+def syntax_of(file: FileDescriptor) -> str:
+    """Return `proto2`, `proto3` or `editions`."""
+    return file_proto(file).syntax or "proto2"
+
+
+@cache
+def file_proto(file: FileDescriptor) -> FileDescriptorProto:
+    """Return what a file says; not to be changed."""
+    proto = FileDescriptorProto()
+    file.CopyToProto(proto)  # type: ignore[no-untyped-call]  # so in the stubs
+    return proto

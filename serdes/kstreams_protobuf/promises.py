@@ -1,0 +1,64 @@
+"""What proto2 promises of a message, and its parser does not look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import Message
+
+from kstreams_protobuf.kinds import kinds_within, syntax_of
+
+__all__ = ("Promises",)
+
+
+@dataclass(frozen=True)
+class Promises:
+    """What to check in messages that were parsed.
+
+    Attributes:
+        required: Whether there are required fields, here or within.
+        texts: Whether there is text of proto2, here or within: what is no UTF-8 would come as
+            bytes.
+    """
+
+    required: bool
+    texts: bool
+
+    @classmethod
+    def of(cls, message: Descriptor) -> Promises | None:
+        """Return what to check in messages of a kind; None if nothing."""
+        kinds = [kind for kind in kinds_within(message) if syntax_of(kind.file) == "proto2"]
+        fields = [field for kind in kinds for field in kind.fields]
+        found = cls(
+            any(field.is_required for field in fields),
+            any(field.type == FieldDescriptor.TYPE_STRING for field in fields),
+        )
+        return found if found.required or found.texts else None
+
+    def broken(self, message: Message) -> str | None:
+        """Return what is wrong with a message, or None."""
+        if self.required and not message.IsInitialized():
+            missing: Iterable[str] = message.FindInitializationErrors()  # type: ignore[attr-defined]
+            return f"required fields are missing: {', '.join(missing)}"
+        wrong = _wrong_text(message) if self.texts else None
+        return None if wrong is None else f"invalid UTF-8 in {wrong}"
+
+
+def _wrong_text(message: Message) -> str | None:
+    """Return the name of a text that is none."""
+    for field, value in message.ListFields():
+        values: Iterable[object] = (value,)
+        if isinstance(value, Mapping):
+            values = (*value, *value.values())
+        elif field.is_repeated:
+            values = value
+        is_text = field.type == FieldDescriptor.TYPE_STRING
+        for each in values:
+            if is_text and isinstance(each, bytes):
+                return str(field.full_name)
+            found = _wrong_text(each) if isinstance(each, Message) else None
+            if found is not None:
+                return found
+    return None

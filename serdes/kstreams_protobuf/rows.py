@@ -1,0 +1,79 @@
+"""All values of a column as one message, which the parser of messages reads in one call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from google.protobuf.descriptor import Descriptor
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorSet
+from google.protobuf.message import DecodeError
+
+from kstreams_protobuf.descriptor_set import message_class, serialized_set
+
+__all__ = ("Rows",)
+
+_FILE, _PACKAGE, _NAME = "kstreams/rows.proto", "kstreams.rows", "Rows"
+_TAG = b"\x0a"
+_MOST_ROWS = 1 << 16
+
+
+class Rows:
+    """Tells whether values are messages of a kind, by protobuf's own parser and without objects.
+
+    A tenth of the price of parsing them one by one: they are the elements of a repeated field.
+
+    Args:
+        message: The kind.
+    """
+
+    def __init__(self, message: Descriptor) -> None:
+        serialized, name = serialized_set(message)
+        files = FileDescriptorSet.FromString(serialized)
+        rows = files.file.add(
+            name=_FILE, package=_PACKAGE, syntax="proto3", dependency=[message.file.name]
+        )
+        rows.message_type.add(name=_NAME).field.add(
+            name="rows",
+            number=1,
+            label=FieldDescriptorProto.LABEL_REPEATED,
+            type=FieldDescriptorProto.TYPE_MESSAGE,
+            type_name=f".{name}",
+        )
+        self._parse = message_class(files.SerializeToString(), f"{_PACKAGE}.{_NAME}").FromString
+
+    def are_messages(self, data: pa.Array) -> bool:
+        """Tell whether all values are read; False may also be of too much for one message.
+
+        Args:
+            data: A `binary` column without nulls.
+        """
+        try:
+            for start in range(0, len(data), _MOST_ROWS):
+                self._parse(_joined(data.slice(start, _MOST_ROWS)))
+        except (DecodeError, pa.ArrowException):
+            return False
+        return True
+
+
+def _joined(data: pa.Array) -> bytes:
+    """Return values as the elements of field 1."""
+    lengths = pc.binary_length(data).dictionary_encode()
+    heads = [_TAG + _varint(length) for length in lengths.dictionary.to_pylist()]
+    whole = pc.binary_join_element_wise(
+        pa.array(heads, pa.binary()).take(lengths.indices), data, b""
+    )
+    _, offsets, content = whole.buffers()
+    ends: Any = np.frombuffer(offsets, np.int32)[whole.offset : whole.offset + len(whole) + 1]
+    found: bytes = content.slice(int(ends[0]), int(ends[-1] - ends[0])).to_pybytes()
+    return found
+
+
+def _varint(number: int) -> bytes:
+    found = bytearray()
+    while number > 127:
+        found.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*found, number])

@@ -1,0 +1,277 @@
+"""The serde of protobuf: messages of a generated class, with columns of their fields."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import reduce
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+try:
+    import ptars  # noqa: F401  # what columns are made by
+    from google.protobuf import json_format
+    from google.protobuf.message import DecodeError, EncodeError, Message
+except ImportError as exc:
+    raise ImportError(
+        "protobuf needs protobuf and ptars: pip install 'kstreams-spark[protobuf]'"
+    ) from exc
+
+from kstreams.errors import DeserializationError, SerializationError
+from kstreams.serde import objects_of
+from kstreams.serde.schema import Schema, SchemaSerde
+from kstreams_protobuf.columns import columns_of
+from kstreams_protobuf.compatibility import check_readable
+from kstreams_protobuf.descriptor_set import message_class, serialized_set
+from kstreams_protobuf.kinds import descriptor_of
+from kstreams_protobuf.promises import Promises
+from kstreams_protobuf.schema import schema_of
+
+__all__ = ("ProtobufSerde", "descriptor_serde", "protobuf_serde")
+
+M = TypeVar("M", bound=Message)
+"""The class of messages."""
+
+_SHOWN_BYTES = 40
+_MOST_SET_BYTES = 64 << 20
+
+
+def protobuf_serde(message: type[M]) -> ProtobufSerde[M]:
+    """Make a serde of protobuf messages, for a class that `protoc` has generated.
+
+    Equal messages are written alike, by this version of protobuf: other languages may write the
+    same message in other bytes, so a key that came from them has to be repartitioned before it
+    meets ours. Fields that the class does not know are kept while a message is read and written
+    again, and left out of columns. A missing required field of proto2, and text that is no
+    UTF-8, are errors in both directions.
+
+    `process_batch` gets messages as structs of Arrow, and `field(...)` feeds windows from these:
+    none of either takes an object a record. Times are in microseconds there; a field with presence
+    that is not set is null. Messages that hold messages of their own kind, groups, or fields of
+    `google.type` have no columns, and come as bytes.
+
+    The name holds the fingerprint of the message's file: a store of messages is refused after an
+    upgrade that changes it, until `App(migrate=...)` says what to do.
+
+    Args:
+        message: The class, such as `orders_pb2.Order`.
+
+    Raises:
+        TypeError: It is no such class.
+
+    Example:
+        >>> from google.protobuf.wrappers_pb2 import Int64Value
+        >>> numbers = protobuf_serde(Int64Value)
+        >>> numbers.serialize(Int64Value(value=300)).hex()
+        '08ac02'
+        >>> numbers.deserialize(bytes.fromhex("08ac02")).value
+        300
+    """
+    known: object = message  # callers without a type checker
+    if not (isinstance(known, type) and issubclass(known, Message) and known is not Message):
+        raise TypeError(
+            f"expected a class of messages, got {known!r:.80}\n"
+            "Hint: give one that protoc has generated, such as orders_pb2.Order."
+        )
+    return ProtobufSerde(message)
+
+
+def descriptor_serde(path: str | Path, message: str) -> ProtobufSerde[Message]:
+    """Make a serde of messages whose class nobody has generated.
+
+    Args:
+        path: What `protoc --include_imports --descriptor_set_out=PATH` has written.
+        message: Full name of the message, such as `shop.v1.Order`.
+
+    Raises:
+        OSError: The file cannot be read.
+        ValueError: It is no set of descriptors, is not whole, or has no such message.
+    """
+    with Path(path).open("rb") as file:
+        serialized = file.read(_MOST_SET_BYTES + 1)
+    if len(serialized) > _MOST_SET_BYTES:
+        raise ValueError(f"a set of descriptors has at most {_MOST_SET_BYTES:,} bytes")
+    return ProtobufSerde(message_class(serialized, message))
+
+
+class ProtobufSerde(SchemaSerde[M]):
+    """What `protobuf_serde` returns. Compares and pickles by its class."""
+
+    __slots__ = (
+        "_columns",
+        "_message",
+        "_parse",
+        "_promises",
+        "arrow_type",
+        "name",
+        "schema",
+        "type_token",
+    )
+
+    def __init__(self, message: type[M]) -> None:
+        descriptor = descriptor_of(message)
+        self.schema: Schema = schema_of(descriptor)
+        self.name = f"protobuf[{descriptor.full_name}:{self.schema.fingerprint}]"
+        self.type_token = message
+        self._message = message
+        self._parse = message.FromString
+        self._promises = Promises.of(descriptor)
+        self._columns = columns_of(descriptor)
+        self.arrow_type = pa.binary() if self._columns is None else self._columns.type
+
+    def serialize(self, value: M) -> bytes:
+        """Encode; another class, and a missing required field, is a `SerializationError`."""
+        if type(value) is not self._message:
+            raise SerializationError(
+                f"expected {self.name}, got {type(value).__name__}: {value!r:.{_SHOWN_BYTES}}"
+            )
+        try:
+            return value.SerializeToString(deterministic=True)
+        except (EncodeError, ValueError) as exc:
+            raise SerializationError(f"expected {self.name}: {exc}") from exc
+
+    def deserialize(self, data: bytes) -> M:
+        """Decode; the error says what is wrong with the bytes."""
+        try:
+            value = self._parse(data)
+        except DecodeError as exc:
+            why = "" if self._columns is None else self._columns.why_not(bytes(data))
+            raise self._refused(data, why or str(exc)) from exc
+        broken = None if self._promises is None else self._promises.broken(value)
+        if broken is not None:
+            raise self._refused(data, broken)
+        return value
+
+    def serialize_many(self, values: Sequence[M | None]) -> pa.Array:
+        """Convert in one step; falls back to single steps to name what fails."""
+        if not {*map(type, values)} <= {self._message, type(None)}:
+            return super().serialize_many(values)
+        try:
+            encoded = [
+                None if value is None else value.SerializeToString(deterministic=True)
+                for value in values
+            ]
+        except (EncodeError, ValueError):
+            return super().serialize_many(values)
+        return pa.array(encoded, pa.binary())
+
+    def deserialize_many(self, data: pa.Array) -> list[M | None]:
+        """Convert in one step; falls back to single steps to name what fails."""
+        if self._promises is not None:
+            return self._one_by_one(data)
+        items: list[Any] = objects_of(data)
+        parse = self._parse
+        try:
+            if data.null_count:
+                return [None if item is None else parse(item) for item in items]
+            return list(map(parse, items))
+        except DecodeError:
+            return self._one_by_one(data)
+
+    def to_arrow(self, data: pa.Array) -> pa.Array:
+        """Decode fields to columns, without an object a message."""
+        if self._columns is None:
+            return data
+        try:
+            return self._columns.decode(data, self.deserialize)
+        except DeserializationError:
+            self._one_by_one(data)  # names the row
+            raise
+
+    def from_arrow(self, column: pa.Array) -> pa.Array:
+        """Encode columns of fields, without an object a message; bytes pass as they are."""
+        if self._columns is None or not pa.types.is_struct(column.type):
+            return super().from_arrow(column)
+        return self._columns.encode(column, self._parse)
+
+    def field(self, column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
+        """Take a number out of each message, from columns where there are such."""
+        if self._columns is None or not pa.types.is_struct(column.type):
+            return super().field(column, name, kind)
+        return self._columns.field(column, name, kind)
+
+    def reading(self, writer: Schema) -> ProtobufSerde[M]:
+        """Return this serde: messages are read by the numbers of their fields.
+
+        Raises:
+            ValueError: A field of the writer's has another type under the same number, so that
+                it would be passed over.
+        """
+        check_readable(descriptor_of(self._message), writer)
+        return self
+
+    def to_json(self, value: M) -> str:
+        """Return a message as a line of protobuf's JSON, for people and the command line.
+
+        Raises:
+            SerializationError: JSON cannot say it, such as a time that is none.
+        """
+        pool = self._message.DESCRIPTOR.file.pool
+        try:
+            return json_format.MessageToJson(value, indent=None, descriptor_pool=pool)
+        except (json_format.Error, ValueError, TypeError) as exc:
+            raise SerializationError(f"{self.name} has no JSON for this: {exc}") from exc
+
+    def from_json(self, text: str) -> M:
+        """Return the message that protobuf's JSON says.
+
+        Raises:
+            SerializationError: It is not JSON, or says no such message.
+        """
+        pool = self._message.DESCRIPTOR.file.pool
+        try:
+            return json_format.Parse(text, self._message(), descriptor_pool=pool)
+        except (json_format.Error, ValueError, TypeError, RecursionError) as exc:
+            raise SerializationError(f"expected JSON of {self.name}: {exc}") from exc
+
+    def _one_by_one(self, data: pa.Array) -> list[M | None]:
+        """Decode, and name the row that is refused."""
+        values: list[M | None] = []
+        for row, item in enumerate(objects_of(data)):
+            try:
+                values.append(None if item is None else self.deserialize(item))
+            except DeserializationError as exc:
+                exc.message = f"{exc.message} (row {row})"
+                raise
+        return values
+
+    def _refused(self, data: bytes, why: str) -> DeserializationError:
+        shown = bytes(data[:_SHOWN_BYTES])
+        return DeserializationError(
+            f"expected {self.name}: {why}; got {len(data)} bytes: {shown!r}"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the class."""
+        return isinstance(other, ProtobufSerde) and self._message is other._message
+
+    def __hash__(self) -> int:
+        """Hash the name."""
+        return hash(self.name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by the class where its module can be imported, else by its descriptor."""
+        module, path = self._message.__module__, self._message.__qualname__
+        if _class_at(module, path) is self._message:
+            return _of_module, (module, path)
+        return _of_descriptors, serialized_set(descriptor_of(self._message))
+
+
+def _class_at(module: str, path: str) -> object:
+    return reduce(lambda place, name: getattr(place, name, None), path.split("."), _loaded(module))
+
+
+def _loaded(module: str) -> Any:  # noqa: ANN401  # a module, or None
+    return sys.modules.get(module)
+
+
+def _of_module(module: str, path: str) -> ProtobufSerde[Any]:
+    __import__(module)
+    found: Any = _class_at(module, path)
+    return ProtobufSerde(found)
+
+
+def _of_descriptors(serialized: bytes, name: str) -> ProtobufSerde[Any]:
+    return ProtobufSerde(message_class(serialized, name))
