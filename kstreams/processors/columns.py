@@ -201,5 +201,8 @@ class ColumnInterceptor(Protocol):
     def bind_columns(
         self, node: str, task: TaskId, process_batch: Callable[[pa.Table], None]
     ) -> Callable[[pa.Table], None]:
-        """Return what is called in place of `process_batch`."""
+        """Return what is called in place of `process_batch`; of a join, for each input's table.
+
+        The join runs within the last of these calls.
+        """
         ...

@@ -14,7 +14,9 @@ __all__ = ("Interceptor",)
 class Interceptor(Protocol):
     """Wraps `process` of every record processor: for tracing, timing, logging.
 
-    Must be picklable. The first one of a list is the outermost.
+    Must be picklable. The first one of a list is the outermost. A join that one record reaches
+    by both inputs is called once all of it is there: for each record in turn, the left ones
+    first, and joins within the last call.
     """
 
     def bind(

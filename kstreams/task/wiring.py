@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -43,7 +44,7 @@ from kstreams.task.contexts import BatchTaskContext, RecordTaskContext, TaskServ
 from kstreams.task.failures import Places, located
 from kstreams.task.hand_on import to_each
 from kstreams.task.hop_collector import Exceeded, HopCollector
-from kstreams.task.joint import Joint
+from kstreams.task.joint import Joint, Meeting
 from kstreams.task.outlet import Outlet
 from kstreams.task.rows import RecordCall
 from kstreams.task.stdout_lines import StdoutLines
@@ -259,12 +260,13 @@ class Wiring:
         context = self._context(node)
         processor.init(context)
         context.initialised()
-        left = self._bound(node, processor.process_left)
-        right = self._bound(node, processor.process_right)
         if any(node.name in joins for joins in self._behind.values()):
-            joint = self.joints[node.name] = Joint(processor, left, right)
+            joint = self.joints[node.name] = Joint(processor, partial(self._bound, node))
             self.places.add(node.name, joint)
             left, right = joint.take_left, joint.take_right
+        else:
+            left = self._bound(node, processor.process_left)
+            right = self._bound(node, processor.process_right)
         for side, call in zip(_sides(node.name), (left, right), strict=True):
             self._enter(side, call)
 
@@ -294,10 +296,12 @@ class Wiring:
         self._start(node, processor)
         if isinstance(processor, ColumnJoinProcessor):
             left, right = _sides(node.name)
-            take = self._intercepted(node, processor.take_right)
-            self._buffer(right, ColumnBuffer(node, processor, take, processor.join))
-            take = self._intercepted(node, processor.take_left)
-            self._buffer(left, ColumnBuffer(node, processor, take))
+            both: Meeting[pa.Table] = Meeting(
+                partial(self._intercepted, node), partial(_join_tables, processor)
+            )
+            self.places.add(node.name, both)
+            self._buffer(right, ColumnBuffer(node, processor, both.rights.append, both.settle))
+            self._buffer(left, ColumnBuffer(node, processor, both.lefts.append))
         else:
             name = node.name
             if isinstance(node, JoinNode):
@@ -332,6 +336,16 @@ def _inputs(node: AnyNode, parent: str) -> list[str]:
         return [node.name]
     sides = zip(_sides(node.name), node.ports, strict=True)
     return [side for side, port in sides if port == parent]
+
+
+def _join_tables(
+    processor: ColumnJoinProcessor, lefts: list[pa.Table], rights: list[pa.Table]
+) -> None:
+    for table in lefts:
+        processor.take_left(table)
+    for table in rights:
+        processor.take_right(table)
+    processor.join()
 
 
 def _no_input(_: object) -> None:
