@@ -38,13 +38,11 @@ class FakeSpark:
 
     def __init__(self, harness: Harness) -> None:
         self._harness = harness
-        self.starts = 0
         self.isActive = True
 
     # ------------------------------------------------------------ as a session, and a query
 
     def begin(self, pipeline: Pipeline) -> FakeSpark:
-        self.starts += 1
         self._settings = pipeline._settings
         self._commits = pipeline.driver.spark_notes / "commits"
         self._begun = pipeline.driver.spark_notes / "offsets"
@@ -81,9 +79,12 @@ class FakeSpark:
     def parallelize(self, parts: list[list[Message]], count: int) -> FakeSpark:
         assert len(parts) == count
         self._parts = parts
+        self._given: list[tuple[Any, ...]] = []
         return self
 
-    def mapPartitions(self, _: Any) -> FakeSpark:  # noqa: N802  # Spark's name
+    def mapPartitions(self, function: Any) -> FakeSpark:  # noqa: N802  # Spark's name
+        _, *given = function.args
+        self._given.append(tuple(given))  # cuts of the plan, and versions of global tables
         return self
 
     def partitionBy(self, *_: Any) -> FakeSpark:  # noqa: N802  # Spark's name
@@ -91,16 +92,18 @@ class FakeSpark:
 
     def collect(self) -> list[Message]:
         parts: list[list[Message]] = self._parts
-        for stage in self._settings.stages():
-            told = [message for part in parts for message in self._run_part(stage, part)]
+        for stage, given in zip(self._settings.stages(), self._given, strict=True):
+            told = [message for part in parts for message in self._run_part(stage, part, given)]
             parts = [[m for m in told if m[0] == number] for number in sorted({m[0] for m in told})]
         return [message for part in parts for message in part]
 
-    def _run_part(self, stage: StageSettings, part: Iterable[Message]) -> list[Message]:
+    def _run_part(
+        self, stage: StageSettings, part: Iterable[Message], given: tuple[Any, ...]
+    ) -> list[Message]:
         harness, payloads = self._harness, [payload for _, payload in part]
         for _ in range(_ATTEMPTS):
             try:
-                run = StageRun(stage, harness.worker, self._batch)
+                run = StageRun(stage, harness.worker, self._batch, *given)
                 told = list(run.messages(payloads))
                 if not harness.faults.dead:
                     harness.worker.background.drain()  # what is made beside belongs to this batch

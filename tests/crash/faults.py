@@ -20,11 +20,18 @@ from kstreams import Record
 from kstreams.errors import StoreError
 from kstreams.ids import TaskId
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
-from kstreams.state.backend.working import Changes, CopiesVersions, WorkingStore
+from kstreams.state.backend.working import Changes, CopiesVersions, SharesVersions, WorkingStore
 from kstreams.state.log.directory import DirectoryObjectStore
 from kstreams_s3.store import S3ObjectStore
 
-__all__ = ("Faults", "FaultyBackend", "FaultyLog", "FaultyProcess", "Killed")
+__all__ = (
+    "Faults",
+    "FaultyBackend",
+    "FaultyLog",
+    "FaultyProcess",
+    "FaultySharingBackend",
+    "Killed",
+)
 
 _WAIT_S = 60.0
 """For what another thread of the same process is about to do."""
@@ -213,8 +220,9 @@ class FaultyBackend:
         return FaultyStore(self.inner.open(directory, stores), directory, self.faults)
 
     def branch(self, source: Path, target: Path) -> bool:
-        self.faults.reach("before branch")
-        self.faults.reach("amid branch", lambda: _link_first(source, target))
+        what = "branch of copy" if _role(target) == "copy" else "branch"
+        self.faults.reach(f"before {what}")
+        self.faults.reach(f"amid {what}", lambda: _link_first(source, target))
         return self.inner.branch(source, target)
 
     def copy(self, source: Path, target: Path) -> bool:
@@ -227,7 +235,18 @@ class FaultyBackend:
         self.inner.remove(directory)
 
 
+class FaultySharingBackend(FaultyBackend):
+    """A backend with faults, of which several processes read the versions."""
+
+    def open_shared(self, directory: Path, stores: Sequence[str]) -> WorkingStore:
+        assert isinstance(self.inner, SharesVersions)
+        self.faults.reach("before open shared")
+        return self.inner.open_shared(directory, stores)
+
+
 def _role(directory: Path) -> str:
+    if directory.name.startswith("."):
+        return "copy"  # of a global table
     role = directory.name.partition("-")[2]
     return {"base": "restored", "snapshot": "snapshot"}.get(role, "attempt")
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
@@ -22,21 +23,30 @@ from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.lock import CheckpointLock
 from kstreams.checkpoint.opening import opened_query
 from kstreams.checkpoint.plans import Plan, PlanDirectory
+from kstreams.global_tables.opening import open_global_tables
 from kstreams.spark.app_parts import AppParts
+from kstreams.spark.pipeline import Pipeline
 from kstreams.spark.start import Executors, make_pipeline
 from kstreams.state.backend import memory
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.backend.objects import ObjectStoreSettings
-from kstreams.state.backend.working import CopiesVersions
+from kstreams.state.backend.working import CopiesVersions, SharesVersions
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.cache.row_cache import RowCache
 from kstreams.state.log.durable import DurableLog
+from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.versions.background import BackgroundUpkeep
 from kstreams.state.versions.local import LocalVersions
 from kstreams.testing import FakeClock
 from tests.crash.failpoints import Point
 from tests.crash.fake_spark import FakeSpark, PlanAtOnce
-from tests.crash.faults import Faults, FaultyBackend, FaultyLog, FaultyProcess
+from tests.crash.faults import (
+    Faults,
+    FaultyBackend,
+    FaultyLog,
+    FaultyProcess,
+    FaultySharingBackend,
+)
 from tests.crash.workload import (
     COUNTS,
     LAST,
@@ -88,11 +98,14 @@ class Harness:
         self.log = log
         self.faults = Faults(home / "faults", self._die)
         self.faulty_log = FaultyLog(log, self.faults)
-        self.backend = FaultyBackend(backend, self.faults, self.faulty_log)
+        faulty = FaultySharingBackend if isinstance(backend, SharesVersions) else FaultyBackend
+        self.backend = faulty(backend, self.faults, self.faulty_log)
         self.clock = FakeClock(1_000)
         self.connection = Embedded(home / "topics", default_partitions=PARTITIONS, durable=False)
         self.input: list[tuple[str, str]] = []
-        self.spark = FakeSpark(self)
+        self.sparks: dict[str, FakeSpark] = {}
+        self.pipelines: dict[str, Pipeline] = {}
+        self._starts = 0
         self._recovered = False
         self._patch = patch
         self._patch_once()
@@ -109,12 +122,13 @@ class Harness:
         emit(self.connection, records, number)
         self.run_until_committed()
 
-    def run_until_committed(self) -> None:
-        """Run batches until all that was emitted is committed."""
+    def run_until_committed(self, query: str | None = None) -> None:
+        """Run a query's batches, or the only one's, until all that was emitted is committed."""
+        name = query or self.pipeline.name
         for _ in range(_MOST_STEPS):
-            if not self.behind():
+            if not self.behind(name):
                 return
-            self.guarded(self.spark.run_batch)
+            self.guarded(lambda: self.sparks[name].run_batch())
         raise AssertionError("the batch never ends")
 
     def guarded(self, work: Callable[[], object]) -> None:
@@ -174,22 +188,34 @@ class Harness:
             retained_batches=2,
             upkeep=self.point.upkeep,
         )
-        wanted = PlanAtOnce()
         parts = AppParts(
             topology=topology,
             connection=self.connection,
             lock=_Unlocked(settings.checkpoint),
             clock=self.clock,
             report=self._reported,
-            run=f"run-{self.spark.starts}",
-            wanted=wanted,
+            run=f"run-{self._starts}",
         )
+        self._starts += 1
         opened = Checkpoint.open(settings.checkpoint, settings.app_id, topology, tasks=tasks)
         self.checkpoint = begin_logs(opened, self.log.open(), {})
-        query = opened_query(self.checkpoint, topology.groups, self.faulty_log)
-        self.pipeline = make_pipeline(settings, parts, query, tasks, Executors(PARTITIONS, 0), {})
-        wanted.pipeline = self.pipeline
-        self.pipeline.start(self.spark.begin(self.pipeline))  # type: ignore[arg-type]  # played
+        pipelines = topology.pipelines()
+        queries = [opened_query(self.checkpoint, each, self.faulty_log) for each in pipelines]
+        tables = open_global_tables(settings, topology, queries)
+        for query in queries:
+            wanted = PlanAtOnce()
+            wanted.pipeline = pipeline = make_pipeline(
+                settings,
+                replace(parts, wanted=wanted),
+                query,
+                tasks,
+                Executors(PARTITIONS, 0),
+                {},
+                tables=tables[query.name],
+            )
+            self.pipelines[query.name] = pipeline
+            spark = self.sparks.setdefault(query.name, FakeSpark(self))
+            pipeline.start(spark.begin(pipeline))  # type: ignore[arg-type]  # played
 
     # ------------------------------------------------------------ what is checked
 
@@ -201,17 +227,27 @@ class Harness:
         self._check_disk()
         self._check_log()
 
+    def stores(
+        self,
+        *specs: StoreSpec[Any],
+        path: Path | None = None,
+        log: ObjectStoreSettings | None = None,
+    ) -> Iterator[Overlay]:
+        """Yield the stores of each task that has them, as of a checkpoint's last commits."""
+        checkpoint = Checkpoint.load(path or self.home / "checkpoint")
+        objects, names = (log or self.log).open(), {spec.name for spec in specs}
+        for query in checkpoint.queries:
+            last = checkpoint.commits(query, objects).last()
+            for task, pointer in last.pointers().items() if last is not None else ():
+                if names <= {*pointer.stores}:
+                    store = MemoryStore(sorted(pointer.stores))
+                    DurableLog(objects, checkpoint.task_key(query, task)).restore(pointer, store)
+                    yield Overlay(store)
+
     def state(self, path: Path | None = None, log: ObjectStoreSettings | None = None) -> State:
         """Return the marks of all keys, as three stores of a checkpoint tell alike."""
-        checkpoint = Checkpoint.load(path or self.home / "checkpoint")
-        objects = (log or self.log).open()
-        (query,) = checkpoint.queries
-        last = checkpoint.commits(query, objects).last()
         found: State = {}
-        for task, pointer in last.pointers().items() if last is not None else ():
-            store = MemoryStore([spec.name for spec in (LAST, COUNTS, MARKS)])
-            DurableLog(objects, checkpoint.task_key(query, task)).restore(pointer, store)
-            overlay = Overlay(store)
+        for overlay in self.stores(LAST, COUNTS, MARKS, path=path, log=log):
             counts, last_marks = COUNTS.open(overlay), LAST.open(overlay)
             marks = MARKS.open(overlay)
             own = dict(marks.range())
@@ -239,19 +275,24 @@ class Harness:
         """Clean-up leaves what the kept commits are made of, and nothing else."""
         for _ in range(3):
             self.clock.advance(timedelta(hours=2))
-            self.pipeline.driver.sweep()
+            for pipeline in self.pipelines.values():
+                pipeline.driver.sweep()
         objects = self.log.open()
-        commits = self.checkpoint.commits(self.pipeline.name, objects)
-        kept = commits.recent(100)
-        assert len(kept) == 2
-        named = {name for commit in kept for name in commit.objects()}
         found = {
             name
             for name in objects.list("")
             if not name.startswith(("commits/", "savepoints/")) and "/garbage/" not in name
         }
-        newest = max(p.version for p in kept[-1].pointers().values())
-        assert {name for name in found if _version(name) <= newest} == named
+        for query in self.pipelines:
+            kept = self.checkpoint.commits(query, objects).recent(100)
+            assert len(kept) == 2
+            named = {name for commit in kept for name in commit.objects()}
+            newest = max(p.version for p in kept[-1].pointers().values())
+            scope = f"{self.checkpoint.scope(query)}/"
+            own = {name for name in found if name.startswith(scope)}
+            assert {name for name in own if _version(name) <= newest} == named
+            found -= own
+        assert found == set()
 
     # ------------------------------------------------------------ how it runs
 
@@ -259,12 +300,25 @@ class Harness:
     def local(self) -> Path:
         return self.home / "local"
 
-    def behind(self) -> bool:
-        """Tell whether something is not committed by Spark yet."""
-        driver = self.pipeline.driver
+    @property
+    def pipeline(self) -> Pipeline:
+        """The only query."""
+        (found,) = self.pipelines.values()
+        return found
+
+    @property
+    def spark(self) -> FakeSpark:
+        """What plays Spark for the only query."""
+        (found,) = self.sparks.values()
+        return found
+
+    def behind(self, query: str | None = None) -> bool:
+        """Tell whether something of a query is not committed by Spark yet."""
+        name = query or self.pipeline.name
+        driver = self.pipelines[name].driver
         planned = driver.planner.reached(driver.end())
         waits = driver.timers.call_all or driver.is_looping
-        return self.spark.is_replaying() or waits or not planned
+        return self.sparks[name].is_replaying() or waits or not planned
 
     def _reported(self, *_: object) -> None:
         self.faults.reach("reported")

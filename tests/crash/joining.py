@@ -8,12 +8,8 @@ import pyarrow as pa
 
 from kstreams import INT64, TEXT, Embedded, Topic, Topology, TopologyBuilder, timestamped_store
 from kstreams.aggregators import count
-from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.joins import inner
 from kstreams.partitioner import partition_of
-from kstreams.state.backend.memory import MemoryStore
-from kstreams.state.cache.overlay import Overlay
-from kstreams.state.log.durable import DurableLog
 from kstreams.state.stores.subscription.kind import subscription_store
 from tests.crash.harness import Harness
 from tests.crash.workload import KEYS, PARTITIONS
@@ -109,7 +105,7 @@ class JoinHarness(Harness):
         sizes: dict[str, int] = {}
         for value in full.values():
             sizes[value[-1:]] = sizes.get(value[-1:], 0) + 1
-        found = self.stores()
+        found = self.contents()
         assert found["lefts"] == lefts
         assert found["rights"] == rights
         assert found["full"] == full
@@ -118,21 +114,14 @@ class JoinHarness(Harness):
         self._check_disk()
         self._check_log()
 
-    def stores(self) -> dict[str, dict[object, object]]:
+    def contents(self) -> dict[str, dict[object, object]]:
         """Return what all stores hold at the last commit."""
-        checkpoint = Checkpoint.load(self.home / "checkpoint")
-        objects = self.log.open()
-        (query,) = checkpoint.queries
-        last = checkpoint.commits(query, objects).last()
-        specs = joining().stores
-        found: dict[str, dict[object, object]] = {spec.name: {} for spec in specs}
-        for task, pointer in last.pointers().items() if last is not None else ():
-            store = MemoryStore([spec.name for spec in specs])
-            DurableLog(objects, checkpoint.task_key(query, task)).restore(pointer, store)
-            overlay = Overlay(store)
-            for spec in (LEFTS, RIGHTS, FULL, SIZES):
+        found: dict[str, dict[object, object]] = {spec.name: {} for spec in joining().stores}
+        for spec in (LEFTS, RIGHTS, FULL, SIZES):
+            for overlay in self.stores(spec):
                 rows = spec.open(overlay).range()
                 found[spec.name].update({key: value for key, (value, _) in rows})
+        for overlay in self.stores(ENTERED):
             for name, (key, value) in ENTERED.open(overlay).range():
                 found[ENTERED.name][name, key] = value
         return found

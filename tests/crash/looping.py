@@ -17,12 +17,8 @@ from kstreams import (
     TopologyBuilder,
     key_value_store,
 )
-from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.operators import rekey
-from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.backend.objects import ObjectStoreSettings
-from kstreams.state.cache.overlay import Overlay
-from kstreams.state.log.durable import DurableLog
 from tests.crash.harness import Harness
 from tests.crash.workload import IN, KEYS, OUT
 
@@ -96,15 +92,9 @@ class LoopHarness(Harness):
         self, path: Path | None = None, log: ObjectStoreSettings | None = None
     ) -> dict[str, int]:
         """Return what the store of a checkpoint holds."""
-        checkpoint = Checkpoint.load(path or self.home / "checkpoint")
-        objects = (log or self.log).open()
-        (query,) = checkpoint.queries
-        last = checkpoint.commits(query, objects).last()
         found: dict[str, int] = {}
-        for task, pointer in last.pointers().items() if last is not None else ():
-            store = MemoryStore([VISITS.name])
-            DurableLog(objects, checkpoint.task_key(query, task)).restore(pointer, store)
-            found.update(VISITS.open(Overlay(store)).range())
+        for overlay in self.stores(VISITS, path=path, log=log):
+            found.update(VISITS.open(overlay).range())
         return found
 
     def step(self) -> None:

@@ -1,0 +1,145 @@
+"""What is run where global tables are tested: one query fills a table, another one reads it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from kstreams import (
+    TEXT,
+    Emitter,
+    FixedKeyProcessor,
+    ProcessorContext,
+    Record,
+    Topic,
+    Topology,
+    TopologyBuilder,
+    timestamped_store,
+)
+from kstreams.batch import query_driver
+from kstreams.joins import left
+from kstreams.state.backend.task_key import table_copies
+from tests.crash.faults import FaultySharingBackend
+from tests.crash.harness import Harness
+from tests.crash.looping import VISITS
+from tests.crash.workload import IN, KEYS, OUT, PARTITIONS
+
+__all__ = ("FILLS", "READS", "GlobalHarness")
+
+NAMES = Topic("names", TEXT, TEXT)
+TABLE = timestamped_store("table", key=TEXT, value=TEXT)
+FILLS, READS = "names.source", "words"
+"""The two queries."""
+
+_KEPT = 2
+_MORE = 3
+"""Versions of the table that come while a batch which reads it has died: more than are kept."""
+
+
+class CountVisits(FixedKeyProcessor[str, str, str]):
+    """Gives each record its number among those of its key."""
+
+    def init(self, context: ProcessorContext[str, str]) -> None:
+        self.context, self.visits = context, context.store(VISITS)
+
+    def process(self, record: Record[str, str]) -> None:
+        count = (self.visits.get(record.key) or 0) + 1
+        self.visits.put(record.key, count)
+        self.context.forward(record.with_value(f"{record.value}:{count}"))
+
+
+def broadcasting() -> Topology:
+    """Build words -> join of the global table names -> visits -> marks."""
+    builder = TopologyBuilder("marking")
+    names = builder.add_global_table("names", NAMES, store=TABLE)
+    joined = builder.join_global(
+        "join",
+        builder.add_source("words", IN),
+        names,
+        left(lambda word, name: f"{word}={name}"),
+        by=lambda key, _: KEYS[-1 - KEYS.index(key)],
+    )
+    visits = builder.add_processor("visits", CountVisits, joined, stores=[VISITS])
+    builder.add_sink("marks", OUT, visits)
+    return builder.build()
+
+
+class GlobalHarness(Harness):
+    """An app whose batches each read the table as it was when they were planned.
+
+    While a batch that reads has died, the table goes on, and is swept.
+    """
+
+    _is_reading = False
+
+    def build(self) -> Topology:
+        """Return what is run."""
+        self._patch.setattr(query_driver, "_SWEEP_EVERY", 1)
+        self.connection.log().ensure(NAMES.name, PARTITIONS)
+        return broadcasting()
+
+    def batch(self) -> None:
+        """Fill the table, then let a batch read it."""
+        self.fill()
+        self.read()
+
+    def fill(self) -> None:
+        """Write all rows of the table, and run until that is committed."""
+        label = f"row-{len(self.input)}"
+        self.input.append(("fill", label))
+        self.clock.advance(timedelta(hours=2))  # or what is swept is too young to be deleted
+        self._emit(NAMES, label)
+        self.run_until_committed(FILLS)
+
+    def read(self) -> None:
+        """Write a word of each key, and run until it has been joined."""
+        self.input.append(("read", self.newest()))
+        self._is_reading = True
+        self._emit(IN, f"word-{len(self.input)}")
+        self.run_until_committed(READS)
+        self._is_reading = False
+
+    def recover(self, *, driver: bool) -> None:
+        """Go on after a death; the table is ahead."""
+        super().recover(driver=driver)
+        if self._is_reading:
+            for _ in range(_MORE):
+                self.fill()
+
+    def newest(self) -> str:
+        """Return the value that all rows of the table have."""
+        return [label for kind, label in self.input if kind == "fill"][-1]
+
+    def check(self) -> None:
+        """Compare results, the state and the table with what was written; look for litter."""
+        reads = [label for kind, label in self.input if kind == "read"]
+        found: dict[str, list[str]] = {}
+        for record in self._published():
+            _, _, joined = (record.value or b"").decode().partition("=")
+            found.setdefault((record.key or b"").decode(), []).append(joined)
+        each = [f"{label}:{number}" for number, label in enumerate(reads, 1)]
+        assert found == dict.fromkeys(KEYS, each)
+        visits, rows = dict[str, int](), dict[str, str]()
+        for overlay in self.stores(VISITS):
+            visits.update(VISITS.open(overlay).range())
+        for overlay in self.stores(TABLE):
+            rows.update((key, row[0]) for key, row in TABLE.open(overlay).range())
+        assert visits == dict.fromkeys(KEYS, len(reads))
+        assert rows == dict.fromkeys(KEYS, self.newest())
+        self._check_disk()
+        self._check_copies()
+        self._check_log()
+
+    def _check_copies(self) -> None:
+        """Two copies of the table are left on the machine, and nothing that is half-made."""
+        home = table_copies("crash", self.checkpoint.incarnation)
+        tables = list(self.local.glob(f"**/{home}/*"))
+        assert bool(tables) == isinstance(self.backend, FaultySharingBackend)
+        for table in tables:
+            copies = [path.name for path in table.iterdir() if path.is_dir()]
+            assert len(copies) <= _KEPT
+            assert not [name for name in copies if name.startswith(".")]
+
+    def _emit(self, topic: Topic[str, str], value: str) -> None:
+        time = 1000 * len(self.input)
+        with Emitter(topic, self.connection) as emitter:
+            emitter.emit_many(Record(key, value, time) for key in KEYS)

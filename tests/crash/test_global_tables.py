@@ -1,0 +1,108 @@
+"""Death around a global table: a batch reads the version of its plan, however far others are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kstreams.state import Memory
+from kstreams.state.log.directory import Directory
+from kstreams_rocksdb import RocksDB
+from tests.crash.broadcasting import GlobalHarness
+from tests.crash.failpoints import Point
+from tests.crash.harness import RECOVERIES, Recovery
+
+Backend = type[Memory | RocksDB]
+Play = Callable[[GlobalHarness], None]
+
+OF_COPIES = (
+    Point("copy-half-branched", "amid branch of copy"),
+    Point("copy-not-written", "before write copy"),
+    Point("copy-not-closed", "before close copy"),
+    Point("copy-closed-and-not-named", "after close copy"),
+    Point("copy-made-and-not-opened", "before open shared"),
+)
+"""Of a copy of the table on a machine; the backend in memory makes none."""
+
+OF_READERS = (
+    Point("amid-records", "process", nth=3),
+    Point("amid-the-delta", "amid put delta"),
+    Point("all-told-and-no-answer", "task told"),
+    Point("all-done-and-no-commit", "before put commit", dies="driver"),
+    Point("reply-of-commit-lost", "lost reply of put commit", dies="nobody"),
+    Point("committed-and-not-published", "after put commit", dies="driver"),
+)
+"""Of a batch that reads the table."""
+
+OF_WRITERS = (
+    Point("amid-rows", "process", nth=3),
+    Point("rows-and-no-commit", "before put commit", dies="driver"),
+    Point("rows-committed-and-not-told", "after put commit", dies="driver"),
+    Point("amid-forgetting-versions", "amid delete commit", dies="driver"),
+    Point("amid-collecting-versions", "amid delete chunk", dies="driver"),
+)
+"""Of a batch that fills the table, and of what cleans up behind it."""
+
+SOME_SLOW = [
+    pytest.param(way, marks=() if way == "empty machine" else pytest.mark.slow)
+    for way in RECOVERIES
+]
+
+
+def play(
+    home: Path,
+    backend: Backend,
+    point: Point,
+    recovery: Recovery,
+    patch: pytest.MonkeyPatch,
+    step: Play,
+) -> None:
+    """Run some batches, die at the point in a step, recover, run some more, and compare."""
+    state, log = backend(directory=str(home / "local")), Directory(str(home / "log"))
+    harness = GlobalHarness(home, state, log, point, recovery, patch)
+    harness.start_driver()
+    harness.batch()
+    harness.batch()
+    harness.fill()
+    harness.arm()
+    step(harness)
+    assert harness.faults.struck
+    if point.dies == "nobody":
+        harness.end_process()
+    for _ in range(2):
+        harness.batch()
+    harness.check()
+
+
+@pytest.mark.parametrize("recovery", SOME_SLOW)
+@pytest.mark.parametrize("point", OF_READERS, ids=lambda point: point.name)
+def test_each_batch_reads_what_it_was_planned_on(
+    point: Point, recovery: Recovery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play(tmp_path, Memory, point, recovery, monkeypatch, GlobalHarness.read)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recovery", ["retry", "restart"])
+@pytest.mark.parametrize("point", OF_COPIES, ids=lambda point: point.name)
+def test_a_copy_that_is_half_made_is_made_again(
+    point: Point, recovery: Recovery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play(tmp_path, RocksDB, point, recovery, monkeypatch, GlobalHarness.read)
+
+
+@pytest.mark.parametrize("recovery", SOME_SLOW)
+@pytest.mark.parametrize("point", OF_WRITERS, ids=lambda point: point.name)
+def test_a_table_whose_query_dies_has_each_row(
+    point: Point, recovery: Recovery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play(tmp_path, Memory, point, recovery, monkeypatch, fills)
+
+
+def fills(harness: GlobalHarness) -> None:
+    """Fill the table until something has died."""
+    for _ in range(4):
+        if not harness.faults.struck:
+            harness.fill()
