@@ -111,7 +111,6 @@ class BatchRun:
         if not missing:
             return plan
         pins = {**self._tables.pin(), **plan.globals}
-        self._tables.hold(pins)
         self._fence()
         return self._plans.replace(batch, plan.repinned(pins))
 

@@ -19,7 +19,7 @@ from kstreams.batch.task_timers import TaskTimers
 from kstreams.checkpoint.opening import OpenedQuery
 from kstreams.checkpoint.plans import Plan, PlanDirectory
 from kstreams.clock import Clock, WatchedClock
-from kstreams.errors import StateCorruptError
+from kstreams.errors import FencedError, StateCorruptError
 from kstreams.global_tables.versions import QueryTables
 from kstreams.ids import TopicPartition
 from kstreams.state.backend.task_key import TaskKey
@@ -130,8 +130,19 @@ class QueryDriver:
         return (self.last is not None and batch <= self.last.batch) or batch < self._pending
 
     def planned(self, batch: int) -> Plan | None:
-        """Return the plan that a batch has from before a crash, or None."""
-        return self._opened.plans.find(batch)
+        """Return the plan that a batch has from before a crash, or None.
+
+        Raises:
+            FencedError: It has come since: another driver runs on the checkpoint.
+        """
+        found = self._opened.plans.find(batch)
+        if found is not None and batch != self._pending:
+            self.fence()
+            raise FencedError(
+                f"batch {batch} of query {self.name!r} was planned by another driver",
+                hint="two apps run on one checkpoint; stop one of them.",
+            )
+        return found
 
     @property
     def is_looping(self) -> bool:
@@ -181,7 +192,9 @@ class QueryDriver:
         Raises:
             FencedError: Another driver has planned the batch.
         """
-        return self._opened.plans.write(batch, plan)
+        recorded = self._opened.plans.write(batch, plan)
+        self._pending = batch
+        return recorded
 
     def close_windows(self) -> None:
         """Let the next batch close what is open in all tasks."""
@@ -280,7 +293,11 @@ class QueryDriver:
         opened = self._opened
         self._looped_bytes = 0
         kept = opened.commits.recent(self._settings.app.retained_batches)
-        held = self.tables.held()
+        try:
+            held = self.tables.held()
+        except StateCorruptError as exc:
+            _LOG.warning("query %s: nothing is cleaned up: %s", self.name, exc)
+            return
         others = list(opened.commits.of(held - {commit.batch for commit in kept}))
         opened.commits.forget_before(kept[0].batch, but=held)
         opened.plans.forget_before(kept[0].batch)

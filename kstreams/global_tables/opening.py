@@ -23,8 +23,6 @@ def open_global_tables(
 ) -> dict[str, QueryTables]:
     """Return what each query needs of the global tables, by the query's name.
 
-    What plans of before name is held from here on.
-
     Args:
         settings: The app's.
         topology: What is to run.
@@ -44,15 +42,19 @@ def open_global_tables(
         query = next(each for each in queries if group in each.groups)
         writers.setdefault(query.name, set()).add(table.store.name)
         sources[table.store.name] = _own(table, group, query)
-    versions = GlobalVersions(sources, writers, settings.state)
-    found: dict[str, QueryTables] = {}
-    for query in queries:
-        reads = {spec.name for group in query.groups for spec in group.global_stores}
-        own = found[query.name] = versions.of(query.name, reads)
-        pending = query.resumed.pending
-        if pending is not None:
-            own.hold(query.plans.at(pending).globals)
-    return found
+    reads = {
+        query.name: {spec.name for group in query.groups for spec in group.global_stores}
+        for query in queries
+    }
+    lasts = {query.name: query.resumed.last for query in queries}
+    versions = GlobalVersions(
+        sources,
+        writers,
+        {query.name: query.plans for query in queries if reads[query.name]},
+        {name: last.batch for name, last in lasts.items() if last is not None},
+        settings.state,
+    )
+    return {query.name: versions.of(query.name, reads[query.name]) for query in queries}
 
 
 def app_table_source(table: GlobalDefinition, app: AppTable[object, object]) -> AppTableSource:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kstreams.checkpoint.pins import Pins
+from kstreams.checkpoint.plans import PlanDirectory
 from kstreams.errors import LimitError, Where
 from kstreams.global_tables.sources import OwnTableSource, TableSource
 from kstreams.global_tables.table_version import TableVersion
@@ -27,6 +28,8 @@ class GlobalVersions:
     Args:
         sources: Of each table, by the name of its store.
         writers: By query of this app, the stores of global tables that it writes.
+        readers: By query of this app that reads tables, its plans.
+        done: By query, the last batch that is committed, if there is one.
         backend: The app's: it keeps the copies.
     """
 
@@ -34,10 +37,14 @@ class GlobalVersions:
         self,
         sources: Mapping[str, TableSource],
         writers: Mapping[str, Collection[str]],
+        readers: Mapping[str, PlanDirectory],
+        done: Mapping[str, int],
         backend: StateBackend,
     ) -> None:
         self._sources = sources
         self._writers = writers
+        self._readers = readers
+        self._done = dict(done)
         self._backend = backend
         self._lock = threading.Lock()
         self._held: dict[str, Pins] = {}
@@ -62,26 +69,39 @@ class GlobalVersions:
             self._held[query] = pins
         return pins
 
-    def hold(self, query: str, pins: Pins) -> None:
-        """Let versions stay that a plan of before names."""
-        with self._lock:
-            self._held[query] = pins
-
     def held(self, query: str) -> set[int]:
-        """Return the batches of a query whose versions of global tables others still read."""
-        stores = self._writers.get(query, ())
+        """Return the batches of a query whose versions of global tables others still read.
+
+        That is what plans name that this driver makes, and what those name that are written: of
+        before a crash, or by a newer driver that has taken the checkpoint.
+
+        Raises:
+            StateCorruptError: A plan cannot be read.
+        """
+        stores = self._writers.get(query)
+        if not stores:
+            return set()
         with self._lock:
-            return {
-                pin.commit.batch
-                for pins in self._held.values()
-                for store, pin in pins.items()
-                if store in stores and pin.commit is not None
-            }
+            pinned = [*self._held.values(), *self._planned()]
+        return {
+            pin.commit.batch
+            for pins in pinned
+            for store, pin in pins.items()
+            if store in stores and pin.commit is not None
+        }
+
+    def _planned(self) -> Iterator[Pins]:
+        """Yield what the last plan of each query names, if that is not committed."""
+        for query, plans in self._readers.items():
+            numbers = plans.numbers()
+            if numbers and numbers[-1] > self._done.get(query, -1):
+                yield plans.at(numbers[-1]).globals
 
     def committed(self, query: str, commit: Commit) -> None:
         """Take in that a query has committed: what its plan named is read no more."""
         with self._lock:
             self._held.pop(query, None)
+            self._done[query] = commit.batch
             for store in self._writers.get(query, ()):
                 source = self._sources[store]
                 if isinstance(source, OwnTableSource):
@@ -130,11 +150,6 @@ class QueryTables:
     def missing(self, pins: Pins) -> list[str]:
         """Return the tables that the query reads and that are not among some pins."""
         return [store for store in self.reads if store not in pins]
-
-    def hold(self, pins: Pins) -> None:
-        """Let what a plan of before names stay."""
-        if self.versions is not None and pins:
-            self.versions.hold(self.query, pins)
 
     def held(self) -> set[int]:
         """Return the batches of the query whose versions others still read."""

@@ -69,10 +69,14 @@ class FakeSpark:
 
     def run_batch(self) -> None:
         """Run the batch that was begun, or begin the next one."""
-        self._batch = _newest(self._commits) + 1
-        (self._begun / str(self._batch)).touch()
-        self._on_batch(self, self._batch)
-        (self._commits / str(self._batch)).touch()
+        self.run(_newest(self._commits) + 1)
+
+    def run(self, batch: int) -> None:
+        """Run a batch, and note that."""
+        self._batch = batch
+        (self._begun / str(batch)).touch()
+        self._on_batch(self, batch)
+        (self._commits / str(batch)).touch()
 
     # ------------------------------------------------------------ as context, and as a data set
 

@@ -1,0 +1,110 @@
+"""Two drivers on one checkpoint without a lock: what the older one still does spoils nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from kstreams.batch import query_driver
+from kstreams.errors import FencedError
+from kstreams.state import Memory
+from kstreams.state.log.directory import Directory
+from tests.crash.broadcasting import FILLS, READS, GlobalHarness
+from tests.crash.failpoints import Point
+from tests.crash.harness import Harness
+from tests.crash.looping import LoopHarness
+from tests.crash.workload import batch_of, emit
+
+H = TypeVar("H", bound=Harness)
+
+
+def app(kind: type[H], home: Path, patch: pytest.MonkeyPatch) -> H:
+    """Start an app, and run two batches of it."""
+    patch.setattr(query_driver, "_SWEEP_EVERY", 1)
+    state, log = Memory(directory=str(home / "local")), Directory(str(home / "log"))
+    harness = kind(home, state, log, Point("nothing-dies", "never"), "retry", patch)
+    harness.start_driver()
+    harness.batch()
+    harness.batch()
+    return harness
+
+
+def start_beside(harness: Harness) -> None:
+    """Start another driver, which is the app from here on."""
+    harness.sparks, harness.pipelines = {}, {}
+    harness.start_driver()
+
+
+def before(driver: Any, call: str, does: Callable[[], object], patch: pytest.MonkeyPatch) -> None:
+    """Do something when a driver is about to do something, each time."""
+    real = getattr(driver, call)
+
+    def later(*given: Any) -> Any:
+        does()
+        return real(*given)
+
+    patch.setattr(driver, call, later)
+
+
+@pytest.mark.parametrize("moment", ["commit", "sweep"])
+def test_what_an_older_driver_sends_round_counts_once_or_not_at_all(
+    moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It hangs before its commit, or behind that, and a newer one goes all the way."""
+    harness = app(LoopHarness, tmp_path, monkeypatch)
+    older, spark = harness.pipeline, harness.spark
+    assert older.driver.last is not None
+    batch = older.driver.last.batch + 1
+
+    def newer() -> None:
+        if harness.pipeline is older:
+            start_beside(harness)
+            harness.run_until_committed()
+            harness.batch()
+
+    before(older.driver, moment, newer, monkeypatch)
+    records = batch_of(len(harness.input))
+    emit(harness.connection, records, len(harness.input))
+    harness.input += records
+    if moment == "sweep":
+        spark.run(batch)
+        batch += 1
+    with pytest.raises(Exception, match=f"batch {batch} .* failed"):
+        spark.run(batch)
+    with pytest.raises(FencedError):
+        older.check()
+    harness.batch()
+    harness.check()
+
+
+def test_an_older_driver_that_cleans_up_leaves_what_goes_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harness = app(LoopHarness, tmp_path, monkeypatch)
+    older = harness.pipeline.driver
+    start_beside(harness)
+    before(harness.pipeline.driver, "commit", older.sweep, monkeypatch)
+    harness.batch()
+    harness.batch()
+    harness.check()
+
+
+def test_an_older_driver_that_cleans_up_leaves_the_versions_that_newer_plans_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harness = app(GlobalHarness, tmp_path, monkeypatch)
+    older = harness.pipelines[FILLS].driver
+    start_beside(harness)
+
+    def table_goes_on() -> None:
+        for _ in range(3):
+            harness.fill()
+        older.sweep()
+
+    before(harness.pipelines[READS]._jobs, "run", table_goes_on, monkeypatch)
+    harness.read()
+    harness.read()
+    harness.check()
