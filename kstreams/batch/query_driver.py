@@ -232,7 +232,7 @@ class QueryDriver:
             began: When it began, by `time.perf_counter`.
 
         Raises:
-            FencedError: A newer driver has taken the checkpoint; nothing counts.
+            FencedError: A newer driver has taken the checkpoint; nothing is published.
         """
         held = {place: back for status in statuses for place, back in status.held.items()}
         commit = Commit(
@@ -253,6 +253,7 @@ class QueryDriver:
         )
         self.fence()
         commit = self._opened.commits.append(commit)
+        self.fence()  # a driver that hung may have appended what others have long forgotten
         self._feed.publish(commit.outputs, batch)
         self.last = commit
         self.tables.committed(commit)

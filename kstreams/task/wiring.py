@@ -260,14 +260,17 @@ class Wiring:
         context = self._context(node)
         processor.init(context)
         context.initialised()
+        calls: tuple[RecordCall, RecordCall]
         if any(node.name in joins for joins in self._behind.values()):
             joint = self.joints[node.name] = Joint(processor, partial(self._bound, node))
             self.places.add(node.name, joint)
-            left, right = joint.take_left, joint.take_right
+            calls = joint.take_left, joint.take_right
         else:
-            left = self._bound(node, processor.process_left)
-            right = self._bound(node, processor.process_right)
-        for side, call in zip(_sides(node.name), (left, right), strict=True):
+            calls = (
+                self._bound(node, processor.process_left),
+                self._bound(node, processor.process_right),
+            )
+        for side, call in zip(_sides(node.name), calls, strict=True):
             self._enter(side, call)
 
     def _bound(self, node: ProcessorNode, call: RecordCall) -> RecordCall:

@@ -49,11 +49,16 @@ def before(driver: Any, call: str, does: Callable[[], object], patch: pytest.Mon
     patch.setattr(driver, call, later)
 
 
-@pytest.mark.parametrize("moment", ["commit", "sweep"])
-def test_what_an_older_driver_sends_round_counts_once_or_not_at_all(
-    moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def fenced() -> None:
+    raise FencedError("the checkpoint was taken over")
+
+
+@pytest.mark.parametrize("moment", ["before it commits", "before it publishes", "before it sweeps"])
+@pytest.mark.parametrize("more", [0, 4], ids=["soon", "when its batch is forgotten"])
+def test_an_older_driver_that_hangs_and_goes_on_changes_nothing(
+    moment: str, more: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It hangs before its commit, or behind that, and a newer one goes all the way."""
+    """What it sends round a loop counts once, or not at all."""
     harness = app(LoopHarness, tmp_path, monkeypatch)
     older, spark = harness.pipeline, harness.spark
     assert older.driver.last is not None
@@ -61,15 +66,22 @@ def test_what_an_older_driver_sends_round_counts_once_or_not_at_all(
 
     def newer() -> None:
         if harness.pipeline is older:
+            monkeypatch.setattr(older.driver, "fence", fenced)
             start_beside(harness)
             harness.run_until_committed()
-            harness.batch()
+            for _ in range(more):
+                harness.batch()
 
-    before(older.driver, moment, newer, monkeypatch)
+    owner, call = {
+        "before it commits": (older.driver._opened.commits, "append"),
+        "before it publishes": (older.driver._feed, "publish"),
+        "before it sweeps": (older.driver, "sweep"),
+    }[moment]
+    before(owner, call, newer, monkeypatch)
     records = batch_of(len(harness.input))
     emit(harness.connection, records, len(harness.input))
     harness.input += records
-    if moment == "sweep":
+    if moment != "before it commits":
         spark.run(batch)
         batch += 1
     with pytest.raises(Exception, match=f"batch {batch} .* failed"):
@@ -108,3 +120,22 @@ def test_an_older_driver_that_cleans_up_leaves_the_versions_that_newer_plans_nam
     harness.read()
     harness.read()
     harness.check()
+
+
+def test_a_plan_that_another_driver_has_written_is_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harness = app(LoopHarness, tmp_path, monkeypatch)
+    older = harness.pipeline.driver
+    start_beside(harness)
+    emit(harness.connection, batch_of(0), 9)
+    newer = harness.pipeline.driver
+    plan = newer.next_plan()
+    assert plan is not None
+    assert newer.last is not None
+    batch = newer.last.batch + 1
+    assert newer.planned(batch) is None
+    recorded = newer.record(batch, plan)
+    assert newer.planned(batch) == recorded
+    with pytest.raises(FencedError, match=f"batch {batch} .* was planned by another driver"):
+        older.planned(batch)
