@@ -82,6 +82,7 @@ test-slow: setup ## tests that need no Spark, and take seconds
 test-engine: setup ## tests on Spark and on a Kafka broker (ARGS='-m kafka' chooses)
 	$(call stage,tests: Spark and Kafka)
 	@$(RUN_PYTHON) -m devtools.servers.fetch
+	@$(RUN_PYTHON) -m devtools.spark_classes
 	@$(PYTEST) -n $(JOBS) -v --dist worksteal -m 'spark or kafka' $(ARGS)
 
 .PHONY: explore

@@ -26,6 +26,8 @@ WAIT_S = 300.0
 """For anything that is expected to happen; only a failure takes as long."""
 
 PARTITIONS = 2
+WORDS = ("a", *(f"b{n}" for n in range(7)), *(f"c{n}" for n in range(31)))
+"""All words that there are."""
 _START_MS = 1_700_000_000_000
 
 

@@ -3,12 +3,13 @@
     python -m tests.kill.soak                 # 30 minutes
     python -m tests.kill.soak --minutes 2
 
-An app on a local cluster counts words, ever and by the second, with RocksDB on its disk
-and its durable log on a real S3 server. Driver, JVM, executors and Python workers are
-killed with SIGKILL, the local state of a stopped app is lost now and then. A line a kill
-says how it goes. In the end topics and stores hold each record once, every object of the
-retained versions is what was committed, and disk and objects are within bounds that do not
-depend on how long it took.
+An app on a local cluster counts words, ever and by the second, sends them round a loop, and
+looks them up in a global table, with RocksDB on its disk and its durable log on a real S3
+server. Driver, JVM, executors and Python workers are killed with SIGKILL, the local state of
+a stopped app is lost now and then. A line a kill says how it goes. In the end topics and
+stores hold each record once, no word has found an older row than the word before, every
+object of the retained versions is what was committed, and disk and objects are within bounds
+that do not depend on how long it took.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from pathlib import Path
 from random import Random
 
 from devtools.servers.s3 import ACCESS_KEY, SECRET_KEY, Bucket, S3Server
-from kstreams import View
+from kstreams import Emitter, View
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.errors import StoreError
 from kstreams.state.log.durable import checked_object
@@ -35,8 +36,17 @@ from kstreams_s3 import S3
 from kstreams_s3.store import S3ObjectStore
 from tests.cluster.processes import command, end_session, kill, session
 from tests.kill.app import COUNTS
-from tests.kill.killed_app import PARTITIONS, KilledApp, by_word
-from tests.kill.soaked_app import RECENT, RETAINED, durable_log, per_second
+from tests.kill.killed_app import PARTITIONS, WORDS, KilledApp, by_word
+from tests.kill.soaked_app import (
+    HOPS,
+    RECENT,
+    RETAINED,
+    ROUNDS,
+    durable_log,
+    per_second,
+    rows,
+    seen,
+)
 
 _BETWEEN_SWEEPS = 50 + RETAINED
 _TARGETS = ("driver", "jvm", "executor", "executor", "worker", "worker", "machine")
@@ -82,9 +92,10 @@ class Left:
 
 
 BOUND = Left(
-    # Of each task a delta and, rarely, a merger a batch; of each batch a commit; and what
-    # killed attempts have left within two hours of the app's, which are two minutes.
-    objects=round((1.3 * PARTITIONS + 1) * _BETWEEN_SWEEPS) + 150,
+    # Of each task a delta, what goes round and, rarely, a merger a batch; of each batch a
+    # commit; of the table's query the same without a loop; and what killed attempts have left
+    # within two hours of the app's, which are two minutes.
+    objects=round((3.6 * PARTITIONS + 2) * _BETWEEN_SWEEPS) + 150,
     # The state is small, so that what is not cleaned up shows within some 100 batches.
     local_bytes=4 << 20,
     checkpoint_bytes=2 << 20,
@@ -101,7 +112,17 @@ class SoakedVictim(KilledApp):
         self._log: S3ObjectStore = S3(**log).open()  # type: ignore[arg-type]  # texts all
         super().__init__(folder)
         self.per_second = per_second(folder.name)
-        self.connection.admin().create(self.per_second.name, PARTITIONS)
+        self.rows, self.seen = rows(folder.name), seen(folder.name)
+        for topic in (self.per_second.name, self.rows.name, self.seen.name):
+            self.connection.admin().create(topic, PARTITIONS)
+        self.row = 0
+        self.change_rows()
+
+    def change_rows(self) -> None:
+        """Give all words the next row of the global table."""
+        self.row += 1
+        with Emitter(self.rows, self.connection) as emitter:
+            emitter.emit_many((word, self.row) for word in WORDS)
 
     def committed(self) -> int:
         """Return the newest committed batch, -1 before any."""
@@ -126,6 +147,10 @@ class SoakedVictim(KilledApp):
             window = topic.key.deserialize(record.key)
             found[window.key, window.start_ms] = topic.value.deserialize(record.value)
         return found
+
+    def seen_rows(self) -> dict[str, list[int]]:
+        """Return the rows that each word has found, in order."""
+        return by_word(self.read(self.seen.name))
 
     def damaged(self) -> list[str]:
         """Return what is wrong with objects of the retained versions."""
@@ -193,6 +218,7 @@ class Soak:
 
     def _kill(self) -> None:
         killed_app, target = self.killed_app, self.random.choice(_TARGETS)
+        killed_app.change_rows()
         killed_app.emit(self.random.uniform(0.3, 2))  # about what is committed until the next kill
         time.sleep(self.random.uniform(0, 3))  # the moment of the kill is the test
         before = killed_app.committed()
@@ -221,10 +247,15 @@ class Soak:
         with View(place, COUNTS, log=log) as view, View(place, RECENT, log=log) as recent:
             state = dict(view.items())
             kept = {(key.key, key.start_ms): count for key, count in recent.fetch_all()}
+        with View(place, ROUNDS, log=log) as view:
+            rounds = dict(view.items())
         totals = {word: len(counts) for word, counts in expected.items()}
         checks = {
             "the topic lacks or repeats results": by_word(killed_app.results()) == expected,
             "the store is not what the records make": state == totals,
+            "a loop lacks or repeats words": rounds
+            == {word: (HOPS + 1) * total for word, total in totals.items()},
+            "words have found no rows, or older ones": self._rise(killed_app.seen_rows(), totals),
             "the last results of windows are not what they hold": killed_app.last_windows()
             == windows,
             "the window store is not what is still open": self._still_open(windows, kept),
@@ -238,6 +269,13 @@ class Soak:
         say(f"after {self.kills.total()} kills, {words} words: {wrong or 'all is well'}")
         say(f"at most {self.most}; the bounds are {BOUND}")
         return not wrong
+
+    def _rise(self, seen: Mapping[str, list[int]], totals: Mapping[str, int]) -> bool:
+        """Tell whether each word has found a row each time, and none older than before."""
+        return {word: len(found) for word, found in seen.items()} == totals and all(
+            found == sorted(found) and found[0] > 0 and found[-1] <= self.killed_app.row
+            for found in seen.values()
+        )
 
     def _still_open(self, windows: Mapping[Window, int], kept: Mapping[Window, int]) -> bool:
         """Tell whether a store has all windows that are open, and none that ended long ago."""

@@ -1,4 +1,7 @@
-"""The app of the soak: the kill series' counts, and counts of each second, on a fast clock.
+"""The app of the soak: the kill series' counts, and more that must be exact, on a fast clock.
+
+Counts of each second; counts of words that go round a loop; and the row of each word in a
+global table, which goes on beside.
 
 `python -m tests.kill.soaked_app FOLDER`: FOLDER/s3.json says where the log is. An hour of
 the app's passes in a minute, so that clean-up has what it may delete. Its state is on S3.
@@ -13,12 +16,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from devtools.spark_home import LOCAL_CLUSTER, QUICK_JVMS
-from kstreams import INT64, TEXT, App, Embedded, Topic, Topology
+from kstreams import (
+    INT64,
+    TEXT,
+    App,
+    Embedded,
+    FixedKeyProcessor,
+    ProcessorContext,
+    Record,
+    Topic,
+    Topology,
+)
 from kstreams.aggregators import count
 from kstreams.app import SystemClock, Upkeep
 from kstreams.durations import seconds
+from kstreams.joins import inner
+from kstreams.operators import flat_map_values
 from kstreams.state.backend.objects import ObjectStoreSettings
-from kstreams.stores import window_store
+from kstreams.stores import key_value_store, timestamped_store, window_store
 from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate
 from kstreams_rocksdb import RocksDB
 from kstreams_s3 import S3
@@ -28,6 +43,10 @@ FASTER = 60
 RETAINED = 10
 WINDOWS = TumblingWindows(seconds(1), grace=seconds(10))
 RECENT = window_store("recent", key=TEXT, value=INT64)
+HOPS = 2
+"""How often each word goes round."""
+ROUNDS = key_value_store("rounds", key=TEXT, value=INT64)
+ROWS = timestamped_store("rows", key=TEXT, value=INT64)
 
 
 @dataclass(frozen=True)
@@ -48,10 +67,41 @@ def per_second(name: str) -> Topic[Windowed[str], int]:
     return Topic(f"{name}-per-second", windowed(TEXT, WINDOWS), INT64)
 
 
+def rows(name: str) -> Topic[str, int]:
+    """Return the topic of the global table of the app of a folder of this name."""
+    return Topic(f"{name}-rows", TEXT, INT64)
+
+
+def seen(name: str) -> Topic[str, int]:
+    """Return the topic of the rows that words have found in it."""
+    return Topic(f"{name}-seen", TEXT, INT64)
+
+
+class CountRounds(FixedKeyProcessor[str, int, int]):
+    """Counts each word, and sends it on while it has rounds left."""
+
+    def init(self, context: ProcessorContext[str, int]) -> None:
+        self.context, self.rounds = context, context.store(ROUNDS)
+
+    def process(self, record: Record[str, int]) -> None:
+        self.rounds.put(record.key, (self.rounds.get(record.key) or 0) + 1)
+        if record.value:
+            self.context.forward(record.with_value(record.value - 1))
+
+
 def build(name: str) -> Topology:
     builder, words = counting(name)
     recent = windowed_aggregate(WINDOWS, count(), store=RECENT)
     builder.add_sink("per-second", per_second(name), builder.add_processor("recent", recent, words))
+    again = builder.add_loop("again", key=TEXT, value=INT64, max_hops=HOPS)
+    begun = builder.add_processor("begin", flat_map_values(lambda _: [HOPS]), words)
+    rounds = builder.add_processor("rounds", CountRounds, begun, again, stores=[ROUNDS])
+    builder.close_loop(again, rounds)
+    table = builder.add_global_table("rows", rows(name), store=ROWS)
+    found = builder.join_global(
+        "join", begun, table, inner(lambda _, row: row), by=lambda word, _: word
+    )
+    builder.add_sink("seen", seen(name), found)
     return builder.build()
 
 
