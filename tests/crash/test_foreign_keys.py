@@ -34,15 +34,13 @@ POINTS = (
 
 
 @pytest.mark.parametrize(
-    "recovery",
+    ("backend", "recovery"),
     [
-        pytest.param("retry", marks=pytest.mark.slow),
-        pytest.param("restart", marks=pytest.mark.slow),
-        "empty machine",
+        (Memory, "empty machine"),
+        pytest.param(Memory, "retry", marks=pytest.mark.slow),
+        pytest.param(Memory, "restart", marks=pytest.mark.slow),
+        pytest.param(RocksDB, "restart", marks=pytest.mark.slow),
     ],
-)
-@pytest.mark.parametrize(
-    "backend", [Memory, pytest.param(RocksDB, marks=pytest.mark.slow)], ids=["memory", "rocksdb"]
 )
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)
 def test_the_join_is_exact_after_any_death(

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -29,9 +30,7 @@ def run(*command: str) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def mypy(pytestconfig: pytest.Config) -> Errors:
-    cache = pytestconfig.cache.mkdir("mypy")
+def mypy(cache: Path) -> Errors:
     files = [str(path) for path in (*TYPED, *WRONG)]
     text = run("mypy", "--cache-dir", str(cache), *files)
     found = (ERROR_OF_MYPY.match(line) for line in text.splitlines())
@@ -40,8 +39,7 @@ def mypy(pytestconfig: pytest.Config) -> Errors:
     }
 
 
-@pytest.fixture(scope="module")
-def pyright() -> Errors:
+def pyright(_: Path) -> Errors:
     where = ("--project", str(HERE), "--pythonpath", sys.executable)
     report = json.loads(run("basedpyright", "--outputjson", *where))
     assert report["summary"]["filesAnalyzed"] == len(TYPED) + len(WRONG)
@@ -57,26 +55,17 @@ def red_lines(path: Path) -> set[int]:
     return {number for number, line in enumerate(lines, 1) if line.endswith("# red")}
 
 
-def by_line(errors: Errors, path: Path) -> dict[int, str]:
-    return {line: text for (name, line), text in sorted(errors.items()) if name == path.name}
-
-
-@pytest.mark.parametrize("checker", ["mypy", "pyright"])
-@pytest.mark.parametrize("path", TYPED, ids=lambda path: path.stem)
-def test_typed_files_are_clean(path: Path, checker: str, request: pytest.FixtureRequest) -> None:
-    assert by_line(request.getfixturevalue(checker), path) == {}
-
-
-@pytest.mark.parametrize("checker", ["mypy", "pyright"])
-@pytest.mark.parametrize("path", WRONG, ids=lambda path: path.stem)
-def test_exactly_the_red_lines_are_refused(
-    path: Path, checker: str, request: pytest.FixtureRequest
+@pytest.mark.parametrize("checker", [mypy, pyright])
+def test_typed_files_are_clean_and_of_others_exactly_the_red_lines_are_refused(
+    checker: Callable[[Path], Errors], pytestconfig: pytest.Config
 ) -> None:
-    refused = by_line(request.getfixturevalue(checker), path)
-    expected = red_lines(path)
-    extra = {line: text for line, text in refused.items() if line not in expected}
+    assert pytestconfig.cache is not None
+    refused = checker(pytestconfig.cache.mkdir("mypy"))
+    expected = {(path.name, line) for path in (*TYPED, *WRONG) for line in red_lines(path)}
+    extra = {place: text for place, text in refused.items() if place not in expected}
     assert (extra, sorted(expected - set(refused))) == ({}, [])
 
 
 def test_there_are_red_lines_in_plenty() -> None:
+    assert not any(map(red_lines, TYPED))
     assert sum(len(red_lines(path)) for path in WRONG) >= 100
