@@ -9,13 +9,15 @@ joins with global tables, follow a join that does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from kstreams.errors import TopologyError
 from kstreams.graph.nodes import AnyNode, Entry, JoinNode, ProcessorNode, SourceNode, serdes_of
 from kstreams.graph.topology import PartitionGroup
 from kstreams.processors.columns import (
     ChainedSupplier,
+    ColumnAnswerSupplier,
+    ColumnChangesSupplier,
     ColumnJoinSupplier,
     ColumnLookupSupplier,
     ColumnProcessor,
@@ -115,8 +117,14 @@ class ExecutionPlanner:
             return ""
         if isinstance(supplier, ChainedSupplier) and self._follows(node.parents):
             return supplier.chained()
-        if isinstance(supplier, ColumnTableSupplier):
+        if isinstance(supplier, ColumnTableSupplier) and self._is_looked_up(node):
             return self._table_obstacle(node) or supplier.column_table(self._source(node.parents))
+        if isinstance(supplier, ColumnChangesSupplier):
+            return self._changes_obstacle(node) or supplier.column_changes(
+                self._source(node.parents)
+            )
+        if isinstance(supplier, ColumnAnswerSupplier) and isinstance(node, JoinNode):
+            return self._answer(node, supplier)
         if isinstance(supplier, ColumnLookupSupplier) and isinstance(node, JoinNode):
             return self._lookup(node, supplier)
         if isinstance(supplier, ColumnJoinSupplier) and isinstance(node, JoinNode):
@@ -142,6 +150,51 @@ class ExecutionPlanner:
             return f"its table {join.ports[1]!r} runs by records{found and f': {found}'}"
         stream = [join.ports[0]]
         return supplier.column_lookup(None if self._follows(stream) else self._source(stream))
+
+    def _answer(self, join: JoinNode, supplier: ColumnAnswerSupplier) -> ColumnProcessor | str:
+        """Return a join that answers by columns, which takes that the table runs by columns."""
+        subscriptions, table = join.ports
+        obstacle = self._input_obstacle([subscriptions])
+        if obstacle is not None:
+            return obstacle
+        if not self._follows([table]):
+            return f"its table {table!r} runs by records"
+        return supplier.column_answer(self._source([subscriptions]))
+
+    def _changes_obstacle(self, node: ProcessorNode) -> str | None:
+        """Return why a table cannot be kept by columns that forwards its changes.
+
+        What reads its store may do so only when the batch ends.
+        """
+        obstacle = self._input_obstacle(node.parents)
+        if obstacle is not None:
+            return obstacle
+        answering = {name for name in self._nodes if self._answers(name, node)}
+        users = {user for spec in node.stores for user in self._users[spec.name]}
+        others = users - answering - {node.name}
+        if others:
+            first = min(others, key=self._places.__getitem__)
+            return f"node {first!r} gets its changes or reads its store"
+        return self._mixed(node, but_for=answering)
+
+    def _answers(self, name: str, table: ProcessorNode) -> bool:
+        """Return whether a node is a join by columns that answers the changes of a table."""
+        join = self._nodes[name]
+        supplier: object = join.supplier
+        if not isinstance(join, JoinNode) or not isinstance(supplier, ColumnAnswerSupplier):
+            return False
+        above = self._nodes.get(join.ports[1])
+        while above is not None and above is not table and len(above.parents) == 1:
+            chains = isinstance(above.supplier, ChainedSupplier)
+            above = self._nodes.get(above.parents[0]) if chains and not above.stores else None
+        return above is table and self._input_obstacle([join.ports[0]]) is None
+
+    def _is_looked_up(self, table: ProcessorNode) -> bool:
+        """Return whether joins look a table up, or nothing takes its changes."""
+        children = self._children[table.name]
+        return not children or any(
+            isinstance(child, JoinNode) and _looks_up(child.supplier) for child in children
+        )
 
     def _table_obstacle(self, node: ProcessorNode) -> str | None:
         """Return why a table cannot be kept by columns, beside the joins that read it."""
@@ -207,31 +260,41 @@ class ExecutionPlanner:
         return ColumnSource(key, value, nulls, punctuated)
 
     def _follows(self, parents: Sequence[str]) -> bool:
-        """Return whether all records come from one join by columns, or from what follows one."""
+        """Return whether all records come from one join or table by columns, or what follows it."""
         node = self._nodes.get(parents[0])
         if len(parents) > 1 or node is None:
             return False
-        if not isinstance(node, JoinNode) and not isinstance(node.supplier, ChainedSupplier):
+        leads = isinstance(node.supplier, (ChainedSupplier, ColumnChangesSupplier))
+        if not leads and not isinstance(node, JoinNode):
             return False
         if _asked(node) == "records":
             return False
         return isinstance(self._found(node, punctuated=False), ColumnProcessor)
 
-    def _mixed(self, node: ProcessorNode, *others: str) -> str | None:
-        below = self._below(node)
+    def _mixed(
+        self, node: ProcessorNode, *others: str, but_for: Collection[str] = ()
+    ) -> str | None:
+        """Return which node below another one gets records from elsewhere too.
+
+        Args:
+            node: The node.
+            others: Nodes that it gets them from in any case.
+            but_for: Nodes to which the order of their inputs does not matter.
+        """
+        below = self._below(node, but_for)
         known = {node.name, *others, *(other.name for other in below)}
         for other in below:
             if not known.issuperset(other.parents):
                 return f"node {other.name!r} below it gets records from elsewhere too"
         return None
 
-    def _below(self, node: ProcessorNode) -> list[AnyNode]:
+    def _below(self, node: ProcessorNode, but_for: Collection[str]) -> list[AnyNode]:
         """Return the nodes that a node's records may reach, in the group's order."""
         found: dict[str, AnyNode] = {}
         waiting = list(self._children[node.name])
         while waiting:
             other = waiting.pop()
-            if other.name not in found:
+            if other.name not in found and other.name not in but_for:
                 found[other.name] = other
                 waiting.extend(self._children[other.name])
         return sorted(found.values(), key=lambda other: self._places[other.name])

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kstreams.joins.change import Change
+from kstreams.joins.columns.derive import DerivedChanges
 from kstreams.joins.table_rows import keeping
 from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.columns import ColumnProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.state.stores.spec import StoreSpec
@@ -29,6 +31,10 @@ class Derive:
     def __call__(self) -> _Derive:
         """Return a new processor."""
         return _Derive(self.function, self.store)
+
+    def chained(self) -> ColumnProcessor | str:
+        """Return a new processor by columns for what a table by columns forwards, or why not."""
+        return "it has a store" if self.store is not None else DerivedChanges(self.function)
 
     @property
     def stores(self) -> tuple[StoreSpec[Any], ...]:

@@ -6,12 +6,12 @@ from typing import Any, Protocol, cast
 
 import pyarrow as pa
 
-from kstreams.processors.context import ProcessorContext
+from kstreams.processors.context import BatchContext, ProcessorContext
 
 __all__ = ("EncodedContext", "encoded_context", "encoded_table")
 
 
-class EncodedContext(ProcessorContext[Any, Any], Protocol):
+class EncodedContext(Protocol):
     """A context that takes records as they go over repartition edges: encoded, many at a time."""
 
     @property
@@ -24,7 +24,7 @@ class EncodedContext(ProcessorContext[Any, Any], Protocol):
         ...
 
 
-def encoded_context(context: ProcessorContext[Any, Any]) -> EncodedContext:
+def encoded_context(context: ProcessorContext[Any, Any] | BatchContext) -> EncodedContext:
     """Return the context of a task as what it is."""
     return cast("EncodedContext", context)
 

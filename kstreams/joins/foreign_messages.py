@@ -8,8 +8,12 @@ response goes from there, or straight from the left row, to the task of the left
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from kstreams.errors import DeserializationError
@@ -30,6 +34,8 @@ __all__ = (
     "ResponseSerde",
     "SubscriptionSerde",
     "opened",
+    "opened_many",
+    "opened_responses",
     "subscription",
 )
 
@@ -55,7 +61,7 @@ def subscription(says: int, prefix: bytes, own: bytes, value: bytes = b"") -> by
         own: The left row's key.
         value: Its value; empty for a row that leaves.
     """
-    return b"".join((_HEAD.pack(says, len(prefix), len(own)), prefix, own, value))
+    return _HEAD.pack(says, len(prefix), len(own)) + prefix + own + value
 
 
 def opened(data: bytes) -> tuple[int, int, bytes, bytes]:
@@ -70,6 +76,41 @@ def opened(data: bytes) -> tuple[int, int, bytes, bytes]:
         raise DeserializationError(f"a subscription is cut short: {data[:40]!r}") from exc
     end = _HEAD.size + prefix + own
     return says, prefix, data[_HEAD.size : end], data[end:]
+
+
+def opened_many(
+    data: Sequence[bytes],
+) -> tuple[list[int], list[int], list[bytes], list[bytes]]:
+    """Return what `opened` returns of each subscription, a list each.
+
+    Raises:
+        DeserializationError: One is cut short.
+    """
+    try:
+        heads = list(map(_HEAD.unpack_from, data))
+    except struct.error:
+        for item in data:
+            opened(item)
+        raise
+    size = _HEAD.size
+    ends = [size + prefix + own for _, prefix, own in heads]
+    rows = [item[size:end] for item, end in zip(data, ends, strict=True)]
+    values = [item[end:] for item, end in zip(data, ends, strict=True)]
+    return [head[0] for head in heads], [head[1] for head in heads], rows, values
+
+
+def opened_responses(data: pa.Array) -> tuple[npt.NDArray[np.bool_], pa.Array]:
+    """Return whether responses are of now, and the results in them, encoded; null for none.
+
+    Raises:
+        DeserializationError: One is empty.
+    """
+    items: list[bytes] = objects_of(data)
+    if not all(items):
+        raise DeserializationError("a response is empty")
+    heads = np.frombuffer(bytes(map(itemgetter(0), items)), np.uint8)
+    results = [item[1:] if item[0] & 1 else None for item in items]
+    return (heads & _NOW).astype(bool), pa.array(results, pa.binary())
 
 
 class SubscriptionSerde(CompositeSerde[bytes]):

@@ -6,12 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from kstreams.columns.keys import has_key_codes
 from kstreams.joins.change import Change
+from kstreams.joins.columns.foreign_results import ForeignResultColumns
 from kstreams.joins.compaction import by_key
 from kstreams.joins.foreign_messages import Response
 from kstreams.joins.joiner import How
 from kstreams.joins.terms import Terms
 from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.columns import ColumnProcessor, ColumnSource
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.state.stores.spec import StoreSpec
@@ -42,6 +45,12 @@ class ForeignResults:
     def __call__(self) -> _Results:
         """Return a new processor."""
         return _Results(self.store)
+
+    def column_changes(self, source: ColumnSource) -> ColumnProcessor | str:
+        """Return a new processor that works by columns, or why there is none."""
+        if not has_key_codes(source.key):
+            return f"keys of {source.key.name} do not differ by their bytes as they come"
+        return ForeignResultColumns(self.store, source)
 
     @property
     def join_terms(self) -> Terms:

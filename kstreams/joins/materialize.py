@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from kstreams.columns.keys import has_key_codes
 from kstreams.joins.change import Change
 from kstreams.joins.columns.materialize import MaterializeColumns
+from kstreams.joins.columns.table_changes import TableChanges
 from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.columns import ColumnProcessor, ColumnSource
 from kstreams.processors.context import ProcessorContext
@@ -46,6 +47,11 @@ class Materialize:
         if not has_key_codes(source.key):
             return f"keys of {source.key.name} do not differ by their bytes as they come"
         return MaterializeColumns(self.store, source)
+
+    def column_changes(self, source: ColumnSource) -> ColumnProcessor | str:
+        """Return a new processor that forwards changes by columns, or why there is none."""
+        found = self.column_table(source)
+        return found if isinstance(found, str) else TableChanges(self.store, source)
 
     @property
     def stores(self) -> tuple[StoreSpec[Any], ...]:

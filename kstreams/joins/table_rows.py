@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -16,6 +16,7 @@ __all__ = (
     "DerivedRows",
     "JoinedRows",
     "RowOf",
+    "RowsOf",
     "StoreContext",
     "StoredRows",
     "TableRows",
@@ -24,6 +25,8 @@ __all__ = (
 
 RowOf = Callable[[Any], "Row | None"]
 """Returns the value of a key and its time (ms since the epoch), or None."""
+RowsOf = Callable[[Sequence[Any]], "list[Row | None]"]
+"""The same of many keys, in their order: one read of each store."""
 
 
 class StoreContext(Protocol):
@@ -51,6 +54,10 @@ class TableRows(Protocol):
         """Return what reads a task's part of the table."""
         ...
 
+    def open_many(self, context: StoreContext) -> RowsOf:
+        """Return what reads many rows of it at once."""
+        ...
+
 
 @dataclass(frozen=True)
 class StoredRows:
@@ -72,6 +79,10 @@ class StoredRows:
         """Return what reads the store."""
         return self.store.kind.table(self.store, context.store(self.store)).get
 
+    def open_many(self, context: StoreContext) -> RowsOf:
+        """Return what reads many rows of the store."""
+        return self.store.kind.table(self.store, context.store(self.store)).get_many
+
 
 @dataclass(frozen=True)
 class DerivedRows:
@@ -92,16 +103,17 @@ class DerivedRows:
 
     def open(self, context: StoreContext) -> RowOf:
         """Return what reads the other table and calls the function."""
-        row_of, function = self.table.open(context), self.function
+        row_of, derived = self.table.open(context), self._derived
+        return lambda key: derived(key, row_of(key))
 
-        def derived(key: object) -> Row | None:
-            row = row_of(key)
-            if row is None:
-                return None
-            value = function(key, row[0])
-            return None if value is None else (value, row[1])
+    def open_many(self, context: StoreContext) -> RowsOf:
+        """Return what reads many rows of the other table and calls the function for each."""
+        rows_of, derived = self.table.open_many(context), self._derived
+        return lambda keys: list(map(derived, keys, rows_of(keys)))
 
-        return derived
+    def _derived(self, key: object, row: Row | None) -> Row | None:
+        value = None if row is None else self.function(key, row[0])
+        return None if row is None or value is None else (value, row[1])
 
 
 @dataclass(frozen=True)
@@ -125,16 +137,20 @@ class JoinedRows:
     def open(self, context: StoreContext) -> RowOf:
         """Return what reads both tables and joins."""
         left_of, right_of = self.left.open(context), self.right.open(context)
-        row = self.joiner.row
+        joined = self._joined
+        return lambda key: joined(left_of(key), right_of(key))
 
-        def joined(key: object) -> Row | None:
-            one, two = left_of(key), right_of(key)
-            value = row(None if one is None else one[0], None if two is None else two[0])
-            if value is None:
-                return None
-            return value, max(found[1] for found in (one, two) if found is not None)
+    def open_many(self, context: StoreContext) -> RowsOf:
+        """Return what reads many rows of both tables and joins each."""
+        left_of, right_of = self.left.open_many(context), self.right.open_many(context)
+        joined = self._joined
+        return lambda keys: list(map(joined, left_of(keys), right_of(keys)))
 
-        return joined
+    def _joined(self, one: Row | None, two: Row | None) -> Row | None:
+        value = self.joiner.row(None if one is None else one[0], None if two is None else two[0])
+        if value is None:
+            return None
+        return value, max(found[1] for found in (one, two) if found is not None)
 
 
 _Keep = Callable[[Any, "Change[Any]", int], "Change[Any]"]

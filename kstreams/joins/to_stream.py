@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kstreams.joins.change import Change
+from kstreams.joins.columns.to_stream import StreamOfChanges
 from kstreams.joins.compaction import compacted
 from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.columns import ColumnProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.emission import EachUpdate, OncePerBatch
 from kstreams.record import Record
@@ -30,6 +32,10 @@ class ToStream:
     def __call__(self) -> _ToStream:
         """Return a new processor."""
         return _ToStream(self.key, each=isinstance(self.emit, EachUpdate))
+
+    def chained(self) -> ColumnProcessor:
+        """Return a new processor by columns for what a table by columns forwards."""
+        return StreamOfChanges(self.key, each=isinstance(self.emit, EachUpdate))
 
 
 class _ToStream(ClosureProcessor[Any, "Change[Any]", Any, Any]):

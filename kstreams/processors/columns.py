@@ -20,6 +20,8 @@ __all__ = (
     "PLACE",
     "STREAM_TIME",
     "ChainedSupplier",
+    "ColumnAnswerSupplier",
+    "ColumnChangesSupplier",
     "ColumnInterceptor",
     "ColumnJoinProcessor",
     "ColumnJoinSupplier",
@@ -160,6 +162,28 @@ class ColumnTableSupplier(Protocol):
         """Return a new processor that works by columns, or why there is none.
 
         It forwards nothing.
+        """
+        ...
+
+
+@runtime_checkable
+class ColumnChangesSupplier(Protocol):
+    """A supplier of processors that keep a table and forward its changes."""
+
+    def column_changes(self, source: ColumnSource) -> ColumnProcessor | str:
+        """Return a new processor that works by columns, or why there is none."""
+        ...
+
+
+@runtime_checkable
+class ColumnAnswerSupplier(Protocol):
+    """A supplier of joins that take changes of a table, and read it when a batch ends."""
+
+    def column_answer(self, source: ColumnSource) -> ColumnProcessor:
+        """Return a new processor that works by columns.
+
+        Args:
+            source: What the left input comes from; the right one is a table by columns.
         """
         ...
 

@@ -281,7 +281,17 @@ class RecordTaskContext(_TaskContext):
 
 
 class BatchTaskContext(_TaskContext):
-    """The context of a batch processor."""
+    """The context of a batch processor.
+
+    Args:
+        node: Whose it is.
+        services: What the contexts of a task share.
+        children: What takes tables, by child.
+        joints: Of join nodes that the node leads to by both inputs.
+        edges: What takes encoded records, by repartition edge.
+    """
+
+    may_skip = False
 
     def __init__(
         self,
@@ -289,8 +299,11 @@ class BatchTaskContext(_TaskContext):
         services: TaskServices,
         children: Mapping[str, _TableCall],
         joints: Sequence[Joint] = (),
+        *,
+        edges: Mapping[str, _TableCall] = MappingProxyType({}),
     ) -> None:
         super().__init__(node, services)
+        self._edges = edges
         self._children = {name: settled(call, joints) for name, call in children.items()}
         self._to_children = settled(to_each(tuple(children.values())), joints)
 
@@ -304,6 +317,10 @@ class BatchTaskContext(_TaskContext):
         if call is None:
             raise _no_child(self.node, child, self._children)
         call(table)
+
+    def forward_encoded(self, child: str, table: pa.Table) -> None:
+        """See `EncodedContext`."""
+        self._edges[child](table)
 
 
 def _refuse(node: str, name: str, *_: object, **__: object) -> NoReturn:

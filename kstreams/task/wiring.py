@@ -241,14 +241,18 @@ class Wiring:
     def _context(self, node: ProcessorNode) -> RecordTaskContext:
         children = self._calls(node.name, self._record_calls)
         joints = self.joints_behind(node.name)
-        edges = {
+        edges = self._edges(node)
+        return RecordTaskContext(
+            node, self._services, children, joints, edges=edges, may_skip=self._eager
+        )
+
+    def _edges(self, node: ProcessorNode) -> dict[str, _TableCall]:
+        """Return what takes encoded records, by the repartition edges right below a node."""
+        return {
             child.name: self.collectors[child.name].take_encoded
             for child in self._children[node.name]
             if isinstance(child, RepartitionNode)
         }
-        return RecordTaskContext(
-            node, self._services, children, joints, edges=edges, may_skip=self._eager
-        )
 
     def _record(self, node: ProcessorNode, processor: Processor[Any, Any, Any, Any]) -> None:
         context = self._context(node)
@@ -291,7 +295,8 @@ class Wiring:
     def _start(self, node: ProcessorNode, processor: BatchProcessor[Any, Any, Any, Any]) -> None:
         children = self._calls(node.name, self._table_calls)
         joints = self.joints_behind(node.name)
-        context = BatchTaskContext(node, self._services, children, joints)
+        edges = self._edges(node)
+        context = BatchTaskContext(node, self._services, children, joints, edges=edges)
         processor.init(context)
         context.initialised()
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from heapq import merge
 from itertools import islice
 from operator import itemgetter
@@ -14,6 +15,8 @@ from kstreams.state.cache.written_keys import WrittenKeys
 
 __all__ = ("MergedRows",)
 
+_STEPS = 24
+"""How many pairs are walked over before the backend is asked for another place."""
 _MISSING: Final = object()
 """Stands for "not in this cache", which differs from None: known to have no value."""
 
@@ -82,6 +85,36 @@ class MergedRows:
         others = (pair for pair in stored if pair[0] not in known)
         return merge(own, others, key=itemgetter(0), reverse=reverse)
 
+    def scan_ranges(
+        self, ranges: Sequence[tuple[bytes, bytes]]
+    ) -> Iterator[tuple[int, bytes, bytes]]:
+        """Yield encoded pairs of several ranges, each with the number of its range.
+
+        Where the caches have bytes. A range that begins soon after the one before is walked to;
+        only for another one the backend is asked anew.
+
+        Args:
+            ranges: Starts and ends, rising and apart.
+        """
+        if not ranges:
+            return
+        last = ranges[-1][1]
+        written = self._order.within(ranges[0][0], last)
+        dirty, stored = self._dirty, _Walk(self._stored, last)
+        low = high = 0
+        for number, (start, end) in enumerate(ranges):
+            low = bisect_left(written, start, high)
+            high = bisect_left(written, end, low)
+            pairs = stored.within(start, end)
+            if high > low:
+                own = written[low:high]
+                known = set(own)
+                mine = [(key, value) for key in own if (value := dirty[key]) is not None]
+                others = (pair for pair in pairs if pair[0] not in known)
+                pairs = merge(mine, others, key=itemgetter(0))
+            for key, value in pairs:
+                yield number, key, value
+
     def first(self, start: bytes | None, end: bytes | None) -> bytes | None:
         """Return the bytes of the first key with a value and `start <= key bytes < end`."""
         own = next(filter(self._is_put, self._order.walk(start, end)), None)
@@ -134,3 +167,36 @@ class MergedRows:
         if found is None:
             return None
         return key, found if self._objects else self._coding.value(found, key)
+
+
+class _Walk:
+    """Reads rising ranges of what is stored.
+
+    Args:
+        stored: What the backend has.
+        last: Where the last range ends.
+    """
+
+    def __init__(self, stored: StoredRows, last: bytes) -> None:
+        self._stored = stored
+        self._last = last
+        self._pairs: Iterator[tuple[bytes, bytes]] | None = None
+        self._next: tuple[bytes, bytes] | None = None
+
+    def within(self, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the pairs of a range; those of the one before were taken."""
+        self._go_to(start)
+        pairs = self._pairs
+        while self._next is not None and self._next[0] < end:
+            yield self._next
+            self._next = None if pairs is None else next(pairs, None)
+
+    def _go_to(self, start: bytes) -> None:
+        pairs = self._pairs
+        if pairs is not None:
+            for _ in range(_STEPS):
+                if self._next is None or self._next[0] >= start:
+                    return
+                self._next = next(pairs, None)
+        self._pairs = self._stored.scan(start, self._last)
+        self._next = next(self._pairs, None)

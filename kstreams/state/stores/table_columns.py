@@ -39,6 +39,14 @@ class TableColumns:
         self._order = np.empty(0, np.int64)
         self._packed = np.empty(0, np.int64)
 
+    def read(self, keys: Sequence[Any]) -> list[Row | None]:
+        """Return the rows of different keys, where none waits to be put."""
+        return self._get_many(keys)
+
+    def write(self, keys: Sequence[Any], rows: Sequence[Row | None]) -> None:
+        """Put rows into the store at once; None deletes."""
+        self._put_many(keys, rows)
+
     def put(self, keys: list[Any], rows: list[Row | None], places: Ints) -> None:
         """Put rows, in the order of their places, which come after all that was put before."""
         self.settle()

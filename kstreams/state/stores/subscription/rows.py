@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from kstreams.serde.base import Serde
@@ -30,6 +30,7 @@ class SubscriptionRows(StoreRows):
 
     Attributes:
         put: Sets the value of a row's key; None deletes it. All bytes.
+        put_many: Does so for many.
         prefix: Returns what the keys of a foreign key's rows begin with.
     """
 
@@ -40,6 +41,9 @@ class SubscriptionRows(StoreRows):
         self._key = key.ordered
         self._own, self._value = value.parts
         self.put: Callable[[bytes, bytes | None], None] = self._rows.put
+        self.put_many: Callable[[Sequence[bytes], Sequence[bytes | None]], None] = (
+            self._rows.put_many
+        )
         self.prefix = prefixing(key)
 
     def set(self, key: object, own: object, value: object) -> None:
@@ -51,6 +55,15 @@ class SubscriptionRows(StoreRows):
         """Yield keys and values of a foreign key's rows, in the order of their own keys' bytes."""
         # A prefix ends with two zero bytes: the next after all that begins so ends with 0, 1.
         return self._rows.merged.scan_encoded(prefix, prefix[:-1] + b"\x01")
+
+    def within_each(self, prefixes: Sequence[bytes]) -> Iterator[tuple[int, bytes, bytes]]:
+        """Yield keys and values of the rows of foreign keys, each with the number of its prefix.
+
+        Args:
+            prefixes: Of the foreign keys, rising.
+        """
+        ranges = [(prefix, prefix[:-1] + b"\x01") for prefix in prefixes]
+        return self._rows.merged.scan_ranges(ranges)
 
     def scan(
         self, start: object = None, end: object = None, *, reverse: bool = False

@@ -56,6 +56,38 @@ def test_each_foreign_key_has_its_rows(made: Any) -> None:
         assert list(store.range(key)) == [row for row in expected if row[0] >= key]
 
 
+@given(made=changes, fresh=changes, asked=st.sets(keys, max_size=6))
+def test_rows_of_many_foreign_keys_are_those_of_each(made: Any, fresh: Any, asked: Any) -> None:
+    base = MemoryStore(["s"])
+    filled(base, made)
+    rows = SubscriptionRows.of(SPEC.open(Overlay(base)))
+    for key, own, value in fresh:
+        change(rows, key, own, value)
+    prefixes = sorted(map(rows.prefix, asked))
+    expected = [
+        (number, *pair) for number, each in enumerate(prefixes) for pair in rows.within(each)
+    ]
+    assert list(rows.within_each(prefixes)) == expected
+
+
+@pytest.mark.parametrize("step", [1, 10, 60])
+def test_few_foreign_keys_of_many_are_found(step: int) -> None:
+    """What lies between is walked over where it is little, and passed by where it is much."""
+    base = MemoryStore(["s"])
+    overlay = Overlay(base)
+    rows = SubscriptionRows.of(SPEC.open(overlay))
+    for number in range(300):
+        rows.set(b"%03d" % number, b"own", number)
+    base.write(overlay.changes())
+    rows = SubscriptionRows.of(SPEC.open(Overlay(base)))
+    prefixes = [rows.prefix(b"%03d" % number) for number in range(0, 400, step)]
+    found = [(number, row) for number, row, _ in rows.within_each(prefixes)]
+    assert found == [
+        (place, rows.prefix(b"%03d" % number) + b"own")
+        for place, number in enumerate(range(0, 300, step))
+    ]
+
+
 @given(made=changes)
 def test_a_changelog_and_a_migration_rebuild_it(made: Any) -> None:
     base = MemoryStore(["s"])

@@ -1,0 +1,235 @@
+"""What right rows answer to the left rows that name them: read, joined and sent in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import compress, islice
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kstreams.joins.encoded_output import EncodedContext, encoded_table
+from kstreams.joins.foreign_messages import (
+    ENTER,
+    LEAVE_RESULT,
+    NO_ROW,
+    NO_ROW_NOW,
+    ROW,
+    ROW_NOW,
+)
+from kstreams.joins.joiner import Joiner
+from kstreams.joins.table_rows import RowsOf
+from kstreams.serde.base import Serde
+from kstreams.state.stores.subscription.rows import SubscriptionRows
+
+__all__ = ("Came", "Changed", "ForeignAnswers")
+
+_AT_ONCE = 8_192
+_BYTES_AT_ONCE = 4 * 1024 * 1024
+_AT_FIRST = 256
+"""Left rows that are joined at once, and their bytes: what a large fan-out has in memory besides
+its output. Their size is not known before some were read."""
+
+_HEADS = ((NO_ROW, ROW), (NO_ROW_NOW, ROW_NOW))
+"""How responses begin: by whether they are new, and whether they have a result."""
+
+
+@dataclass
+class Came:
+    """Left rows that have come to foreign keys, or whose results go; a column each.
+
+    Attributes:
+        says: `ENTER`, `MOVE` or `LEAVE_RESULT`.
+        foreign: The foreign key.
+        prefix: How many bytes of the row's key are the foreign key's.
+        row: Its key in the subscription store.
+        value: Its encoded value.
+        time: In ms.
+    """
+
+    says: list[int] = field(default_factory=list)
+    foreign: list[Any] = field(default_factory=list)
+    prefix: list[int] = field(default_factory=list)
+    row: list[bytes] = field(default_factory=list)
+    value: list[bytes] = field(default_factory=list)
+    time: list[int] = field(default_factory=list)
+
+    def add(self, other: Came) -> None:
+        """Put others behind them."""
+        self.says += other.says
+        self.foreign += other.foreign
+        self.prefix += other.prefix
+        self.row += other.row
+        self.value += other.value
+        self.time += other.time
+
+    def kept(self, keep: Sequence[bool]) -> Came:
+        """Return some of them."""
+        columns = (self.says, self.foreign, self.prefix, self.row, self.value, self.time)
+        return Came(*(list[Any](compress(column, keep)) for column in columns))
+
+    def pieces(self, keep: Sequence[bool]) -> Iterator[Came]:
+        """Yield those that are kept, some thousands at a time."""
+        kept = self if all(keep) else self.kept(keep)
+        columns = (kept.says, kept.foreign, kept.prefix, kept.row, kept.value, kept.time)
+        for start in range(0, len(kept.row), _AT_ONCE):
+            yield Came(*(list[Any](column[start : start + _AT_ONCE]) for column in columns))
+
+
+class Changed(NamedTuple):
+    """A right row that has changed; the time is in ms."""
+
+    foreign: Any
+    value: Any
+    time: int
+
+
+class ForeignAnswers:
+    """Joins left rows with right ones, and sends what comes of it.
+
+    Args:
+        joiner: An inner or a left one.
+        value: Serde of the left table's values.
+        result: Serde of the results.
+        edge: Name of the edge to the tasks of left keys.
+        context: Takes responses.
+        rows: The subscription store.
+        rights: Reads the right table.
+        came: Row keys of the left rows that have come in this batch, with their times.
+    """
+
+    def __init__(
+        self,
+        joiner: Joiner[Any, Any, Any, Any],
+        value: Serde[Any],
+        result: Serde[Any],
+        edge: str,
+        *,
+        context: EncodedContext,
+        rows: SubscriptionRows,
+        rights: RowsOf,
+        came: Mapping[bytes, int],
+    ) -> None:
+        self._inner = joiner.how == "inner"
+        self._function = joiner.function
+        self._value = value
+        self._result = result
+        self._edge = edge
+        self._context = context
+        self._rows = rows
+        self._rights = rights
+        self._came = came
+
+    def send(self, came: Came, changed: Sequence[Changed]) -> None:
+        """Answer: first all left rows of the right ones that have changed, then the others.
+
+        Args:
+            came: Left rows, in the order in which they came.
+            changed: Right rows, in that order; of several changes of one the last counts.
+        """
+        last = {self._rows.prefix(item.foreign): item for item in changed}
+        self._to_all(last)
+        if came.row:
+            alone = [
+                says == LEAVE_RESULT or row[:size] not in last
+                for says, row, size in zip(came.says, came.row, came.prefix, strict=True)
+            ]
+            for piece in came.pieces(alone):
+                self._to_each(piece)
+
+    def _to_all(self, changed: Mapping[bytes, Changed]) -> None:
+        """Answer all left rows of right rows, by the prefixes of those."""
+        prefixes = sorted(changed)
+        items = [changed[prefix] for prefix in prefixes]
+        sizes = list(map(len, prefixes))
+        for numbers, rows, values in _pieces(self._rows.within_each(prefixes)):
+            rights = [items[number].value for number in numbers]
+            times = [items[number].time for number in numbers]
+            owns = [row[sizes[number] :] for number, row in zip(numbers, rows, strict=True)]
+            results = self._joined(values, rights)
+            news = None
+            if self._came:
+                since = list(map(self._came.get, rows))
+                news = [each is not None for each in since]
+                times = [
+                    time if each is None or each < time else each
+                    for each, time in zip(since, times, strict=True)
+                ]
+            self._forward(owns, results, news, times)
+
+    def _joined(self, values: Sequence[bytes], rights: Sequence[Any]) -> list[Any]:
+        """Return the results of left rows with right values, which may be None."""
+        function = self._function
+        if not self._inner or None not in rights:
+            return list(map(function, self._lefts(values), rights))
+        there = [right is not None for right in rights]
+        lefts = iter(self._lefts(list(compress(values, there))))
+        return [None if right is None else function(next(lefts), right) for right in rights]
+
+    def _to_each(self, items: Came) -> None:
+        """Answer left rows that have come, or whose results go."""
+        prefixes = [row[:size] for row, size in zip(items.row, items.prefix, strict=True)]
+        asked = dict(zip(prefixes, items.foreign, strict=True))
+        found = dict(zip(asked, self._rights(list(asked.values())), strict=True))
+        goes = LEAVE_RESULT in items.says
+        values: list[bytes | None] = [*items.value]
+        if goes:
+            says = zip(items.says, items.value, strict=True)
+            values = [None if each == LEAVE_RESULT else value for each, value in says]
+        lefts = self._lefts(values)
+        function, inner = self._function, self._inner
+        owns, results, times = [], [], []
+        for prefix, says_, left, row, size, time in zip(
+            prefixes, items.says, lefts, items.row, items.prefix, items.time, strict=True
+        ):
+            right = found[prefix]
+            result = None
+            if says_ == LEAVE_RESULT:
+                pass
+            elif right is not None:
+                result = function(left, right[0])
+            elif not inner:
+                result = function(left, None)
+            elif says_ == ENTER:
+                continue  # an unchanged key without a match says nothing
+            owns.append(row[size:])
+            results.append(result)
+            times.append(time if right is None or right[1] < time else right[1])
+        if owns:
+            self._forward(owns, results, [True] * len(owns), times)
+
+    def _lefts(self, values: Sequence[bytes | None]) -> list[Any]:
+        return self._value.deserialize_many(pa.array(values, pa.binary()))
+
+    def _forward(
+        self,
+        owns: Sequence[bytes],
+        results: Sequence[Any],
+        news: Sequence[bool] | None,
+        times: Sequence[int],
+    ) -> None:
+        """Send responses: without `news` none is new."""
+        found = self._result.serialize_many(results)
+        first: pa.Scalar | pa.Array = pa.scalar(ROW, pa.binary())
+        if news is not None or found.null_count:
+            pairs = zip(news or [False] * len(owns), found.is_valid().to_pylist(), strict=True)
+            first = pa.array([_HEADS[new][has] for new, has in pairs], pa.binary())
+        if found.null_count:
+            found = pc.fill_null(found, b"")
+        values = pc.binary_join_element_wise(first, found, b"")
+        table = encoded_table(pa.array(owns, pa.binary()), values, pa.array(times))
+        self._context.forward_encoded(self._edge, table)
+
+
+def _pieces(
+    rows: Iterator[tuple[int, bytes, bytes]],
+) -> Iterator[tuple[Sequence[int], Sequence[bytes], Sequence[bytes]]]:
+    """Yield numbers, keys and values of rows, some thousands at a time, and few that are large."""
+    count = _AT_FIRST
+    while piece := list(islice(rows, count)):
+        numbers, keys, values = zip(*piece, strict=True)
+        yield numbers, keys, values
+        fitting = _BYTES_AT_ONCE * len(piece) // (1 + sum(map(len, values)))
+        count = max(1, min(_AT_ONCE, 8 * count, fitting))
