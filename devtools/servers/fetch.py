@@ -1,5 +1,5 @@
 """
-Bring onto this machine what tests would download: the broker's jars.
+Bring onto this machine what tests would download: the broker, and a schema registry.
 
 A download takes as long as the network does, which no test's time limit should hold.
 Done before, it costs 0.1 s::
@@ -12,11 +12,13 @@ from __future__ import annotations
 import sys
 
 from devtools.servers.kafka import broker_jars
+from devtools.servers.registry import registry_folder
 
 
 def main() -> None:
     """Fetch, and say what is there."""
     sys.stdout.write(f"{len(broker_jars())} jars of Kafka are on this machine\n")
+    sys.stdout.write(f"the schema registry is in {registry_folder().name}\n")
 
 
 if __name__ == "__main__":

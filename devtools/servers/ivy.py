@@ -34,16 +34,28 @@ __all__ = ("Artifact", "JarResolutionError", "cache_folder", "resolve")
 _PATTERN = "[artifact]-[revision](-[classifier]).[ext]"
 _TIMEOUT_S = 900
 _SHOWN_LINES = 15
+_ALONE = """<ivysettings><settings defaultResolver="public"/><resolvers>
+<ibiblio name="public" m2compatible="true" usepoms="false"/></resolvers></ivysettings>
+"""
+"""For files without what they depend on: descriptions, and the parents of these, are not read."""
 _UNRESOLVED = re.compile(r":: ([^\s#]+)#([^\s;]+);(\S+): not found")
 
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """One jar by its Maven coordinates."""
+    """One file by its Maven coordinates: a jar, unless it says otherwise."""
 
     organisation: str
     name: str
     version: str
+    classifier: str = ""
+    extension: str = "jar"
+
+    @property
+    def file_name(self) -> str:
+        """Its name in the folder."""
+        classifier = f"-{self.classifier}" if self.classifier else ""
+        return f"{self.name}-{self.version}{classifier}.{self.extension}"
 
     def __str__(self) -> str:
         return f"{self.organisation}:{self.name}:{self.version}"
@@ -78,7 +90,7 @@ class JarResolutionError(ExecutionError):
 
 def resolve(artifacts: Sequence[Artifact], into: Path, *, transitive: bool) -> tuple[Path, ...]:
     """
-    Return the jars of these artifacts, downloading them unless the folder exists.
+    Return the files of these artifacts, downloading them unless the folder exists.
 
     The folder appears whole or not at all, so its existence means that an
     earlier call succeeded. Any number of processes may call at once: one
@@ -86,11 +98,11 @@ def resolve(artifacts: Sequence[Artifact], into: Path, *, transitive: bool) -> t
 
     Args:
         artifacts: What to bring, at least one.
-        into: The folder for the jars alone; its parents are created.
+        into: The folder for the files alone; its parents are created.
         transitive: Whether to bring along what the artifacts depend on.
 
     Returns:
-        The jars in the folder, sorted by name; at least one.
+        The files in the folder, sorted by name; at least one.
 
     Raises:
         JarResolutionError: An artifact is nowhere to be had, the network does
@@ -102,7 +114,7 @@ def resolve(artifacts: Sequence[Artifact], into: Path, *, transitive: bool) -> t
         with _locked(cache_folder() / "ivy"):
             if not into.is_dir():
                 _download(tuple(artifacts), into, transitive)
-    return tuple(sorted(into.glob("*.jar")))
+    return tuple(sorted(into.iterdir()))
 
 
 def _download(artifacts: tuple[Artifact, ...], into: Path, transitive: bool) -> None:
@@ -113,8 +125,10 @@ def _download(artifacts: tuple[Artifact, ...], into: Path, transitive: bool) -> 
         jars.mkdir()
         wanted = scratch / "ivy.xml"
         wanted.write_text(_ivy_file(artifacts, transitive), encoding="utf-8")
-        _run_ivy(artifacts, wanted, jars)
-        lacking = tuple(a for a in artifacts if not (jars / f"{a.name}-{a.version}.jar").is_file())
+        alone = scratch / "settings.xml"
+        alone.write_text(_ALONE, encoding="utf-8")
+        _run_ivy(artifacts, wanted, jars, None if transitive else alone)
+        lacking = tuple(a for a in artifacts if not (jars / a.file_name).is_file())
         if lacking:
             raise _failure(artifacts, lacking, "", "Ivy succeeded without these jars")
         jars.rename(into)
@@ -122,14 +136,16 @@ def _download(artifacts: tuple[Artifact, ...], into: Path, transitive: bool) -> 
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _run_ivy(artifacts: tuple[Artifact, ...], wanted: Path, jars: Path) -> None:
-    settings = os.environ.get("KSTREAMS_IVY_SETTINGS")
+def _run_ivy(
+    artifacts: tuple[Artifact, ...], wanted: Path, jars: Path, settings_else: Path | None
+) -> None:
+    settings = os.environ.get("KSTREAMS_IVY_SETTINGS") or settings_else
     command = [
         str(java_home() / "bin" / "java"),
         f"-Divy.home={cache_folder() / 'ivy'}",
         *_proxy_properties(os.environ),
         *("-cp", str(_ivy_jar()), "org.apache.ivy.Main", "-warn"),
-        *(("-settings", settings) if settings else ()),
+        *(("-settings", str(settings)) if settings else ()),
         *("-ivy", str(wanted), "-confs", "default", "-retrieve", f"{jars}/{_PATTERN}"),
     ]
     try:
@@ -150,13 +166,25 @@ def _ivy_file(artifacts: tuple[Artifact, ...], transitive: bool) -> str:
     lines = "".join(
         f"<dependency org={quoteattr(a.organisation)} name={quoteattr(a.name)} "
         f'rev={quoteattr(a.version)} transitive="{str(transitive).lower()}" '
-        'conf="default->default"/>\n'
+        f'conf="default->default">{_file_of(a)}</dependency>\n'
         for a in artifacts
     )
     return (
-        '<ivy-module version="2.0"><info organisation="kstreams" module="jars"/>\n'
+        '<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">\n'
+        '<info organisation="kstreams" module="jars"/>\n'
         '<configurations><conf name="default"/></configurations>\n'
         f"<dependencies>\n{lines}</dependencies></ivy-module>\n"
+    )
+
+
+def _file_of(artifact: Artifact) -> str:
+    """Name the file where it is not the artifact's jar."""
+    if (artifact.classifier, artifact.extension) == ("", "jar"):
+        return ""
+    kind = quoteattr(artifact.extension)
+    return (
+        f"<artifact name={quoteattr(artifact.name)} type={kind} ext={kind} "
+        f"m:classifier={quoteattr(artifact.classifier)}/>"
     )
 
 

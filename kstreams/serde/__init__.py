@@ -22,7 +22,7 @@ from kstreams.serde.framed import FramedSerde
 from kstreams.serde.none import NONE
 from kstreams.serde.numbers import BOOL, DOUBLE, INT32, INT64
 from kstreams.serde.objects import objects_of
-from kstreams.serde.schema import Schema, SchemaReference, SchemaSerde
+from kstreams.serde.schema import Schema, SchemaKind, SchemaReference, SchemaSerde
 from kstreams.serde.text import BYTES, TEXT
 
 __all__ = (
@@ -35,6 +35,7 @@ __all__ = (
     "TEXT",
     "FramedSerde",
     "Schema",
+    "SchemaKind",
     "SchemaReference",
     "SchemaSerde",
     "Serde",

@@ -1,3 +1,39 @@
-"""Schema registries as a format of keys and values."""
+"""Schema registries: topics whose records say by which schema they were written.
+
+Read `confluent` first, then `SchemaRegistry`. Depends on the public names of `kstreams` and the
+standard library; `json_schema` on jsonschema-rs and msgspec
+(`pip install 'kstreams-spark[registry,json]'`).
+"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kstreams_registry.client import Registered, SchemaRegistry
+from kstreams_registry.confluent import HEADER_IDS, Register, confluent
+from kstreams_registry.errors import SchemaRefusedError
+from kstreams_registry.subjects import SubjectName
+
+if TYPE_CHECKING:
+    from kstreams_registry.json_schema import json_schema
+else:  # a checker would take any name then
+
+    def __getattr__(name: str) -> object:
+        """Load what needs more than the standard library at its first use."""
+        if name == "json_schema":
+            from kstreams_registry.json_schema import json_schema  # noqa: PLC0415
+
+            return json_schema
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__all__ = (
+    "HEADER_IDS",
+    "Register",
+    "Registered",
+    "SchemaRefusedError",
+    "SchemaRegistry",
+    "SubjectName",
+    "confluent",
+    "json_schema",
+)

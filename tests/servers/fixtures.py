@@ -11,6 +11,7 @@ from typing import Protocol
 import pytest
 
 from devtools.servers.kafka import KafkaBroker
+from devtools.servers.registry import Registry
 from devtools.servers.s3 import Bucket, S3Server
 
 
@@ -76,3 +77,10 @@ def topic_name(request: pytest.FixtureRequest) -> str:
     """A topic name that no other test has, and that tells which test it is of."""
     test = re.sub(r"[^A-Za-z0-9_.-]+", "-", request.node.name)[:60]
     return f"{test}-{uuid.uuid4().hex[:8]}"
+
+
+@pytest.fixture(scope="session")
+def registry_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The API of a schema registry for the whole run: take subjects of your own."""
+    with Registry(tmp_path_factory.mktemp("registry")) as running:
+        yield running.url

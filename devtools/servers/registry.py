@@ -1,0 +1,147 @@
+"""
+A real schema registry as a plain process on loopback, with Confluent's API.
+
+Apicurio Registry, its schemas in memory. It comes by Ivy into the library's
+cache at the first use on a machine (109 MB). By hand, from the root of the
+repository::
+
+    python -m devtools.servers.registry FOLDER
+"""
+
+from __future__ import annotations
+
+import fcntl
+import subprocess
+import sys
+import tarfile
+import tempfile
+import threading
+import urllib.error
+import urllib.request
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+
+from devtools.servers.ivy import Artifact, resolve
+from devtools.servers.process import launch, launch_on_free_ports
+from kstreams.files import cache_folder
+from kstreams.spark.java import java_home
+
+VERSION = "3.0.9"
+"""The last one that runs on Java 17."""
+_API = "/apis/ccompat/v7"
+_START_S = 120.0
+_STOP_S = 10.0
+
+
+def registry_folder() -> Path:
+    """Return where the registry's program is, downloading it at the first call on a machine."""
+    servers = cache_folder() / "servers"
+    unpacked = servers / f"apicurio-{VERSION}"
+    if not unpacked.is_dir():
+        program = Artifact("io.apicurio", "apicurio-registry-app", VERSION, "all", "tar.gz")
+        (archive,) = resolve([program], servers / f"apicurio-{VERSION}-archive", transitive=False)
+        with (servers / "apicurio.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not unpacked.is_dir():
+                _unpack(archive, unpacked)
+    return unpacked
+
+
+def _unpack(archive: Path, into: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=into.parent) as scratch, tarfile.open(archive) as content:
+        content.extractall(scratch, filter="data")
+        Path(scratch).rename(into)
+        Path(scratch).mkdir()
+
+
+class Registry:
+    """
+    One registry, empty at each start; also enter it as a context.
+
+    Args:
+        folder: For its log.
+
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+        self._port = 0
+
+    @property
+    def url(self) -> str:
+        """Where Confluent's API is."""
+        return f"http://127.0.0.1:{self._port}{_API}"
+
+    @property
+    def log_file(self) -> Path:
+        """What the registry says."""
+        return self._folder / "registry.log"
+
+    def start(self) -> Registry:
+        """Start, and wait for answers."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        launch_on_free_ports(2, self._start_on, self.log_file)
+        return self
+
+    def stop(self) -> None:
+        """End the process, if it runs."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(_STOP_S)
+            self._process = None
+
+    def __enter__(self) -> Registry:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def _start_on(self, ports: tuple[int, ...]) -> None:
+        self._port, management = ports
+        home = registry_folder()
+        (jar,) = (*home.glob("quarkus-run.jar"), *home.glob("apicurio-registry-app-*-runner.jar"))
+        options = {
+            "quarkus.http.host": "127.0.0.1",
+            "quarkus.http.port": self._port,
+            "quarkus.management.host": "127.0.0.1",
+            "quarkus.management.port": management,
+            "quarkus.http.access-log.enabled": "false",
+        }
+        command = [str(java_home() / "bin" / "java"), "-Xmx384m", "-XX:+UseSerialGC"]
+        command += ["-XX:TieredStopAtLevel=1", *(f"-D{k}={v}" for k, v in options.items())]
+        self._process = launch(
+            "registry",
+            [*command, "-jar", str(jar)],
+            folder=home,
+            log=self.log_file,
+            answers=self._answers,
+            within_s=_START_S,
+        )
+
+    def _answers(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.url}/subjects", timeout=1) as answer:
+                return bool(answer.status == 200)
+        except (urllib.error.URLError, OSError):
+            return False
+
+
+def main() -> None:
+    """Run a registry until Ctrl-C, and say where it listens."""
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp()).absolute()
+    with Registry(folder) as registry:
+        sys.stdout.write(f"{registry.url} in {folder}\n")
+        sys.stdout.flush()
+        with suppress(KeyboardInterrupt):
+            threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,265 @@
+"""The few requests that serdes need of a schema registry with Confluent's API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from kstreams.errors import RegistryUnavailableError
+from kstreams.serde import Schema, SchemaKind, SchemaReference
+from kstreams_registry.known import Known
+from kstreams_registry.requests import Refusal, RegistrySettings, path, request
+
+__all__ = ("Registered", "SchemaRegistry")
+
+_MISSING = 404
+_DEEPEST = 50
+_KINDS: dict[str, SchemaKind] = {"AVRO": "AVRO", "PROTOBUF": "PROTOBUF", "JSON": "JSON"}
+_KNOWN: dict[RegistrySettings, Known] = {}
+"""One a registry and process: what one serde has asked for, others need not."""
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A schema as a registry has it.
+
+    Attributes:
+        id: Its number, which is never another schema's.
+        version: Its number within the subject.
+        schema: What it is.
+        guid: A name of its content, by registries that give one.
+    """
+
+    id: int
+    version: int
+    schema: Schema
+    guid: UUID | None = None
+
+
+class SchemaRegistry:
+    """A schema registry that speaks Confluent's API: Confluent's own, Apicurio, Karapace, Redpanda.
+
+    Compares by its settings, and can be pickled. Each schema is asked for once a process.
+
+    Args:
+        url: Of its API, such as `http://host:8081` or `http://host:8080/apis/ccompat/v7`.
+        user: For basic authentication, with `password`.
+        password: Shown nowhere.
+        token: For bearer authentication. Shown nowhere.
+        ca_file: Certificates to trust in place of the system's, PEM.
+        certificate_file: The client's own certificate, PEM, with `key_file`.
+        key_file: Its key, PEM.
+        key_password: Of the key.
+        timeout: Of one attempt.
+        attempts: How often to ask, at waits from 0.1 s on that double up to 5 s, before a
+            `RegistryUnavailableError`.
+
+    Raises:
+        ValueError: The settings do not fit each other.
+
+    Example:
+        >>> SchemaRegistry("http://localhost:8081", user="ann", password="secret")
+        SchemaRegistry('http://localhost:8081')
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        user: str | None = None,
+        password: str | None = None,
+        token: str | None = None,
+        ca_file: str | None = None,
+        certificate_file: str | None = None,
+        key_file: str | None = None,
+        key_password: str | None = None,
+        timeout: timedelta = timedelta(seconds=10),
+        attempts: int = 6,
+    ) -> None:
+        self._settings = RegistrySettings(
+            url,
+            user,
+            password,
+            token,
+            ca_file,
+            certificate_file,
+            key_file,
+            key_password,
+            timeout,
+            attempts,
+        )
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return self._settings.url
+
+    # ----------------------------------------------------------------- reading
+
+    def schema(self, name: int | bytes) -> Schema | None:
+        """Return the schema of an id, or of a GUID in 16 bytes; None if there is none.
+
+        It is asked for once a process; what there is not, once a minute.
+
+        Raises:
+            RegistryUnavailableError: The registry does not answer.
+        """
+        known = _KNOWN.setdefault(self._settings, Known())
+        return known.schema(name, lambda: self._schema(name))
+
+    def _schema(self, name: int | bytes) -> Schema | None:
+        if isinstance(name, int):
+            place = path("schemas", "ids", name)
+        else:
+            place = path("schemas", "guids", str(UUID(bytes=name)))
+        answer = self._answer(place)
+        return None if answer is None else self._parsed(answer)
+
+    def latest(self, subject: str) -> Registered | None:
+        """Return the last version of a subject, by its whole name; None if there is none."""
+        answer = self._answer(path("subjects", subject, "versions", "latest"))
+        return None if answer is None else self._registered(answer)
+
+    def find(self, subject: str, schema: Schema) -> Registered | None:
+        """Return exactly this schema under a subject, whatever its spelling; None if there is none.
+
+        Raises:
+            RegistryUnavailableError: The registry does not answer.
+        """
+        body = self._body(schema, register=False)
+        if body is None:
+            return None
+        answer = self._answer(path("subjects", subject, normalize="true"), body)
+        return None if answer is None else self._registered(answer, schema)
+
+    def level(self, subject: str) -> str | None:
+        """Return a subject's compatibility level, or that of all subjects."""
+        answer = self._answer(path("config", subject, defaultToGlobal="true"))
+        if answer is None:
+            answer = self._answer(path("config"))
+        found = None if answer is None else answer.get("compatibilityLevel")
+        return found if isinstance(found, str) else None
+
+    # ----------------------------------------------------------------- writing
+
+    def misfits(self, subject: str, schema: Schema) -> tuple[str, ...]:
+        """Return why a schema does not fit the versions of a subject; nothing if it does.
+
+        Raises:
+            RegistryUnavailableError: The registry does not answer.
+        """
+        body = self._body(schema, register=False, partly=True)
+        place = path("compatibility", "subjects", subject, "versions", verbose="true")
+        answer = self._answer(place, body)
+        if answer is None or answer.get("is_compatible") is True:
+            return ()
+        said = answer.get("messages") or ["the registry does not say why"]
+        return tuple(str(each) for each in said)
+
+    def register(self, subject: str, schema: Schema) -> Registered:
+        """Register a schema under a subject, what it refers to before it; may be repeated.
+
+        Raises:
+            ValueError: The registry does not take it; the text says why.
+            RegistryUnavailableError: The registry does not answer.
+        """
+        body = self._body(schema, register=True)
+        place = path("subjects", subject, "versions", normalize="true")
+        answer = request(self._settings, place, body)
+        if isinstance(answer, Refusal):
+            raise ValueError(answer.message)  # noqa: TRY004  # a value that is refused
+        found = self.find(subject, schema)
+        if found is None:
+            number = self._number(answer, "id")
+            return Registered(number, 0, schema)
+        return found
+
+    # ----------------------------------------------------------------- requests
+
+    def _answer(self, place: str, body: dict[str, Any] | None = None) -> dict[str, Any] | None:
+        """Return an answer, or None where the registry has no such thing."""
+        answer = request(self._settings, place, body)
+        if isinstance(answer, Refusal):
+            if answer.status == _MISSING:
+                return None
+            raise self._strange(f"{answer.status}: {answer.message}")
+        if not isinstance(answer, dict):
+            raise self._strange("a list where there should be an object")
+        return answer
+
+    def _body(
+        self, schema: Schema, *, register: bool, partly: bool = False
+    ) -> dict[str, Any] | None:
+        """Return a schema as it is sent; None if something that it refers to is not registered."""
+        references = []
+        for each in schema.references:
+            if register:
+                found: Registered | None = self.register(each.name, each.schema)
+            else:
+                found = self.find(each.name, each.schema)
+            if found is None and not partly:
+                return None
+            version = 1 if found is None else found.version
+            references.append({"name": each.name, "subject": each.name, "version": version})
+        body: dict[str, Any] = {"schema": schema.text, "schemaType": schema.kind}
+        return {**body, "references": references} if references else body
+
+    def _registered(self, answer: dict[str, Any], schema: Schema | None = None) -> Registered:
+        guid = answer.get("guid")
+        try:
+            return Registered(
+                self._number(answer, "id"),
+                self._number(answer, "version"),
+                self._parsed(answer) if schema is None else schema,
+                None if guid is None else UUID(str(guid)),
+            )
+        except ValueError as exc:
+            raise self._strange(f"a GUID that is none: {str(guid)[:40]!r}") from exc
+
+    def _parsed(self, answer: dict[str, Any], depth: int = 0) -> Schema:
+        kind, text = answer.get("schemaType") or "AVRO", answer.get("schema")
+        found = _KINDS.get(kind)
+        if found is None or not isinstance(text, str):
+            raise self._strange(f"a schema of kind {str(kind)[:40]!r}")
+        if depth > _DEEPEST:
+            raise self._strange(f"references that lead on more than {_DEEPEST} times")
+        references = tuple(self._reference(each, depth) for each in answer.get("references") or ())
+        return Schema(found, text, references=references)
+
+    def _reference(self, given: dict[str, Any], depth: int) -> SchemaReference:
+        try:
+            name, subject, version = given["name"], given["subject"], int(given["version"])
+        except (KeyError, TypeError, ValueError) as exc:
+            raise self._strange("a reference without name, subject and version") from exc
+        answer = self._answer(path("subjects", subject, "versions", version))
+        if answer is None:
+            raise self._strange(f"a reference to {subject!r}, version {version}, which it lacks")
+        return SchemaReference(str(name), self._parsed(answer, depth + 1))
+
+    def _number(self, answer: dict[str, Any], name: str) -> int:
+        found = answer.get(name)
+        if not isinstance(found, int) or not 0 <= found < 1 << 32:
+            raise self._strange(f"no {name}, but {str(found)[:40]!r}")
+        return found
+
+    def _strange(self, what: str) -> RegistryUnavailableError:
+        return RegistryUnavailableError(
+            f"the schema registry at {self.url} answers {what}",
+            hint="is the url that of a registry with Confluent's API? No record was skipped.",
+        )
+
+    # ----------------------------------------------------------------- as a value
+
+    def __repr__(self) -> str:
+        """Show the address alone."""
+        return f"SchemaRegistry({self.url!r})"
+
+    def __eq__(self, other: object) -> bool:
+        """Compare settings."""
+        return isinstance(other, SchemaRegistry) and self._settings == other._settings
+
+    def __hash__(self) -> int:
+        """Hash the address."""
+        return hash(self.url)

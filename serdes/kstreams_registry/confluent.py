@@ -1,0 +1,370 @@
+"""Serdes of schemas in Confluent's wire format: the id of the writer's schema, then the datum."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kstreams.errors import DeserializationError
+from kstreams.io import HeaderFrames
+from kstreams.serde import FramedSerde, Schema, SchemaSerde, Serde
+from kstreams_registry.client import Registered, SchemaRegistry
+from kstreams_registry.difference import difference
+from kstreams_registry.errors import SchemaRefusedError
+from kstreams_registry.frames import Frame, Frames, frame_bytes, frames_of, parse_frame
+from kstreams_registry.subjects import SubjectName, subject_of
+
+__all__ = ("HEADER_IDS", "ConfluentSerde", "Register", "confluent")
+
+Register = Literal["never", "if-compatible"]
+"""What happens at the start of an app to a schema that its registry does not have."""
+
+HEADER_IDS = HeaderFrames(key="__key_schema_id", value="__value_schema_id")
+"""The framing of topics whose schema ids stand in headers: GUIDs, which the registry must give.
+
+Records without such headers are read with ids in front.
+
+Source: `io.confluent.kafka.serializers.schema.id.HeaderSchemaIdSerializer` and
+`DualSchemaIdDeserializer`.
+"""
+
+T = TypeVar("T")
+"""The type that a serde converts."""
+
+_LOG = logging.getLogger(__name__)
+_END = (1 << 31) - 1
+"""A stop for `binary_slice`, whose sizes overflow without one (pyarrow 22)."""
+
+_Reading = Callable[[pa.Array], pa.Array]
+"""Turns bytes behind a frame into those of the plain serde."""
+
+
+def confluent(
+    serde: Serde[T],
+    registry: SchemaRegistry,
+    *,
+    subject: SubjectName | str = SubjectName.TOPIC,
+    register: Register = "never",
+    zigzag: bool = True,
+) -> Serde[T]:
+    """Put the id of a schema in front of what a serde writes, and read by the ids that are there.
+
+    For a topic's values; see the guide before you take it for keys. At the start of an app, on
+    the driver, the registry is asked for the id of exactly the serde's schema, where topics are
+    written, and where they are read whether the last schema there can be. Workers ask for the
+    schemas of ids that they meet, once each. Stores and edges keep the plain bytes.
+
+    Args:
+        serde: Of a schema: `avro_serde`, `protobuf_serde`, `json_schema`.
+        registry: Where schemas are.
+        subject: Under which subject; a text is its very name.
+        register: `"never"`: a schema that is not there fails the start, with the difference.
+            `"if-compatible"`: it is registered, if the registry finds that it fits the others.
+        zigzag: False for protobuf topics of clients in Python before 2021, which wrote message
+            indexes so, or with `use.deprecated.format`.
+
+    Raises:
+        TypeError: The serde is of no schema.
+
+    Source: `io.confluent.kafka.serializers.KafkaAvroSerializer` and its siblings, which register
+    from any producer.
+    """
+    if not isinstance(serde, SchemaSerde):
+        raise TypeError(
+            f"{serde!r} is a serde of no schema: use avro_serde, protobuf_serde or json_schema"
+        )
+    if register not in ("never", "if-compatible"):
+        raise ValueError(f"register is 'never' or 'if-compatible', not {register!r}")
+    return ConfluentSerde(serde, registry, subject, register, zigzag=zigzag)
+
+
+class ConfluentSerde(FramedSerde[T]):
+    """What `confluent` returns. Compares and pickles by its options, and what it has looked up."""
+
+    def __init__(
+        self,
+        serde: SchemaSerde[T],
+        registry: SchemaRegistry,
+        subject: SubjectName | str,
+        register: Register,
+        *,
+        zigzag: bool = True,
+        place: tuple[str | None, str, bool] = (None, "value", False),
+        written: bytes | None = None,
+    ) -> None:
+        super().__init__("confluent", serde)
+        self._serde = serde
+        self._registry = registry
+        self._options = (subject, register, zigzag)
+        self._topic, self._part, self._apart = self._place = place
+        self._indexed = serde.schema.kind == "PROTOBUF"
+        self._written = written
+        self._readings: dict[bytes, _Reading | None] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def frame(self) -> bytes:
+        """The id of the serde's schema; looked up now if no app has been started yet."""
+        if self._written is None:
+            self.prepare(writes=True)
+        return self._written or b""
+
+    # ----------------------------------------------------------------- the start
+
+    def in_topic(self, topic: str, part: str, *, apart: bool) -> ConfluentSerde[T]:
+        """Return the serde of a topic's subject."""
+        place = (topic, part, apart)
+        return self if place == self._place else self._anew(place, None)
+
+    def prepare(self, *, writes: bool) -> None:
+        """Ask for the id to write, or whether the last schema can be read.
+
+        Raises:
+            SchemaRefusedError: The schema is not there, does not fit, or cannot be read.
+            RegistryUnavailableError: The registry does not answer.
+        """
+        subject = self._subject()
+        if not writes:
+            self._check_readable(subject)
+            return
+        with self._lock:
+            if self._written is None:
+                self._written = self._frame_of(self._wanted(subject), subject)
+
+    def _subject(self) -> str:
+        try:
+            return subject_of(self._options[0], self._serde.schema, self._topic, self._part)
+        except ValueError as exc:
+            raise SchemaRefusedError(
+                f"the subject of {self.name} is not known: {exc}",
+                hint="say it: confluent(..., subject=...).",
+            ) from exc
+
+    def _check_readable(self, subject: str) -> None:
+        latest = self._registry.latest(subject)
+        if latest is None:
+            return
+        indexes = self._serde.schema.message_indexes
+        try:
+            self._serde.reading(replace(latest.schema, message_indexes=indexes))
+        except ValueError as exc:
+            raise SchemaRefusedError(
+                f"{self.plain.name} cannot read what subject {subject!r} has as version "
+                f"{latest.version}: {exc}\n{difference(latest.schema, self._serde.schema)}",
+                subject=subject,
+                hint="change the type, so that it has a default for what the writer lacks.",
+            ) from exc
+
+    def _wanted(self, subject: str) -> Registered:
+        """Return the serde's schema as the registry has it, after registering it if so asked."""
+        registry, schema = self._registry, self._serde.schema
+        found = registry.find(subject, schema)
+        if found is None and self._options[1] == "if-compatible":
+            found = self._registered(subject)
+        if found is None:
+            raise self._unregistered(subject)
+        if registry.level(subject) in (None, "NONE"):
+            _LOG.warning(
+                "subject %r of the registry at %s has no compatibility level: whoever writes a "
+                "schema there may break its readers. Set one, such as BACKWARD",
+                subject,
+                registry.url,
+            )
+        return found
+
+    def _registered(self, subject: str) -> Registered:
+        registry, schema = self._registry, self._serde.schema
+        latest = registry.latest(subject)
+        misfits = () if latest is None else registry.misfits(subject, schema)
+        if latest is not None and misfits:
+            said = "".join(f"\n  {each}" for each in misfits[:5])
+            raise SchemaRefusedError(
+                f"the schema of {self.plain.name} does not fit subject {subject!r}:{said}\n"
+                f"its last version is {latest.version}; the difference:\n"
+                f"{difference(latest.schema, schema)}",
+                subject=subject,
+                hint="make it so that both can be read (a default for what is new), or take "
+                "another topic; nothing was registered.",
+            )
+        try:
+            return registry.register(subject, schema)
+        except ValueError as exc:
+            raise SchemaRefusedError(
+                f"the registry does not take the schema of {self.plain.name} under {subject!r}: "
+                f"{exc}",
+                subject=subject,
+                hint="nothing was registered.",
+            ) from exc
+
+    def _unregistered(self, subject: str) -> SchemaRefusedError:
+        latest = self._registry.latest(subject)
+        hint = (
+            "register it when you deploy (SchemaRegistry.register), or let the app do so: "
+            "confluent(..., register='if-compatible')."
+        )
+        if latest is None:
+            return SchemaRefusedError(
+                f"the registry at {self._registry.url} has no subject {subject!r}, under which "
+                f"{self.plain.name} is to be written",
+                subject=subject,
+                hint=hint,
+            )
+        return SchemaRefusedError(
+            f"subject {subject!r} does not have the schema of {self.plain.name}; its last version "
+            f"is {latest.version}, the difference (- there, + here):\n"
+            f"{difference(latest.schema, self._serde.schema)}",
+            subject=subject,
+            hint=hint,
+        )
+
+    def _frame_of(self, found: Registered, subject: str) -> bytes:
+        name: int | bytes = found.id
+        if self._apart:
+            if found.guid is None:
+                raise SchemaRefusedError(
+                    f"the registry at {self._registry.url} gives subject {subject!r} no GUID, "
+                    "which ids in headers are",
+                    subject=subject,
+                    hint="leave framing= out of the topic: ids then stand in front.",
+                )
+            name = found.guid.bytes
+        indexes = (self._serde.schema.message_indexes or (0,)) if self._indexed else None
+        return frame_bytes(name, indexes, zigzag=self._options[2])
+
+    # ----------------------------------------------------------------- reading
+
+    def deserialize(self, data: bytes) -> T:
+        """Convert what is behind the frame, by its writer's schema."""
+        try:
+            frame = parse_frame(data, indexed=self._indexed, zigzag=self._options[2])
+        except ValueError as exc:
+            raise DeserializationError(f"{self.name}: {exc}") from exc
+        reading = self._reading(frame)
+        rest = data[len(frame.data) :]
+        if reading is None:
+            return self._serde.deserialize(rest)
+        (plain,) = reading(pa.array([rest], pa.binary()))
+        return self._serde.deserialize(plain.as_py())
+
+    def learn(self, data: pa.Array) -> None:
+        """Ask for the schemas of all ids of a column, but for those that are known."""
+        for frame in self._frames(data).frames:
+            if frame.data not in self._readings and frame.data != self._written:
+                self._registry.schema(frame.name)
+
+    def to_plain(self, data: pa.Array) -> pa.Array:
+        """Take the ids off; rows of other schemas become what this one writes."""
+        found = self._frames(data)
+        bad = np.flatnonzero(found.numbers == -2)
+        if len(bad):
+            self.deserialize(data[int(bad[0])].as_py())  # which says why not
+        if not found.frames:
+            return data
+        if len(found.frames) == 1:
+            return self._converted(found.frames[0], data)
+        parts, rows = [], []
+        for number, frame in enumerate(found.frames):
+            own = np.flatnonzero(found.numbers == number)
+            rows.append(own)
+            parts.append(self._converted(frame, data.take(pa.array(own))))
+        nulls = np.flatnonzero(found.numbers == -1)
+        order = np.argsort(np.concatenate([*rows, nulls]), kind="stable")
+        together = pa.concat_arrays([*parts, pa.nulls(len(nulls), pa.binary())])
+        return together.take(pa.array(order))
+
+    def _frames(self, data: pa.Array) -> Frames:
+        return frames_of(data, indexed=self._indexed, zigzag=self._options[2])
+
+    def _converted(self, frame: Frame, data: pa.Array) -> pa.Array:
+        """Convert rows that all have one frame, or are null."""
+        rest = pc.binary_slice(data, len(frame.data), _END)
+        reading = self._reading(frame)
+        return rest if reading is None else reading(rest)
+
+    def _reading(self, frame: Frame) -> _Reading | None:
+        """Return how bytes behind a frame become plain ones; None where they are.
+
+        Raises:
+            DeserializationError: The registry has no such schema, or this type is not read by it.
+            RegistryUnavailableError: The registry does not answer.
+        """
+        known = self._readings.get(frame.data, self)
+        if known is not self:
+            return known  # type: ignore[return-value]  # the serde stands for what is not known
+        if frame.data == self._written:
+            return None
+        writer = self._registry.schema(frame.name)
+        if writer is None:
+            raise DeserializationError(
+                f"{self.name}: the registry at {self._registry.url} has no schema of {frame}",
+                hint="was the record written with another registry? Let the source skip such "
+                "records or set them aside: on_error='skip' or DeadLetter(topic).",
+            )
+        found = self._readings[frame.data] = self._reading_of(frame, writer)
+        return found
+
+    def _reading_of(self, frame: Frame, writer: Schema) -> _Reading | None:
+        own = self._serde
+        if self._indexed:
+            writer = replace(writer, message_indexes=frame.indexes)
+        try:
+            serde = own.reading(writer)
+        except ValueError as exc:
+            raise DeserializationError(
+                f"{self.name}: schema {frame}, by which it was written, cannot be read as "
+                f"{own.name}: {exc}"
+            ) from exc
+        if serde is own or serde == own:
+            return None
+        return lambda data: own.serialize_many(serde.deserialize_many(data))
+
+    # ----------------------------------------------------------------- as a value
+
+    def _anew(
+        self, place: tuple[str | None, str, bool], written: bytes | None
+    ) -> ConfluentSerde[T]:
+        subject, register, zigzag = self._options
+        return ConfluentSerde(
+            self._serde,
+            self._registry,
+            subject,
+            register,
+            zigzag=zigzag,
+            place=place,
+            written=written,
+        )
+
+    def _values(self) -> tuple[object, ...]:
+        return self._serde, self._registry, self._options, self._place
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the plain serde, the registry and options."""
+        return isinstance(other, ConfluentSerde) and self._values() == other._values()
+
+    def __hash__(self) -> int:
+        """Hash the name."""
+        return hash(self.name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by what it was made of, and the id that was looked up."""
+        return _made, (self._serde, self._registry, self._options, self._place, self._written)
+
+
+def _made(
+    serde: SchemaSerde[T],
+    registry: SchemaRegistry,
+    options: tuple[SubjectName | str, Register, bool],
+    place: tuple[str | None, str, bool],
+    written: bytes | None,
+) -> ConfluentSerde[T]:
+    subject, register, zigzag = options
+    return ConfluentSerde(
+        serde, registry, subject, register, zigzag=zigzag, place=place, written=written
+    )

@@ -1,0 +1,211 @@
+"""The frames of Confluent's wire format: what says by which schema bytes were written.
+
+A magic byte 0 and an id (u32, big-endian), or in headers 1 and a GUID of 16 bytes. Of protobuf then
+which message of its file it is: how many indexes follow, and these, as zigzag varints; `[0]`, the
+first, is the one byte 0.
+
+Source: `io.confluent.kafka.serializers.schema.id.SchemaId`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+__all__ = ("Frame", "Frames", "frame_bytes", "frames_of", "index_bytes", "parse_frame")
+
+_ID, _GUID = 0, 1
+_HEADS = {_ID: 5, _GUID: 17}
+_MOST_INDEXES = 1_000
+_LONGEST_VARINT = 5
+_ROUNDS = 32
+"""How many different frames of a column are looked for at once; the others are read row by row."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame, read.
+
+    Attributes:
+        data: Its bytes.
+        name: The schema's id, or its GUID in 16 bytes.
+        indexes: Which message it is; of protobuf alone.
+    """
+
+    data: bytes
+    name: int | bytes
+    indexes: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        """Name the schema."""
+        return f"id {self.name}" if isinstance(self.name, int) else f"GUID {self.name.hex()}"
+
+
+def frame_bytes(name: int | bytes, indexes: Sequence[int] | None, *, zigzag: bool = True) -> bytes:
+    """Return a frame; None is no indexes."""
+    head = b"\0" + name.to_bytes(4, "big") if isinstance(name, int) else bytes([_GUID]) + name
+    return head + (b"" if indexes is None else index_bytes(indexes, zigzag=zigzag))
+
+
+def index_bytes(indexes: Sequence[int], *, zigzag: bool = True) -> bytes:
+    """Return the indexes of a message as they are written."""
+    if list(indexes) == [0] and zigzag:
+        return b"\0"
+    found = bytearray()
+    for number in (len(indexes), *indexes):
+        left = number << 1 if zigzag else number
+        while left > 0x7F:
+            found.append(left & 0x7F | 0x80)
+            left >>= 7
+        found.append(left)
+    return bytes(found)
+
+
+def parse_frame(data: bytes, *, indexed: bool, zigzag: bool = True) -> Frame:
+    """Read the frame in front of bytes.
+
+    Args:
+        data: The frame, and what it frames or a part of it.
+        indexed: Whether there are indexes of a message.
+        zigzag: False as clients in Python before 2021 wrote them.
+
+    Raises:
+        ValueError: There is none; the text says what there is.
+    """
+    magic = data[0] if data else -1
+    head = _HEADS.get(magic)
+    if head is None or len(data) < head:
+        raise ValueError(_no_frame(data))
+    name = int.from_bytes(data[1:5], "big") if magic == _ID else data[1:17]
+    if not indexed:
+        return Frame(data[:head], name)
+    indexes, end = _indexes(data, head, zigzag=zigzag)
+    return Frame(data[:end], name, indexes)
+
+
+def _indexes(data: bytes, place: int, *, zigzag: bool) -> tuple[tuple[int, ...], int]:
+    count, place = _varint(data, place, zigzag=zigzag)
+    if count == 0:
+        return (0,), place
+    if not 0 < count <= _MOST_INDEXES:
+        raise ValueError(
+            f"a message with {count} indexes; clients in Python before 2021 wrote them otherwise: "
+            "confluent(..., zigzag=False) reads those"
+        )
+    found = []
+    for _ in range(count):
+        index, place = _varint(data, place, zigzag=zigzag)
+        if index < 0:
+            raise ValueError(f"a message with the index {index}")
+        found.append(index)
+    return tuple(found), place
+
+
+def _varint(data: bytes, place: int, *, zigzag: bool) -> tuple[int, int]:
+    value = 0
+    for number in range(_LONGEST_VARINT):
+        if place + number >= len(data):
+            raise ValueError("it ends within the indexes of the message")
+        byte = data[place + number]
+        value |= (byte & 0x7F) << (7 * number)
+        if byte < 0x80:
+            return ((value >> 1) ^ -(value & 1)) if zigzag else value, place + number + 1
+    raise ValueError("an index of a message has more than 5 bytes")
+
+
+def _no_frame(data: bytes) -> str:
+    if not data:
+        return "no bytes at all, and so no schema id"
+    if data[0] in _HEADS:
+        return f"{len(data)} bytes, too few for a schema id"
+    guess = "; it looks like plain JSON" if data[:1] in b"{[" else ""
+    return (
+        f"no schema id: the first byte is {data[0]:#04x}, not 0{guess}. Plain bytes are read "
+        "without confluent(...), and ids in headers with Topic(framing=HEADER_IDS)"
+    )
+
+
+@dataclass(frozen=True)
+class Frames:
+    """The frames of a column.
+
+    Attributes:
+        frames: The different ones.
+        numbers: Of each row, which of them it has; -1 for null, -2 where it has none.
+    """
+
+    frames: list[Frame]
+    numbers: npt.NDArray[np.int64]
+
+
+def frames_of(data: pa.Array, *, indexed: bool, zigzag: bool = True) -> Frames:
+    """Read the frames of a `binary` column.
+
+    Rows with the same frame are found together: no object a row.
+    """
+    count = len(data)
+    numbers = np.full(count, -1)
+    frames: list[Frame] = []
+    if data.null_count == count:
+        return Frames(frames, numbers)
+    _, places, content = data.buffers()
+    ends = np.frombuffer(places, np.int32)[data.offset : data.offset + count + 1]
+    content = np.frombuffer(content or b"", np.uint8)
+    rows = np.flatnonzero(data.is_valid().to_numpy(zero_copy_only=False))
+    for _ in range(_ROUNDS):
+        if not len(rows):
+            break
+        own = content[ends[rows[0]] : ends[rows[0] + 1]].tobytes()
+        try:
+            frame = parse_frame(own, indexed=indexed, zigzag=zigzag)
+        except ValueError:
+            numbers[rows[0]] = -2
+            rows = rows[1:]
+            continue
+        same = _starting_with(frame.data, content, ends, rows)
+        numbers[rows[same]] = len(frames)
+        frames.append(frame)
+        rows = rows[~same]
+    _one_by_one(rows, data, frames, numbers, indexed=indexed, zigzag=zigzag)
+    return Frames(frames, numbers)
+
+
+def _starting_with(
+    start: bytes,
+    content: npt.NDArray[np.uint8],
+    ends: npt.NDArray[np.int32],
+    rows: npt.NDArray[np.int64],
+) -> npt.NDArray[np.bool_]:
+    """Tell which rows start with some bytes."""
+    begins = ends[rows].astype(np.int64)
+    same: npt.NDArray[np.bool_] = ends[rows + 1] - begins >= len(start)
+    last = len(content) - 1
+    for place, byte in enumerate(start):
+        same &= content[np.minimum(begins + place, last)] == byte
+    return same
+
+
+def _one_by_one(
+    rows: npt.NDArray[np.int64],
+    data: pa.Array,
+    frames: list[Frame],
+    numbers: npt.NDArray[np.int64],
+    *,
+    indexed: bool,
+    zigzag: bool,
+) -> None:
+    known = {frame.data: number for number, frame in enumerate(frames)}
+    for row in rows.tolist():
+        try:
+            frame = parse_frame(data[row].as_py(), indexed=indexed, zigzag=zigzag)
+        except ValueError:
+            numbers[row] = -2
+            continue
+        number = known.setdefault(frame.data, len(frames))
+        if number == len(frames):
+            frames.append(frame)
+        numbers[row] = number

@@ -1,0 +1,58 @@
+"""What a process knows of a registry: schemas by id, for ever, and ids that it does not have."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from kstreams.serde import Schema
+
+__all__ = ("Known",)
+
+_REMEMBERED_S = 60.0
+"""How long an id that a registry did not have is not asked for again."""
+_MOST_UNKNOWN = 100_000
+
+T = TypeVar("T")
+"""What is asked for."""
+
+
+class Known:
+    """Schemas by id or GUID. Threads may share it: each id is asked for once."""
+
+    def __init__(self) -> None:
+        self._schemas: dict[int | bytes, Schema] = {}
+        self._unknown: dict[int | bytes, float] = {}
+        self._lock = threading.Lock()
+
+    def schema(self, name: int | bytes, ask: Callable[[], Schema | None]) -> Schema | None:
+        """Return the schema of an id, asking for it at the first time; None if there is none."""
+        found = self._schemas.get(name)
+        if found is not None:
+            return found
+        with self._lock:
+            found = self._schemas.get(name)
+            if found is not None or self._is_unknown(name):
+                return found
+            found = ask()
+            if found is None:
+                self._forget_oldest()
+                self._unknown[name] = time.monotonic()
+            else:
+                self._schemas[name] = found
+        return found
+
+    def _is_unknown(self, name: int | bytes) -> bool:
+        asked = self._unknown.get(name)
+        if asked is None:
+            return False
+        if time.monotonic() - asked < _REMEMBERED_S:
+            return True
+        del self._unknown[name]
+        return False
+
+    def _forget_oldest(self) -> None:
+        if len(self._unknown) >= _MOST_UNKNOWN:
+            del self._unknown[next(iter(self._unknown))]

@@ -1,0 +1,191 @@
+"""Requests to a registry: bounded in time, in size and in number, with secrets in no text."""
+
+from __future__ import annotations
+
+import base64
+import json
+import ssl
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from http.client import HTTPException, HTTPMessage
+from typing import IO, Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlsplit
+from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
+
+from kstreams.errors import RegistryUnavailableError
+
+__all__ = ("Refusal", "RegistrySettings", "path", "request")
+
+_TYPE = "application/vnd.schemaregistry.v1+json"
+_MOST_BYTES = 16 * 1024 * 1024
+_SHOWN_CHARS = 500
+_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""Answers that another attempt may better."""
+_REFUSED = frozenset({401, 403})
+_FIRST_WAIT_S = 0.1
+_LONGEST_WAIT_S = 5.0
+
+
+@dataclass(frozen=True)
+class RegistrySettings:
+    """Where a registry is, and how it is asked. Shows no secret; pickles have them, for workers."""
+
+    url: str
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    token: str | None = field(default=None, repr=False)
+    ca_file: str | None = None
+    certificate_file: str | None = None
+    key_file: str | None = field(default=None, repr=False)
+    key_password: str | None = field(default=None, repr=False)
+    timeout: timedelta = timedelta(seconds=10)
+    attempts: int = 6
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without asking."""
+        parts = urlsplit(self.url)
+        if parts.username or parts.password:
+            raise ValueError("a registry's url has no user and password: give them by themselves")
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"a registry's url is http:// or https://, not {self.url!r}")
+        if (self.user is None) != (self.password is None):
+            raise ValueError("a registry's user and password go together")
+        if self.user is not None and self.token is not None:
+            raise ValueError("a registry is asked with user and password, or with a token")
+        if (self.certificate_file is None) != (self.key_file is None):
+            raise ValueError("certificate_file and key_file go together")
+        if self.timeout <= timedelta(0) or self.attempts < 1:
+            raise ValueError("timeout and attempts are positive")
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """An answer of a registry that says no.
+
+    Attributes:
+        status: Of HTTP.
+        code: The registry's own.
+        message: The registry's own, cut.
+    """
+
+    status: int
+    code: int
+    message: str
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """Follows nothing: the next place would get the secrets."""
+
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> None:
+        return None
+
+
+def path(*parts: str | int, **options: str) -> str:
+    """Return the path of a request; names may have any characters."""
+    joined = "".join("/" + quote(str(part), safe="") for part in parts)
+    return joined + ("?" + "&".join(f"{k}={v}" for k, v in options.items()) if options else "")
+
+
+def request(
+    settings: RegistrySettings, place: str, body: Mapping[str, Any] | None = None, method: str = ""
+) -> Any:  # noqa: ANN401  # whatever JSON has
+    """Ask, as often as it takes or is allowed, and return the answer or a `Refusal`.
+
+    Raises:
+        RegistryUnavailableError: Nothing that a registry says came back, or it wants to know who
+            asks.
+    """
+    wait = _FIRST_WAIT_S
+    last = ""
+    for attempt in range(settings.attempts):
+        if attempt:
+            time.sleep(wait)
+            wait = min(2 * wait, _LONGEST_WAIT_S)
+        try:
+            return _asked(settings, place, body, method)
+        except _Again as exc:
+            last = str(exc)
+    raise _unavailable(settings, f"{last}, {settings.attempts} times")
+
+
+class _Again(Exception):  # never leaves
+    """What may be better next time."""
+
+
+def _asked(
+    settings: RegistrySettings, place: str, body: Mapping[str, Any] | None, method: str
+) -> Any:  # noqa: ANN401  # as above
+    data = None if body is None else json.dumps(body).encode()
+    headers = {"Content-Type": _TYPE, "Accept": f"{_TYPE}, application/json", **_who(settings)}
+    url = settings.url.rstrip("/") + place
+    asking = Request(url, data, headers, method=method or None)  # noqa: S310  # checked
+    try:
+        with _opener(settings).open(asking, timeout=settings.timeout.total_seconds()) as answer:
+            return _parsed(settings, answer.read(_MOST_BYTES + 1))
+    except HTTPError as exc:
+        with exc:
+            return _refusal(settings, exc.code, exc.read(_MOST_BYTES))
+    except (URLError, HTTPException, OSError) as exc:
+        reason = exc.reason if isinstance(exc, URLError) else exc
+        if isinstance(reason, ssl.SSLCertVerificationError):
+            raise _unavailable(settings, f"its certificate is not trusted: {reason}") from exc
+        raise _Again(f"{type(reason).__name__}: {reason}"[:_SHOWN_CHARS]) from exc
+
+
+def _opener(settings: RegistrySettings) -> Any:  # noqa: ANN401  # a private class of urllib
+    handlers: list[Any] = [_NoRedirects()]
+    if settings.url.startswith("https"):
+        context = ssl.create_default_context(cafile=settings.ca_file)
+        if settings.certificate_file is not None:
+            context.load_cert_chain(
+                settings.certificate_file, settings.key_file, settings.key_password
+            )
+        handlers.append(HTTPSHandler(context=context))
+    return build_opener(*handlers)
+
+
+def _who(settings: RegistrySettings) -> dict[str, str]:
+    if settings.token is not None:
+        return {"Authorization": f"Bearer {settings.token}"}
+    if settings.user is not None:
+        pair = f"{settings.user}:{settings.password}".encode()
+        return {"Authorization": f"Basic {base64.b64encode(pair).decode()}"}
+    return {}
+
+
+def _parsed(settings: RegistrySettings, data: bytes) -> Any:  # noqa: ANN401  # as above
+    if len(data) > _MOST_BYTES:
+        raise _unavailable(settings, f"its answer has more than {_MOST_BYTES:,} bytes")
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as exc:
+        raise _unavailable(settings, "its answer is not JSON: is the url that of its API?") from exc
+
+
+def _refusal(settings: RegistrySettings, status: int, data: bytes) -> Refusal:
+    if status in _AGAIN:
+        raise _Again(f"it answers {status}")
+    if status in _REFUSED:
+        raise _unavailable(
+            settings, f"it refuses this client ({status}): give user and password, or token"
+        )
+    try:
+        said = json.loads(data)
+        code, message = int(said["error_code"]), str(said.get("message", ""))[:_SHOWN_CHARS]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise _unavailable(
+            settings, f"it answers {status} as no registry does: is the url that of its API?"
+        ) from None
+    return Refusal(status, code, message)
+
+
+def _unavailable(settings: RegistrySettings, why: str) -> RegistryUnavailableError:
+    return RegistryUnavailableError(
+        f"the schema registry at {settings.url} does not answer: {why}",
+        hint="no record was skipped for it: when it answers again, start again.",
+    )

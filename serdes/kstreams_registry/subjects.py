@@ -1,0 +1,49 @@
+"""Under which subject of a registry the schemas of a topic are."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from kstreams.serde import Schema
+
+__all__ = ("SubjectName", "subject_of")
+
+
+class SubjectName(Enum):
+    """How a subject is named. Always the whole name: none is looked for by its beginning.
+
+    Source: `io.confluent.kafka.serializers.subject.TopicNameStrategy` and its siblings.
+    """
+
+    TOPIC = "topic"
+    """`<topic>-key` or `<topic>-value`: one schema and its versions a topic."""
+
+    RECORD = "record"
+    """The record's or message's full name: one schema wherever it is written."""
+
+    TOPIC_RECORD = "topic-record"
+    """`<topic>-<full name>`: several kinds of records in one topic."""
+
+
+def subject_of(subject: SubjectName | str, schema: Schema, topic: str | None, part: str) -> str:
+    """Return the name of a subject.
+
+    Args:
+        subject: How it is named, or its very name.
+        schema: What is written.
+        topic: Name of the topic, if it is known.
+        part: `key` or `value`.
+
+    Raises:
+        ValueError: It goes by a name that there is not; the text says which.
+    """
+    if isinstance(subject, str):
+        return subject
+    if subject is not SubjectName.RECORD and topic is None:
+        raise ValueError("it goes by the topic's name, and the topic is chosen for each record")
+    if subject is SubjectName.TOPIC:
+        return f"{topic}-{part}"
+    if not schema.record_name:
+        raise ValueError("it goes by the record's name, and the schema has none")
+    name = schema.record_name
+    return name if subject is SubjectName.RECORD else f"{topic}-{name}"

@@ -1,0 +1,3 @@
+"""Tests of serdes with a schema registry."""
+
+from __future__ import annotations

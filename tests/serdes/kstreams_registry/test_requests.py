@@ -1,0 +1,122 @@
+"""Requests: retried, bounded, and with secrets in no text."""
+
+from __future__ import annotations
+
+import pickle
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from devtools.servers.fake_registry import FakeRegistry
+from kstreams.errors import RegistryUnavailableError
+from kstreams_registry import SchemaRegistry
+
+
+def registry(fake: FakeRegistry, **options: Any) -> SchemaRegistry:
+    return SchemaRegistry(fake.url, **{"attempts": 2, **options})
+
+
+def test_what_fails_once_is_asked_again(fake: FakeRegistry) -> None:
+    number = fake.add("s", "{}")
+    answers: list[Any] = [(500, {}), (429, {}), None]
+    fake.fault = lambda _method, _path: answers.pop(0)
+    found = registry(fake, attempts=3).schema(number)
+    assert found is not None
+    assert found.text == "{}"
+
+
+def test_a_connection_that_is_reset_is_asked_again(fake: FakeRegistry) -> None:
+    number = fake.add("s", "{}")
+    faults = [True, False]
+
+    def hang_up(_method: str, _path: str) -> None:
+        if faults.pop(0):
+            raise ConnectionResetError
+
+    fake.fault = hang_up
+    assert registry(fake).schema(number) is not None
+
+
+def test_nobody_there_is_unavailable() -> None:
+    with FakeRegistry() as gone:
+        url = gone.url
+    with pytest.raises(RegistryUnavailableError, match=r"(?s)Connection.*2 times"):
+        SchemaRegistry(url, attempts=2).schema(1)
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ((200, b"<html>"), "not JSON"),
+        ((404, b"<html>"), "is the url that of its API"),
+        ((401, {"error_code": 401, "message": "no"}), "refuses this client"),
+        ((403, b""), "refuses this client"),
+        ((302, b"http://127.0.0.1:1/"), "as no registry does"),
+        ((422, {"error_code": 42201, "message": "what?"}), "422: what?"),
+        ((200, ["a"]), "a list"),
+        ((200, {"schemaType": "XML", "schema": ""}), "of kind 'XML'"),
+        ((200, {"schema": 5}), "of kind 'AVRO'"),
+        ((200, {"schema": "{}", "references": [{"name": "a"}]}), "a reference without"),
+    ],
+)
+def test_nonsense_is_no_answer(fake: FakeRegistry, answer: Any, why: str) -> None:
+    fake.fault = lambda _method, _path: answer
+    with pytest.raises(RegistryUnavailableError, match=why):
+        registry(fake).schema(1)
+
+
+def test_references_in_a_circle_end(fake: FakeRegistry) -> None:
+    loop = {"name": "a", "subject": "a", "version": 1}
+    fake.fault = lambda _method, _path: (200, {"schema": "{}", "references": [loop]})
+    with pytest.raises(RegistryUnavailableError, match="more than 50 times"):
+        registry(fake).schema(1)
+
+
+def test_an_answer_without_end_is_cut(fake: FakeRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kstreams_registry import requests
+
+    monkeypatch.setattr(requests, "_MOST_BYTES", 100)
+    fake.fault = lambda _method, _path: (200, b" " * 200)
+    with pytest.raises(RegistryUnavailableError, match="more than 100 bytes"):
+        registry(fake).schema(1)
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ({"user": "ann", "password": "s3cret"}, "Basic YW5uOnMzY3JldA=="),
+        ({"token": "s3cret"}, "Bearer s3cret"),
+    ],
+)
+def test_secrets_are_sent_and_shown_nowhere(
+    fake: FakeRegistry, given: dict[str, str], sent: str
+) -> None:
+    asking = registry(fake, **given)
+    asking.latest("none")
+    assert fake.headers["Authorization"] == sent
+    fake.fault = lambda _method, _path: (401, {"error_code": 40101, "message": "no"})
+    with pytest.raises(RegistryUnavailableError) as caught:
+        asking.latest("none")
+    texts = [repr(asking), str(asking), repr(vars(asking)), str(caught.value), caught.value.hint]
+    assert not [text for text in texts if "s3cret" in text]
+    assert pickle.loads(pickle.dumps(asking)) == asking
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"url": "http://ann:s3cret@host:8081"},
+        {"url": "file:///etc/passwd"},
+        {"url": "host:8081"},
+        {"user": "ann"},
+        {"user": "ann", "password": "p", "token": "t"},
+        {"certificate_file": "c"},
+        {"attempts": 0},
+        {"timeout": timedelta(0)},
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r".") as caught:
+        SchemaRegistry(**{"url": "http://host:8081", **options})
+    assert "s3cret" not in str(caught.value)
