@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -15,6 +16,9 @@ from kstreams.graph.topology import Topology
 
 __all__ = ("StoreChange", "StoreChangeKind", "UpgradePlan", "Waiting", "plan_upgrade")
 
+
+_FINGERPRINT = re.compile(r"\b[0-9a-f]{16}\b")
+"""A schema's in the name of a serde."""
 
 Waiting = Callable[[str], "int | None"]
 """Returns how many input records wait in a store; None for stores in which none do."""
@@ -266,7 +270,15 @@ def _listed(routes: set[tuple[str, str]]) -> str:
 
 def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     return ", ".join(
-        f"{part} was {old.get(part)}, now {new.get(part)}"
+        _changed(part, old.get(part), new.get(part))
         for part in sorted({*old, *new})
         if old.get(part) != new.get(part)
     )
+
+
+def _changed(part: str, old: object, new: object) -> str:
+    """Return a part before and after, in words if it is the schema of a serde."""
+    before, now = (_FINGERPRINT.findall(str(name)) for name in (old, new))
+    if before and now and before != now:
+        return f"the schema of the {part} has changed, from {old} to {new}"
+    return f"{part} was {old}, now {new}"

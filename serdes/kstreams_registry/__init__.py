@@ -15,13 +15,13 @@ from kstreams_registry.errors import SchemaRefusedError
 from kstreams_registry.subjects import SubjectName
 
 if TYPE_CHECKING:
-    from kstreams_registry.json_schema import json_schema
+    from kstreams_registry.validated_json import json_schema
 else:  # a checker would take any name then
 
     def __getattr__(name: str) -> object:
         """Load what needs more than the standard library at its first use."""
         if name == "json_schema":
-            from kstreams_registry.json_schema import json_schema  # noqa: PLC0415
+            from kstreams_registry.validated_json import json_schema  # noqa: PLC0415
 
             return json_schema
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kstreams_registry.frames import Frame, frame_bytes, frames_of, index_bytes, parse_frame
@@ -46,6 +46,7 @@ def test_a_frame_is_read_as_it_was_written(
     assert found == Frame(data, name, () if own is None else tuple(own))
 
 
+@settings(max_examples=40)
 @given(
     st.lists(
         st.none()

@@ -26,6 +26,8 @@ T = TypeVar("T")
 
 _SAYS_NOTHING = ("description", "$comment", "examples")
 _SHOWN_BYTES = 40
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+"""Whose words `msgspec` takes; registries tell by it that it is JSON Schema."""
 
 
 def json_schema(serde: Serde[T], schema: str | Mapping[str, Any] | None = None) -> SchemaSerde[T]:
@@ -189,7 +191,7 @@ def _text_of(serde: Serde[Any], schema: str | Mapping[str, Any] | None) -> str:
     elif serde.type_token is object:
         raise TypeError(f"{serde!r} is of any type, which has no schema: give one")
     else:
-        parsed = _rooted(msgspec.json.schema(serde.type_token))
+        parsed = {"$schema": _DRAFT, **_rooted(msgspec.json.schema(serde.type_token))}
     return json.dumps(_canonical(parsed), sort_keys=True, separators=(",", ":"))
 
 

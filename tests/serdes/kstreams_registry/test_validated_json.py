@@ -1,0 +1,120 @@
+"""JSON by a schema: that of a type, or one that is given."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pytest
+
+from kstreams.errors import DeserializationError, SerializationError
+from kstreams.serde import Schema
+from kstreams_json import json_serde
+from kstreams_registry import json_schema
+
+
+@dataclass(frozen=True)
+class Order:
+    """What somebody wants."""
+
+    item: str
+    count: int = 1
+    notes: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Tree:
+    name: str
+    under: list[Tree] = field(default_factory=list)
+
+
+SERDE = json_schema(json_serde(Order))
+BOUNDED = json_schema(
+    json_serde(Order),
+    {"type": "object", "properties": {"count": {"type": "integer", "minimum": 1}}},
+)
+
+
+def test_the_schema_is_that_of_the_type() -> None:
+    schema = json.loads(SERDE.schema.text)
+    assert schema["title"] == SERDE.schema.record_name == "Order"
+    assert schema["required"] == ["item"]
+    assert "description" not in schema
+    assert SERDE.schema.fingerprint in SERDE.name
+    assert json_schema(json_serde(Order)).schema == SERDE.schema
+
+
+def test_a_type_may_refer_to_itself() -> None:
+    trees = json_schema(json_serde(Tree))
+    tree = Tree("a", [Tree("b")])
+    assert trees.deserialize(trees.serialize(tree)) == tree
+
+
+def test_a_field_may_be_named_as_what_says_nothing() -> None:
+    text = '{"properties": {"description": {"type": "string", "description": "d"}}}'
+    found = json_schema(json_serde(Order), text).schema.text
+    assert found == '{"properties":{"description":{"type":"string"}}}'
+
+
+def test_values_are_as_the_serde_writes_them() -> None:
+    orders = [Order("tea", 2), None, Order("salt", notes={"a": "b"})]
+    data = SERDE.serialize_many(orders)
+    assert data == json_serde(Order).serialize_many(orders)
+    assert SERDE.deserialize_many(data) == orders
+    assert SERDE.deserialize(data[0].as_py()) == orders[0]
+    assert SERDE.to_arrow(data) == data
+    assert SERDE.from_arrow(data) == data
+    assert SERDE.field(data, "count", pa.int64()).to_pylist() == [2, None, 1]
+
+
+def test_what_the_schema_refuses_is_not_written() -> None:
+    wrong = Order("tea", "two")  # type: ignore[arg-type]  # a user's mistake
+    for write in (lambda: SERDE.serialize(wrong), lambda: SERDE.serialize_many([None, wrong])):
+        with pytest.raises(SerializationError, match=r'"two" is not of type "integer" at \$'):
+            write()
+    with pytest.raises(SerializationError, match="less than the minimum"):
+        BOUNDED.serialize(Order("tea", 0))
+
+
+def test_what_a_given_schema_refuses_is_not_read() -> None:
+    data = b'{"item": "tea", "count": 0}'
+    column = pa.array([b'{"item": "tea"}', data], pa.binary())
+    for read in (
+        lambda: BOUNDED.deserialize(data),
+        lambda: BOUNDED.deserialize_many(column),
+        lambda: BOUNDED.to_arrow(column),
+    ):
+        with pytest.raises(DeserializationError, match=r"less than the minimum of 1 at \$"):
+            read()
+    assert SERDE.deserialize(data) == Order("tea", 0)
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b'{"item"}', b"\xff", b"[" * 100_000])
+def test_what_is_no_json_is_not_read(data: bytes) -> None:
+    with pytest.raises(DeserializationError):
+        BOUNDED.deserialize(data)
+    with pytest.raises(DeserializationError):
+        BOUNDED.deserialize_many(pa.array([data]))
+
+
+def test_it_reads_what_any_json_schema_wrote_and_no_other() -> None:
+    assert SERDE.reading(Schema("JSON", "{}")) is SERDE
+    with pytest.raises(ValueError, match="written as AVRO"):
+        SERDE.reading(Schema("AVRO", "{}"))
+
+
+def test_it_is_a_value() -> None:
+    assert pickle.loads(pickle.dumps(BOUNDED)) == BOUNDED
+    assert BOUNDED != SERDE
+    assert hash(json_schema(json_serde(Order))) == hash(SERDE)
+
+
+def test_what_is_no_schema_is_refused() -> None:
+    with pytest.raises(ValueError, match="no JSON Schema"):
+        json_schema(json_serde(Order), "{")
+    with pytest.raises(ValueError, match="no JSON Schema"):
+        json_schema(json_serde(Order), {"type": "nonsense"})
+    with pytest.raises(TypeError, match="has no schema"):
+        json_schema(json_serde(object))
