@@ -1,0 +1,85 @@
+"""What Java's serializers have written is read, and written again bit for bit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from devtools.servers.fake_registry import FakeRegistry
+from kstreams import TEXT, Topic
+from kstreams.serde import Serde
+from kstreams_avro import avro_serde
+from kstreams_registry import SchemaRegistry, confluent
+from kstreams_registry.frames import frame_bytes, parse_frame
+
+_LINES = (Path(__file__).parent / "golden" / "java.txt").read_text().splitlines()
+
+
+def lines(kind: str) -> list[str]:
+    return [text for name, _, text in (line.partition(" ") for line in _LINES) if name == kind]
+
+
+SCHEMAS, AVRO, PROTOBUF = lines("schema"), lines("avro"), lines("protobuf")
+
+
+@dataclass(frozen=True)
+class Order:
+    item: str
+    count: int
+    price: float | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+WRITTEN = [
+    Order("tea", 2, 1.5),
+    Order("salt", -1),
+    Order("grüner Tee", 1 << 40, notes=["hot", ""]),
+    Order("", 0, -0.0),
+]
+
+
+@pytest.fixture
+def orders(fake: FakeRegistry) -> Serde[Order]:
+    """The serde of a topic whose values Java's serializers have written."""
+    for schema in SCHEMAS:
+        fake.add("golden-value", schema)
+    plain = avro_serde(Order, namespace="shop")
+    serde: Serde[Order] = confluent(plain, SchemaRegistry(fake.url), register="if-compatible")
+    return Topic("golden", TEXT, serde).value
+
+
+def test_avro_by_java_is_read_whatever_its_schema(orders: Serde[Order]) -> None:
+    data = [bytes.fromhex(text) for text in AVRO]
+    assert orders.deserialize_many(pa.array(data, pa.binary())) == WRITTEN
+    assert [orders.deserialize(each) for each in data] == WRITTEN
+
+
+def test_avro_is_written_as_java_does(fake: FakeRegistry) -> None:
+    number = fake.add("golden-value", SCHEMAS[0])
+    assert number == fake.add("golden-value", SCHEMAS[0])
+    for schema, rows in zip(SCHEMAS, (AVRO[:2], AVRO[2:]), strict=True):
+        plain = avro_serde(schema=schema)
+        fake.add("golden-value", plain.schema.text, number=SCHEMAS.index(schema) + 1)
+        serde = Topic("golden", TEXT, confluent(plain, SchemaRegistry(fake.url))).value
+        for text in rows:
+            data = bytes.fromhex(text)
+            again = serde.serialize(plain.deserialize(data[5:]))
+            assert again == data
+
+
+@pytest.mark.parametrize(
+    ("text", "indexes", "datum"),
+    [
+        (PROTOBUF[0], (0,), b"\n\x03tea\x10\x04"),
+        (PROTOBUF[1], (1,), b"\n\x04salt\x10\x01"),
+        (PROTOBUF[2], (0, 0), b""),
+    ],
+)
+def test_frames_of_protobuf_are_javas(text: str, indexes: tuple[int, ...], datum: bytes) -> None:
+    data = bytes.fromhex(text)
+    frame = parse_frame(data, indexed=True)
+    assert (frame.name, frame.indexes) == (300, indexes)
+    assert data == frame.data + datum == frame_bytes(300, indexes) + datum
