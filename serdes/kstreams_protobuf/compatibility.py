@@ -5,7 +5,7 @@ from __future__ import annotations
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto
 
-from kstreams.serde.schema import Schema
+from kstreams.serde import Schema
 from kstreams_protobuf.declared import Declared, DeclaredField, declared
 
 __all__ = ("check_readable",)

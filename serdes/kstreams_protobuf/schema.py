@@ -6,7 +6,7 @@ from functools import cache
 
 from google.protobuf.descriptor import Descriptor, FileDescriptor
 
-from kstreams.serde.schema import Schema, SchemaReference
+from kstreams.serde import Schema, SchemaReference
 from kstreams_protobuf.kinds import file_proto
 from kstreams_protobuf.proto_text import file_text
 

@@ -20,8 +20,7 @@ except ImportError as exc:
     ) from exc
 
 from kstreams.errors import DeserializationError, SerializationError
-from kstreams.serde import objects_of
-from kstreams.serde.schema import Schema, SchemaSerde
+from kstreams.serde import Schema, SchemaSerde, objects_of
 from kstreams_protobuf.columns import columns_of
 from kstreams_protobuf.compatibility import check_readable
 from kstreams_protobuf.descriptor_set import message_class, serialized_set

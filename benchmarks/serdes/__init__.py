@@ -1,1 +1,0 @@
-"""What serdes cost: processor time a record, singly, in bulk and in windows."""
