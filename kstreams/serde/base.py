@@ -140,7 +140,7 @@ class Serde(ABC, Generic[T]):
         undecoded = any(is_it(column.type) for is_it in _UNDECODED)
         if not (undecoded and is_carried_as_bytes(self.arrow_type)):
             return self.serialize_many(objects_of(column))
-        return column.cast(pa.binary())
+        return column if column.type == pa.binary() else column.cast(pa.binary())
 
     def _cast(self, column: pa.Array, *accepted: Callable[[pa.DataType], bool]) -> pa.Array:
         """Make `column` one of `arrow_type`, from nulls or a type that a check accepts."""
