@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from kstreams.durations import milliseconds
 from kstreams.joins.history import history_reader
-from kstreams.joins.join_processor import JoinProcessor
+from kstreams.joins.join_processor import ClosureJoinProcessor, found_in_store
 from kstreams.joins.joiner import Joiner
 from kstreams.joins.terms import Terms
 from kstreams.joins.upcoming import Upcoming
@@ -18,6 +18,8 @@ from kstreams.state.stores.queue.rows import Queued, QueueRows
 from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("AsOfJoin",)
+
+_Process = Callable[[Record[Any, Any]], None]
 
 
 @dataclass(frozen=True)
@@ -57,14 +59,13 @@ class AsOfJoin:
         return self.history, self.waiting
 
 
-class _AsOfJoin(JoinProcessor[Any, Any, Any, Any, Any]):
+class _AsOfJoin(ClosureJoinProcessor[Any, Any, Any, Any, Any]):
     keeps_key: ClassVar[bool] = True
 
     def __init__(self, join: AsOfJoin) -> None:
         self._join = join
 
-    def init(self, context: ProcessorContext[Any, Any]) -> None:
-        super().init(context)
+    def bind(self, context: ProcessorContext[Any, Any]) -> tuple[_Process, _Process]:
         self._queue: QueueRows[Any, Any] = QueueRows.of(context.store(self._join.waiting))
         queue = self._queue
         self._upcoming: Upcoming[Queued] = Upcoming(
@@ -75,16 +76,9 @@ class _AsOfJoin(JoinProcessor[Any, Any, Any, Any, Any]):
             milliseconds(1), PunctuationType.STREAM_TIME, self._release_idle, name="idle"
         )
         context.on_end_of_run(self._release_all)
-        self.process_left = self._left(context)  # type: ignore[method-assign, assignment]  # a closure
+        return self._left(context), found_in_store
 
-    def process_left(self, record: Record[Any, Any]) -> None:
-        """Fail: `init` replaces this method."""
-        raise RuntimeError("process_left was called before init")
-
-    def process_right(self, record: Record[Any, Any]) -> None:
-        """Do nothing: the row is in the table's store."""
-
-    def _left(self, context: ProcessorContext[Any, Any]) -> Callable[[Record[Any, Any]], None]:
+    def _left(self, context: ProcessorContext[Any, Any]) -> _Process:
         queue, upcoming, grace, now = self._queue, self._upcoming, self._join.grace_ms, self._now
         drop, release, inner = context.drop, self._release, self._join.joiner.how == "inner"
 
@@ -102,7 +96,7 @@ class _AsOfJoin(JoinProcessor[Any, Any, Any, Any, Any]):
 
         return process
 
-    def _joining(self, context: ProcessorContext[Any, Any]) -> Callable[[Record[Any, Any]], None]:
+    def _joining(self, context: ProcessorContext[Any, Any]) -> _Process:
         """Return what joins a record now."""
         row_of = history_reader(self._join.history, context)
         function, inner = self._join.joiner.function, self._join.joiner.how == "inner"

@@ -1,16 +1,16 @@
-"""The base of processors with two inputs."""
+"""The base of processors with two inputs, and of those that are closures made once."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Generic, TypeVar
 
 from kstreams._types import K2, V2, K
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 
-__all__ = ("JoinProcessor",)
+__all__ = ("ClosureJoinProcessor", "JoinProcessor", "found_in_store")
 
 VL = TypeVar("VL")
 """Type of the values that come in on the left."""
@@ -55,3 +55,32 @@ class JoinProcessor(ABC, Generic[K, VL, VR, K2, V2]):
 
     def close(self) -> None:
         """Let go of what `init` took."""
+
+
+class ClosureJoinProcessor(JoinProcessor[K, VL, VR, K2, V2]):
+    """A processor whose two methods are whatever `bind` returns; see `ClosureProcessor`."""
+
+    def init(self, context: ProcessorContext[K2, V2]) -> None:
+        """Keep the context, and put the closures in place of the methods."""
+        super().init(context)
+        left, right = self.bind(context)
+        self.process_left = left  # type: ignore[method-assign, assignment]  # same
+        self.process_right = right  # type: ignore[method-assign, assignment]  # same
+
+    @abstractmethod
+    def bind(
+        self, context: ProcessorContext[K2, V2]
+    ) -> tuple[Callable[[Record[K, VL]], None], Callable[[Record[K, VR]], None]]:
+        """Return what handles a record of the left and of the right input."""
+
+    def process_left(self, record: Record[K, VL]) -> None:
+        """Fail: `init` replaces this method."""
+        raise RuntimeError(f"{type(self).__name__}.process_left was called before init")
+
+    def process_right(self, record: Record[K, VR]) -> None:
+        """Fail: `init` replaces this method."""
+        raise RuntimeError(f"{type(self).__name__}.process_right was called before init")
+
+
+def found_in_store(_: object) -> None:
+    """Take a record of an input without doing anything: it is in the store of a table."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kstreams.joins.closing import Closing
-from kstreams.joins.join_processor import JoinProcessor
+from kstreams.joins.join_processor import ClosureJoinProcessor, found_in_store
 from kstreams.joins.joiner import Joiner
 from kstreams.joins.partners import partner_finder, remembering
 from kstreams.joins.terms import Terms
@@ -20,6 +20,8 @@ from kstreams.state.stores.spec import StoreSpec
 from kstreams.times import FAR_MS
 
 __all__ = ("SelfJoin",)
+
+_Process = Callable[[Record[Any, Any]], None]
 
 
 @dataclass(frozen=True)
@@ -56,24 +58,13 @@ class SelfJoin:
         return (self.store,)
 
 
-class _SelfJoin(JoinProcessor[Any, Any, Any, Any, Any]):
+class _SelfJoin(ClosureJoinProcessor[Any, Any, Any, Any, Any]):
     keeps_key: ClassVar[bool] = True
 
     def __init__(self, join: SelfJoin) -> None:
         self._join = join
 
-    def init(self, context: ProcessorContext[Any, Any]) -> None:
-        super().init(context)
-        self.process_left = self._process(context)  # type: ignore[method-assign, assignment]  # a closure
-
-    def process_left(self, record: Record[Any, Any]) -> None:
-        """Fail: `init` replaces this method."""
-        raise RuntimeError("process_left was called before init")
-
-    def process_right(self, record: Record[Any, Any]) -> None:
-        """Do nothing: it is the record that came to the left."""
-
-    def _process(self, context: ProcessorContext[Any, Any]) -> Callable[[Record[Any, Any]], None]:
+    def bind(self, context: ProcessorContext[Any, Any]) -> tuple[_Process, _Process]:
         joiner = self._join.joiner
         rows: JoinRows[Any, Any, Any] = JoinRows.of(context.store(self._join.store))
         setup = rows.set_up(Setup.of(*self._join.within.spans_ms))
@@ -101,7 +92,7 @@ class _SelfJoin(JoinProcessor[Any, Any, Any, Any, Any]):
             forward(record.with_value(function(value, value)))
             remember(clocks, key, value, time, SETTLED)
 
-        return process
+        return process, found_in_store
 
 
 def _pass_null_key(

@@ -10,7 +10,7 @@ from kstreams.columns.keys import has_key_codes
 from kstreams.durations import milliseconds
 from kstreams.joins.closing import Closing
 from kstreams.joins.columns.stream_join import StreamJoinColumns
-from kstreams.joins.join_processor import JoinProcessor
+from kstreams.joins.join_processor import ClosureJoinProcessor
 from kstreams.joins.joiner import Joiner
 from kstreams.joins.partners import GONE, partner_finder, remembering, settle
 from kstreams.joins.terms import Terms
@@ -82,14 +82,13 @@ class StreamJoin:
         return StreamJoinColumns(self.within, self.joiner, self.store, (left, right))
 
 
-class _StreamJoin(JoinProcessor[Any, Any, Any, Any, Any]):
+class _StreamJoin(ClosureJoinProcessor[Any, Any, Any, Any, Any]):
     keeps_key: ClassVar[bool] = True
 
     def __init__(self, join: StreamJoin) -> None:
         self._join = join
 
-    def init(self, context: ProcessorContext[Any, Any]) -> None:
-        super().init(context)
+    def bind(self, context: ProcessorContext[Any, Any]) -> tuple[_Process, _Process]:
         joiner = self._join.joiner
         rows: JoinRows[Any, Any, Any] = JoinRows.of(context.store(self._join.store))
         self._rows = rows
@@ -101,16 +100,7 @@ class _StreamJoin(JoinProcessor[Any, Any, Any, Any, Any]):
             close, closing = self._closing.close, PunctuationType.STREAM_TIME
             context.schedule(milliseconds(1), closing, close, name="close")
             context.on_end_of_run(self._closing.close_all)
-        self.process_left = self._side(context, 0)  # type: ignore[method-assign, assignment]  # closures
-        self.process_right = self._side(context, 1)  # type: ignore[method-assign, assignment]
-
-    def process_left(self, record: Record[Any, Any]) -> None:
-        """Fail: `init` replaces this method."""
-        raise RuntimeError("process_left was called before init")
-
-    def process_right(self, record: Record[Any, Any]) -> None:
-        """Fail: `init` replaces this method."""
-        raise RuntimeError("process_right was called before init")
+        return self._side(context, 0), self._side(context, 1)
 
     def _side(self, context: ProcessorContext[Any, Any], side: int) -> _Process:
         """Return what takes the records of a side."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from kstreams.joins.change import Change
 from kstreams.joins.compaction import by_key
-from kstreams.joins.join_processor import JoinProcessor
+from kstreams.joins.join_processor import ClosureJoinProcessor
 from kstreams.joins.joiner import Joiner
 from kstreams.joins.table_rows import RowOf, TableRows, keeping
 from kstreams.joins.terms import Terms
@@ -20,6 +20,7 @@ from kstreams.state.stores.spec import StoreSpec
 __all__ = ("TableJoin",)
 
 _Side = Record[Any, Change[Any]]
+_Process = Callable[[_Side], None]
 
 
 @dataclass(frozen=True)
@@ -61,32 +62,23 @@ class TableJoin:
         return tuple(dict.fromkeys((*self.left.stores, *self.right.stores, *own)))
 
 
-class _TableJoin(JoinProcessor[Any, Change[Any], Change[Any], Any, Change[Any]]):
+class _TableJoin(ClosureJoinProcessor[Any, Change[Any], Change[Any], Any, Change[Any]]):
     keeps_key: ClassVar[bool] = True
 
     def __init__(self, join: TableJoin) -> None:
         self._join = join
 
-    def init(self, context: ProcessorContext[Any, Change[Any]]) -> None:
-        super().init(context)
-        self._keep = keeping(self._join.store, context)
-        joiner, row = self._join.joiner, self._join.joiner.row
-        self.process_left = self._side(  # type: ignore[method-assign, assignment]  # closures
-            self._join.right.open(context), row, speaks_alone=joiner.keeps(left=True)
-        )
-        self.process_right = self._side(  # type: ignore[method-assign, assignment]
-            self._join.left.open(context),
+    def bind(self, context: ProcessorContext[Any, Change[Any]]) -> tuple[_Process, _Process]:
+        join = self._join
+        joiner, row = join.joiner, join.joiner.row
+        self._keep = keeping(join.store, context)
+        left = self._side(join.right.open(context), row, speaks_alone=joiner.keeps(left=True))
+        right = self._side(
+            join.left.open(context),
             lambda one, other: row(other, one),
             speaks_alone=joiner.keeps(left=False),
         )
-
-    def process_left(self, record: _Side) -> None:
-        """Fail: `init` replaces this method."""
-        raise RuntimeError("process_left was called before init")
-
-    def process_right(self, record: _Side) -> None:
-        """Fail: `init` replaces this method."""
-        raise RuntimeError("process_right was called before init")
+        return left, right
 
     def process_both(self, lefts: Sequence[_Side], rights: Sequence[_Side]) -> None:
         """Join what changed on both sides at once: one result a key."""
@@ -106,7 +98,7 @@ class _TableJoin(JoinProcessor[Any, Change[Any], Change[Any], Any, Change[Any]])
 
     def _side(
         self, other_of: RowOf, row: Callable[[Any, Any], Any], *, speaks_alone: bool
-    ) -> Callable[[_Side], None]:
+    ) -> _Process:
         def process(record: _Side) -> None:
             change = record.value
             if not change.latest:
