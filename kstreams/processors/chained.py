@@ -10,10 +10,8 @@ from typing import Any, Generic
 import pyarrow as pa
 
 from kstreams.processors.columns import ColumnProcessor
-from kstreams.processors.context import BatchContext
-from kstreams.processors.each_row import each_row
+from kstreams.processors.each_row import EachRow, each_row
 from kstreams.processors.processor import BaseProcessor, KIn, KOut, VIn, VOut
-from kstreams.serde.held_objects import HeldObjects
 from kstreams.serde.objects import objects_of
 
 __all__ = ("ChainSupplier", "ChainedFilter", "ChainedMap", "ChainedMapValues", "ChainedRekey")
@@ -35,7 +33,7 @@ class ChainSupplier(Generic[KIn, VIn, KOut, VOut]):
         return self.by_columns()
 
 
-class _Chained(ColumnProcessor):
+class _Chained(EachRow):
     """Calls a function for each row.
 
     Args:
@@ -45,25 +43,11 @@ class _Chained(ColumnProcessor):
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
 
-    @property
-    def reads_values(self) -> bool:
-        """Return True."""
-        return True
-
-    def init(self, context: BatchContext) -> None:
-        """Get ready to hold objects."""
-        super().init(context)
-        self._objects = HeldObjects()
-
     def process_batch(self, table: pa.Table) -> None:
         """Forward what becomes of a table."""
         made = self._made(table)
         if made.num_rows:
             self.context.forward(made)
-
-    def advance(self, stream_time_ms: int) -> None:
-        """Let go of the batch's objects."""
-        self._objects.clear()
 
     @abstractmethod
     def _made(self, table: pa.Table) -> pa.Table:
@@ -74,27 +58,20 @@ class _Chained(ColumnProcessor):
         keys, values = objects_of(table.column("key")), objects_of(table.column("value"))
         return each_row(self._function, table, keys, values)
 
-    def _with(self, table: pa.Table, **columns: list[Any]) -> pa.Table:
-        """Return the table with other columns."""
-        for name, values in columns.items():
-            place = table.column_names.index(name)
-            table = table.set_column(place, name, self._objects.column(values))
-        return table
-
 
 class ChainedMapValues(_Chained):
     """What `map_values` does, by columns."""
 
     def _made(self, table: pa.Table) -> pa.Table:
         values = objects_of(table.column("value"))
-        return self._with(table, value=each_row(self._function, table, values))
+        return self.with_results(table, value=each_row(self._function, table, values))
 
 
 class ChainedRekey(_Chained):
     """What `rekey` does, by columns."""
 
     def _made(self, table: pa.Table) -> pa.Table:
-        return self._with(table, key=self._results(table))
+        return self.with_results(table, key=self._results(table))
 
 
 class ChainedMap(_Chained):
@@ -102,7 +79,9 @@ class ChainedMap(_Chained):
 
     def _made(self, table: pa.Table) -> pa.Table:
         pairs = self._results(table)
-        return self._with(table, key=[key for key, _ in pairs], value=[value for _, value in pairs])
+        return self.with_results(
+            table, key=[key for key, _ in pairs], value=[value for _, value in pairs]
+        )
 
 
 class ChainedFilter(_Chained):

@@ -1,4 +1,4 @@
-"""Call a user's function for each row of columns, and say at which it raised."""
+"""Column processors that call a user's function for each row, and say at which it raised."""
 
 from __future__ import annotations
 
@@ -8,10 +8,42 @@ from typing import Any
 import pyarrow as pa
 
 from kstreams.errors import KStreamsError, ProcessingError
+from kstreams.processors.columns import ColumnProcessor
+from kstreams.processors.context import BatchContext
 from kstreams.quoting import kind_of, text_of
+from kstreams.serde.held_objects import HeldObjects
 from kstreams.serde.objects import objects_of
 
-__all__ = ("each_row",)
+__all__ = ("EachRow", "each_row", "replaced")
+
+
+class EachRow(ColumnProcessor):
+    """The base of them: it holds a batch's results that Arrow has no type for."""
+
+    @property
+    def reads_values(self) -> bool:
+        """Return True."""
+        return True
+
+    def init(self, context: BatchContext) -> None:
+        """Get ready to hold objects."""
+        super().init(context)
+        self.held = HeldObjects()
+
+    def advance(self, stream_time_ms: int) -> None:
+        """Let go of the batch's objects."""
+        self.held.clear()
+
+    def with_results(self, table: pa.Table, **columns: list[Any]) -> pa.Table:
+        """Return a table with objects in the place of some columns."""
+        return replaced(table, **{name: self.held.column(each) for name, each in columns.items()})
+
+
+def replaced(table: pa.Table, **columns: pa.Array) -> pa.Table:
+    """Return a table with other columns in the place of some."""
+    for name, column in columns.items():
+        table = table.set_column(table.column_names.index(name), name, column)
+    return table
 
 
 def each_row(function: Callable[..., Any], table: pa.Table, *columns: Sequence[Any]) -> list[Any]:

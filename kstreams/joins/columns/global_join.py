@@ -9,18 +9,17 @@ from typing import Any
 import pyarrow as pa
 
 from kstreams.joins.joiner import Joiner
-from kstreams.processors.columns import ColumnProcessor, ColumnSource
+from kstreams.processors.columns import ColumnSource
 from kstreams.processors.context import BatchContext
-from kstreams.processors.each_row import each_row
+from kstreams.processors.each_row import EachRow, each_row, replaced
 from kstreams.serde.carried import carried, carried_objects, stays_bytes
-from kstreams.serde.held_objects import HeldObjects
 from kstreams.serde.objects import objects_of
 from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("GlobalJoinColumns",)
 
 
-class GlobalJoinColumns(ColumnProcessor):
+class GlobalJoinColumns(EachRow):
     """What `GlobalJoin` does, by columns: one read of the table for all rows of a batch.
 
     Args:
@@ -42,16 +41,10 @@ class GlobalJoinColumns(ColumnProcessor):
         self._by = by
         self._source = source
 
-    @property
-    def reads_values(self) -> bool:
-        """Return True."""
-        return True
-
     def init(self, context: BatchContext) -> None:
         """Get the table ready."""
         super().init(context)
         self._reader = context.reader(self._table)
-        self._objects = HeldObjects()
 
     def process_batch(self, table: pa.Table) -> None:
         """Join a table's rows."""
@@ -72,12 +65,7 @@ class GlobalJoinColumns(ColumnProcessor):
         if not lefts:
             return
         results = each_row(self._joiner.function, table, lefts, rights)
-        place = table.column_names.index("value")
-        self.context.forward(table.set_column(place, "value", self._objects.column(results)))
-
-    def advance(self, stream_time_ms: int) -> None:
-        """Let go of the batch's objects."""
-        self._objects.clear()
+        self.context.forward(self.with_results(table, value=results))
 
     def _opened(self, table: pa.Table) -> tuple[pa.Table, list[Any], list[Any]]:
         """Return the rows with keys as they are forwarded, their keys, and their values."""
@@ -87,8 +75,8 @@ class GlobalJoinColumns(ColumnProcessor):
         lefts = source.objects(table.column("value"))
         typed = carried(source.key, table.column("key").combine_chunks())
         keys = carried_objects(source.key, typed)
-        typed = self._objects.column(keys) if stays_bytes(source.key) else typed
-        return table.set_column(table.column_names.index("key"), "key", typed), keys, lefts
+        typed = self.held.column(keys) if stays_bytes(source.key) else typed
+        return replaced(table, key=typed), keys, lefts
 
     def _rows(self, wanted: list[Any]) -> list[Any]:
         """Return the table's values of keys, None for a key of None."""

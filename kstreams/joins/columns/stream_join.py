@@ -14,8 +14,8 @@ from kstreams.joins.joiner import Joiner
 from kstreams.joins.within import Within
 from kstreams.processors.columns import ColumnJoinProcessor, ColumnSource
 from kstreams.processors.context import BatchContext
+from kstreams.processors.each_row import EachRow
 from kstreams.record import Record
-from kstreams.serde.held_objects import HeldObjects
 from kstreams.state.stores.join.columns import JoinColumns
 from kstreams.state.stores.join.rows import JoinRows, Setup
 from kstreams.state.stores.spec import StoreSpec
@@ -24,7 +24,7 @@ from kstreams.times import FAR_MS
 __all__ = ("StreamJoinColumns",)
 
 
-class StreamJoinColumns(ColumnJoinProcessor):
+class StreamJoinColumns(EachRow, ColumnJoinProcessor):
     """What `StreamJoin` does, by columns.
 
     Args:
@@ -46,11 +46,6 @@ class StreamJoinColumns(ColumnJoinProcessor):
         self._spec = store
         self._sources = sources
 
-    @property
-    def reads_values(self) -> bool:
-        """Return True."""
-        return True
-
     def init(self, context: BatchContext) -> None:
         """Get the store ready."""
         super().init(context)
@@ -62,7 +57,6 @@ class StreamJoinColumns(ColumnJoinProcessor):
         self._closing = Closing(rows, self._setup, self._joiner, self._alone.append)
         self._closed_by = -1
         self._taken: tuple[list[pa.Table], list[pa.Table]] = ([], [])
-        self._objects = HeldObjects()
         if any(self._keeps):
             context.on_end_of_run(self._close_all)
         else:
@@ -93,7 +87,7 @@ class StreamJoinColumns(ColumnJoinProcessor):
         outcome = batch.run()
         if outcome.late:
             self.context.drop("late", outcome.late)
-        results = results_of(came, outcome, self._joiner, self._sources, self._objects)
+        results = results_of(came, outcome, self._joiner, self._sources, self.held)
         clocks = self._rows.clocks()
         for side in (0, 1):
             self._closing.forget(side, clocks.newest(side))
@@ -116,12 +110,12 @@ class StreamJoinColumns(ColumnJoinProcessor):
             self._closed_by = stream_time_ms
             self._closing_anew().close(stream_time_ms)
             self._forward_alone()
-        self._objects.clear()
+        super().advance(stream_time_ms)
 
     def _close_all(self) -> None:
         self._closing_anew().close_all()
         self._forward_alone()
-        self._objects.clear()
+        self.held.clear()
 
     def _closing_anew(self) -> Closing:
         """Return what closes records; it knows nothing of what columns have put."""
@@ -132,7 +126,7 @@ class StreamJoinColumns(ColumnJoinProcessor):
             kind = self._sources[0].key.arrow_type
             columns = {
                 "key": pa.array([record.key for record in self._alone], kind),
-                "value": self._objects.column([record.value for record in self._alone]),
+                "value": self.held.column([record.value for record in self._alone]),
                 "timestamp": pa.array([record.timestamp for record in self._alone], pa.int64()),
             }
             self._alone.clear()
