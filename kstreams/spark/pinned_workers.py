@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pyspark.core.rdd import RDD
+from pyspark.serializers import BatchedSerializer, CPickleSerializer, pack_long
+
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.core.rdd import RDD
@@ -47,6 +50,40 @@ class PinnedWorkers:
             parts: By number, small: they are sent with the function.
             function: Called once a part.
         """
+        return self._pinned(parts, function, as_it_is=False)
+
+    def shuffled(
+        self,
+        parts: Mapping[int, Sequence[T]],
+        function: Callable[[Iterable[T]], Iterator[tuple[int, U]]],
+        width: int,
+    ) -> RDD[tuple[int, U]]:
+        """Return what `mapped` does, its pairs in the partitions that they begin with.
+
+        The workers themselves say where each pair goes. `RDD.partitionBy` has that said in
+        one more worker for each partition, where the RDD is a union.
+
+        Args:
+            parts: As for `mapped`.
+            function: The same.
+            width: How many partitions there are; a pair's number is taken modulo that.
+        """
+        context = self._context
+        jvm: Any = context._jvm  # what `RDD.partitionBy` does, from here on
+        keyed: Any = self._pinned(parts, partial(_keyed, function, width), as_it_is=True)
+        pairs = jvm.PairwiseRDD(keyed._jrdd.rdd()).asJavaPairRDD()
+        parted = pairs.partitionBy(jvm.PythonPartitioner(width, id(_keyed)))
+        values = jvm.PythonRDD.valueOfPair(parted)
+        return RDD(values, context, BatchedSerializer(CPickleSerializer()))
+
+    def _pinned(
+        self,
+        parts: Mapping[int, Sequence[T]],
+        function: Callable[[Iterable[T]], Iterator[Any]],
+        *,
+        as_it_is: bool,
+    ) -> RDD[Any]:
+        """Return what `mapped` does; results that are bytes may be left as they are."""
         mapped: list[RDD[Any]] = []
         with _LOCK:
             try:
@@ -54,7 +91,8 @@ class PinnedWorkers:
                     if number not in self._single:
                         self._single[number] = self._context.parallelize([number], 1)
                     self._context.environment[_NAME] = str(number)
-                    rdd = self._single[number].mapPartitions(partial(_over, function, part))
+                    rdd: Any = self._single[number].mapPartitions(partial(_over, function, part))
+                    rdd._bypass_serializer = as_it_is  # as partitionBy does
                     rdd.id()  # asks the JVM for it, with the variables of now
                     mapped.append(rdd)
             finally:
@@ -67,3 +105,13 @@ def _over(
 ) -> Iterator[U]:
     list(number)  # a worker that has not read its input to the end is not used again
     return function(part)
+
+
+def _keyed(
+    function: Callable[[Iterable[T]], Iterator[tuple[int, U]]], width: int, part: Iterable[T]
+) -> Iterator[bytes]:
+    """Yield what Spark's own `PairwiseRDD` takes: a partition's number, then pickled pairs."""
+    pickled = CPickleSerializer().dumps
+    for pair in function(part):
+        yield pack_long(pair[0] % width)
+        yield pickled([pair])

@@ -44,8 +44,8 @@ class Pipeline:
         driver: Plans and commits its batches.
         parts: The app's.
         archives: Names of the user's packages on executors.
-        pinned: Whether each Spark partition keeps its own Python worker: the query has one
-            stage, and one executor runs all its partitions at once.
+        pinned: Whether each Spark partition of the first stage, which reads topics, keeps its
+            own Python worker: one executor runs all of them at once.
     """
 
     def __init__(

@@ -169,7 +169,7 @@ def make_pipeline(
         fingerprint=parts.topology.fingerprint(),
         tables=tables,
     )
-    pinned = len(query.groups) == 1 and query.width <= executors.at_once
+    pinned = query.width <= executors.at_once
     return Pipeline(query, driver, parts, archives=executors.archives, pinned=pinned)
 
 
