@@ -5,7 +5,8 @@ reads and writes rows in its part of the task's `Overlay` (`overlay.store(...)`,
 by a `CompositeSerde` of its own where rows are more than keys and values. Each other method lets
 one more part of the library work with the kind: changelogs (`ChangelogForm`, of which `PlainForm`
 is the simplest), tables (`TableAccess`, which says what a row has `Replaced`, and for joins by
-columns `TableColumns`), views and `kstreams state`, migrations, reading ahead.
+columns `TableColumns`, mostly `PresentColumns`), views and `kstreams state`, migrations, reading
+ahead.
 
 A `StoreSpec` defines a store of the kind. A `View` reads what the live store has by the names of
 its own methods (`get`, `range`, `fetch`, ...), and anything else by a function of the live store. A
@@ -38,7 +39,7 @@ from kstreams.state.stores.changelog_form import (
 from kstreams.state.stores.kind import AheadRows, Content, StoreKind, Times
 from kstreams.state.stores.readable import Ranges
 from kstreams.state.stores.table_access import Replaced, TableAccess
-from kstreams.state.stores.table_columns import TableColumns
+from kstreams.state.stores.table_columns import Found, PresentColumns, TableColumns
 
 __all__ = (
     "AheadRows",
@@ -47,8 +48,10 @@ __all__ = (
     "ChangelogRecord",
     "CompositeSerde",
     "Content",
+    "Found",
     "Overlay",
     "PlainForm",
+    "PresentColumns",
     "Ranges",
     "Replaced",
     "StoreKind",

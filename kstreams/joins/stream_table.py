@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from kstreams.joins.columns.stream_table import StreamTableColumns
 from kstreams.joins.history import history_reader
-from kstreams.joins.join_processor import JoinProcessor
+from kstreams.joins.join_processor import ClosureJoinProcessor, found_in_store
 from kstreams.joins.joiner import Joiner
 from kstreams.joins.table_rows import StoredRows, TableRows
 from kstreams.joins.terms import Terms
@@ -19,6 +19,8 @@ from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.table_access import Row
 
 __all__ = ("StreamTableJoin",)
+
+_Process = Callable[[Record[Any, Any]], None]
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,6 @@ class StreamTableJoin:
 
     def column_lookup(self, source: ColumnSource | None) -> ColumnProcessor | str:
         """Return a new processor that works by columns, or why there is none."""
-        if self.history is not None:
-            return "its table is versioned"
         if not isinstance(self.rows, StoredRows):
             return "its table has no store of its own"
         if source is not None and source.key != self.rows.key:
@@ -68,24 +68,13 @@ class StreamTableJoin:
         return self.rows.stores
 
 
-class _StreamTableJoin(JoinProcessor[Any, Any, Any, Any, Any]):
+class _StreamTableJoin(ClosureJoinProcessor[Any, Any, Any, Any, Any]):
     keeps_key: ClassVar[bool] = True
 
     def __init__(self, join: StreamTableJoin) -> None:
         self._join = join
 
-    def init(self, context: ProcessorContext[Any, Any]) -> None:
-        super().init(context)
-        self.process_left = self._left(context)  # type: ignore[method-assign, assignment]  # a closure
-
-    def process_left(self, record: Record[Any, Any]) -> None:
-        """Fail: `init` replaces this method."""
-        raise RuntimeError("process_left was called before init")
-
-    def process_right(self, record: Record[Any, Any]) -> None:
-        """Do nothing: the row is in the table's store."""
-
-    def _left(self, context: ProcessorContext[Any, Any]) -> Callable[[Record[Any, Any]], None]:
+    def bind(self, context: ProcessorContext[Any, Any]) -> tuple[_Process, _Process]:
         row_of = _row_of(self._join, context)
         function, inner = self._join.joiner.function, self._join.joiner.how == "inner"
         drop, forward = context.drop, context.forward
@@ -106,7 +95,7 @@ class _StreamTableJoin(JoinProcessor[Any, Any, Any, Any, Any]):
             elif not inner:
                 forward(record.with_value(function(record.value, None)))
 
-        return process
+        return process, found_in_store
 
 
 def _row_of(

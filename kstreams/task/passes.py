@@ -301,6 +301,8 @@ def _feed(
         return _Feed(buffer, tables[0], np.arange(len(rows)))
     own = list(tables)
     places = np.flatnonzero(np.isin(numbers, own))
+    if len(own) == 1:
+        return _Feed(buffer, tables[own[0]], places)
     starts = np.zeros(count, np.int64)
     starts[own] = np.cumsum([0, *(tables[number].num_rows for number in own[:-1])])
     order = starts[numbers[places]] + rows[places]

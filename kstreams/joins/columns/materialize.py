@@ -42,15 +42,20 @@ class MaterializeColumns(ColumnProcessor):
         table = self.without_nulls(table, "key")
         if not table.num_rows:
             return
-        keys = self._source.key.deserialize_many(table.column("key").combine_chunks())
-        values = self._source.objects(table.column("value"))
-        times: list[int] = table.column("timestamp").to_pylist()
-        rows = [
-            None if value is None else (value, time)
-            for value, time in zip(values, times, strict=True)
-        ]
-        self._table.put(keys, rows, table.column(PLACE).to_numpy())
+        keys = self._source.key.to_arrow(table.column("key").combine_chunks())
+        self._settle()
+        self._table.put(
+            keys,
+            self._source.objects(table.column("value")),
+            table.column("timestamp").to_pylist(),
+            table.column(PLACE).to_numpy(),
+        )
 
     def advance(self, stream_time_ms: int) -> None:
         """Write what joins have seen by now."""
-        self._table.settle()
+        self._settle()
+
+    def _settle(self) -> None:
+        refused = self._table.settle()
+        if refused:
+            self.context.drop("older-than-retention", refused)

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from kstreams.joins.joiner import Joiner
-from kstreams.processors.columns import PLACE, ColumnProcessor, ColumnSource
+from kstreams.processors.columns import PLACE, ColumnSource
 from kstreams.processors.context import BatchContext
-from kstreams.processors.each_row import each_row
-from kstreams.serde.held_objects import HeldObjects
+from kstreams.processors.each_row import EachRow, each_row, replaced
 from kstreams.serde.objects import objects_of
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.table_columns import Found
 
 __all__ = ("StreamTableColumns",)
 
+_NULL = -1
+_NO_ROW = (None, 0)
+_VALUE = itemgetter(0)
 
-class StreamTableColumns(ColumnProcessor):
+
+class StreamTableColumns(EachRow):
     """What `StreamTableJoin` does, by columns.
 
     Args:
@@ -34,16 +39,10 @@ class StreamTableColumns(ColumnProcessor):
         self._joiner = joiner
         self._source = source
 
-    @property
-    def reads_values(self) -> bool:
-        """Return True."""
-        return True
-
     def init(self, context: BatchContext) -> None:
         """Get the store ready."""
         super().init(context)
         self._table = self._spec.kind.table_columns(self._spec, context.store(self._spec))
-        self._objects = HeldObjects()
 
     def process_batch(self, table: pa.Table) -> None:
         """Join a table's rows."""
@@ -52,42 +51,36 @@ class StreamTableColumns(ColumnProcessor):
             table = self.without_nulls(table, "key")
         if not table.num_rows:
             return
-        keys = table.column("key").combine_chunks()
-        if self._source is not None:
-            keys = self._source.key.to_arrow(keys)
-            table = table.set_column(table.column_names.index("key"), "key", keys)
-        rows, places = self._rows(keys, table)
-        if self._joiner.how == "inner":
-            there = np.array([row is not None for row in rows], bool)[places]
-            if not there.all():
-                table, places = table.filter(pa.array(there)), places[there]
-        values = [None if row is None else row[0] for row in rows]
-        rights = list(map(values.__getitem__, places.tolist()))
-        found = table.column("value")
-        lefts = objects_of(found) if self._source is None else self._source.objects(found)
+        key, keys = self._spec.key, table.column("key").combine_chunks()
+        if self._source is None:  # keys of any type, which the table's serde takes or refuses
+            keys = key.from_arrow(keys)
+        keys = key.to_arrow(keys)
+        table = replaced(table, key=keys)
+        found = self._found(keys, table)
+        numbers, missing = found.numbers, None in found.rows
+        if missing and self._joiner.how == "inner":
+            there = np.array([row is not None for row in found.rows], bool)[numbers]
+            table, numbers = table.filter(pa.array(there)), numbers[there]
+        rows = [row or _NO_ROW for row in found.rows] if missing else found.rows
+        rights = np.fromiter(map(_VALUE, rows), object, len(rows))[numbers].tolist()
+        column = table.column("value")
+        lefts = objects_of(column) if self._source is None else self._source.objects(column)
         if not lefts:
             return
         results = each_row(self._joiner.function, table, lefts, rights)
-        place = table.column_names.index("value")
-        self.context.forward(table.set_column(place, "value", self._objects.column(results)))
+        self.context.forward(self.with_results(table, value=results))
 
-    def advance(self, stream_time_ms: int) -> None:
-        """Let go of the batch's objects."""
-        self._objects.clear()
-
-    def _rows(self, keys: pa.Array, table: pa.Table) -> tuple[list[Any], Any]:
-        """Return the table's rows, and for each record which of them it is; the last is none."""
-        found = keys.dictionary_encode()
-        codes = found.indices
-        nulls = codes.null_count
-        known = np.asarray(codes.is_valid()) if nulls else None
-        given = codes.fill_null(0).to_numpy() if nulls else codes.to_numpy()
-        given = given.astype(np.int64)
-        order = table.column(PLACE).to_numpy()
-        distinct = objects_of(found.dictionary)
-        if known is None:
-            return self._table.rows_at(distinct, given, order)
-        rows, places = self._table.rows_at(distinct, given[known], order[known])
-        all_places = np.full(len(given), len(rows), np.int64)
-        all_places[known] = places
-        return [*rows, None], all_places
+    def _found(self, keys: pa.Array, table: pa.Table) -> Found:
+        """Return the table's row of each record; null keys have none."""
+        encoded = keys.dictionary_encode()
+        codes = encoded.indices.fill_null(_NULL).to_numpy().astype(np.int64)
+        places, times = (table.column(name).to_numpy() for name in (PLACE, "timestamp"))
+        known = slice(None) if not keys.null_count else np.flatnonzero(codes != _NULL)
+        found = self._table.rows_at(encoded.dictionary, codes[known], places[known], times[known])
+        if found.unknown:
+            self.context.drop("no-history", found.unknown)
+        if not keys.null_count:
+            return found
+        numbers = np.full(len(codes), len(found.rows), np.int64)
+        numbers[known] = found.numbers
+        return Found([*found.rows, None], numbers)

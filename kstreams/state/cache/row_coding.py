@@ -71,8 +71,10 @@ class RowCoding:
             exc.at(store=self._store, key=key)
             raise
 
-    def values(self, data: list[bytes | None], keys: Sequence[bytes]) -> list[Any]:
-        """Return the values of encoded keys; None stays None."""
+    def values(
+        self, data: list[bytes | None], keys: Sequence[Any], *, encoded: bool = True
+    ) -> list[Any]:
+        """Return the values of keys, which may be encoded; None stays None."""
         try:
             array = pa.array(data, pa.binary())
             if isinstance(array, pa.Array):
@@ -81,7 +83,7 @@ class RowCoding:
             pass
         # One by one: what does not decode is named, and more than an array holds is read.
         return [
-            None if item is None else self.value(item, self.key(key))
+            None if item is None else self.value(item, self.key(key) if encoded else key)
             for item, key in zip(data, keys, strict=True)
         ]
 

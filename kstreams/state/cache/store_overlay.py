@@ -174,15 +174,16 @@ class StoreOverlay:
 
     def get_many(self, keys: Sequence[Any]) -> list[Any]:
         """Return the values of many keys, in their order; one read of the backend."""
+        if self._by_object and self._objects and not self.dirty and not self._stale:
+            with suppress(KeyError):  # where all is known, no more is asked of it
+                return list(map(self.clean.__getitem__, keys))
         handles = self.read_ahead(keys)
         if self.dirty:
             dirty, clean = self.dirty.get, self.clean
             found = [clean[h] if (v := dirty(h, MISSING)) is MISSING else v for h in handles]
         else:
             found = list(map(self.clean.__getitem__, handles))
-        if self._objects:
-            return found
-        return [self._opened(item, key) for item, key in zip(found, keys, strict=True)]
+        return found if self._objects else self._coding.values(found, keys, encoded=False)
 
     def read_ahead(self, keys: Sequence[Any]) -> Sequence[Any]:
         """Read keys that are not cached in one call of the backend; return their handles."""

@@ -1,25 +1,76 @@
-"""A table's rows while a batch changes it: what held at any place of the batch."""
+"""A table while a batch changes it: what held at any place of the batch."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from kstreams._types import Ints
+from kstreams.serde.objects import objects_of
 from kstreams.state.stores.table_access import Row
 
-__all__ = ("TableColumns",)
+__all__ = ("Found", "PresentColumns", "TableColumns")
 
 _PLACE_BITS = 40
+_NO_KEYS = pa.array([], pa.null())
 
 
-class TableColumns:
-    """Rows that wait to be put, over those of a store.
+class Found(NamedTuple):
+    """What look-ups have found.
 
-    A join by columns looks up many keys at once, each at a place of the batch; it sees the
-    last row that was put up to there. Keys are hashable, and equal if their bytes are.
+    Attributes:
+        rows: Rows of the table, some None.
+        numbers: For each look-up, which of them it has found.
+        unknown: How many look-ups have found None because the table does not know any more
+            what it had then.
+    """
+
+    rows: Sequence[Row | None]
+    numbers: Ints
+    unknown: int = 0
+
+
+class TableColumns(ABC):
+    """A table for joins by columns: changes that wait, over the rows of a store.
+
+    A join looks up many keys at once, each at a place of the batch, and sees what was put up
+    to there. Keys are hashable, and equal if their bytes are.
+    """
+
+    @abstractmethod
+    def put(self, keys: pa.Array, values: list[Any], times: list[int], places: Ints) -> None:
+        """Put values, in the order of their places; all that was put before is settled.
+
+        Args:
+            keys: Their keys, of the serde's `arrow_type`; none is null.
+            values: The values; None is no row from then on.
+            times: Their times, ms.
+            places: Where each is put.
+        """
+
+    @abstractmethod
+    def settle(self) -> int:
+        """Write what waits to the store; return how many changes were too old for that."""
+
+    @abstractmethod
+    def rows_at(self, keys: pa.Array, codes: Ints, places: Ints, times: Ints) -> Found:
+        """Look up keys at places.
+
+        Args:
+            keys: Different keys, of the serde's `arrow_type`.
+            codes: Of each look-up, the number of its key among them.
+            places: Of each look-up, its place; they rise.
+            times: Of each look-up, the time (ms) that is asked for, in tables with a history.
+        """
+
+
+class PresentColumns(TableColumns):
+    """A table of which the last value that was put counts, whatever its time.
 
     Args:
         get_many: Reads rows of the store.
@@ -33,11 +84,7 @@ class TableColumns:
     ) -> None:
         self._get_many = get_many
         self._put_many = put_many
-        self._keys: list[Any] = []
-        self._rows: list[Row | None] = []
-        self._codes: dict[Any, int] = {}
-        self._order = np.empty(0, np.int64)
-        self._packed = np.empty(0, np.int64)
+        self._forget()
 
     def read(self, keys: Sequence[Any]) -> list[Row | None]:
         """Return the rows of different keys, where none waits to be put."""
@@ -47,49 +94,51 @@ class TableColumns:
         """Put rows into the store at once; None deletes."""
         self._put_many(keys, rows)
 
-    def put(self, keys: list[Any], rows: list[Row | None], places: Ints) -> None:
-        """Put rows, in the order of their places, which come after all that was put before."""
-        self.settle()
-        self._keys, self._rows = keys, rows
-        known = self._codes
-        codes = np.array([known.setdefault(key, len(known)) for key in keys], np.int64)
+    def put(self, keys: pa.Array, values: list[Any], times: list[int], places: Ints) -> None:
+        """Let rows wait."""
+        found = keys.dictionary_encode()
+        codes = found.indices.to_numpy().astype(np.int64)
+        self._keys, self._known = keys, found.dictionary
+        pairs = zip(values, times, strict=True)
+        self._rows = [None if value is None else (value, time) for value, time in pairs]
         self._order = np.argsort(codes, kind="stable")
         self._packed = (codes << _PLACE_BITS | places)[self._order]
 
-    def settle(self) -> None:
-        """Write what waits to the store."""
-        if self._keys:
-            self._put_many(self._keys, self._rows)
-            self._keys, self._rows = [], []
-            self._codes = {}
+    def settle(self) -> int:
+        """Write what waits; nothing is too old."""
+        if self._rows:
+            self._put_many(objects_of(self._keys), self._rows)
+            self._forget()
+        return 0
 
-    def rows_at(self, keys: list[Any], codes: Ints, places: Ints) -> tuple[list[Row | None], Ints]:
-        """Look up keys at places.
+    def _forget(self) -> None:
+        self._keys, self._known = _NO_KEYS, _NO_KEYS
+        self._rows: list[Row | None] = []
+        self._order = np.empty(0, np.int64)
+        self._packed = np.empty(0, np.int64)
 
-        Args:
-            keys: Different keys.
-            codes: Of each look-up, the number of its key among them.
-            places: Of each look-up, its place.
-
-        Returns:
-            Rows, and for each look-up which of them it is.
-        """
-        if not self._keys:
-            return self._get_many(keys), codes
+    def rows_at(self, keys: pa.Array, codes: Ints, places: Ints, times: Ints) -> Found:
+        """Return the last row of each key, the stored one if none waits up to its place."""
+        if not self._rows:
+            return Found(self._get_many(objects_of(keys)), codes)
         found = self._waiting(keys, codes, places)
         missing = found < 0
-        asked = np.flatnonzero(np.bincount(codes[missing], minlength=len(keys)))
-        stored = self._get_many([keys[code] for code in asked.tolist()])
-        numbers = np.zeros(len(keys), np.int64)
-        numbers[asked] = np.arange(len(asked))
-        found[missing] = numbers[codes[missing]] + len(self._rows)
-        return [*self._rows, *stored], found
+        is_asked = np.zeros(len(keys), bool)
+        is_asked[codes[missing]] = True
+        stored = self._get_many(objects_of(keys.filter(pa.array(is_asked))))
+        numbers = np.cumsum(is_asked) - 1 + len(self._rows)
+        found[missing] = numbers[codes[missing]]
+        return Found([*self._rows, *stored], found)
 
-    def _waiting(self, keys: list[Any], codes: Ints, places: Ints) -> Ints:
+    def _waiting(self, keys: pa.Array, codes: Ints, places: Ints) -> Ints:
         """Return for each look-up the number of the row that waits for it; -1 for none."""
-        known = self._codes
-        own = np.array([known.get(key, -1) for key in keys], np.int64)[codes]
-        at = np.searchsorted(self._packed, own << _PLACE_BITS | places, side="right") - 1
-        hit = (own >= 0) & (at >= 0)
-        hit[hit] = self._packed[at[hit]] >> _PLACE_BITS == own[hit]
-        return np.where(hit, self._order[np.maximum(at, 0)], -1)
+        own = pc.index_in(keys, value_set=self._known).fill_null(-1).to_numpy()[codes]
+        some = np.flatnonzero(own >= 0)
+        found = np.full(len(codes), -1)
+        if len(some):
+            wanted = own[some].astype(np.int64)
+            at = np.searchsorted(self._packed, wanted << _PLACE_BITS | places[some], "right") - 1
+            hit = at >= 0
+            hit[hit] = self._packed[at[hit]] >> _PLACE_BITS == wanted[hit]
+            found[some[hit]] = self._order[at[hit]]
+        return found

@@ -10,6 +10,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from kstreams.partitioner import partition_of
+from kstreams.processors.columns import Execution
 from kstreams.testing import TopologyTestDriver
 from tests.conformance.case import Case, Input, Output, parse
 from tests.conformance.join_models import ForeignKeyModel, merged, model_of
@@ -72,15 +73,22 @@ def results(built: Built, batches: list[list[Input]], partitions: int) -> list[l
     return found
 
 
-@pytest.mark.parametrize("kind", [kind for kind in _OPTIONS if kind != "fk_join"])
-def test_a_join_is_what_its_model_gives(kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "execution"),
+    [
+        *((kind, "records") for kind in _OPTIONS if kind != "fk_join"),
+        *((kind, "columns") for kind in ("st_join", "st_join-versioned")),
+    ],
+)
+def test_a_join_is_what_its_model_gives(kind: str, execution: Execution) -> None:
     @given(runs(kind))
     @settings(max_examples=25, deadline=None)
     def check(run: tuple[Case, list[list[Input]], int]) -> None:
         case, batches, partitions = run
         note(f"{case.options}, {partitions} partitions, batches of {[*map(len, batches)]}")
         models = [model_of(case) for _ in range(partitions)]
-        for batch, found in zip(batches, results(build(case), batches, partitions), strict=True):
+        built = build(case, execution)
+        for batch, found in zip(batches, results(built, batches, partitions), strict=True):
             expected = Counter[Output]()
             for number, model in enumerate(models):
                 own = [r for r in batch if partition_of(str(r.key).encode(), partitions) == number]

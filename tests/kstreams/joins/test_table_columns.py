@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,10 +23,11 @@ from kstreams import (
     rekey,
     timestamped_store,
 )
-from kstreams.durations import seconds
+from kstreams.durations import milliseconds, seconds
 from kstreams.errors import ProcessingError, TopologyError
 from kstreams.joins import JoinerSupplier, OneSided, inner, left
 from kstreams.processors import PunctuationType
+from kstreams.stores import versioned_key_value_store
 from kstreams.testing import TopologyTestDriver
 from kstreams.topology import to_stdout
 from kstreams_json import json_serde
@@ -34,6 +37,7 @@ USERS = Topic("users", TEXT, TEXT)
 PAIR = json_serde(tuple[int, str | None])
 OUT = Topic("out", TEXT, PAIR)
 STORE = timestamped_store("users", key=TEXT, value=TEXT)
+HISTORY = versioned_key_value_store("users", key=TEXT, value=TEXT, retention=milliseconds(8))
 
 Joiner = JoinerSupplier["int | None", str, "tuple[int, str | None]", OneSided]
 
@@ -57,12 +61,16 @@ class Ticks(FixedKeyProcessor[str, tuple[int, str | None], tuple[int, str | None
         self.context.forward(Record("tick", (now_ms, None), now_ms))
 
 
-def topology(execution: str, joiner: Joiner, *, ticks: bool, chain: bool) -> Topology:
+def topology(
+    execution: str, joiner: Joiner, *, ticks: bool, chain: bool, store: Any = STORE
+) -> Topology:
     builder = TopologyBuilder("t")
     clicks = builder.add_source("clicks", CLICKS)
-    users = builder.add_table("users", USERS, store=STORE)
+    users = builder.add_table("users", USERS, store=store)
     node = builder.join_table("join", clicks, users, joiner, execution=execution)  # type: ignore[arg-type, misc]
     if chain:
+        other = builder.join_table("again", clicks, users, left(pair), execution=execution)  # type: ignore[arg-type, misc]
+        builder.add_sink("other", Topic("other", TEXT, PAIR), other)
         node = builder.add_processor("few", filter_(lambda _, v: v[0] % 5 != 3), node)
         node = builder.add_processor("more", map_values(lambda v: (v[0] + 1, v[1])), node)
         node = builder.add_processor("key", rekey(lambda k, v: f"{k}{v[1]}"), node)
@@ -82,16 +90,23 @@ BATCHES = st.lists(st.lists(st.tuples(EVENTS, st.integers(0, 30)), max_size=30),
 
 
 @settings(max_examples=150)
-@given(BATCHES, st.sampled_from([inner(pair), left(pair)]), st.booleans(), st.booleans())
+@given(
+    BATCHES,
+    st.sampled_from([inner(pair), left(pair)]),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([STORE, HISTORY]),
+)
 def test_columns_give_what_records_give(
     batches: list[list[tuple[tuple[str, str | None, object], int]]],
     joiner: Joiner,
     ticks: bool,
     chain: bool,
+    store: Any,
 ) -> None:
     results = []
     for execution in ("records", "columns"):
-        made = topology(execution, joiner, ticks=ticks, chain=chain)
+        made = topology(execution, joiner, ticks=ticks, chain=chain, store=store)
         with TopologyTestDriver(made, partitions=2) as driver:
             for batch in batches:
                 for (topic, key, value), time in batch:
@@ -105,9 +120,10 @@ def test_columns_give_what_records_give(
                 driver.run()
             rows = [
                 (r.partition, r.key, r.value, r.timestamp, r.headers)
-                for r in driver.read_rows("out")
+                for topic in ("out", "other")[: 1 + chain]
+                for r in driver.read_rows(topic)
             ]
-            stored = {p: list(driver.store(STORE, p).range()) for p in range(2)}
+            stored = {p: list(driver.store(store, p).range()) for p in range(2)}
             results.append((rows, stored, driver.dropped))
     assert results[0] == results[1]
 
@@ -119,7 +135,7 @@ def executions(topology: Topology) -> list[str]:
 
 def test_a_table_and_its_join_run_by_columns_and_what_follows_does() -> None:
     made = topology("auto", left(pair), ticks=False, chain=True)
-    assert executions(made) == ["execution: columns"] * 6
+    assert executions(made) == ["execution: columns"] * 7
 
 
 def test_a_table_that_others_read_runs_by_records() -> None:

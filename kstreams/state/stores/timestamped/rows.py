@@ -11,7 +11,7 @@ from kstreams.serde.base import Serde
 from kstreams.serde.stamped import StampedSerde
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.state_store import StoreRows
-from kstreams.state.stores.table_columns import TableColumns
+from kstreams.state.stores.table_columns import PresentColumns
 
 __all__ = ("TimestampedRows",)
 
@@ -37,9 +37,9 @@ class TimestampedRows(StoreRows, Generic[K, V]):
         self.overlay = overlay.store(name, key, self.value)
 
     @cached_property
-    def waiting(self) -> TableColumns:
+    def waiting(self) -> PresentColumns:
         """The rows with those that a join by columns has yet to see."""
-        return TableColumns(self.overlay.get_many, self.overlay.put_many)
+        return PresentColumns(self.overlay.get_many, self.overlay.put_many)
 
     def reader(self) -> Callable[[K], tuple[V, int] | None]:
         """Return what returns a key's value and timestamp, or None."""

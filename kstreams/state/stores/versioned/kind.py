@@ -15,9 +15,11 @@ from kstreams.state.stores.changelog_form import ChangelogForm
 from kstreams.state.stores.kind import Content, StoreKind, Times
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.table_access import Replaced, Row, TableAccess
+from kstreams.state.stores.table_columns import TableColumns
 from kstreams.state.stores.versioned.changelog import VersionedForm
 from kstreams.state.stores.versioned.rows import LATEST, NOT_PUT, VersionedRows
 from kstreams.state.stores.versioned.store import VersionedKeyValueStore, VersionedValue
+from kstreams.state.stores.versioned.table_columns import VersionedColumns
 
 __all__ = ("VersionedKind", "versioned_key_value_store", "versioned_kind")
 
@@ -39,6 +41,7 @@ class VersionedKind(StoreKind[_Live]):
     columns: ClassVar[tuple[str, ...]] = ("key", "value", "timestamp_ms")
     has_times: ClassVar[bool] = True
     has_history: ClassVar[bool] = True
+    has_table_columns: ClassVar[bool] = True
 
     retention_ms: int
 
@@ -66,6 +69,12 @@ class VersionedKind(StoreKind[_Live]):
 
         horizon = VersionedRows.of(store).horizon
         return TableAccess(get, lambda keys: [get(key) for key in keys], put, scan, get, horizon)
+
+    def table_columns(self, spec: StoreSpec[_Live], store: _Live) -> TableColumns:
+        """Return the versions of the store, and those that wait to be put."""
+        rows: VersionedRows[Any, Any] = VersionedRows.of(store)
+        rows.waiting = rows.waiting or VersionedColumns(rows)
+        return rows.waiting
 
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
         """Return a record for each version."""

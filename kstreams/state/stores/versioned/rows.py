@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, Generic
 
@@ -13,6 +13,7 @@ from kstreams.serde.composite import CompositeSerde, read_int64, sortable_int64
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.prefix_free import read_prefix_free, write_prefix_free
 from kstreams.state.stores.state_store import StoreRows
+from kstreams.state.stores.table_columns import TableColumns
 from kstreams.times import BEFORE_ALL_MS
 
 __all__ = ("LATEST", "NOT_PUT", "VersionedRows", "key_of_version", "latest_row", "read_version")
@@ -39,8 +40,14 @@ class VersionedRows(StoreRows, Generic[K, V]):
         key: Serde of the keys.
         value: Serde of the values.
         overlay: The task's stores.
+        retention_ms: See the attribute.
+
+    Attributes:
         retention_ms: How far back versions are kept.
+        waiting: What joins by columns see in place of the rows, once one has asked.
     """
+
+    waiting: TableColumns | None = None
 
     def __init__(
         self,
@@ -53,7 +60,7 @@ class VersionedRows(StoreRows, Generic[K, V]):
     ) -> None:
         self._keys = _KeySerde(key)
         self._store = overlay.store(name, self._keys, _RowSerde(value))
-        self._retention_ms = retention_ms
+        self.retention_ms = retention_ms
         self._low = BEFORE_ALL_MS  # nothing ends before it: spares walking over deleted entries
 
     def put(self, key: K, value: V | None, timestamp_ms: int) -> int:
@@ -63,27 +70,27 @@ class VersionedRows(StoreRows, Generic[K, V]):
             Up to when it is valid (ms): `LATEST`, or the time of the version that follows;
             `NOT_PUT` when the time is older than the retention.
         """
-        observed = self._observed()
-        if observed is not None and timestamp_ms < observed - self._retention_ms:
+        observed = self.observed()
+        if observed is not None and timestamp_ms < observed - self.retention_ms:
             return NOT_PUT
         if observed is None or timestamp_ms > observed:
             observed = timestamp_ms
             self._store.put((), (observed,))
         valid_to = self._put(key, value, timestamp_ms)
-        self._drop_ended(observed - self._retention_ms, _DROPPED_A_PUT)
+        self._drop_ended(observed - self.retention_ms, _DROPPED_A_PUT)
         return valid_to
 
     def rebuild(self, key: K, value: V | None, timestamp_ms: int) -> None:
         """Set a version as `put` does, however old it is: keys come in any order of time."""
-        observed = self._observed()
+        observed = self.observed()
         if observed is None or timestamp_ms > observed:
             self._store.put((), (timestamp_ms,))
         self._put(key, value, timestamp_ms)
 
     def horizon(self) -> int:
         """Return the time (ms) that the retention reaches back to."""
-        observed = self._observed()
-        return BEFORE_ALL_MS if observed is None else observed - self._retention_ms
+        observed = self.observed()
+        return BEFORE_ALL_MS if observed is None else observed - self.retention_ms
 
     def _put(self, key: K, value: V | None, timestamp: int) -> int:
         latest = self.latest(key)
@@ -103,7 +110,7 @@ class VersionedRows(StoreRows, Generic[K, V]):
             self._put_old(key, timestamp, valid_to, value)
         return valid_to
 
-    def _observed(self) -> int | None:
+    def observed(self) -> int | None:
         """Return the highest time that was put (ms), or None."""
         found = self._store.get(())
         return None if found is None else found[0]
@@ -111,6 +118,10 @@ class VersionedRows(StoreRows, Generic[K, V]):
     def latest(self, key: K) -> tuple[int, V | None] | None:
         """Return start and value of the latest version, or None."""
         return self._store.get((key,))  # type: ignore[no-any-return]  # erased by the overlay
+
+    def latest_many(self, keys: Sequence[K]) -> list[tuple[int, V | None] | None]:
+        """Return what `latest` returns of many keys; one read of the backend."""
+        return self._store.get_many([(key,) for key in keys])
 
     def _put_latest(self, key: K, start_ms: int, value: V | None) -> None:
         """Set the latest version; one without a value can go with the retention."""
