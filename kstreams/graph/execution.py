@@ -9,7 +9,8 @@ joins with global tables, follow a join that does.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
 
 from kstreams.errors import TopologyError
 from kstreams.graph.nodes import AnyNode, Entry, JoinNode, ProcessorNode, SourceNode, serdes_of
@@ -26,6 +27,7 @@ from kstreams.processors.columns import (
     ColumnTableSupplier,
     Execution,
 )
+from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("ExecutionPlanner", "execution_problems")
 
@@ -222,7 +224,9 @@ class ExecutionPlanner:
             obstacle = self._input_obstacle([stream])
             if obstacle is not None:
                 return obstacle
-        return self._mixed(join, table)
+        kept = self._nodes[table].stores if table in self._nodes else ()
+        own = [spec for spec in join.stores if spec not in kept]
+        return self._shared(join, own) or self._mixed(join, table)
 
     def _obstacle(self, node: ProcessorNode, *inputs: Sequence[str]) -> str | None:
         """Return why a node cannot run by columns, whatever it does."""
@@ -230,10 +234,14 @@ class ExecutionPlanner:
             obstacle = self._input_obstacle(parents)
             if obstacle is not None:
                 return obstacle
-        users = {user for spec in node.stores for user in self._users[spec.name]} - {node.name}
-        if users:
-            return f"node {min(users, key=self._places.__getitem__)!r} uses its store too"
-        return self._mixed(node)
+        return self._shared(node, node.stores) or self._mixed(node)
+
+    def _shared(self, node: ProcessorNode, stores: Iterable[StoreSpec[Any]]) -> str | None:
+        """Return why a node cannot run by columns because others use its stores."""
+        users = {user for spec in stores for user in self._users[spec.name]} - {node.name}
+        if not users:
+            return None
+        return f"node {min(users, key=self._places.__getitem__)!r} uses its store too"
 
     def _input_obstacle(self, parents: Sequence[str]) -> str | None:
         """Return why what parents forward cannot come as columns."""

@@ -94,6 +94,7 @@ class StreamJoinBuilder(JoinBuilder):
         *,
         grace: timedelta,
         waiting: StoreSpec[QueueStore[K, VL]],
+        execution: Execution = "auto",
     ) -> Node[K, VO]:
         """Join each record of a stream with a table as it was at the record's time.
 
@@ -111,6 +112,8 @@ class StreamJoinBuilder(JoinBuilder):
             joiner: `inner(f)` or `left(f)`.
             grace: How long records wait, by the stream's own time.
             waiting: Where they do: a `queue_store`, of this join alone.
+            execution: By columns where the results are the same (`auto`), never
+                (`records`), or always (`columns`, an error where it cannot).
 
         Raises:
             TopologyError: The joiner is an outer one, or a store is of another kind.
@@ -126,5 +129,5 @@ class StreamJoinBuilder(JoinBuilder):
                 hint="give the table a versioned_key_value_store, or use join_table(...).",
             )
         made = one_sided(name, joiner)
-        join = AsOfJoin(rows.store, made, span_ms("grace", grace), waiting)
+        join = AsOfJoin(rows.store, made, span_ms("grace", grace), waiting, execution)
         return self._add(self._joining(name, join, stream, table))

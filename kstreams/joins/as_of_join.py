@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kstreams.durations import milliseconds
+from kstreams.joins.columns.as_of_join import AsOfColumns
 from kstreams.joins.history import history_reader
 from kstreams.joins.join_processor import ClosureJoinProcessor, found_in_store
 from kstreams.joins.joiner import Joiner
 from kstreams.joins.terms import Terms
 from kstreams.joins.upcoming import Upcoming
+from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
 from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.record import Record
 from kstreams.state.stores.queue.rows import Queued, QueueRows
@@ -35,6 +37,7 @@ class AsOfJoin:
         joiner: An inner or a left one.
         grace_ms: How long records wait, ms.
         waiting: Where they do: a `queue_store`.
+        execution: By columns where it can, never, or always.
 
     Source: `KStreamKTableJoinProcessor` with `Joined#gracePeriod` (KIP-923).
     """
@@ -43,6 +46,15 @@ class AsOfJoin:
     joiner: Joiner[Any, Any, Any, Any]
     grace_ms: int
     waiting: StoreSpec[Any]
+    execution: Execution = "auto"
+
+    def column_lookup(self, source: ColumnSource | None) -> ColumnProcessor | str:
+        """Return a new processor that works by columns, or why there is none."""
+        if source is not None and source.key != self.history.key:
+            return f"keys come as {source.key.name}, and the table's are {self.history.key.name}"
+        return AsOfColumns(
+            self.history, self.joiner, source, grace_ms=self.grace_ms, waiting=self.waiting
+        )
 
     def __call__(self) -> _AsOfJoin:
         """Return a new processor."""

@@ -17,6 +17,7 @@ from kstreams.serde.base import Serde
 from kstreams.serde.carried import carried_objects
 
 __all__ = (
+    "LAST_PLACE",
     "PLACE",
     "STREAM_TIME",
     "ChainedSupplier",
@@ -44,6 +45,9 @@ STREAM_TIME = "stream_time"
 PLACE = "place"
 """The column (int64) with the place of each row among all that the task has taken: rows of
 different inputs of a node are in order by it."""
+
+LAST_PLACE = (1 << 40) - 1
+"""A place behind all others."""
 
 
 @dataclass(frozen=True)

@@ -70,10 +70,12 @@ class StampedSerde(CompositeSerde["tuple[T, int]"]):
     def deserialize_many(self, data: pa.Array) -> list[tuple[T, int] | None]:
         """Convert in one step; falls back to single steps to name what fails."""
         there = data.drop_null()
-        if not len(there) or pc.min(pc.binary_length(there)).as_py() < _STAMP.size:
+        lengths = pc.min_max(pc.binary_length(there))
+        if not len(there) or lengths["min"].as_py() < _STAMP.size:
             return super().deserialize_many(data)
+        longest = lengths["max"].as_py()  # without an end, Arrow 22 fails where much is left out
         times = objects_of(INT64.to_arrow(pc.binary_slice(there, 0, _STAMP.size)))
-        contents = self._value.deserialize_many(pc.binary_slice(there, _STAMP.size))
+        contents = self._value.deserialize_many(pc.binary_slice(there, _STAMP.size, longest))
         pairs = zip(contents, times, strict=True)
         if len(there) == len(data):
             return list(pairs)

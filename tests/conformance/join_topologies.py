@@ -92,7 +92,7 @@ def add_join(
         ValueError: The case does not run so.
     """
     execution = names.execution
-    if execution == "columns" and (case.op != "st_join" or "grace" in case.options):
+    if execution == "columns" and case.op != "st_join":
         raise ValueError(f"case {case.name}: {case.op} does not run by columns")
     name, joiner = names("join"), _JOINERS[case.how](joined)
     match case.op:
@@ -113,7 +113,13 @@ def add_join(
             grace = milliseconds(case.options["grace"])
             waiting = queue_store(names("waiting"), key=TEXT, value=TEXT)
             return builder.join_as_of(
-                name, left_side, right_side, joiner, grace=grace, waiting=waiting
+                name,
+                left_side,
+                right_side,
+                joiner,
+                grace=grace,
+                waiting=waiting,
+                execution=execution,
             )
         case "st_join":
             return builder.join_table(name, left_side, right_side, joiner, execution=execution)

@@ -16,6 +16,7 @@ from kstreams.durations import milliseconds, seconds
 from kstreams.errors import TopologyError
 from kstreams.graph.topology import Topology
 from kstreams.joins import inner, left, outer
+from kstreams.processors.columns import Execution
 from kstreams.stores import queue_store, versioned_key_value_store
 from kstreams.testing import TopologyTestDriver
 from tests.kstreams.joins.stream_models import Came, Out, bag, pair
@@ -32,12 +33,20 @@ WAITING = queue_store("waiting", key=TEXT, value=TEXT)
 MAKERS: dict[str, Any] = {"inner": inner(pair), "left": left(pair), "outer": outer(pair)}
 
 
-def topology(how: str, grace: int, idle_timeout: timedelta | None = None) -> Topology:
+def topology(
+    how: str, grace: int, idle_timeout: timedelta | None = None, execution: Execution = "auto"
+) -> Topology:
     builder = TopologyBuilder("as-of", idle_timeout=idle_timeout)
     stream: Any = builder.add_source("stream", STREAM)
     table = builder.add_table("table", ROWS, store=HISTORY)
     joined = builder.join_as_of(
-        "joined", stream, table, MAKERS[how], grace=milliseconds(grace), waiting=WAITING
+        "joined",
+        stream,
+        table,
+        MAKERS[how],
+        grace=milliseconds(grace),
+        waiting=WAITING,
+        execution=execution,
     )
     builder.add_sink("out", OUT, joined)
     return builder.build()
@@ -120,17 +129,55 @@ class Model:
 
 
 @settings(max_examples=60)
-@given(how=st.sampled_from(["inner", "left"]), grace=st.integers(0, 12), records=streams())
-def test_each_record_makes_what_the_model_says(how: str, grace: int, records: list[Came]) -> None:
+@given(
+    how=st.sampled_from(["inner", "left"]),
+    grace=st.integers(0, 12),
+    records=streams(),
+    execution=st.sampled_from(("records", "columns")),
+)
+def test_each_record_makes_what_the_model_says(
+    how: str, grace: int, records: list[Came], execution: Execution
+) -> None:
     model = Model(how, grace)
     steps = [model.step(record) for record in records]
-    with TopologyTestDriver(topology(how, grace)) as driver:
+    with TopologyTestDriver(topology(how, grace, execution=execution)) as driver:
         assert [bag(step) for step in each(driver, records)] == [bag(step) for step in steps]
         assert driver.dropped == +model.dropped
 
 
-def test_what_waits_is_seen_and_goes_in_the_order_of_time() -> None:
-    with TopologyTestDriver(topology("left", 10)) as driver:
+@settings(max_examples=100)
+@given(
+    how=st.sampled_from(["inner", "left"]),
+    grace=st.integers(0, 12),
+    records=streams(),
+    cuts=st.sets(st.integers(0, 30)),
+)
+def test_columns_give_what_records_give(
+    how: str, grace: int, records: list[Came], cuts: set[int]
+) -> None:
+    found = []
+    for execution in ("records", "columns"):
+        with TopologyTestDriver(topology(how, grace, seconds(1), execution)) as driver:
+            steps = []
+            for place, record in enumerate(records):
+                write(driver, *record)
+                if place in cuts:
+                    driver.run()
+                    steps.append(came(driver))
+            driver.advance_wall_clock(seconds(2))
+            steps.append(came(driver))
+            kept = list(driver.store(WAITING).fetch_all())
+            driver.close_windows()
+            found.append((steps, kept, came(driver), driver.dropped))
+    assert found[0] == found[1]
+
+
+BOTH = pytest.mark.parametrize("execution", ["records", "columns"])
+
+
+@BOTH
+def test_what_waits_is_seen_and_goes_in_the_order_of_time(execution: Execution) -> None:
+    with TopologyTestDriver(topology("left", 10, execution=execution)) as driver:
         for time in (7, 3, 5):
             write(driver, 0, "a", f"v{time}", time)
         driver.run()
@@ -145,8 +192,9 @@ def test_what_waits_is_seen_and_goes_in_the_order_of_time() -> None:
         assert came(driver) == [("a", "v3+None", 3), ("a", "v5+late", 5)]
 
 
-def test_records_of_one_time_are_all_kept_over_batches() -> None:
-    with TopologyTestDriver(topology("left", 5)) as driver:
+@BOTH
+def test_records_of_one_time_are_all_kept_over_batches(execution: Execution) -> None:
+    with TopologyTestDriver(topology("left", 5, execution=execution)) as driver:
         for n in range(3):
             write(driver, 0, "a", f"v{n}", 1)
             driver.run()
@@ -155,8 +203,9 @@ def test_records_of_one_time_are_all_kept_over_batches() -> None:
         assert came(driver) == [("a", f"v{n}+None", 1) for n in range(3)]
 
 
-def test_a_quiet_stream_lets_go_by_idleness_and_at_the_end() -> None:
-    with TopologyTestDriver(topology("left", 5, seconds(1))) as driver:
+@BOTH
+def test_a_quiet_stream_lets_go_by_idleness_and_at_the_end(execution: Execution) -> None:
+    with TopologyTestDriver(topology("left", 5, seconds(1), execution)) as driver:
         write(driver, 0, "a", "v", 1)
         write(driver, 1, "a", "row", 900)  # the table's time does not count
         driver.run()

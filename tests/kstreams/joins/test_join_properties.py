@@ -77,7 +77,7 @@ def results(built: Built, batches: list[list[Input]], partitions: int) -> list[l
     ("kind", "execution"),
     [
         *((kind, "records") for kind in _OPTIONS if kind != "fk_join"),
-        *((kind, "columns") for kind in ("st_join", "st_join-versioned")),
+        *((kind, "columns") for kind in _OPTIONS if kind.startswith("st_join")),
     ],
 )
 def test_a_join_is_what_its_model_gives(kind: str, execution: Execution) -> None:

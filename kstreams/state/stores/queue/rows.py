@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, Generic, NamedTuple
 
 from kstreams._types import K, V
@@ -84,6 +84,23 @@ class QueueRows(StoreRows, Generic[K, V]):
         newest = max(progress.newest, record.timestamp)
         self._overlay.put(_NUMBERS, (newest, progress.number + 1, progress.released))
         return entry
+
+    def put_many(
+        self, records: Iterable[tuple[int, Record[K, V]]], count: int, newest_ms: int
+    ) -> None:
+        """Put some of so many records that came, each with its number among them.
+
+        Args:
+            records: Those that are to wait.
+            count: How many came.
+            newest_ms: The time of the newest of them.
+        """
+        progress = self.progress()
+        for number, record in records:
+            key = (1, record.timestamp, progress.number + number, record.key)
+            self._overlay.put(key, (record.value, record.timestamp, record.headers))
+        newest = max(progress.newest, newest_ms)
+        self._overlay.put(_NUMBERS, (newest, progress.number + count, progress.released))
 
     def get(self, entry: Queued) -> Record[K, V] | None:
         """Return the record that stands somewhere, or None."""

@@ -1,0 +1,158 @@
+"""Join a stream with a table as it was, waiting for what comes late to it, by columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kstreams._types import Bools
+from kstreams.joins.columns.look_ups import LookUps
+from kstreams.joins.joiner import Joiner
+from kstreams.processors.columns import LAST_PLACE, PLACE, STREAM_TIME, ColumnSource
+from kstreams.processors.context import BatchContext
+from kstreams.raw_batch import headers_array, headers_of
+from kstreams.record import Record
+from kstreams.serde.base import Serde
+from kstreams.serde.objects import objects_of
+from kstreams.state.stores.queue.rows import QueueRows
+from kstreams.state.stores.spec import StoreSpec
+
+__all__ = ("AsOfColumns",)
+
+_COLUMNS = ["key", "timestamp", "headers"]
+_AT_ONCE = -1
+"""In the place of the time of a record that does not wait: it lets no other go."""
+
+
+class AsOfColumns(LookUps):
+    """What `AsOfJoin` does, by columns.
+
+    A record that comes is joined at the place of the record that lets it go, its own if it
+    does not wait. What nothing in its batch lets go waits in the store for another batch.
+
+    Args:
+        store: Definition of the table's store.
+        joiner: An inner or a left one.
+        source: What the stream's records come from; None for another column processor.
+        grace_ms: How long records wait, ms.
+        waiting: Where they do: a `queue_store`.
+    """
+
+    def __init__(
+        self,
+        store: StoreSpec[Any],
+        joiner: Joiner[Any, Any, Any, Any],
+        source: ColumnSource | None,
+        *,
+        grace_ms: int,
+        waiting: StoreSpec[Any],
+    ) -> None:
+        super().__init__(store, joiner, source)
+        self._grace = grace_ms
+        self._waiting = waiting
+
+    def init(self, context: BatchContext) -> None:
+        """Get the queue ready."""
+        super().init(context)
+        self._queue: QueueRows[Any, Any] = QueueRows.of(context.store(self._waiting))
+        context.on_end_of_run(self._release_all)
+
+    def process_batch(self, table: pa.Table) -> None:
+        """Let a table's rows wait, and join what they let go."""
+        table = self.opened(table)
+        if not table.num_rows:
+            return
+        values, times = self.values(table), table.column("timestamp").to_numpy()
+        progress, grace = self._queue.progress(), self._grace
+        has_key = np.asarray(table.column("key").combine_chunks().is_valid())
+        clock = np.where(has_key & (times > progress.released), times, progress.newest)
+        newest = np.maximum.accumulate(np.append(progress.newest, clock))
+        waits = has_key & (times > np.maximum(progress.released, newest[:-1] - grace))
+        until = int(newest[-1]) - grace if waits.any() else progress.released
+        goes = np.flatnonzero(~waits | (times <= until))
+        stored = self._taken(until)
+        self._put(table, values, waits, until)
+        # By which row each goes: the first that is a grace newer, or its own.
+        by = np.where(waits, np.searchsorted(newest[1:], times + grace), np.arange(len(times)))
+        old = np.array([record.timestamp for record in stored], np.int64)
+        by = np.concatenate((np.searchsorted(newest[1:], old + grace), by[goes]))
+        order = np.lexsort((np.concatenate((old, np.where(waits, times, _AT_ONCE)[goes])), by))
+        if not len(order):
+            return
+        rows = table.take(pa.array(goes)).select(_COLUMNS)
+        if stored:
+            rows = pa.concat_tables([_rows_of(stored, self._spec.key), rows])
+        rows = rows.take(pa.array(order))
+        moments = table.select([PLACE, STREAM_TIME]).take(pa.array(by[order]))
+        lefts = [*(record.value for record in stored), *(values[row] for row in goes.tolist())]
+        self._join_at(rows, [lefts[row] for row in order.tolist()], moments)
+
+    def advance(self, stream_time_ms: int) -> None:
+        """Join what waits where stream time goes on without records."""
+        if stream_time_ms <= self.context.idle_time:
+            self._release(stream_time_ms - self._grace)
+        super().advance(stream_time_ms)
+
+    def _release_all(self) -> None:
+        """Join all that waits."""
+        last = self._queue.last_time()
+        if last is not None:
+            self._release(last)
+        self.held.clear()
+
+    def _release(self, until: int) -> None:
+        """Join what waits and has this time (ms) or an earlier one, in order."""
+        stored = self._taken(until)
+        if stored:
+            lefts = [record.value for record in stored]
+            moments = pa.table({PLACE: np.full(len(stored), LAST_PLACE)})
+            self._join_at(_rows_of(stored, self._spec.key), lefts, moments)
+
+    def _join_at(self, rows: pa.Table, lefts: list[Any], moments: pa.Table) -> None:
+        """Join records at the moments of those that let them go."""
+        for name in moments.column_names:
+            rows = rows.append_column(name, moments.column(name))
+        rows = rows.append_column("value", pa.nulls(rows.num_rows))
+        self.join(rows, lefts, self.found(rows, rows.column(PLACE).to_numpy()))
+
+    def _taken(self, until: int) -> list[Record[Any, Any]]:
+        """Take the stored records up to a time (ms) out of the queue, in order."""
+        if until <= self._queue.progress().released:
+            return []
+        taken = list(self._queue.scan(to_ms=until))
+        if taken:
+            self._queue.drop_before(until + 1)
+        self._queue.release(until)
+        return taken
+
+    def _put(self, table: pa.Table, values: list[Any], waits: Bools, until: int) -> None:
+        """Put records that wait and that nothing lets go into the queue, numbered among all."""
+        times = table.column("timestamp").to_numpy()
+        numbers = np.cumsum(waits) - 1
+        stay = np.flatnonzero(waits & (times > until))
+        rows = table.take(pa.array(stay))
+        records = map(
+            Record,
+            objects_of(rows.column("key")),
+            [values[row] for row in stay.tolist()],
+            times[stay].tolist(),
+            headers_of(rows.column("headers")),
+        )
+        if waits.any():
+            newest = int(times[waits].max())
+            self._queue.put_many(
+                zip(numbers[stay].tolist(), records, strict=True), int(waits.sum()), newest
+            )
+
+
+def _rows_of(records: Sequence[Record[Any, Any]], key: Serde[Any]) -> pa.Table:
+    """Return records without their values."""
+    columns = {
+        "key": key.to_arrow(key.serialize_many([record.key for record in records])),
+        "timestamp": pa.array([record.timestamp for record in records], pa.int64()),
+        "headers": headers_array([record.headers for record in records]),
+    }
+    return pa.table(columns)

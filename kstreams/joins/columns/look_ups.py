@@ -1,0 +1,99 @@
+"""What joins by columns do with a table: find rows as of places, and join them."""
+
+from __future__ import annotations
+
+from itertools import compress
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kstreams._types import Ints
+from kstreams.joins.joiner import Joiner
+from kstreams.processors.columns import ColumnSource
+from kstreams.processors.context import BatchContext
+from kstreams.processors.each_row import EachRow, each_row, replaced
+from kstreams.serde.objects import objects_of
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.table_columns import Found
+
+__all__ = ("LookUps",)
+
+_NULL = -1
+_NO_ROW = (None, 0)
+_VALUE = itemgetter(0)
+
+
+class LookUps(EachRow):
+    """The base of joins with a table that is kept by columns.
+
+    Args:
+        store: Definition of the table's store.
+        joiner: An inner or a left one.
+        source: What the stream's records come from; None for another column processor.
+    """
+
+    def __init__(
+        self, store: StoreSpec[Any], joiner: Joiner[Any, Any, Any, Any], source: ColumnSource | None
+    ) -> None:
+        self._spec = store
+        self._joiner = joiner
+        self._source = source
+
+    def init(self, context: BatchContext) -> None:
+        """Get the table ready."""
+        super().init(context)
+        self._table = self._spec.kind.table_columns(self._spec, context.store(self._spec))
+
+    def opened(self, table: pa.Table) -> pa.Table:
+        """Return the rows that may be joined, with keys as they are forwarded.
+
+        Null values are dropped, and null keys where the joiner needs a row.
+        """
+        table = self.without_nulls(table, "value")
+        if self._joiner.how == "inner":
+            table = self.without_nulls(table, "key")
+        key, keys = self._spec.key, table.column("key").combine_chunks()
+        if self._source is None:  # keys of any type, which the table's serde takes or refuses
+            keys = key.from_arrow(keys)
+        return replaced(table, key=key.to_arrow(keys))
+
+    def values(self, table: pa.Table) -> list[Any]:
+        """Return the stream's values."""
+        column = table.column("value")
+        return objects_of(column) if self._source is None else self._source.objects(column)
+
+    def found(self, table: pa.Table, places: Ints) -> Found:
+        """Return the table's row of each record, as of its time and at a place.
+
+        Args:
+            table: The records; null keys have no row.
+            places: Where each looks, rising.
+        """
+        keys, times = table.column("key").combine_chunks(), table.column("timestamp").to_numpy()
+        encoded = keys.dictionary_encode()
+        codes = encoded.indices.fill_null(_NULL).to_numpy().astype(np.int64)
+        known = slice(None) if not keys.null_count else np.flatnonzero(codes != _NULL)
+        found = self._table.rows_at(encoded.dictionary, codes[known], places[known], times[known])
+        if found.unknown:
+            self.context.drop("no-history", found.unknown)
+        if not keys.null_count:
+            return found
+        numbers = np.full(len(codes), len(found.rows), np.int64)
+        numbers[known] = found.numbers
+        return Found([*found.rows, None], numbers)
+
+    def join(self, table: pa.Table, lefts: list[Any], found: Found) -> None:
+        """Forward what the joiner makes of the stream's values and the rows found."""
+        numbers, missing = found.numbers, None in found.rows
+        if missing and self._joiner.how == "inner":
+            there = np.array([row is not None for row in found.rows], bool)[numbers]
+            table, numbers = table.filter(pa.array(there)), numbers[there]
+            lefts = list(compress(lefts, there.tolist()))
+        if not lefts:
+            return
+        rows = [row or _NO_ROW for row in found.rows] if missing else found.rows
+        rights = np.fromiter(map(_VALUE, rows), object, len(rows))[numbers].tolist()
+        results = each_row(self._joiner.function, table, lefts, rights)
+        self.context.forward(self.with_results(table, value=results))
