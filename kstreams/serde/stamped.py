@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -74,8 +74,10 @@ class StampedSerde(CompositeSerde["tuple[T, int]"]):
         if not len(there) or lengths["min"].as_py() < _STAMP.size:
             return super().deserialize_many(data)
         longest = lengths["max"].as_py()  # without an end, Arrow 22 fails where much is left out
-        times = objects_of(INT64.to_arrow(pc.binary_slice(there, 0, _STAMP.size)))
-        contents = self._value.deserialize_many(pc.binary_slice(there, _STAMP.size, longest))
+        times: list[int] = objects_of(INT64.to_arrow(pc.binary_slice(there, 0, _STAMP.size)))
+        contents: Sequence[Any] = self._value.deserialize_many(
+            pc.binary_slice(there, _STAMP.size, longest)
+        )
         pairs = zip(contents, times, strict=True)
         if len(there) == len(data):
             return list(pairs)

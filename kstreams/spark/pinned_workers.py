@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
+import struct
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyspark.core.rdd import RDD
-from pyspark.serializers import BatchedSerializer, CPickleSerializer, pack_long
+from pyspark.serializers import BatchedSerializer, CPickleSerializer
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -74,7 +76,8 @@ class PinnedWorkers:
         pairs = jvm.PairwiseRDD(keyed._jrdd.rdd()).asJavaPairRDD()
         parted = pairs.partitionBy(jvm.PythonPartitioner(width, id(_keyed)))
         values = jvm.PythonRDD.valueOfPair(parted)
-        return RDD(values, context, BatchedSerializer(CPickleSerializer()))
+        lists = BatchedSerializer(CPickleSerializer())  # type: ignore[no-untyped-call]  # pyspark's
+        return RDD(values, context, lists)
 
     def _pinned(
         self,
@@ -111,7 +114,6 @@ def _keyed(
     function: Callable[[Iterable[T]], Iterator[tuple[int, U]]], width: int, part: Iterable[T]
 ) -> Iterator[bytes]:
     """Yield what Spark's own `PairwiseRDD` takes: a partition's number, then pickled pairs."""
-    pickled = CPickleSerializer().dumps
     for pair in function(part):
-        yield pack_long(pair[0] % width)
-        yield pickled([pair])
+        yield struct.pack("!q", pair[0] % width)
+        yield pickle.dumps([pair], pickle.HIGHEST_PROTOCOL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import compress
 from operator import itemgetter
 from typing import Any
@@ -22,7 +23,7 @@ __all__ = ("LookUps",)
 
 _NULL = -1
 _NO_ROW = (None, 0)
-_VALUE = itemgetter(0)
+_VALUE: Callable[[Any], Any] = itemgetter(0)
 
 
 class LookUps(EachRow):
@@ -94,6 +95,6 @@ class LookUps(EachRow):
         if not lefts:
             return
         rows = [row or _NO_ROW for row in found.rows] if missing else found.rows
-        rights = np.fromiter(map(_VALUE, rows), object, len(rows))[numbers].tolist()
+        rights = np.fromiter(map(_VALUE, rows), np.object_, len(rows))[numbers].tolist()
         results = each_row(self._joiner.function, table, lefts, rights)
         self.context.forward(self.with_results(table, value=results))

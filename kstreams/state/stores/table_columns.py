@@ -84,6 +84,7 @@ class PresentColumns(TableColumns):
     ) -> None:
         self._get_many = get_many
         self._put_many = put_many
+        self._rows: list[Row | None] = []
         self._forget()
 
     def read(self, keys: Sequence[Any]) -> list[Row | None]:
@@ -113,7 +114,7 @@ class PresentColumns(TableColumns):
 
     def _forget(self) -> None:
         self._keys, self._known = _NO_KEYS, _NO_KEYS
-        self._rows: list[Row | None] = []
+        self._rows = []
         self._order = np.empty(0, np.int64)
         self._packed = np.empty(0, np.int64)
 

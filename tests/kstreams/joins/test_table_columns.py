@@ -67,9 +67,9 @@ def topology(
     builder = TopologyBuilder("t")
     clicks = builder.add_source("clicks", CLICKS)
     users = builder.add_table("users", USERS, store=store)
-    node = builder.join_table("join", clicks, users, joiner, execution=execution)  # type: ignore[arg-type, misc]
+    node = builder.join_table("join", clicks, users, joiner, execution=execution)  # type: ignore[arg-type]
     if chain:
-        other = builder.join_table("again", clicks, users, left(pair), execution=execution)  # type: ignore[arg-type, misc]
+        other = builder.join_table("again", clicks, users, left(pair), execution=execution)  # type: ignore[arg-type]
         builder.add_sink("other", Topic("other", TEXT, PAIR), other)
         node = builder.add_processor("few", filter_(lambda _, v: v[0] % 5 != 3), node)
         node = builder.add_processor("more", map_values(lambda v: (v[0] + 1, v[1])), node)

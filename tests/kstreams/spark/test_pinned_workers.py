@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator
+from operator import itemgetter
 
 import pytest
 from pyspark.sql import SparkSession
@@ -37,6 +38,28 @@ def test_each_part_has_a_worker_of_its_own(spark: SparkSession) -> None:
     for _ in range(3):
         alone = own.mapped({1: [(1, 0.0)]}, worked).collect()
         assert {pid for _, pid in alone} == workers[1]
+
+
+def sent(items: Iterable[tuple[int, float]]) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Send what was done to three places."""
+    for number, pid in worked(items):
+        yield from ((place, (number, pid)) for place in range(3))
+
+
+def test_pairs_go_where_they_say_from_the_worker_of_their_part(spark: SparkSession) -> None:
+    own = PinnedWorkers(spark.sparkContext)
+    workers: dict[int, set[int]] = {}
+    for first, second in PAUSES:
+        parts = {0: [(0, first)], 1: [(1, second)]}
+        places = own.shuffled(parts, sent, 2).glom().collect()
+        assert [sorted((at, number) for at, (number, _) in place) for place in places] == [
+            [(0, 0), (0, 1), (2, 0), (2, 1)],
+            [(1, 0), (1, 1)],
+        ]
+        for _, (number, pid) in (pair for place in places for pair in place):
+            workers.setdefault(number, set()).add(pid)
+    assert {number: len(pids) for number, pids in workers.items()} == {0: 1, 1: 1}
+    assert own.shuffled({1: [(1, 0.0)]}, sent, 1).map(itemgetter(0)).collect() == [0, 1, 2]
 
 
 def test_nothing_is_left_in_the_context(spark: SparkSession) -> None:

@@ -38,6 +38,8 @@ class VersionedColumns(TableColumns):
 
     def __init__(self, rows: VersionedRows[Any, Any]) -> None:
         self._rows = rows
+        self._values: list[Any] = []
+        self._times: list[int] = []
         self._forget()
 
     def put(self, keys: pa.Array, values: list[Any], times: list[int], places: Ints) -> None:
@@ -54,8 +56,7 @@ class VersionedColumns(TableColumns):
 
     def _forget(self) -> None:
         self._keys = pa.array([], pa.null())
-        self._values: list[Any] = []
-        self._times: list[int] = []
+        self._values, self._times = [], []
         self._places = np.empty(0, np.int64)
 
     def rows_at(self, keys: pa.Array, codes: Ints, places: Ints, times: Ints) -> Found:
