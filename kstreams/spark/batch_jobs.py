@@ -136,15 +136,12 @@ class BatchJobs:
     def _run_job(
         self, spark: SparkContext, batch: int, plan: Plan, parts: Parts, versions: Versions
     ) -> list[Content]:
-        first, *others = [stage.in_batch(batch, plan.cuts, versions) for stage in self._stages]
-        if self._workers is None:
+        first, *later = [stage.in_batch(batch, plan.cuts, versions) for stage in self._stages]
+        if self._workers is not None:
+            messages = self._workers.run(parts, first, *later, width=self._width)
+        else:
             inputs = list(parts.values())
             messages = spark.parallelize(inputs, len(inputs)).flatMap(iter).mapPartitions(first)
-        elif others:
-            second = others.pop(0)
-            messages = self._workers.shuffled(parts, first, self._width).mapPartitions(second)
-        else:
-            messages = self._workers.mapped(parts, first)
-        for stage in others:
-            messages = messages.partitionBy(self._width, int).mapPartitions(stage)
+            for stage in later:
+                messages = messages.partitionBy(self._width, int).mapPartitions(stage)
         return [Envelope.unpack(payload).content for _, payload in messages.collect()]

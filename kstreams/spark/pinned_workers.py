@@ -23,6 +23,9 @@ T = TypeVar("T")
 U = TypeVar("U")
 """Type of what becomes of them."""
 
+Pair = tuple[int, Any]
+"""What goes from stage to stage: for which worker, and what."""
+
 _NAME = "KSTREAMS_WORKER"
 _LOCK = threading.Lock()
 """Settings of workers are the context's, and queries have threads of their own."""
@@ -43,64 +46,71 @@ class PinnedWorkers:
         self._context = context
         self._single: dict[int, RDD[int]] = {}  # one partition, made once: it takes a while
 
-    def mapped(
-        self, parts: Mapping[int, Sequence[T]], function: Callable[[Iterable[T]], Iterator[U]]
-    ) -> RDD[U]:
-        """Return the results of a function over each part, in the worker of the part's number.
+    def run(
+        self,
+        parts: Mapping[int, Sequence[T]],
+        first: Callable[[Iterable[T]], Iterator[Pair]],
+        *later: Callable[[Iterable[Pair]], Iterator[Pair]],
+        width: int,
+    ) -> RDD[Pair]:
+        """Return what functions make of parts, one after the other, each a stage of the job.
+
+        Between two stages each pair goes to the worker of the number that it begins with.
 
         Args:
             parts: By number, small: they are sent with the function.
-            function: Called once a part.
+            first: Called once a part, in the worker of the part's number.
+            later: Called once in each worker.
+            width: How many workers there are in later stages; numbers are taken modulo that.
         """
-        return self._pinned(parts, function, as_it_is=False)
+        pieces: dict[int, RDD[Any]] = {}
+        for number, part in parts.items():
+            if number not in self._single:
+                self._single[number] = self._context.parallelize([number], 1)
+            pieces[number] = self._single[number].mapPartitions(partial(_over, first, part))
+        for function in later:
+            pieces = {
+                number: received.mapPartitions(function)
+                for number, received in self._shuffled(pieces, width).items()
+            }
+        return self._joined(pieces)
 
-    def shuffled(
-        self,
-        parts: Mapping[int, Sequence[T]],
-        function: Callable[[Iterable[T]], Iterator[tuple[int, U]]],
-        width: int,
-    ) -> RDD[tuple[int, U]]:
-        """Return what `mapped` does, its pairs in the partitions that they begin with.
+    def _shuffled(self, pieces: Mapping[int, RDD[Any]], width: int) -> dict[int, RDD[Any]]:
+        """Return the pairs of each worker's number.
 
-        The workers themselves say where each pair goes. `RDD.partitionBy` has that said in
-        one more worker for each partition, where the RDD is a union.
-
-        Args:
-            parts: As for `mapped`.
-            function: The same.
-            width: How many partitions there are; a pair's number is taken modulo that.
+        What `RDD.partitionBy` does, but that the workers themselves say where a pair goes: it
+        has that said in one more worker for each partition, where the RDD is a union. And it
+        makes one RDD of the partitions, whose workers would be alike.
         """
         context = self._context
-        jvm: Any = context._jvm  # what `RDD.partitionBy` does, from here on
-        keyed: Any = self._pinned(parts, partial(_keyed, function, width), as_it_is=True)
-        pairs = jvm.PairwiseRDD(keyed._jrdd.rdd()).asJavaPairRDD()
+        jvm: Any = context._jvm
+        keyed = {
+            number: each.mapPartitions(partial(_keyed, width)) for number, each in pieces.items()
+        }
+        together: Any = self._joined(keyed, as_it_is=True)
+        pairs = jvm.PairwiseRDD(together._jrdd.rdd()).asJavaPairRDD()
         parted = pairs.partitionBy(jvm.PythonPartitioner(width, id(_keyed)))
-        values = jvm.PythonRDD.valueOfPair(parted)
+        values = jvm.PythonRDD.valueOfPair(parted).rdd()
+        pruned = jvm.org.apache.spark.rdd.PartitionPruningRDD
         lists = BatchedSerializer(CPickleSerializer())  # type: ignore[no-untyped-call]  # pyspark's
-        return RDD(values, context, lists)
+        found: dict[int, RDD[Any]] = {}
+        for number in range(width):
+            only = jvm.PythonUtils.toSeq([number]).toSet()  # a set is a function in Scala
+            found[number] = RDD(pruned.create(values, only).toJavaRDD(), context, lists)
+        return found
 
-    def _pinned(
-        self,
-        parts: Mapping[int, Sequence[T]],
-        function: Callable[[Iterable[T]], Iterator[Any]],
-        *,
-        as_it_is: bool,
-    ) -> RDD[Any]:
-        """Return what `mapped` does; results that are bytes may be left as they are."""
-        mapped: list[RDD[Any]] = []
+    def _joined(self, pieces: Mapping[int, RDD[Any]], *, as_it_is: bool = False) -> RDD[Any]:
+        """Let each piece have the worker of its number; elements may be bytes as they are."""
         with _LOCK:
             try:
-                for number, part in parts.items():
-                    if number not in self._single:
-                        self._single[number] = self._context.parallelize([number], 1)
+                for number, piece in pieces.items():
                     self._context.environment[_NAME] = str(number)
-                    rdd: Any = self._single[number].mapPartitions(partial(_over, function, part))
-                    rdd._bypass_serializer = as_it_is  # as partitionBy does
-                    rdd.id()  # asks the JVM for it, with the variables of now
-                    mapped.append(rdd)
+                    piece._bypass_serializer = as_it_is  # type: ignore[attr-defined]  # as in partitionBy
+                    piece.id()  # asks the JVM for it, with the variables of now
             finally:
                 self._context.environment.pop(_NAME, None)
-        return mapped[0] if len(mapped) == 1 else self._context.union(mapped)
+        found = list(pieces.values())
+        return found[0] if len(found) == 1 else self._context.union(found)
 
 
 def _over(
@@ -110,10 +120,8 @@ def _over(
     return function(part)
 
 
-def _keyed(
-    function: Callable[[Iterable[T]], Iterator[tuple[int, U]]], width: int, part: Iterable[T]
-) -> Iterator[bytes]:
+def _keyed(width: int, pairs: Iterable[Pair]) -> Iterator[bytes]:
     """Yield what Spark's own `PairwiseRDD` takes: a partition's number, then pickled pairs."""
-    for pair in function(part):
+    for pair in pairs:
         yield struct.pack("!q", pair[0] % width)
         yield pickle.dumps([pair], pickle.HIGHEST_PROTOCOL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator
-from operator import itemgetter
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -31,12 +31,12 @@ def test_each_part_has_a_worker_of_its_own(spark: SparkSession) -> None:
     workers: dict[int, set[int]] = {}
     for first, second in PAUSES * 3:
         parts = {0: [(0, first)], 1: [(1, second)]}
-        for number, pid in own.mapped(parts, worked).collect():
+        for number, pid in own.run(parts, worked, width=2).collect():
             workers.setdefault(number, set()).add(pid)
     assert {number: len(pids) for number, pids in workers.items()} == {0: 1, 1: 1}
     assert workers[0] != workers[1]
     for _ in range(3):
-        alone = own.mapped({1: [(1, 0.0)]}, worked).collect()
+        alone = own.run({1: [(1, 0.0)]}, worked, width=2).collect()
         assert {pid for _, pid in alone} == workers[1]
 
 
@@ -46,25 +46,32 @@ def sent(items: Iterable[tuple[int, float]]) -> Iterator[tuple[int, tuple[int, i
         yield from ((place, (number, pid)) for place in range(3))
 
 
-def test_pairs_go_where_they_say_from_the_worker_of_their_part(spark: SparkSession) -> None:
+def passed(pairs: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+    """Pass pairs on, back to where they come from, and tell who did it."""
+    for place, said in list(pairs):
+        yield said[0], (place, os.getpid(), *said)
+
+
+def test_later_stages_have_the_workers_of_their_numbers(spark: SparkSession) -> None:
     own = PinnedWorkers(spark.sparkContext)
     workers: dict[int, set[int]] = {}
-    for first, second in PAUSES:
+    for first, second in PAUSES * 2:
         parts = {0: [(0, first)], 1: [(1, second)]}
-        places = own.shuffled(parts, sent, 2).glom().collect()
-        assert [sorted((at, number) for at, (number, _) in place) for place in places] == [
-            [(0, 0), (0, 1), (2, 0), (2, 1)],
-            [(1, 0), (1, 1)],
-        ]
-        for _, (number, pid) in (pair for place in places for pair in place):
+        found = own.run(parts, sent, passed, passed, width=2).collect()
+        assert len(found) == 6
+        for _, (number, pid, place, other, _, made) in found:
             workers.setdefault(number, set()).add(pid)
+            workers.setdefault(place % 2, set()).add(other)
+            workers.setdefault(number, set()).add(made)
     assert {number: len(pids) for number, pids in workers.items()} == {0: 1, 1: 1}
-    assert own.shuffled({1: [(1, 0.0)]}, sent, 1).map(itemgetter(0)).collect() == [0, 1, 2]
+    assert workers[0] != workers[1]
+    alone = own.run({1: [(1, 0.0)]}, sent, passed, width=1).collect()
+    assert [place for _, (place, *_) in alone] == [0, 1, 2]
 
 
 def test_nothing_is_left_in_the_context(spark: SparkSession) -> None:
     before = dict(spark.sparkContext.environment)
-    PinnedWorkers(spark.sparkContext).mapped({0: [(0, 0.0)]}, worked)
+    PinnedWorkers(spark.sparkContext).run({0: [(0, 0.0)]}, sent, passed, width=2)
     assert spark.sparkContext.environment == before
 
 
