@@ -17,8 +17,10 @@ Counts = Mapping[TopicPartition, int]
 FirstSince = Callable[[Collection[TopicPartition], int], Mapping[tuple[str, int], tuple[int, int]]]
 """`TopicAdmin.first_since`."""
 
-_AIM = 0.85
-"""How full a batch is to be, of what it may be."""
+_AIM, _NEARER, _MOST = 0.85, 0.04, 0.97
+"""How full a batch is to be, of what it may be: more by and by, where records come evenly."""
+_MISSED = 0.03
+"""So far beside what was aimed at is not even."""
 _ENOUGH = (0.6, 0.6, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 """How full it has to be after so many questions; then anything is enough."""
 _SPAN_MS = 60_000
@@ -79,6 +81,7 @@ class TimeCuts:
         self._rank = rank
         self._before = [_NO_TIME]
         self._span = 1  # the first answer tells where times begin
+        self._aim = _AIM
 
     def find(
         self,
@@ -177,7 +180,9 @@ class TimeCuts:
         if filled:
             self._span = 1  # to ask first whether there is still more of this time
         elif _NO_TIME < last < horizon and load > 0:
-            self._span = max(int((horizon - last) * _AIM / load), 1)
+            hit = abs(load - self._aim) < _MISSED
+            self._aim = min(self._aim + _NEARER, _MOST) if hit else _AIM
+            self._span = max(int((horizon - last) * self._aim / load), 1)
         else:
             self._span = _SPAN_MS
         self._before = [*self._before[-2:], horizon] if last < horizon else [_NO_TIME, horizon]

@@ -4,7 +4,8 @@ The joins themselves are methods of `TopologyBuilder`: `join_table` enriches a s
 `join_tables` makes a table of two, `add_join` takes a `JoinProcessor` of your own.
 
 - `inner(f)`, `left(f)` and `outer(f)` are each a `JoinerSupplier`: they make a `Joiner` of a
-  function of both values. The function's type says which of them may be missing.
+  function of both values. The function's type says which of them may be missing. `pair`,
+  `left_value`, `right_value` and `merged` are ready ones.
 - `within(before, after, grace=...)` says how near the records of two streams are.
 - `look_up` asks a `Service`, a party outside, and remembers its answers in a `LookupCache`.
 - What flows out of a table is a `Change`: the new value and the old one.
@@ -37,6 +38,7 @@ from kstreams.joins.change import Change
 from kstreams.joins.join_processor import JoinProcessor
 from kstreams.joins.joiner import Joiner, JoinerSupplier, OneSided, TwoSided, inner, left, outer
 from kstreams.joins.look_up import look_up
+from kstreams.joins.ready import left_value, merged, pair, right_value
 from kstreams.joins.service import LookupCache, Service
 from kstreams.joins.within import Within, within
 
@@ -52,7 +54,11 @@ __all__ = (
     "Within",
     "inner",
     "left",
+    "left_value",
     "look_up",
+    "merged",
     "outer",
+    "pair",
+    "right_value",
     "within",
 )

@@ -27,7 +27,17 @@ from kstreams import (
 from kstreams.aggregators import count
 from kstreams.durations import minutes, seconds
 from kstreams.emit import each_update
-from kstreams.joins import Change, JoinProcessor, inner, left, outer, within
+from kstreams.joins import (
+    Change,
+    JoinProcessor,
+    inner,
+    left,
+    left_value,
+    outer,
+    pair,
+    right_value,
+    within,
+)
 from kstreams.stores import join_store, queue_store, versioned_key_value_store, window_store
 from kstreams.topology import AppTable, GlobalTable, Loop, Table, VersionedTable, feed
 from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate
@@ -114,6 +124,12 @@ assert_type(either, Table[str, Profile])
 DELETABLE = Topic("deletable", key=TEXT, value=TEXT, nulls="pass")
 OTHERS = timestamped_store("others", key=TEXT, value=TEXT)
 others = b.add_table("others", DELETABLE, store=OTHERS)
+
+# ------------------------------------------------ ready functions
+assert_type(b.join_table("known", clicks, status, inner(left_value)), Node[str, int])
+assert_type(b.join_table("status-of", clicks, status, left(right_value)), Node[str, str | None])
+assert_type(b.join_table("pairs", clicks, status, left(pair)), Node[str, tuple[int, str | None]])
+assert_type(b.join_tables("all", status, clicked, inner(pair)), Table[str, tuple[str, int]])
 
 # ------------------------------------------------ a processor that reads a table
 BLOCKED = timestamped_store("blocked", key=TEXT, value=INT64)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from kstreams._types import Bools
-from kstreams.joins.columns.look_ups import LookUps
+from kstreams.joins.columns.look_ups import LookUps, listed
 from kstreams.joins.joiner import Joiner
 from kstreams.processors.columns import LAST_PLACE, PLACE, STREAM_TIME, ColumnSource
 from kstreams.processors.context import BatchContext
@@ -65,7 +65,7 @@ class AsOfColumns(LookUps):
         table = self.opened(table)
         if not table.num_rows:
             return
-        values, times = self.values(table), table.column("timestamp").to_numpy()
+        values, times = listed(self.values(table)), table.column("timestamp").to_numpy()
         progress, grace = self._queue.progress(), self._grace
         has_key = np.asarray(table.column("key").combine_chunks().is_valid())
         clock = np.where(has_key & (times > progress.released), times, progress.newest)

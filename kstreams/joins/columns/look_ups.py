@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from kstreams._types import Ints
 from kstreams.joins.joiner import Joiner
+from kstreams.joins.ready import left_value, pair, right_value
 from kstreams.processors.columns import ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.processors.each_row import EachRow, each_row, replaced
@@ -19,7 +20,10 @@ from kstreams.serde.objects import objects_of
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.table_columns import Found
 
-__all__ = ("LookUps",)
+__all__ = ("LookUps", "Values", "listed")
+
+Values = list[Any] | pa.ChunkedArray
+"""Objects, or a column of what they are."""
 
 _NULL = -1
 _NO_ROW = (None, 0)
@@ -60,10 +64,12 @@ class LookUps(EachRow):
             keys = key.from_arrow(keys)
         return replaced(table, key=key.to_arrow(keys))
 
-    def values(self, table: pa.Table) -> list[Any]:
-        """Return the stream's values."""
-        column = table.column("value")
-        return objects_of(column) if self._source is None else self._source.objects(column)
+    def values(self, table: pa.Table) -> Values:
+        """Return the stream's values; those that a column does not have are decoded here."""
+        column, source = table.column("value"), self._source
+        if source is None or source.value.arrow_type != pa.binary():
+            return column
+        return source.value.deserialize_many(column.combine_chunks())
 
     def found(self, table: pa.Table, places: Ints) -> Found:
         """Return the table's row of each record, as of its time and at a place.
@@ -85,16 +91,39 @@ class LookUps(EachRow):
         numbers[known] = found.numbers
         return Found([*found.rows, None], numbers)
 
-    def join(self, table: pa.Table, lefts: list[Any], found: Found) -> None:
+    def join(self, table: pa.Table, lefts: Values, found: Found) -> None:
         """Forward what the joiner makes of the stream's values and the rows found."""
         numbers, missing = found.numbers, None in found.rows
         if missing and self._joiner.how == "inner":
             there = np.array([row is not None for row in found.rows], bool)[numbers]
             table, numbers = table.filter(pa.array(there)), numbers[there]
-            lefts = list(compress(lefts, there.tolist()))
-        if not lefts:
+            lefts = (
+                list(compress(lefts, there.tolist()))
+                if isinstance(lefts, list)
+                else lefts.filter(pa.array(there))
+            )
+        if not table.num_rows:
             return
         rows = [row or _NO_ROW for row in found.rows] if missing else found.rows
-        rights = np.fromiter(map(_VALUE, rows), np.object_, len(rows))[numbers].tolist()
-        results = each_row(self._joiner.function, table, lefts, rights)
-        self.context.forward(self.with_results(table, value=results))
+        results = self._results(table, lefts, list(map(_VALUE, rows)), numbers)
+        self.context.forward(replaced(table, value=results))
+
+    def _results(
+        self, table: pa.Table, lefts: Values, rights: list[Any], numbers: Ints
+    ) -> pa.Array:
+        """Return a column of results, if it can be without calling the joiner for each."""
+        function: object = self._joiner.function
+        if function is left_value:
+            return self.held.column(lefts) if isinstance(lefts, list) else lefts
+        if function is right_value:
+            return self.held.column(rights).take(pa.array(numbers))
+        ones = listed(lefts)
+        others = np.fromiter(rights, np.object_, len(rights))[numbers].tolist()
+        if function is pair:
+            return self.held.column(list(zip(ones, others, strict=True)))
+        return self.held.column(each_row(self._joiner.function, table, ones, others))
+
+
+def listed(values: Values) -> list[Any]:
+    """Return values as objects."""
+    return values if isinstance(values, list) else objects_of(values)

@@ -14,6 +14,7 @@ from kstreams import (
     FixedKeyProcessor,
     ProcessorContext,
     Record,
+    Serde,
     Topic,
     Topology,
     TopologyBuilder,
@@ -89,6 +90,21 @@ EVENTS = st.one_of(
 BATCHES = st.lists(st.lists(st.tuples(EVENTS, st.integers(0, 30)), max_size=30), max_size=4)
 
 
+Batch = list[tuple[tuple[str, str | None, Any], int]]
+
+
+def written(driver: TopologyTestDriver, batch: Batch, value: Serde[Any]) -> None:
+    """Write a batch's records, clicks by this serde."""
+    for (topic, key, content), time in batch:
+        serde = value if topic == "clicks" else TEXT
+        driver.write_bytes(
+            topic,
+            None if key is None else TEXT.serialize(key),
+            None if content is None else serde.serialize(content),
+            timestamp=time,
+        )
+
+
 @settings(max_examples=150)
 @given(
     BATCHES,
@@ -98,7 +114,7 @@ BATCHES = st.lists(st.lists(st.tuples(EVENTS, st.integers(0, 30)), max_size=30),
     st.sampled_from([STORE, HISTORY]),
 )
 def test_columns_give_what_records_give(
-    batches: list[list[tuple[tuple[str, str | None, object], int]]],
+    batches: list[Batch],
     joiner: Joiner,
     ticks: bool,
     chain: bool,
@@ -109,14 +125,7 @@ def test_columns_give_what_records_give(
         made = topology(execution, joiner, ticks=ticks, chain=chain, store=store)
         with TopologyTestDriver(made, partitions=2) as driver:
             for batch in batches:
-                for (topic, key, value), time in batch:
-                    data = None if value is None else (CLICKS if topic == "clicks" else USERS).value
-                    driver.write_bytes(
-                        topic,
-                        None if key is None else TEXT.serialize(key),
-                        None if data is None else data.serialize(value),
-                        timestamp=time,
-                    )
+                written(driver, batch, INT64)
                 driver.run()
             rows = [
                 (r.partition, r.key, r.value, r.timestamp, r.headers)

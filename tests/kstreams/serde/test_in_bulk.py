@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kstreams import INT64, TEXT
 from kstreams.durations import milliseconds
-from kstreams.errors import SerializationError
+from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde.base import Serde
 from kstreams.serde.stamped import StampedSerde
 from kstreams.state.stores.window.rows import WindowKeySerde
@@ -19,12 +20,14 @@ from kstreams.windows import SessionWindows, TumblingWindows, Windowed, windowed
 TUMBLING: Serde[Any] = windowed(TEXT, TumblingWindows(milliseconds(10)))
 SESSION: Serde[Any] = windowed(TEXT, SessionWindows(milliseconds(10)))
 STAMPED: Serde[Any] = StampedSerde(INT64)
+STAMPED_TEXT: Serde[Any] = StampedSerde(TEXT)
 WINDOW_KEY: Serde[Any] = WindowKeySerde(TEXT)
 
 times = st.integers(-(1 << 62), 1 << 62)
 keys = st.text("abä", max_size=3)
 VALUES: dict[str, tuple[Serde[Any], st.SearchStrategy[Any]]] = {
     "stamped": (STAMPED, st.tuples(times, times)),
+    "stamped-text": (STAMPED_TEXT, st.tuples(keys, times)),
     "window-key": (WINDOW_KEY, st.tuples(times, keys)),
     "tumbling": (TUMBLING, st.builds(lambda k, s: Windowed(k, s, s + 10), keys, times)),
     "session": (SESSION, st.builds(Windowed, keys, times, times)),
@@ -37,7 +40,9 @@ def test_in_bulk_as_in_single_steps(name: str, data: st.DataObject) -> None:
     serde, strategy = VALUES[name]
     values = data.draw(st.lists(strategy | st.none(), max_size=8))
     expected = [None if value is None else serde.serialize(value) for value in values]
-    assert serde.serialize_many(values).to_pylist() == expected
+    data_of = serde.serialize_many(values)
+    assert data_of.to_pylist() == expected
+    assert serde.deserialize_many(data_of) == values
 
 
 @pytest.mark.parametrize(
@@ -63,3 +68,8 @@ def test_what_fails_by_itself_fails_among_others(serde: Serde[Any], good: Any, b
         serde.serialize(bad)
     with pytest.raises(SerializationError):
         serde.serialize_many([good, bad, None])
+
+
+def test_a_row_that_is_cut_short_is_named() -> None:
+    with pytest.raises(DeserializationError, match="expected 8 bytes of time"):
+        STAMPED_TEXT.deserialize_many(pa.array([bytes(8) + b"a", b"short"], pa.binary()))
