@@ -23,6 +23,8 @@ _IN, _OTHER = Topic("in", TEXT, INT64), Topic("other", TEXT, INT64)
 _OUT = Topic("out", TEXT, INT64)
 _UPDATES = Topic("out", TEXT, INT64, nulls="pass")
 _STEP_MS = 1
+_LOADS = 8
+"""The log merges what so many commits have written, which is not to be in the time."""
 _STREAM_TABLE: tuple[tuple[str, Execution, str, int], ...] = (
     ("stream-table", "auto", "by columns", 1_500_000),
     ("stream-table-records", "records", "one call a record", 200_000),
@@ -36,7 +38,7 @@ class Sizes:
 
     keys: int = 100_000
     batch: int = 50_000
-    batches: int = 6
+    batches: int = 8
     rounds: int = 3
 
 
@@ -152,7 +154,7 @@ def other_rows(source: str, names: int | None = None) -> Callable[[Feeds, Sizes]
 
     def load(feeds: Feeds, sizes: Sizes) -> Iterator[Batch]:
         count = min(names or sizes.keys, sizes.keys)
-        for keys in np.array_split(np.arange(count), max(1, count // sizes.batch)):
+        for keys in np.array_split(np.arange(count), max(_LOADS, count // sizes.batch)):
             yield [feeds.numbered(source, keys, _numbers(keys), np.zeros(len(keys), np.int64))]
 
     return load

@@ -17,7 +17,7 @@ from kstreams.state.stores.table_access import Row
 __all__ = ("Found", "PresentColumns", "TableColumns")
 
 _PLACE_BITS = 40
-_NO_KEYS = pa.array([], pa.null())
+_NO_KEYS = pa.nulls(0)
 
 
 class Found(NamedTuple):

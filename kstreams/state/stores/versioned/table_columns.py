@@ -55,7 +55,7 @@ class VersionedColumns(TableColumns):
         return refused
 
     def _forget(self) -> None:
-        self._keys = pa.array([], pa.null())
+        self._keys = pa.nulls(0)
         self._values, self._times = [], []
         self._places = np.empty(0, np.int64)
 
