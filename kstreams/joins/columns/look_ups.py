@@ -16,6 +16,7 @@ from kstreams.joins.ready import left_value, pair, right_value
 from kstreams.processors.columns import ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.processors.each_row import EachRow, each_row, replaced
+from kstreams.serde.carried import stays_bytes
 from kstreams.serde.objects import objects_of
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.table_columns import Found
@@ -67,9 +68,9 @@ class LookUps(EachRow):
     def values(self, table: pa.Table) -> Values:
         """Return the stream's values; those that a column does not have are decoded here."""
         column, source = table.column("value"), self._source
-        if source is None or source.value.arrow_type != pa.binary():
+        if source is None or not stays_bytes(source.value):
             return column
-        return source.value.deserialize_many(column.combine_chunks())
+        return source.objects(column)
 
     def found(self, table: pa.Table, places: Ints) -> Found:
         """Return the table's row of each record, as of its time and at a place.
