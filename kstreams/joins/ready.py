@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from kstreams.joins.joiner import VL, VR
 
@@ -25,6 +24,6 @@ def right_value(left: object, right: VR) -> VR:
     return right
 
 
-def merged(left: Mapping[str, Any] | None, right: Mapping[str, Any] | None) -> dict[str, Any]:
+def merged(left: Mapping[str, VL] | None, right: Mapping[str, VR] | None) -> dict[str, VL | VR]:
     """Return the fields of both; of equal names that of the right side, as far as it is there."""
     return {**(left or {}), **(right or {})}

@@ -23,7 +23,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 """Type of what becomes of them."""
 
-Pair = tuple[int, Any]
+_Pair = tuple[int, Any]
 """What goes from stage to stage: for which worker, and what."""
 
 _NAME = "KSTREAMS_WORKER"
@@ -49,10 +49,10 @@ class PinnedWorkers:
     def run(
         self,
         parts: Mapping[int, Sequence[T]],
-        first: Callable[[Iterable[T]], Iterator[Pair]],
-        *later: Callable[[Iterable[Pair]], Iterator[Pair]],
+        first: Callable[[Iterable[T]], Iterator[_Pair]],
+        *later: Callable[[Iterable[_Pair]], Iterator[_Pair]],
         width: int,
-    ) -> RDD[Pair]:
+    ) -> RDD[_Pair]:
         """Return what functions make of parts, one after the other, each a stage of the job.
 
         Between two stages each pair goes to the worker of the number that it begins with.
@@ -120,7 +120,7 @@ def _over(
     return function(part)
 
 
-def _keyed(width: int, pairs: Iterable[Pair]) -> Iterator[bytes]:
+def _keyed(width: int, pairs: Iterable[_Pair]) -> Iterator[bytes]:
     """Yield what Spark's own `PairwiseRDD` takes: a partition's number, then pickled pairs."""
     for pair in pairs:
         yield struct.pack("!q", pair[0] % width)

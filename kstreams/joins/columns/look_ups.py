@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import compress
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,7 @@ from kstreams.state.stores.table_columns import Found
 
 __all__ = ("LookUps", "Values", "listed")
 
-Values = list[Any] | pa.ChunkedArray
+Values: TypeAlias = "list[Any] | pa.ChunkedArray"
 """Objects, or a column of what they are."""
 
 _NULL = -1
@@ -127,4 +127,4 @@ class LookUps(EachRow):
 
 def listed(values: Values) -> list[Any]:
     """Return values as objects."""
-    return values if isinstance(values, list) else objects_of(values)
+    return objects_of(values) if isinstance(values, pa.ChunkedArray) else values

@@ -27,10 +27,10 @@ def test_columns_give_what_records_give(value: Any, function: Any, how: Any, bat
     found = []
     clicks = Topic("clicks", TEXT, value, nulls="pass", null_keys="pass")
     for execution in ("records", "columns"):
-        builder = TopologyBuilder("ready")
-        stream: Any = builder.add_source("clicks", clicks)
-        table: Any = builder.add_table("users", Topic("users", TEXT, TEXT), store=ROWS)
-        node = builder.join_table("join", stream, table, how(function), execution=execution)  # type: ignore[arg-type]
+        builder: Any = TopologyBuilder("ready")
+        stream = builder.add_source("clicks", clicks)
+        table = builder.add_table("users", Topic("users", TEXT, TEXT), store=ROWS)
+        node = builder.join_table("join", stream, table, how(function), execution=execution)
         builder.add_sink("out", OUT, node)
         with TopologyTestDriver(builder.build()) as driver:
             for batch in batches:
@@ -51,9 +51,9 @@ def test_what_they_make() -> None:
 
 
 def test_tables_and_streams_join_by_them_too() -> None:
-    builder = TopologyBuilder("tables")
+    builder: Any = TopologyBuilder("tables")
     some: Any = json_serde(dict[str, int])
-    tables: list[Any] = [
+    tables = [
         builder.add_table(n, Topic(n, TEXT, some), store=timestamped_store(n, key=TEXT, value=some))
         for n in ("one", "two")
     ]
