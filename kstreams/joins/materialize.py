@@ -50,6 +50,8 @@ class Materialize:
 
     def column_changes(self, source: ColumnSource) -> ColumnProcessor | str:
         """Return a new processor that forwards changes by columns, or why there is none."""
+        if self.store.kind.has_history:
+            return f"changes of a {self.store.kind.name} store are made one by one"
         found = self.column_table(source)
         return found if isinstance(found, str) else TableChanges(self.store, source)
 

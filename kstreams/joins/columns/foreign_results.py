@@ -15,6 +15,7 @@ from kstreams.processors.columns import ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.serde.objects import objects_of
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.table_columns import PresentColumns
 
 __all__ = ("ForeignResultColumns",)
 
@@ -35,7 +36,8 @@ class ForeignResultColumns(ChangesProcessor):
     def init(self, context: BatchContext) -> None:
         """Get the store ready."""
         super().init(context)
-        self._table = self._spec.kind.table_columns(self._spec, context.store(self._spec))
+        table = self._spec.kind.table_columns(self._spec, context.store(self._spec))
+        self._table = PresentColumns.among(table, self._spec.name)
         self._at_end = context.hold(self._forget)
 
     def process_batch(self, table: pa.Table) -> None:

@@ -11,6 +11,7 @@ from kstreams.processors.columns import ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.serde.objects import objects_of
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.table_columns import PresentColumns
 
 __all__ = ("TableChanges",)
 
@@ -30,7 +31,8 @@ class TableChanges(ChangesProcessor):
     def init(self, context: BatchContext) -> None:
         """Get the store ready."""
         super().init(context)
-        self._table = self._spec.kind.table_columns(self._spec, context.store(self._spec))
+        table = self._spec.kind.table_columns(self._spec, context.store(self._spec))
+        self._table = PresentColumns.among(table, self._spec.name)
 
     def process_batch(self, table: pa.Table) -> None:
         """Put a table's rows."""

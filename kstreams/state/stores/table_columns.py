@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kstreams._types import Ints
+from kstreams.errors import TopologyError
 from kstreams.serde.objects import objects_of
 from kstreams.state.stores.table_access import Row
 
@@ -86,6 +87,17 @@ class PresentColumns(TableColumns):
         self._put_many = put_many
         self._rows: list[Row | None] = []
         self._forget()
+
+    @staticmethod
+    def among(columns: TableColumns, store: str) -> PresentColumns:
+        """Return the columns of a store, for who writes all of a table's changes at once.
+
+        Raises:
+            TopologyError: They are of another class.
+        """
+        if isinstance(columns, PresentColumns):
+            return columns
+        raise TopologyError(f"store {store!r} has more than the present rows of its table")
 
     def read(self, keys: Sequence[Any]) -> list[Row | None]:
         """Return the rows of different keys, where none waits to be put."""
