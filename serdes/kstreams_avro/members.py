@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inspect import Parameter, signature
-from typing import TypeAlias
+from typing import TypeAlias, get_type_hints
 
 import msgspec
 from msgspec import inspect
@@ -53,7 +53,10 @@ def record_fields(info: RecordType) -> tuple[inspect.Field, ...]:
         )
         if not field.required and no_default:
             raise TypeError(f"field {field.name!r} may be missing, which no field of Avro is")
-    return info.fields
+    if not isinstance(info, inspect.TypedDictType):
+        return info.fields
+    order = list(get_type_hints(info.cls))  # msgspec has them in no order
+    return tuple(sorted(info.fields, key=lambda field: order.index(field.name)))
 
 
 def shape_of(info: RecordType, names: tuple[str, ...]) -> Shape:

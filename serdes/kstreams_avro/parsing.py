@@ -34,7 +34,7 @@ from kstreams_avro.nodes import (
 __all__ = ("SchemaSource", "parse", "parse_schema")
 
 SchemaSource = str | Path | Mapping[str, Any] | Sequence[Any]
-"""A schema's JSON text, the file that holds it, or what the text says."""
+"""A schema's JSON text, the file that holds it, or what the text says; a primitive type by name."""
 
 _PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 _IS_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*").fullmatch
@@ -75,7 +75,7 @@ def _read_references(schema: Schema, parser: _Parser) -> None:
 def _json(source: SchemaSource) -> object:
     if isinstance(source, Path):
         source = source.read_text("utf-8")
-    if not isinstance(source, str):
+    if not isinstance(source, str) or source in _PRIMITIVES:
         return source
     try:
         found: object = json.loads(source)

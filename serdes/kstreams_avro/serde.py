@@ -14,6 +14,7 @@ from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde import Schema, SchemaSerde, objects_of
 from kstreams_avro.binding import bind
 from kstreams_avro.canonical import canonical_text, layout_text
+from kstreams_avro.column_writing import column_writer, written
 from kstreams_avro.datum import Malformed
 from kstreams_avro.defaults import default_bytes
 from kstreams_avro.derive import derived_schema
@@ -161,7 +162,7 @@ class _Decoding(Serde[T]):
 class AvroSerde(_Decoding[T], SchemaSerde[T]):
     """What `avro_serde` returns. Compares by type and schema, and pickles by them."""
 
-    __slots__ = ("_options", "_reader", "_write", "schema")
+    __slots__ = ("_options", "_reader", "_write", "_write_column", "schema")
 
     def __init__(self, type_: object, text: str) -> None:
         self._options = (type_, text)
@@ -175,6 +176,7 @@ class AvroSerde(_Decoding[T], SchemaSerde[T]):
         except Malformed as exc:
             raise ValueError(f"{self.name}: {exc}") from None
         self._write = writer_of(bound)
+        self._write_column = column_writer(self._reader)
 
     def serialize(self, value: T) -> bytes:
         """Encode; the error of a `SerializationError` names the path to the wrong field."""
@@ -207,7 +209,12 @@ class AvroSerde(_Decoding[T], SchemaSerde[T]):
             raise SerializationError(f"expected {self.name}: {exc}") from exc
 
     def from_arrow(self, column: pa.Array) -> pa.Array:
-        """Convert a column of `arrow_type` by way of its objects; bytes stay as they are."""
+        """Convert a column of `arrow_type`, without objects where that can be; bytes stay."""
+        if self._write_column is not None and column.type == self.arrow_type:
+            try:
+                return written(self._write_column, column)
+            except Malformed as exc:
+                raise SerializationError(f"expected {self.name}: {exc}") from exc
         objects = self._reading.objects(column)
         return super().from_arrow(column) if objects is None else self.serialize_many(objects)
 

@@ -161,14 +161,14 @@ class ArrayStep(_BlocksStep):
                 count, place = read_count(data, place, least)
                 if not count:
                     break
-                for _ in range(count):
-                    try:
+                try:
+                    for _ in range(count):
                         item, place = read(data, place, depth)
-                    except IndexError:
-                        raise Malformed("cut short").within(f"[{len(items)}]") from None
-                    except Malformed as exc:
-                        raise exc.within(f"[{len(items)}]") from None
-                    items.append(item)
+                        items.append(item)
+                except IndexError:
+                    raise Malformed("cut short").within(f"[{len(items)}]") from None
+                except Malformed as exc:
+                    raise exc.within(f"[{len(items)}]") from None
             made = items if container is list else container(items)
             return (made if check is None else check(made)), place
 

@@ -62,6 +62,8 @@ class RecordStep(Step):
 
     def __init__(self, names: Sequence[str], shape: Shape | None, least: int) -> None:
         self._names = tuple(names)
+        self._room: list[Any] = [None] * (len(self._names) + 1)  # the last is for the unwanted
+        self._reads: tuple[tuple[str, int, Read], ...] = ()
         self._make = maker(self._names, shape)
         self._parts: tuple[tuple[str, int, Step], ...] | None = None
         self.arrow = None
@@ -79,6 +81,7 @@ class RecordStep(Step):
         self._parts = tuple(
             (name, places[name] if wanted else -1, step) for name, step, wanted in parts
         )
+        self._reads = tuple((name, place, step.read) for name, place, step in self._parts)
         self.passable = not recursive and all(step.passable for _, _, step in self._parts)
         kinds = {place: step.arrow for _, place, step in self._parts if place >= 0}
         known = all(kind is not None for kind in kinds.values())
@@ -94,19 +97,18 @@ class RecordStep(Step):
         if depth >= MAX_DEPTH:
             raise TooDeepError
         depth += 1
-        values: list[Any] = [None] * len(self._names)
+        values = self._room.copy()
         name = ""
         try:
-            for name, number, step in self._parts or ():  # noqa: B007  # names what fails
-                value, place = step.read(data, place, depth)
-                if number >= 0:
-                    values[number] = value
+            for name, number, read in self._reads:  # noqa: B007  # names what fails
+                values[number], place = read(data, place, depth)
         except IndexError:
             raise Malformed("cut short").within(name) from None
         except Malformed as exc:
             raise exc.within(name) from None
         except ValueError as exc:  # of what a type allows
             raise Malformed(str(exc)).within(name) from exc
+        values.pop()
         try:
             return self._make(values), place
         except _MAKING as exc:

@@ -231,15 +231,20 @@ class PiecesStep(Step):
 
 
 def _read_bytes(data: bytes, place: int, _: int) -> tuple[bytes, int]:
-    length, place = read_long(data, place)
+    length = data[place]
+    if length < 0x80 and not length & 1:  # most are: read here, without a call
+        length >>= 1
+        place += 1
+    else:
+        length, place = read_long(data, place)
     end = place + length
     if length < 0 or end > len(data):
         raise Malformed(f"a length of {length}, where {len(data) - place} bytes are left")
     return data[place:end], end
 
 
-def _read_text(data: bytes, place: int, _: int) -> tuple[str, int]:
-    raw, place = _read_bytes(data, place, 0)
+def _read_text(data: bytes, place: int, depth: int) -> tuple[str, int]:
+    raw, place = _read_bytes(data, place, depth)
     try:
         return raw.decode(), place
     except UnicodeDecodeError as exc:

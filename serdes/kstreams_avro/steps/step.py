@@ -81,6 +81,8 @@ def read_count(data: bytes, place: int, least: int) -> tuple[int, int]:
         least: At least so many bytes are one item.
     """
     count, place = read_long(data, place)
+    if not count:
+        return 0, place
     if count < 0:  # then the block's size in bytes follows
         count = -count
         size, place = read_long(data, place)

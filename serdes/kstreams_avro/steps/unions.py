@@ -59,11 +59,12 @@ class UnionStep(Step):
         self._value = others[0] if len(others) == 1 else None
         self.arrow = self._value.arrow if self._value else None if others else nothing
         reads = tuple(branch.read for branch in branches)
+        count = len(reads)
 
         def read(data: bytes, place: int, depth: int) -> tuple[Any, int]:
             number, place = read_long(data, place)
-            if not 0 <= number < len(reads):
-                raise Malformed(f"branch {number} of a union of {len(reads)}")
+            if not 0 <= number < count:
+                raise Malformed(f"branch {number} of a union of {count}")
             return reads[number](data, place, depth)
 
         self.read: Read = read

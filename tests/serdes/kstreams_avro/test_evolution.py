@@ -1,0 +1,267 @@
+"""Other writers' schemas: BACKWARD and FORWARD pairs, and what cannot be resolved."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pytest
+
+from kstreams import Serde
+from kstreams.errors import DeserializationError, SerializationError
+from kstreams.serde import Schema, SchemaReference
+from kstreams_avro import avro_schema, avro_serde
+
+
+@dataclass
+class OrderV1:
+    id: int
+    item: str
+
+
+@dataclass
+class OrderV2:
+    id: int
+    item: str
+    tags: list[str] = field(default_factory=list)
+    note: str | None = None
+
+
+class OrderV3(msgspec.Struct):
+    item: str
+    cents: int = 100
+
+
+class Item(msgspec.Struct):
+    x: int
+
+
+class Order(msgspec.Struct):
+    first: Item
+
+
+def named(type_: Any, name: str = "Order") -> Schema:
+    schema = json.loads(avro_serde(type_).schema.text)
+    return avro_schema({**schema, "name": name})
+
+
+V1, V2, V3 = named(OrderV1), named(OrderV2), named(OrderV3)
+
+
+def serde_of(type_: Any, schema: Schema) -> Any:
+    return avro_serde(type_, schema=schema.text)
+
+
+@pytest.mark.parametrize(
+    ("writer", "reader", "written", "read"),
+    [
+        pytest.param((OrderV1, V1), (OrderV2, V2), OrderV1(1, "a"), OrderV2(1, "a"), id="backward"),
+        pytest.param(
+            (OrderV2, V2), (OrderV1, V1), OrderV2(1, "a", ["x"], "n"), OrderV1(1, "a"), id="forward"
+        ),
+        pytest.param((OrderV2, V2), (OrderV3, V3), OrderV2(1, "a"), OrderV3("a"), id="both"),
+        pytest.param((OrderV3, V3), (OrderV3, V3), OrderV3("a", 1), OrderV3("a", 1), id="same"),
+    ],
+)
+def test_versions_read_each_other(writer: Any, reader: Any, written: Any, read: Any) -> None:
+    source, target = serde_of(*writer), serde_of(*reader)
+    found = target.reading(source.schema)
+    column = source.serialize_many([written, None] * 10)
+
+    assert found.deserialize(source.serialize(written)) == read
+    assert found.deserialize_many(column) == [read, None] * 10
+    assert found.to_arrow(column).equals(target.to_arrow(target.serialize_many([read, None] * 10)))
+    assert pickle.loads(pickle.dumps(found)) == found
+
+
+def test_defaults_are_new_each_time() -> None:
+    reader = serde_of(OrderV2, V2).reading(V1)
+    data = serde_of(OrderV1, V1).serialize(OrderV1(1, "a"))
+    one, other = reader.deserialize(data), reader.deserialize(data)
+    one.tags.append("x")
+    assert other.tags == []
+    first, second = reader.deserialize_many(pa.array([data] * 20, pa.binary()))[:2]
+    first.tags.append("x")
+    assert second.tags == []
+
+
+def test_what_is_laid_out_alike_is_read_by_the_serde_itself() -> None:
+    serde = serde_of(OrderV2, V2)
+    schema = json.loads(V2.text)
+    schema["doc"] = "new"
+    schema["fields"][0]["default"] = 7
+    assert serde.reading(avro_schema(schema)) is serde
+    schema["fields"][0]["type"] = "int"
+    assert serde.reading(avro_schema(schema)) is not serde
+
+
+def test_a_reader_writes_nothing() -> None:
+    reader = serde_of(OrderV2, V2).reading(V1)
+    with pytest.raises(SerializationError, match="reads, and does not write"):
+        reader.serialize(OrderV2(1, "a"))
+    assert reader.name == f"avro[Order#{V2.fingerprint}<{V1.fingerprint}]"
+
+
+def record(*fields: Any, name: str = "Order", **more: Any) -> dict[str, Any]:
+    return {"type": "record", "name": name, "fields": list(fields), **more}
+
+
+def f(name: str, type_: Any, **more: Any) -> dict[str, Any]:
+    return {"name": name, "type": type_, **more}
+
+
+def enum(*symbols: str, **more: Any) -> dict[str, Any]:
+    return {"type": "enum", "name": "E", "symbols": list(symbols), **more}
+
+
+@pytest.mark.parametrize(
+    ("writer", "reader", "text"),
+    [
+        (record(), record(f("a", "int")), "field 'a': not written, and it has no default"),
+        (
+            record(f("a", "string")),
+            record(f("a", "int")),
+            "field 'a': written as string, which is not read as int",
+        ),
+        (record(f("a", "long")), record(f("a", "int")), "field 'a': written as long"),
+        (
+            record(f("i", record(f("b", "int"), name="I"))),
+            record(f("i", record(f("b", "boolean"), name="I"))),
+            "field 'i.b': written as int, which is not read as boolean",
+        ),
+        (
+            record(f("l", {"type": "array", "items": "string"})),
+            record(f("l", {"type": "array", "items": "int"})),
+            r"field 'l\[\]': written as string",
+        ),
+        (
+            record(f("m", {"type": "map", "values": "string"})),
+            record(f("m", {"type": "map", "values": "int"})),
+            r"field 'm\[\]': written as string",
+        ),
+        (record(f("e", enum("A"))), record(f("e", enum("B"))), "field 'e': no symbol of enum E"),
+        (record(f("u", ["null", "string"])), record(f("u", ["null", "int"])), "field 'u': written"),
+        (record(f("u", "string")), record(f("u", ["null", "int"])), "field 'u': written as string"),
+        (record(name="Other"), record(), "written as record Other, which is not read as record"),
+        (
+            record(f("x", {"type": "fixed", "name": "F", "size": 2})),
+            record(f("x", {"type": "fixed", "name": "F", "size": 3})),
+            "field 'x': written as fixed F",
+        ),
+    ],
+)
+def test_what_cannot_be_resolved_names_the_field(writer: Any, reader: Any, text: str) -> None:
+    serde = avro_serde(schema=reader)
+    with pytest.raises(ValueError, match=rf"avro\[Order#\w+<\w+\]: {text}"):
+        serde.reading(avro_schema(writer))
+
+
+def read_each(reader: Any, writer: Any, *values: Any) -> list[Any]:
+    """Read values that one schema has written by another: singly and in columns, alike."""
+    source = avro_serde(schema=writer)
+    found = avro_serde(schema=reader).reading(source.schema)
+    column = source.serialize_many(values)
+    singly = [found.deserialize(each) for each in column.to_pylist()]
+    assert found.deserialize_many(pa.concat_arrays([column] * 20)) == singly * 20
+    return singly
+
+
+def test_names_are_found_by_their_aliases() -> None:
+    writer = record(f("a", "int"), f("e", enum("A")), name="old.Order")
+    inner = {**enum("A", aliases=["old.E"]), "name": "F"}
+    reader = record(
+        f("b", "int", aliases=["a"]), f("e", inner), name="new.Thing", aliases=["old.Order"]
+    )
+    assert read_each(reader, writer, {"a": 1, "e": "A"}) == [{"b": 1, "e": "A"}]
+
+
+def test_a_namespace_makes_no_difference() -> None:
+    assert read_each(record(f("a", "int")), record(f("a", "int"), name="x.Order"), {"a": 1}) == [
+        {"a": 1}
+    ]
+
+
+def test_symbols_that_a_reader_does_not_know_are_its_default_or_refused() -> None:
+    writer, data = avro_schema(enum("A", "B")), b"\x02"
+    known: Serde[Any] = avro_serde(schema=enum("A", "X", default="X")).reading(writer)
+    assert known.deserialize(data) == "X"
+    assert known.deserialize_many(pa.array([data, b"\x00"] * 10, pa.binary())) == ["X", "A"] * 10
+    unknown: Serde[Any] = avro_serde(schema=enum("A")).reading(writer)
+    assert unknown.deserialize(b"\x00") == "A"
+    with pytest.raises(DeserializationError, match="symbol 'B', which its reader does not know"):
+        unknown.deserialize(data)
+    with pytest.raises(DeserializationError, match="symbol 'B', which its reader does not know"):
+        unknown.deserialize_many(pa.array([b"\x00"] * 20 + [data], pa.binary()))
+
+
+def test_a_branch_that_a_reader_does_not_know_is_wrong_only_where_it_is_used() -> None:
+    writer = record(f("u", ["null", "int"]))
+    source = avro_serde(schema=writer)
+    found = avro_serde(schema=record(f("u", "long"))).reading(source.schema)
+    good, bad = source.serialize({"u": 1}), source.serialize({"u": None})
+    assert found.deserialize_many(pa.array([good] * 20, pa.binary())) == [{"u": 1}] * 20
+    with pytest.raises(DeserializationError, match="field 'u': written as null"):
+        found.deserialize(bad)
+    with pytest.raises(DeserializationError, match="field 'u': written as null"):
+        found.to_arrow(pa.array([good, bad], pa.binary()))
+
+
+def test_of_several_branches_the_nearest_is_taken() -> None:
+    reader = record(f("u", ["double", "long", "null", "string"]))
+    assert read_each(reader, record(f("u", "int")), {"u": 1}) == [{"u": 1.0}]
+    assert read_each(reader, record(f("u", "long")), {"u": 2**62}) == [{"u": 2**62}]
+    assert read_each(reader, record(f("u", ["string", "long"])), {"u": "x"}, {"u": 1}) == [
+        {"u": "x"},
+        {"u": 1},
+    ]
+
+
+def test_records_of_a_union_are_told_apart_by_name() -> None:
+    a, b = record(f("x", "int"), name="n.A"), record(f("x", "int"), name="n.B")
+    serde = avro_serde(schema=[a, b])
+    for value in (("n.A", {"x": 1}), ("n.B", {"x": 1})):
+        assert serde.deserialize(serde.serialize(value)) == value
+    with pytest.raises(SerializationError, match="expected one of union"):
+        serde.serialize(("n.C", {"x": 1}))
+    bigger = avro_serde(schema=["null", record(f("x", "long"), name="n.B"), a])
+    assert bigger.reading(serde.schema).deserialize(serde.serialize(("n.B", {"x": 1}))) == (
+        "n.B",
+        {"x": 1},
+    )
+
+
+def test_recursive_records_are_read_by_other_recursive_ones() -> None:
+    tree = {"type": "array", "items": "Order"}
+    writer = record(f("v", "int"), f("gone", "string"), f("c", tree))
+    reader = record(f("c", tree), f("v", "long"), f("n", "string", default="?"))
+    value = {"v": 1, "gone": "", "c": [{"v": 2, "gone": "x", "c": []}]}
+    assert read_each(reader, writer, value) == [
+        {"c": [{"c": [], "v": 2, "n": "?"}], "v": 1, "n": "?"}
+    ]
+
+
+def test_referenced_schemas_are_read_first() -> None:
+    item = avro_schema(record(f("x", "int"), name="shop.Item"))
+    box = Schema(
+        "AVRO",
+        json.dumps(record(f("item", "shop.Item"), name="shop.Box")),
+        "shop.Box",
+        references=(SchemaReference("shop.Item", item),),
+    )
+    order = Schema(
+        "AVRO",
+        json.dumps(record(f("box", "shop.Box"), f("first", "shop.Item"), name="shop.Order")),
+        "shop.Order",
+        references=(SchemaReference("shop.Item", item), SchemaReference("shop.Box", box)),
+    )
+
+    serde = avro_serde(Order)
+    assert serde.reading(order).deserialize(b"\x02\x04") == Order(Item(2))
+    with pytest.raises(ValueError, match=r"no type is called 'shop\.Item'"):
+        serde.reading(Schema("AVRO", box.text))
+    with pytest.raises(ValueError, match="expected an Avro schema, got one of kind JSON"):
+        serde.reading(Schema("JSON", "{}"))

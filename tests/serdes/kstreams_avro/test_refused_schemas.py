@@ -1,0 +1,82 @@
+"""Types without an equivalent and schemas that are none are refused, by the field."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any, Literal, NamedTuple, TypedDict
+
+import msgspec
+import pytest
+
+from kstreams_avro import avro_serde
+
+
+class Point(NamedTuple):
+    x: int
+
+
+@pytest.mark.parametrize(
+    ("type_", "text"),
+    [
+        (Decimal, "a Decimal needs its precision and scale: see avro_type"),
+        (timedelta, "has no equivalent in Avro"),
+        (object, "has no equivalent in Avro"),
+        (tuple[int, str], "has no equivalent in Avro"),
+        (dict[int, str], "keys of an Avro map are text"),
+        (list[complex], "complex has no equivalent in Avro"),
+        (Literal["a", 1], "a Literal of text and of numbers"),
+    ],
+    ids=str,
+)
+def test_types_without_an_equivalent_are_refused(type_: Any, text: str) -> None:
+    with pytest.raises(TypeError, match=text):
+        avro_serde(type_)
+    holder: Any = msgspec.defstruct("Holder", [("part", type_)])
+    with pytest.raises(TypeError, match=f"field 'part': .*{text}"):
+        avro_serde(holder)
+
+
+def test_a_union_that_avro_does_not_tell_apart_is_refused() -> None:
+    with pytest.raises(ValueError, match="a union of long, long"):
+        avro_serde(int | datetime)
+
+
+def test_two_classes_of_one_name_are_refused() -> None:
+    other: Any = msgspec.defstruct("Point", [("z", int)])
+    both: Any = msgspec.defstruct("Both", [("one", Point), ("other", other)])
+    with pytest.raises(TypeError, match="field 'other': two classes are called Point"):
+        avro_serde(both)
+
+
+def test_keys_that_may_be_missing_are_refused() -> None:
+    class Loose(TypedDict, total=False):
+        key: str
+
+    with pytest.raises(TypeError, match="field 'key' may be missing"):
+        avro_serde(Loose)
+
+
+@pytest.mark.parametrize("schema", ['{"type":"record"', '"x"', "[]", '["int","int"]', "{}", "3"])
+def test_what_is_no_schema_is_refused(schema: str) -> None:
+    with pytest.raises(ValueError, match="schema"):
+        avro_serde(schema=schema)
+
+
+@pytest.mark.parametrize(
+    ("type_", "default"),
+    [
+        *[("int", value) for value in ("1", 1.5, True, 2**31, None)],
+        *[("string", 1), ("bytes", "\u0100"), ("boolean", 0), ('["null","int"]', "x")],
+        ('{"type":"array","items":"int"}', ["x"]),
+        ('{"type":"fixed","name":"F","size":2}', "x"),
+        ('{"type":"enum","name":"E","symbols":["A"]}', "B"),
+        ('{"type":"record","name":"I","fields":[{"name":"x","type":"int"}]}', {}),
+    ],
+)
+def test_a_default_of_another_type_is_refused(type_: str, default: object) -> None:
+    inner = json.loads(type_) if type_[0] in "{[" else type_
+    field = {"name": "a", "type": inner, "default": default}
+    with pytest.raises(ValueError, match=r"[Dd]efault"):
+        avro_serde(schema={"type": "record", "name": "R", "fields": [field]})
