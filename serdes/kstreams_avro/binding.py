@@ -143,9 +143,15 @@ class _Binder:
                 raise Malformed(f"{where} has no such field").within(name)
         if isinstance(info, inspect.StructType) and info.array_like:
             raise Malformed(f"{info.cls.__qualname__} is array_like, which records are not")
+        before = len(self._records)
         record = Record(node.name, node.aliases, shape_of(info, names))
         self._records[id(node), info.cls] = record
-        record.fields = tuple(self._field(field, own[field.name]) for field in node.fields)
+        try:
+            record.fields = tuple(self._field(field, own[field.name]) for field in node.fields)
+        except Malformed:
+            for made in list(self._records)[before:]:  # they may hold this one
+                del self._records[made]
+            raise
         return record
 
     def _field(self, field: Field, info: inspect.Field) -> Field:

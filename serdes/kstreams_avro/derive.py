@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any
+from typing import Any, get_origin
 
 import msgspec
 from msgspec import inspect
@@ -120,6 +120,8 @@ class _Deriver:
         name = cls.__name__
         if _IS_NAME(name) is None:
             raise TypeError(f"{name!r} is no name in Avro")
+        if get_origin(cls) is not None or getattr(cls, "__parameters__", ()):
+            raise TypeError(f"{name} is generic: one name in Avro would stand for many types")
         full = f"{self._namespace}.{name}" if self._namespace else name
         if name in self._named:
             if self._named[name] is not cls:

@@ -68,7 +68,7 @@ class _Resolver:
 
     def __init__(self) -> None:
         self._records: dict[tuple[int, int], RecordStep] = {}
-        self._kept: list[Node] = []  # whose ids are in use
+        self._failed: dict[tuple[int, int], str] = {}
 
     def step(self, writer: Node, reader: Node) -> Step:
         if isinstance(writer, Union):
@@ -112,19 +112,16 @@ class _Resolver:
         return UnionStep(steps, self._column_type(reader))
 
     def _into_union(self, writer: Node, reader: Union) -> Step:
-        for rank in (_is_same, _is_like, _is_any):
-            for branch in reader.branches:
-                if not rank(writer, branch):
-                    continue
-                try:
-                    step = self.step(writer, branch)
-                except Malformed:
-                    continue
-                if isinstance(step, NullStep):
-                    return NullStep(self._column_type(reader))
-                if reader.named and isinstance(branch, Record) and branch.shape is None:
-                    return named_step(branch.name, step)
-                return step
+        for branch in sorted(reader.branches, key=lambda branch: _distance(writer, branch)):
+            try:
+                step = self.step(writer, branch)
+            except Malformed:
+                continue
+            if isinstance(step, NullStep):
+                return NullStep(self._column_type(reader))
+            if reader.named and isinstance(branch, Record) and branch.shape is None:
+                return named_step(branch.name, step)
+            return step
         raise Malformed(f"written as {described(writer)}, which is not read as {described(reader)}")
 
     def _column_type(self, reader: Node) -> pa.DataType | None:
@@ -144,13 +141,28 @@ class _Resolver:
         return ArrayStep(item, reader.container, reader.check)
 
     def _record(self, writer: Record, reader: Record) -> Step:
-        known = self._records.get((id(writer), id(reader)))
-        if known is not None:
-            return known
-        names = [field.name for field in reader.fields]
-        step = RecordStep(names, reader.shape, least_bytes(writer))
-        self._records[id(writer), id(reader)] = step
-        self._kept += [writer, reader]
+        pair = id(writer), id(reader)
+        if pair in self._failed:
+            raise Malformed(self._failed[pair])
+        if pair in self._records:
+            return self._records[pair]
+        before = len(self._records)
+        step = RecordStep(
+            [field.name for field in reader.fields], reader.shape, least_bytes(writer)
+        )
+        self._records[pair] = step
+        try:
+            parts = self._parts(writer, reader)
+        except Malformed as exc:
+            self._failed[pair] = str(exc)
+            for made in list(self._records)[before:]:  # they may hold this one
+                del self._records[made]
+            raise
+        step.fill(parts, recursive=is_recursive(writer) or is_recursive(reader))
+        return step
+
+    def _parts(self, writer: Record, reader: Record) -> list[tuple[str, Step, bool]]:
+        """Return names and steps in the order of the bytes, and which are wanted."""
         written = _matched(writer, reader)
         parts: list[tuple[str, Step, bool]] = []
         for field in writer.fields:
@@ -166,9 +178,7 @@ class _Resolver:
             for field in reader.fields
             if field.name not in here
         ]
-        recursive = is_recursive(writer) or is_recursive(reader)
-        step.fill(parts, recursive=recursive)
-        return step
+        return parts
 
     def _default(self, field: Field) -> Step:
         if field.default is NO_DEFAULT:
@@ -220,21 +230,10 @@ def _same_name(writer: Record | Enum | Fixed, reader: Record | Enum | Fixed) -> 
     return own == reader.name.rpartition(".")[2] or writer.name in reader.aliases
 
 
-def _is_same(writer: Node, reader: Node) -> bool:
-    """Tell whether two types are of one kind and name."""
-    if isinstance(writer, (Array, Map)):
-        return type(writer) is type(reader)
-    return not isinstance(reader, (Array, Map, Union)) and _names(writer) == _names(reader)
-
-
-def _names(node: Node) -> tuple[str, str]:
-    return type(node).__name__, getattr(node, "name", "")
-
-
-def _is_like(writer: Node, reader: Node) -> bool:
-    """Tell whether two types are of one kind."""
-    return type(writer) is type(reader) and not isinstance(writer, Primitive)
-
-
-def _is_any(_: Node, __: Node) -> bool:
-    return True
+def _distance(writer: Node, reader: Node) -> int:
+    """Return how far two types are from each other: 0 for the same kind and name."""
+    if type(writer) is not type(reader):
+        return 2
+    if isinstance(writer, Primitive) and isinstance(reader, Primitive):
+        return 0 if writer.name == reader.name else 2
+    return 0 if getattr(writer, "name", "") == getattr(reader, "name", "") else 1

@@ -79,8 +79,11 @@ def avro_serde(
     """
     if type_ is None and schema is None:
         raise TypeError("avro_serde needs a type or a schema")
-    source = derived_schema(type_, namespace) if schema is None else schema
-    return AvroSerde(type_, canonical_text(parse(source)))
+    try:
+        source = derived_schema(type_, namespace) if schema is None else schema
+        return AvroSerde(type_, canonical_text(parse(source)))
+    except RecursionError as exc:
+        raise ValueError("a schema whose types lie too deep in one another") from exc
 
 
 def avro_schema(source: SchemaSource) -> Schema:
@@ -228,10 +231,12 @@ class AvroSerde(_Decoding[T], SchemaSerde[T]):
         Raises:
             ValueError: The objects cannot be made of it; the text says which field, and why.
         """
-        written = parse_schema(writer)
-        if layout_text(written) == layout_text(self._reader):
-            return self
-        return AvroReader(*self._options, writer)
+        try:
+            if layout_text(parse_schema(writer)) == layout_text(self._reader):
+                return self
+            return AvroReader(*self._options, writer)
+        except RecursionError as exc:
+            raise ValueError("a schema whose types lie too deep in one another") from exc
 
     def __eq__(self, other: object) -> bool:
         """Compare type and schema."""

@@ -265,3 +265,27 @@ def test_referenced_schemas_are_read_first() -> None:
         serde.reading(Schema("AVRO", box.text))
     with pytest.raises(ValueError, match="expected an Avro schema, got one of kind JSON"):
         serde.reading(Schema("JSON", "{}"))
+
+
+def test_a_record_that_does_not_fit_is_not_taken_for_one_that_does() -> None:
+    """What was begun for a branch that fails is made anew for the next one."""
+    inner = record(f("x", "string"), f("o", ["null", "W"]), name="a.W")
+    good = record(f("x", "string"), f("o", ["null", "W"]), name="b.W")
+    bad = record(f("o", ["null", "W"]), f("x", "int"), name="c.W")
+    value = {"x": "1", "o": {"x": "2", "o": None}}
+    for branches in ([bad, good], [good, bad], ["null", bad, good]):
+        writer = avro_serde(schema=inner)
+        reader = avro_serde(schema=branches).reading(writer.schema)
+        assert reader.deserialize(writer.serialize(value)) == ("b.W", value)
+    with pytest.raises(ValueError, match=r"written as record a\.W, which is not read as union"):
+        avro_serde(schema=["null", bad]).reading(avro_schema(inner))
+
+
+@pytest.mark.parametrize("depth", [300, 3000, 200_000])
+def test_a_schema_that_is_too_deep_is_refused(depth: int) -> None:
+    schema = '{"type":"array","items":' * depth + '"string"' + "}" * depth
+    with pytest.raises(ValueError, match=r"deep|recursion|which is not read as long"):
+        avro_serde(int).reading(Schema("AVRO", schema))
+    if depth > 300:
+        with pytest.raises(ValueError, match=r"deep|recursion"):
+            avro_serde(schema=schema)

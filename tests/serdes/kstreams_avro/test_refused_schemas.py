@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any, Literal, NamedTuple, TypedDict
+from typing import Any, Generic, Literal, NamedTuple, TypedDict, TypeVar
 
 import msgspec
 import pytest
 
 from kstreams_avro import avro_serde
+
+T = TypeVar("T")
 
 
 class Point(NamedTuple):
@@ -80,3 +82,11 @@ def test_a_default_of_another_type_is_refused(type_: str, default: object) -> No
     field = {"name": "a", "type": inner, "default": default}
     with pytest.raises(ValueError, match=r"[Dd]efault"):
         avro_serde(schema={"type": "record", "name": "R", "fields": [field]})
+
+
+def test_generic_classes_are_refused() -> None:
+    class Box(msgspec.Struct, Generic[T]):
+        content: T
+
+    with pytest.raises(TypeError, match="Box is generic"):
+        avro_serde(Box[int])
