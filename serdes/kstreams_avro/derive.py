@@ -120,7 +120,7 @@ class _Deriver:
         name = cls.__name__
         if _IS_NAME(name) is None:
             raise TypeError(f"{name!r} is no name in Avro")
-        if get_origin(cls) is not None or getattr(cls, "__parameters__", ()):
+        if get_origin(cls) is not None or getattr(cls, "__parameters__", None):
             raise TypeError(f"{name} is generic: one name in Avro would stand for many types")
         full = f"{self._namespace}.{name}" if self._namespace else name
         if name in self._named:

@@ -179,7 +179,8 @@ class AvroSerde(_Decoding[T], SchemaSerde[T]):
         except Malformed as exc:
             raise ValueError(f"{self.name}: {exc}") from None
         self._write = writer_of(bound)
-        self._write_column = column_writer(self._reader)
+        has_columns = self.arrow_type != pa.binary()
+        self._write_column = column_writer(self._reader) if has_columns else None
 
     def serialize(self, value: T) -> bytes:
         """Encode; the error of a `SerializationError` names the path to the wrong field."""
