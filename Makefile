@@ -85,6 +85,12 @@ test-engine: setup ## tests on Spark and on a Kafka broker (ARGS='-m kafka' choo
 	@$(RUN_PYTHON) -m devtools.spark_classes
 	@$(PYTEST) -n $(JOBS) -v --dist worksteal -m 'spark or kafka' $(ARGS)
 
+.PHONY: conformance
+conformance: setup ## all conformance cases on RocksDB, at each cut into batches
+	@for cut in 1 3 all; do \
+	    $(RUN_PYTHON) -m tests.conformance tests/conformance/data/*.jsonl --store rocksdb --cut $$cut; \
+	done
+
 .PHONY: explore
 explore: setup ## the fast tests in another order and with other examples, until interrupted or red
 	@while $(PYTEST) -n $(JOBS) -m 'not (spark or kafka or slow or kill)' \

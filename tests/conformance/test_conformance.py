@@ -81,13 +81,14 @@ def test_a_sample_passes_when_each_batch_restores_from_s3(
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("cut", CUTS)
-def test_all_cases_pass_on_rocksdb(cut: str) -> None:
+@pytest.mark.parametrize("half", [0, 1])
+def test_all_cases_pass_on_rocksdb(half: int) -> None:
+    """At one cut; `make conformance` has them at each."""
     state = backend("rocksdb")
     wrong = [
         case.name
-        for case in CASES
-        if problem(case, run_on_driver(case, cut=cut, state=state), cut=cut)
+        for case in CASES[half::2]
+        if problem(case, run_on_driver(case, cut="3", state=state), cut="3")
     ]
     assert wrong == []
 

@@ -8,7 +8,6 @@ Each process is forked from one that has imported everything, so that all of the
 from __future__ import annotations
 
 import itertools
-import multiprocessing
 import os
 import signal
 import stat
@@ -18,10 +17,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.cluster.forked import FORKS
+
 __all__ = ("in_process", "killed_at")
 
-_FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["tests.kill.test_commands"])
 _TO_WRITE = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 _CALLS = {"os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink", "os.truncate"}
 _TIMEOUT_S = 60
@@ -49,7 +48,7 @@ def in_process(home: Path, work: Callable[[], object]) -> None:
 
 
 def _run(home: Path, work: Callable[[], object], effect: int) -> int | None:
-    process = _FORKS.Process(target=_main, args=(str(home), work, effect))
+    process = FORKS.Process(target=_main, args=(str(home), work, effect))
     process.start()
     process.join(_TIMEOUT_S)
     code = process.exitcode

@@ -1,6 +1,6 @@
 """A process that appends, and may kill itself at a chosen point.
 
-`python appender.py ROOT TOPIC PRODUCER BATCHES [CALL MOMENT AFTER]`: appends batches of
+Its arguments are ROOT TOPIC PRODUCER BATCHES [CALL MOMENT AFTER]. Appends batches of
 two rows to partition 0 until it is done, and prints each batch's first offset. With CALL
 (such as `link`), it sends itself SIGKILL `before` or `after` the AFTER-th `os.<CALL>`.
 """
@@ -47,7 +47,3 @@ def main() -> None:
         )
         sys.stdout.write(f"{batch} {segment.first_offset}\n")
         sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    main()

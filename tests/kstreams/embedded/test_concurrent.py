@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,28 +9,13 @@ import pytest
 
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.embedded.segment import Segment
+from tests.cluster.forked import Forked
+from tests.kstreams.embedded import appender
 from tests.kstreams.embedded.samples import rows, values
 
-REPOSITORY = Path(__file__).parents[3]
 
-
-def start(root: Path, producer: str, batches: int, *crash: str) -> subprocess.Popen[str]:
-    return started("appender", str(root), "t", producer, str(batches), *crash)
-
-
-def started(
-    program: str, *arguments: str, before: Callable[[], None] | None = None
-) -> subprocess.Popen[str]:
-    """Start a program that lies beside this module; `before` is called in its process."""
-    module = f"tests.kstreams.embedded.{program}"
-    return subprocess.Popen(
-        [sys.executable, "-m", module, *arguments],
-        cwd=REPOSITORY,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE if before else None,
-        text=True,
-        preexec_fn=before,  # noqa: PLW1509  # this process has no other threads
-    )
+def start(root: Path, producer: str, batches: int, *crash: str) -> Forked:
+    return Forked(appender.main, str(root), "t", producer, str(batches), *crash)
 
 
 @pytest.mark.parametrize("shared", [True, False], ids=["one log", "a log each"])

@@ -9,9 +9,11 @@ import pytest
 
 from kstreams import Embedded, Emitter
 from kstreams.embedded.log import EmbeddedLog
+from tests.cluster.forked import Forked
+from tests.kstreams.embedded import emitting
 from tests.kstreams.embedded.emitting import TOPIC
 from tests.kstreams.embedded.samples import rows, values
-from tests.kstreams.embedded.test_concurrent import start, started
+from tests.kstreams.embedded.test_concurrent import start
 
 pytestmark = [pytest.mark.kill, pytest.mark.slow]
 
@@ -61,7 +63,6 @@ def test_what_was_acknowledged_survives_kills_at_random(tmp_path: Path) -> None:
         writers = {name: start(tmp_path, f"{name}{round_number}", 10_000) for name in ("p", "q")}
         outputs = {name: writer.stdout for name, writer in writers.items()}
         for name, output in outputs.items():
-            assert output is not None
             for _ in range(3 + 4 * round_number):
                 batch, first = output.readline().split()
                 acknowledged[name + str(round_number), int(batch)] = int(first)
@@ -95,7 +96,7 @@ EMITTING = {
 def test_an_emitter_killed_at_any_step_leaves_whole_records_and_others_go_on(
     tmp_path: Path, call: str, moment: str, after: int, told: int
 ) -> None:
-    killed = started("emitting", str(tmp_path), "5", call, moment, str(after))
+    killed = Forked(emitting.main, str(tmp_path), "5", call, moment, str(after))
     printed = killed.communicate()[0].split()
     assert killed.returncode == -signal.SIGKILL
     assert printed == [str(number) for number in range(told)]

@@ -6,6 +6,8 @@ import errno
 import os
 import resource
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,8 +20,8 @@ from kstreams.embedded.segment import producer_hash
 from kstreams.errors import DataLossError, ExecutionError, UnknownTopicError
 from kstreams.errors.topics import CorruptSegmentError, TopicFormatError
 from kstreams.raw_batch import STORED_SCHEMA
+from tests.kstreams.embedded import emitting
 from tests.kstreams.embedded.samples import rows, values
-from tests.kstreams.embedded.test_concurrent import started
 
 
 @pytest.fixture
@@ -196,7 +198,13 @@ def test_an_emitter_on_a_disk_without_room_says_so_and_leaves_whole_records(tmp_
 
     log = EmbeddedLog(tmp_path)
     log.create("t", 1)
-    writer = started("emitting", str(tmp_path), "3", before=little_room)
+    writer = subprocess.Popen(
+        [sys.executable, "-m", emitting.__name__, str(tmp_path), "3"],
+        cwd=Path(__file__).parents[3],
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=little_room,  # noqa: PLW1509  # this process has no other threads
+    )
     _, errors = writer.communicate()
     assert writer.returncode == 1
     assert "File too large" in errors

@@ -1,6 +1,7 @@
 """A process that commits version after version, until it is killed.
 
-Prints `ready` when it begins, then a pointer a line, each once it is committed.
+Its arguments are a backend, a directory and the pointer to begin with. Prints `ready` when it
+begins, then a pointer a line, each once it is committed.
 """
 
 from __future__ import annotations
@@ -50,15 +51,11 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def main(backend: str, root: Path, text: str) -> None:
-    pointer = Pointer.from_json(text)
+def main() -> None:
+    backend, root, pointer = sys.argv[1], Path(sys.argv[2]), Pointer.from_json(sys.argv[3])
     say("ready")
     while True:
         attempt = Attempt(new_attempt(), pointer.version + 1)
         with versions(backend, root).checkout(pointer, attempt) as checkout:
             pointer = checkout.commit(changes(pointer.version + 1), {})
         say(pointer.to_json())
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3])

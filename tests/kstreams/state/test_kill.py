@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 from random import Random
@@ -14,6 +11,7 @@ import pytest
 from kstreams.state.backend.task_key import new_attempt
 from kstreams.state.log.durable import Attempt
 from kstreams.state.log.pointer import Pointer
+from tests.cluster.forked import Forked
 from tests.kstreams.state import committer
 
 _KILLS = 10
@@ -34,10 +32,7 @@ def _model(version: int) -> _Model:
 
 def _commit_until_killed(backend: str, root: Path, pointer: Pointer, random: Random) -> Pointer:
     """Run the committer, kill it, and return the last pointer that it gave out."""
-    command = [sys.executable, committer.__file__, backend, str(root), pointer.to_json()]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
-        assert process.stdout is not None
+    with Forked(committer.main, backend, str(root), pointer.to_json()) as process:
         assert process.stdout.readline() == "ready\n"
         lines = [process.stdout.readline() for _ in range(random.randrange(4))]
         time.sleep(random.uniform(0.0, 0.1))
