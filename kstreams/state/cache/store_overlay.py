@@ -216,11 +216,14 @@ class StoreOverlay:
 
     def put_many(self, keys: Sequence[Any], values: Sequence[Any]) -> None:
         """Set many keys' values, of equal length; of equal keys the last wins."""
-        if self._by_object and self._objects and self.journal is None:
-            self.dirty.update(zip(keys, values, strict=True))
+        if self.journal is not None:
+            for key, value in zip(keys, values, strict=True):
+                self.put(key, value)
             return
-        for key, value in zip(keys, values, strict=True):
-            self.put(key, value)
+        if not self._objects:
+            values = self._coding.encode_values(list(values), list(keys))
+        handles = keys if self._by_object else self._coding.encode_keys(list(keys))
+        self.dirty.update(zip(handles, values, strict=True))
 
     def scan(
         self, start: bytes | None, end: bytes | None, *, reverse: bool = False
