@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchmarks.machine import machine
 from benchmarks.scale import command as scale
+from benchmarks.serdes import command as serdes
 from benchmarks.suite.cluster import CacheInUse, Cluster
 from benchmarks.suite.compare import compared
 from benchmarks.suite.console import Console
@@ -57,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     plots.add_argument("file", type=Path, help="figures.json of a run")
     plots.set_defaults(call=_plot)
     scale.add_to(commands, cache=_cache(), count=_count)
+    serdes.add_to(commands, cache=_cache())
     comparison = commands.add_parser("compare", help="two runs side by side")
     comparison.add_argument("before", type=Path)
     comparison.add_argument("after", type=Path)

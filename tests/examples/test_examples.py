@@ -14,6 +14,12 @@ _ON_SPARK = {
     "view": ["/docs: 1 visits, as of batch 0", "/home: 2 visits, as of batch 0"],
     "savepoint_and_fork": ["its savepoint: 100", "a fork of it, which has read on: 150"],
 }
+_WITH_REGISTRY = {
+    "schema_registry": [
+        "{'tea': {'item': 'tea'}}",
+        "'tea': {'item': 'tea', 'note': 'from before'}",
+    ],
+}
 _IN_MEMORY = {
     "late_records": ["ann, minute from 0 ms: 2 orders", "salt came 0 ms too late"],
     "sessions": ["ann: 3 clicks in 20 minutes", "ann: 2 clicks in 5 minutes"],
@@ -55,9 +61,23 @@ def test_it_shows_its_idea_on_spark(name: str, capfd: pytest.CaptureFixture[str]
     assert [line for line in _ON_SPARK[name] if line not in shown] == []
 
 
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(_WITH_REGISTRY))
+def test_it_shows_its_idea_with_a_registry(
+    name: str,
+    registry_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("REGISTRY_URL", registry_url)
+    shown = run(name, capfd)
+    assert [line for line in _WITH_REGISTRY[name] if line not in shown] == []
+
+
 def test_every_example_is_run() -> None:
     found = {path.stem for path in _IDEAS}
-    assert found == {*_IN_MEMORY, *_ON_SPARK, *_ELSEWHERE}
+    assert found == {*_IN_MEMORY, *_ON_SPARK, *_WITH_REGISTRY, *_ELSEWHERE}
 
 
 @pytest.mark.parametrize("path", _IDEAS, ids=lambda path: path.stem)

@@ -9,8 +9,14 @@ import pyarrow as pa
 import pytest
 
 from devtools.servers.fake_registry import FakeRegistry
-from kstreams import TEXT, Topic
+from kstreams import INT64, TEXT, Topic, TopologyBuilder
+from kstreams.aggregators import field as field_
+from kstreams.aggregators import over, sum_
+from kstreams.durations import minutes
 from kstreams.serde import Serde
+from kstreams.stores import timestamped_store, window_store
+from kstreams.testing import TopologyTestDriver
+from kstreams.windows import TumblingWindows, windowed_aggregate
 from kstreams_avro import avro_serde
 from kstreams_registry import SchemaRegistry, confluent
 from kstreams_registry.frames import frame_bytes, parse_frame
@@ -83,3 +89,24 @@ def test_frames_of_protobuf_are_javas(text: str, indexes: tuple[int, ...], datum
     frame = parse_frame(data, indexed=True)
     assert (frame.name, frame.indexes) == (300, indexes)
     assert data == frame.data + datum == frame_bytes(300, indexes) + datum
+
+
+def test_a_topic_written_by_java_goes_through_a_store_and_windows(orders: Serde[Order]) -> None:
+    source = Topic("golden", TEXT, orders)
+    last = timestamped_store("last", key=TEXT, value=orders)
+    builder = TopologyBuilder("java")
+    read = builder.add_source("read", source)
+    counts = window_store("sums", key=TEXT, value=INT64)
+    summed = over(field_("count", INT64), sum_(INT64))
+    windows = TumblingWindows(minutes(1))
+    builder.add_processor("sum", windowed_aggregate(windows, summed, store=counts), read)
+    builder.to_table("last", read, store=last)
+    with TopologyTestDriver(builder.build()) as driver:
+        for number, text in enumerate(AVRO):
+            key = b"k%d" % (number % 2)
+            driver.write_bytes("golden", key, bytes.fromhex(text), timestamp=number)
+        driver.run()
+        assert driver.store(last).get("k0") == (WRITTEN[2], 2)
+        sums = [total for _, total in driver.store(counts).fetch("k0", 0)]
+        assert sums == [2 + (1 << 40)]
+        assert last.value == orders.plain

@@ -1,0 +1,1 @@
+"""What serdes cost, beside Confluent's own (de)serializers."""
