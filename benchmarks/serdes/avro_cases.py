@@ -86,7 +86,7 @@ def cases(number: int) -> dict[str, Callable[[], object]]:
             pc.binary_slice(framed, *_BEHIND_THE_FRAME)
         ),
         "bytes of another schema to columns": lambda: reader.to_arrow(data),
-        "bytes of another schema to its own": lambda: serde.from_arrow(reader.to_arrow(data)),
+        "bytes of another schema to its own": lambda: serde.rewritten(data, reader),
         "columns to bytes": lambda: serde.from_arrow(columns),
         "a field of bytes": lambda: serde.field(data, "id", pa.int64()),
         "a field of columns": lambda: serde.field(columns, "id", pa.int64()),

@@ -7,6 +7,8 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
+import pyarrow as pa
+
 from kstreams.serde.base import Serde
 
 __all__ = ("Schema", "SchemaKind", "SchemaReference", "SchemaSerde")
@@ -81,3 +83,17 @@ class SchemaSerde(Serde[T]):
         Raises:
             ValueError: The objects cannot be made of it; the text says which field, and why.
         """
+
+    def rewritten(self, data: pa.Array, reader: Serde[T]) -> pa.Array:
+        """Turn a `binary` array that another schema has written into what this serde writes.
+
+        Worth overriding where that takes no objects. Null stays null.
+
+        Args:
+            data: What the other schema has written.
+            reader: What `reading` has returned for that schema.
+
+        Raises:
+            DeserializationError: As `deserialize_many` of the reader.
+        """
+        return self.serialize_many(reader.deserialize_many(data))

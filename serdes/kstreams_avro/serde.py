@@ -239,6 +239,12 @@ class AvroSerde(_Decoding[T], SchemaSerde[T]):
         except RecursionError as exc:
             raise ValueError("a schema whose types lie too deep in one another") from exc
 
+    def rewritten(self, data: pa.Array, reader: Serde[T]) -> pa.Array:
+        """Go from bytes to bytes by way of columns, where there are such."""
+        if self._write_column is None:
+            return super().rewritten(data, reader)
+        return self.from_arrow(reader.to_arrow(data))
+
     def __eq__(self, other: object) -> bool:
         """Compare type and schema."""
         return isinstance(other, AvroSerde) and self._options == other._options

@@ -323,7 +323,7 @@ class ConfluentSerde(FramedSerde[T]):
             ) from exc
         if serde is own or serde == own:
             return None
-        return lambda data: own.serialize_many(serde.deserialize_many(data))
+        return lambda data: own.rewritten(data, serde)
 
     # ----------------------------------------------------------------- as a value
 

@@ -33,7 +33,7 @@ class Cursor:
 
     Args:
         data: The bytes of all, with a padding behind them.
-        places: Where each begins, in rising order.
+        places: Where each begins, in rising order; the cursor's own.
         ends: Where each ends.
     """
 
@@ -51,7 +51,7 @@ class Cursor:
         first, last = (offsets[0], offsets[-1]) if count else (0, 0)
         data = np.frombuffer(held, np.uint8)[first:last] if last > first else _PADDING[:0]
         bounds = offsets.astype(np.int64) - first
-        return cls(np.concatenate((data, _PADDING)), bounds[:-1], bounds[1:])
+        return cls(np.concatenate((data, _PADDING)), bounds[:-1].copy(), bounds[1:])
 
     def __len__(self) -> int:
         """Return how many values there are."""
@@ -63,9 +63,7 @@ class Cursor:
 
     def follow(self, rows: Ints, other: Cursor) -> None:
         """Go on, at some rows, where another cursor is."""
-        places = self._places.copy()
-        places[rows] = other._places
-        self._places = places
+        self._places[rows] = other._places
 
     def rest(self, row: int) -> bytes:
         """Return what is left of one value."""

@@ -17,8 +17,7 @@ from kstreams_avro.steps.step import Step, read_count
 __all__ = ("ArrayStep", "MapStep")
 
 _FEW_ROWS = 32
-_FEW_ROUNDS = 8
-"""Where fewer rows than this still have items after so many rounds, they are read one by one."""
+"""Where fewer rows than this have items left, they are read one by one."""
 
 
 class _BlocksStep(Step):
@@ -48,12 +47,11 @@ class _BlocksStep(Step):
         waiting = np.zeros(len(cursor), np.int64)
         active = np.arange(len(cursor))
         begun = cursor.some(active)
-        done = 0
         while True:
             active = self._open(cursor, active, waiting)
             if not len(active):
                 return
-            if len(active) < _FEW_ROWS and done >= _FEW_ROUNDS:
+            if len(active) < _FEW_ROWS:
                 self._one_by_one(cursor, begun, active, rounds, owners)
                 return
             ahead = cursor.some(active)
@@ -64,7 +62,6 @@ class _BlocksStep(Step):
                 owners.append(active)
             cursor.follow(active, ahead)
             waiting[active] -= 1
-            done += 1
 
     def _open(self, cursor: Cursor, active: Ints, waiting: Ints) -> Ints:
         """Read the next block's count where none is waited for; return the rows that go on."""
@@ -169,8 +166,9 @@ class ArrayStep(_BlocksStep):
                     raise Malformed("cut short").within(f"[{len(items)}]") from None
                 except Malformed as exc:
                     raise exc.within(f"[{len(items)}]") from None
-            made = items if container is list else container(items)
-            return (made if check is None else check(made)), place
+            if container is not list:
+                items = _held(items, container)
+            return (items if check is None else check(items)), place
 
         self.read = reads
 
@@ -178,6 +176,13 @@ class ArrayStep(_BlocksStep):
         """Return lists."""
         offsets, items = self._blocks(cursor)
         return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items)
+
+
+def _held(items: list[Any], container: type) -> Any:  # noqa: ANN401  # a container
+    try:
+        return container(items)
+    except TypeError as exc:  # what cannot be in a set
+        raise Malformed(str(exc)) from exc
 
 
 class MapStep(_BlocksStep):

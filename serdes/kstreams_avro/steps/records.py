@@ -133,6 +133,8 @@ class RecordStep(Step):
 
     def only(self, name: str) -> RecordStep | None:
         """Return a step that makes records of one field; None where that is no column."""
+        if name not in self._names:
+            return None
         part = RecordStep((name,), None, self.least)
         parts = [
             (each, step, each == name and number >= 0) for each, number, step in self._parts or ()

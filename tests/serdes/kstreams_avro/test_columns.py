@@ -78,6 +78,14 @@ def test_fields_are_named_by_the_object_or_as_columns_are() -> None:
             serde.field(column, "express", pa.int64())
 
 
+def test_a_field_that_there_is_not_is_an_error() -> None:
+    serde = avro_serde(Order)
+    data = serde.serialize_many(ORDERS)
+    for column in (data, serde.to_arrow(data)):
+        with pytest.raises((KeyError, AttributeError), match="unknown"):
+            serde.field(column, "unknown", pa.int64())
+
+
 def test_fields_of_what_has_no_columns_are_those_of_objects() -> None:
     schema = {"type": "record", "name": "R", "fields": [
         {"name": "u", "type": ["int", "string"]}, {"name": "n", "type": "int"}]}  # fmt: skip

@@ -75,6 +75,8 @@ def test_versions_read_each_other(writer: Any, reader: Any, written: Any, read: 
     assert found.deserialize(source.serialize(written)) == read
     assert found.deserialize_many(column) == [read, None] * 10
     assert found.to_arrow(column).equals(target.to_arrow(target.serialize_many([read, None] * 10)))
+    again = target.serialize_many([read, None] * 10)
+    assert target.rewritten(column, found).to_pylist() == again.to_pylist()
     assert pickle.loads(pickle.dumps(found)) == found
 
 
@@ -239,8 +241,13 @@ def test_recursive_records_are_read_by_other_recursive_ones() -> None:
     writer = record(f("v", "int"), f("gone", "string"), f("c", tree))
     reader = record(f("c", tree), f("v", "long"), f("n", "string", default="?"))
     value = {"v": 1, "gone": "", "c": [{"v": 2, "gone": "x", "c": []}]}
-    assert read_each(reader, writer, value) == [
-        {"c": [{"c": [], "v": 2, "n": "?"}], "v": 1, "n": "?"}
+    read = {"c": [{"c": [], "v": 2, "n": "?"}], "v": 1, "n": "?"}
+    assert read_each(reader, writer, value) == [read]
+    source, target = avro_serde(schema=writer), avro_serde(schema=reader)
+    data = source.serialize_many([value, None])
+    assert target.rewritten(data, target.reading(source.schema)).to_pylist() == [
+        target.serialize(read),
+        None,
     ]
 
 

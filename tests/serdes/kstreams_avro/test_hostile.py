@@ -10,6 +10,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 
+from kstreams import Serde
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams_avro import avro_schema, avro_serde
 from kstreams_avro.varints import put_long
@@ -187,3 +188,23 @@ def test_one_long_list_among_short_ones_costs_what_it_has() -> None:
     cut = pa.array([*column.to_pylist(), column[200].as_py()[:-9]], pa.binary())
     with pytest.raises(DeserializationError, match=r"field 'counts'|cut short|left"):
         serde.to_arrow(cut)
+
+
+def test_few_rows_of_many_have_lists_in_lists() -> None:
+    """Rounds of items are for many rows at once; a row of its own pays for itself alone."""
+    serde: Serde[Any] = avro_serde(list[list[list[int]]])
+    values: list[Any] = [[[[row]] * (1 + row % 3)] for row in range(2000)]
+    values[7] = [[[1, 2, 3]] * 20] * 500
+    values[9] = [[]] * 20_000
+    column = serde.serialize_many(values)
+
+    begun = time.process_time()
+    assert serde.deserialize_many(column) == values
+    assert serde.to_arrow(column).to_pylist() == values
+    assert time.process_time() - begun < 10
+
+
+def test_items_that_no_set_holds_are_bad_data() -> None:
+    serde: Serde[Any] = avro_serde(frozenset[list[int]])
+    with pytest.raises(DeserializationError, match="unhashable"):
+        serde.deserialize(b"\x02\x00\x00")
