@@ -160,6 +160,8 @@ class MessageColumns:
         unknown = sorted(given.difference(field.name for field in self.type))
         if unknown:
             raise SerializationError(f"{self._name} has no field {unknown[0]!r}")
+        if len(given) < column.type.num_fields:
+            raise SerializationError(f"columns make no {self._name}: a field is there twice")
         own = pa.struct([field for field in self.type if field.name in given])
         try:
             rows = column if column.type == own else column.cast(own)

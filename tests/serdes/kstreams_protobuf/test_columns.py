@@ -223,6 +223,17 @@ WRONG: dict[str, tuple[str, Any, str]] = {
 }
 
 
+def test_columns_are_told_by_their_names_and_each_is_there_once() -> None:
+    either = SERDES["Disordered"]
+    words, numbers = pa.array(["a", "b"]), pa.array([1, 2])
+    rows = pa.StructArray.from_arrays([words, numbers], ["second", "first"])
+    assert either.from_arrow(rows) == either.serialize_many(
+        [Disordered(first=1, second="a"), Disordered(first=2, second="b")]
+    )
+    with pytest.raises(SerializationError, match="twice"):
+        either.from_arrow(pa.StructArray.from_arrays([numbers, numbers], ["first", "first"]))
+
+
 @pytest.mark.parametrize("case", WRONG)
 def test_columns_that_make_no_message_are_refused(case: str) -> None:
     name, rows, why = WRONG[case]
