@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kstreams import (
+    BYTES,
     INT64,
     TEXT,
     FixedKeyProcessor,
@@ -28,6 +29,7 @@ from kstreams.durations import milliseconds, seconds
 from kstreams.errors import ProcessingError, TopologyError
 from kstreams.joins import JoinerSupplier, OneSided, inner, left
 from kstreams.processors import PunctuationType
+from kstreams.serde import BOOL, INT32
 from kstreams.stores import versioned_key_value_store
 from kstreams.testing import TopologyTestDriver
 from kstreams.topology import to_stdout
@@ -135,6 +137,44 @@ def test_columns_give_what_records_give(
             stored = {p: list(driver.store(store, p).range()) for p in range(2)}
             results.append((rows, stored, driver.dropped))
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize(
+    ("serde", "one", "other"),
+    [(BOOL, True, False), (INT32, 1, -2), (INT64, 1, -2), (BYTES, b"a", b"\xff"), (TEXT, "a", "ä")],
+    ids=["bool", "int32", "int64", "bytes", "text"],
+)
+@pytest.mark.parametrize("kept", ["last", "history"])
+def test_keys_of_each_type_find_their_rows(serde: Any, one: Any, other: Any, kept: str) -> None:
+    clicks = Topic("clicks", serde, INT64, null_keys="pass")
+    users = Topic("users", serde, TEXT, nulls="pass")
+    out: Any = Topic("out", serde, PAIR, null_keys="pass")
+    results = []
+    for execution in ("records", "columns"):
+        builder: Any = TopologyBuilder("t")
+        store: Any = timestamped_store("users", key=serde, value=TEXT)
+        if kept == "history":
+            store = versioned_key_value_store(
+                "users", key=serde, value=TEXT, retention=milliseconds(100)
+            )
+        table = builder.add_table("users", users, store=store)
+        stream = builder.add_source("clicks", clicks)
+        node = builder.join_table("join", stream, table, left(pair), execution=execution)
+        builder.add_sink("out", out, node)
+        with TopologyTestDriver(builder.build()) as driver:
+            for time in (0, 10, 20):
+                driver.write(users, one, f"at {time}", timestamp=time)
+                for place, key in enumerate((one, other, None)):
+                    driver.write(clicks, key, time, timestamp=time + place)
+                driver.run()
+            driver.write(users, one, None, timestamp=30)
+            driver.write(clicks, one, 1, timestamp=15)
+            driver.write(clicks, one, 2, timestamp=31)
+            driver.run()
+            results.append([(r.key, r.value, r.timestamp) for r in driver.read(out)])
+    assert results[0] == results[1]
+    assert (one, (10, "at 10"), 10) in results[1]
+    assert (other, (10, None), 11) in results[1]
 
 
 def executions(topology: Topology) -> list[str]:
