@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 __all__ = ("Frame", "Frames", "frame_bytes", "frames_of", "index_bytes", "parse_frame")
 
@@ -152,40 +153,31 @@ def frames_of(data: pa.Array, *, indexed: bool, zigzag: bool = True) -> Frames:
     frames: list[Frame] = []
     if data.null_count == count:
         return Frames(frames, numbers)
-    _, places, content = data.buffers()
-    ends = np.frombuffer(places, np.int32)[data.offset : data.offset + count + 1]
-    content = np.frombuffer(content or b"", np.uint8)
     rows = np.flatnonzero(data.is_valid().to_numpy(zero_copy_only=False))
     for _ in range(_ROUNDS):
         if not len(rows):
             break
-        own = content[ends[rows[0]] : ends[rows[0] + 1]].tobytes()
+        own = data[int(rows[0])].as_py()
         try:
             frame = parse_frame(own, indexed=indexed, zigzag=zigzag)
         except ValueError:
             numbers[rows[0]] = -2
             rows = rows[1:]
             continue
-        same = _starting_with(frame.data, content, ends, rows)
-        numbers[rows[same]] = len(frames)
+        same = _starting_with(frame.data, data)
+        numbers[same] = len(frames)
         frames.append(frame)
-        rows = rows[~same]
+        if len(frames) == 1 and same.sum() == len(rows):
+            return Frames(frames, numbers)
+        rows = rows[~same[rows]]
     _one_by_one(rows, data, frames, numbers, indexed=indexed, zigzag=zigzag)
     return Frames(frames, numbers)
 
 
-def _starting_with(
-    start: bytes,
-    content: npt.NDArray[np.uint8],
-    ends: npt.NDArray[np.int32],
-    rows: npt.NDArray[np.int64],
-) -> npt.NDArray[np.bool_]:
-    """Tell which rows start with some bytes."""
-    begins = ends[rows].astype(np.int64)
-    same: npt.NDArray[np.bool_] = ends[rows + 1] - begins >= len(start)
-    last = len(content) - 1
-    for place, byte in enumerate(start):
-        same &= content[np.minimum(begins + place, last)] == byte
+def _starting_with(start: bytes, data: pa.Array) -> npt.NDArray[np.bool_]:
+    """Tell which rows start with some bytes; null does not."""
+    found = pc.starts_with(data, pattern=start)
+    same: npt.NDArray[np.bool_] = found.fill_null(False).to_numpy(zero_copy_only=False)
     return same
 
 
