@@ -1,7 +1,13 @@
 """Avro as a format of keys and values: typed by Python's own types, evolved by its schemas.
 
-Read `avro_serde` first. Depends on fastavro (which judges schemas), msgspec (which knows types)
-and on the public names of `kstreams`; install them by `pip install 'kstreams-spark[avro]'`.
+Read `avro_serde` first (`serde.py`). A schema is a tree (`nodes.py`): read from text
+(`parsing.py`), made of a type (`derive.py`), put together with one (`binding.py`), written
+(`canonical.py`). A writer's and a reader's tree become steps (`resolution.py`, `steps/`), which
+read values and columns (`reading.py`, `objects.py`); a reader's tree becomes writers of values
+(`writing.py`) and of columns (`column_writing.py`). `conversions.py` has the logical types.
+
+Depends on fastavro (which judges schemas), msgspec (which knows types) and on the public names of
+`kstreams`; install them by `pip install 'kstreams-spark[avro]'`.
 """
 
 from __future__ import annotations

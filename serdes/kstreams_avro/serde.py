@@ -23,6 +23,7 @@ from kstreams_avro.parsing import SchemaSource, parse, parse_schema
 from kstreams_avro.promises import has_value_bytes, is_immutable
 from kstreams_avro.reading import Reading
 from kstreams_avro.sizes import fields_of
+from kstreams_avro.typed_in import value_from_json
 from kstreams_avro.writing import writer_of
 
 __all__ = ("AvroReader", "AvroSerde", "avro_schema", "avro_serde")
@@ -238,6 +239,22 @@ class AvroSerde(_Decoding[T], SchemaSerde[T]):
             return AvroReader(*self._options, writer)
         except RecursionError as exc:
             raise ValueError("a schema whose types lie too deep in one another") from exc
+
+    def from_json(self, content: object) -> T:
+        """Return the value that somebody means who types it as JSON.
+
+        Dates and times are ISO 8601, decimals text or numbers, bytes text of the characters up
+        to U+00FF, as in defaults.
+
+        Raises:
+            ValueError: It is nothing of the kind; names the field.
+        """
+        value: Any = value_from_json(self._reader, content)
+        if self._options[0] is None:
+            return value  # type: ignore[no-any-return]  # of whatever type
+        out = bytearray()
+        writer_of(self._reader)(value, out, 0)
+        return self.deserialize(bytes(out))
 
     def rewritten(self, data: pa.Array, reader: Serde[T]) -> pa.Array:
         """Go from bytes to bytes by way of columns, where there are such."""
