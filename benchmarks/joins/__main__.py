@@ -79,8 +79,8 @@ def _remembered(home: Path, windows: int) -> dict[str, Any]:
     """Print and return what W6o remembers."""
     found = remembered(home, windows)
     stored, raw = found["stored"], found["raw"]
-    print(f"\nW6o must know {raw / 1e6:.1f} MB of raw rows. What it stores goes up and down, as it")
-    print("forgets whole buckets of 16 s; MB, least, mean and most:")
+    print(f"\nW6o must know {raw / 1e6:.1f} MB of raw rows; what has gone out alone is not kept.")
+    print("What it stores, MB, least, mean and most:")
     half = windows // 2
     for name, part in (("first half", stored[1:half]), ("second half", stored[half:])):
         told = (min(part), sum(part) / len(part), max(part))

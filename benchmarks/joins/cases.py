@@ -127,18 +127,33 @@ def loop() -> Topology:
     return builder.build()
 
 
-def interval(joiner: JoinerSupplier[int, int, int, Any]) -> Topology:
+def interval(joiner: JoinerSupplier[int, int, int, Any], execution: Execution) -> Topology:
     """Build a join of two streams within 10 s."""
     builder = TopologyBuilder("interval")
     one, other = builder.add_source("in", _IN), builder.add_source("other", _OTHER)
     store = join_store("pairs", key=TEXT, left=INT64, right=INT64)
-    pairs = builder.join_streams("pairs", one, other, joiner, within=_NEAR, store=store)
+    pairs = builder.join_streams(
+        "pairs", one, other, joiner, within=_NEAR, store=store, execution=execution
+    )
     builder.add_sink("out", _OUT, pairs)
     return builder.build()
 
 
 def _either(one: int | None, other: int | None) -> int:
     return (one or 0) + (other or 0)
+
+
+_INTERVAL: tuple[tuple[str, JoinerSupplier[int, int, int, Any], str, int], ...] = (
+    ("interval-inner", inner(_either), "every tenth matched", 600_000),
+    ("interval-outer", outer(_either), "what has no partner goes out too", 400_000),
+)
+
+
+def _ways(by_columns: int) -> tuple[tuple[str, Execution, str, int], ...]:
+    return (
+        ("", "auto", "by columns", by_columns),
+        ("-records", "records", "one call a record", 100_000),
+    )
 
 
 def _less(rounds: int) -> int:
@@ -261,20 +276,17 @@ CASES = {
         with_updates("in.source", "other.source", 0.5),
         at_least=150_000,
     ),
-    "interval-inner": Case(
-        "two streams within 10 s, every tenth matched",
-        partial(interval, inner(lambda one, other: one + other)),
-        nothing,
-        with_updates("in", "other", 0.5, keys_used=0.5),
-        at_least=100_000,
-    ),
-    "interval-outer": Case(
-        "the same, what has no partner goes out too",
-        partial(interval, outer(_either)),
-        nothing,
-        with_updates("in", "other", 0.5, keys_used=0.5),
-        at_least=100_000,
-    ),
+    **{
+        f"{name}{ending}": Case(
+            f"two streams within 10 s, {what}, {how}",
+            partial(interval, joiner, execution),
+            nothing,
+            with_updates("in", "other", 0.5, keys_used=0.5),
+            at_least=least,
+        )
+        for name, joiner, what, wanted in _INTERVAL
+        for ending, execution, how, least in _ways(wanted)
+    },
     "global": Case(
         "100,000 rows stored, a look-up of any of them for each record",
         global_table,

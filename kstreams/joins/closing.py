@@ -8,7 +8,8 @@ from typing import Any
 from kstreams.joins.joiner import Joiner
 from kstreams.joins.upcoming import Upcoming
 from kstreams.record import Record
-from kstreams.state.stores.join.rows import WAITING, JoinRows, Open, Setup
+from kstreams.state.stores.join.coding import WAITING
+from kstreams.state.stores.join.rows import JoinRows, Open, Setup
 from kstreams.times import FAR_MS
 
 __all__ = ("Closing",)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from kstreams.joins.closing import Closing
-from kstreams.state.stores.join.coding import CLOCKS, Element
-from kstreams.state.stores.join.rows import SETTLED, WAITING, JoinRows, Row, added
+from kstreams.state.stores.join.coding import CLOCKS, SETTLED, WAITING, Element
+from kstreams.state.stores.join.rows import JoinRows, Row, added
 
 __all__ = ("GONE", "FindPartners", "partner_finder", "remembering", "settle")
 

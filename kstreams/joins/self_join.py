@@ -14,8 +14,8 @@ from kstreams.joins.terms import Terms
 from kstreams.joins.within import Within
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
-from kstreams.state.stores.join.coding import CLOCKS
-from kstreams.state.stores.join.rows import NO_CLOCKS, SETTLED, JoinRows, Setup
+from kstreams.state.stores.join.coding import CLOCKS, SETTLED
+from kstreams.state.stores.join.rows import NO_CLOCKS, JoinRows, Setup
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.times import FAR_MS
 
@@ -68,6 +68,7 @@ class _SelfJoin(ClosureJoinProcessor[Any, Any, Any, Any, Any]):
         joiner = self._join.joiner
         rows: JoinRows[Any, Any, Any] = JoinRows.of(context.store(self._join.store))
         setup = rows.set_up(Setup.of(*self._join.within.spans_ms))
+        rows.unpack()
         before, after, memory = setup.before, setup.after, setup.memory
         rows.drop_open(FAR_MS)
         get, forward, function = rows.overlay.get, context.forward, joiner.function

@@ -18,14 +18,8 @@ from kstreams.joins.within import Within
 from kstreams.processors.columns import ColumnJoinProcessor, ColumnSource, Execution
 from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.record import Record
-from kstreams.state.stores.join.coding import CLOCKS
-from kstreams.state.stores.join.rows import (
-    NO_CLOCKS,
-    SETTLED,
-    WAITING,
-    JoinRows,
-    Setup,
-)
+from kstreams.state.stores.join.coding import CLOCKS, SETTLED, WAITING
+from kstreams.state.stores.join.rows import NO_CLOCKS, JoinRows, Setup
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.times import FAR_MS
 
@@ -93,6 +87,7 @@ class _StreamJoin(ClosureJoinProcessor[Any, Any, Any, Any, Any]):
         rows: JoinRows[Any, Any, Any] = JoinRows.of(context.store(self._join.store))
         self._rows = rows
         self._setup = rows.set_up(Setup.of(*self._join.within.spans_ms))
+        rows.unpack()
         self._closing = Closing(rows, self._setup, joiner, context.forward)
         if joiner.how == "inner":
             rows.drop_open(FAR_MS)  # those of an outer join before

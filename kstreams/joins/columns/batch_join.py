@@ -1,23 +1,21 @@
-"""One batch of a join of streams by columns: rows read, pairs made, rows written."""
+"""One batch of a join of streams by columns: what is remembered meets what has come."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kstreams._types import Bools, Ints
 from kstreams.joins.columns.came import Came
 from kstreams.joins.columns.meeting import NEVER, Arrivals, Known, Met, final_times, meet
-from kstreams.state.stores.join.columns import (
-    JoinColumns,
-    OpenEntries,
-    StoredElements,
-    bytes_array,
-)
+from kstreams.state.stores.join.coding import SETTLED, WAITING
+from kstreams.state.stores.join.columns import JoinColumns, OpenEntries, StoredElements
 from kstreams.state.stores.join.rows import Clocks, JoinRows, Setup
+from kstreams.state.stores.join.tail import Elements, JoinTail, Tail
 
 __all__ = ("BatchJoin", "Outcome", "Stored")
 
@@ -32,7 +30,6 @@ class Stored:
         sides: Their sides.
         buckets: Their time buckets.
         elements: What is in them.
-        own: The row that each of the batch's records belongs to.
     """
 
     handles: list[bytes]
@@ -40,7 +37,25 @@ class Stored:
     sides: Ints
     buckets: Ints
     elements: StoredElements
-    own: Ints
+
+
+@dataclass(frozen=True)
+class Near:
+    """What of a tail a batch may need.
+
+    Attributes:
+        places: Where the elements are in it.
+        codes: The number of each one's key, those beyond the batch's among them.
+        elements: The elements.
+        closes: What stream time must pass before one that waits is final, ms.
+        ends: Whether one waits, and does so by the batch's end if it finds no partner.
+    """
+
+    places: Ints
+    codes: Ints
+    elements: Elements
+    closes: Ints
+    ends: Bools
 
 
 @dataclass(frozen=True)
@@ -71,80 +86,82 @@ class Outcome:
 class BatchJoin:
     """Joins a batch's records with what the store remembers, and lets it remember them.
 
+    What came last is in the store's tail, in memory; what is older may be in rows, and is read
+    by key.
+
     Args:
         rows: The store's rows.
         columns: The same by columns.
+        tail: The store's tail.
         setup: The join's spans.
         keeps: Whether records of a side go out alone, left and right.
         came: The records.
+        end: The stream time that they lead to, ms.
     """
 
     def __init__(
         self,
         rows: JoinRows[Any, Any, Any],
         columns: JoinColumns,
+        tail: JoinTail,
         setup: Setup,
         keeps: tuple[bool, bool],
         came: Came,
+        end: int,
     ) -> None:
-        self._rows, self._columns, self._setup, self._keeps = rows, columns, setup, keeps
-        self._came = came
+        self._rows, self._columns, self._setup = rows, columns, setup
+        self._came, self._tail, self._end = came, tail, end
         self._clocks = rows.clocks()
+        self._beside = tail.beside()
         self._own = np.flatnonzero(came.codes >= 0)
         self._arrivals = Arrivals.of(came.sides, came.codes, came.times, came.stream, self._clocks)
         self._kept = np.array(keeps)
+        self._keeps = keeps
 
     def run(self) -> Outcome:
         """Join the batch; return what it makes the join forward."""
-        came, setup, clocks, own = self._came, self._setup, self._clocks, self._own
-        end = int(came.stream[-1])
-        due = self._columns.take_open(end) if self._kept.any() else None
+        came, setup, own, end = self._came, self._setup, self._own, self._end
+        due = self._columns.take_open(end) if self._beside.has_rows and any(self._keeps) else None
         keys, codes = self._all_keys(due)
         stored = self._read(keys, due, codes)
-        elements = stored.elements
-        sides = stored.sides[elements.rows]
-        finals = np.array([clocks.final_left, clocks.final_right])
-        gone = (elements.fates == 1) & (elements.times < finals[sides])
-        there = np.flatnonzero(~gone)
+        there = np.flatnonzero(~self._is_gone(stored.sides[stored.elements.rows], stored.elements))
+        tail = self._tail.read()
+        keys, near = self._near(keys, tail.elements)
+        before = stored.elements.take(there).with_more(near.elements.stored())
+        count, rows = len(before.times), len(there)
         known = Known(
-            np.concatenate((sides[there], came.sides[own])),
-            np.concatenate((stored.codes[elements.rows[there]], came.codes[own])),
-            np.concatenate((elements.times[there], came.times[own])),
-            np.concatenate((np.full(len(there), -1), own)),
-            np.concatenate((elements.fates[there] == 1, np.zeros(len(own), bool))),
+            np.concatenate(
+                (stored.sides[stored.elements.rows[there]], near.elements.sides, came.sides[own])
+            ),
+            np.concatenate(
+                (stored.codes[stored.elements.rows[there]], near.codes, came.codes[own])
+            ),
+            np.concatenate((before.times, came.times[own])),
+            np.concatenate((np.full(count, -1), own)),
+            np.concatenate((before.fates == WAITING, np.zeros(len(own), bool))),
         )
-        met = meet(self._arrivals, known, setup, clocks, self._keeps)
-        count = len(there)
+        met = meet(self._arrivals, known, setup, self._clocks, self._keeps)
+        settled = met.settled < NEVER
         paired = np.zeros(len(came.codes), bool)
         paired[met.places] = True
         alone, waits, remembered, late = self._fates(paired[own])
-        number = np.cumsum(remembered) - 1 + clocks.number
-        settled = met.settled[count:] < NEVER
-        open_now = waits & ~settled
+        waits &= ~settled[count:]
         closes = came.times[own] + self._delays(came.sides[own])
-        fresh = np.flatnonzero(open_now & (closes < end))
+        fresh = np.flatnonzero(waits & (closes < end))
         old, old_closes = self._due(due, codes, stored, there, met)
-        still = open_now & (closes >= end)
-        self._write(stored, there, met.settled[:count] < NEVER, remembered, number, open_now)
-        if still.any():
-            places = np.flatnonzero(still)
-            self._columns.put_open(
-                closes[places],
-                came.sides[own[places]],
-                came.times[own[places]],
-                number[places],
-                keys.take(pa.array(came.codes[own[places]])),
-            )
-        self._advance(int(remembered.sum()), end)
+        ended = near.ends & ~settled[rows:count]
+        self._settle(stored, there, settled[:rows])
+        clocks = self._advanced(int(remembered.sum()))
+        self._remember(tail, near, settled[rows:count], remembered, waits, clocks)
         return Outcome(
             known,
             met,
             count + np.flatnonzero(alone),
-            np.concatenate((old, count + fresh)),
-            np.concatenate((old_closes, closes[fresh])),
+            np.concatenate((old, rows + np.flatnonzero(ended), count + fresh)),
+            np.concatenate((old_closes, near.closes[ended], closes[fresh])),
             late,
             keys,
-            elements.take(there),
+            before,
         )
 
     def _fates(self, paired: Bools) -> tuple[Bools, Bools, Bools, int]:
@@ -162,6 +179,26 @@ class BatchJoin:
         delays: Ints = np.array([self._setup.close(0, 0), self._setup.close(1, 0)])[sides]
         return delays
 
+    def _is_gone(self, sides: Ints, elements: StoredElements | Elements) -> Bools:
+        """Return which elements have gone out alone."""
+        finals = np.array([self._clocks.final_left, self._clocks.final_right])
+        gone: Bools = (elements.fates == WAITING) & (elements.times < finals[sides])
+        return gone
+
+    def _near(self, keys: pa.Array, elements: Elements) -> tuple[pa.Array, Near]:
+        """Return all keys, and what of the tail has one of them or ends by the batch."""
+        codes = pc.index_in(elements.keys, value_set=keys).fill_null(-1).to_numpy()
+        codes = codes.astype(np.int64)
+        closes = elements.times + self._delays(elements.sides)
+        ends = (elements.fates == WAITING) & self._kept[elements.sides] & (closes < self._end)
+        places = np.flatnonzero(((codes >= 0) | ends) & ~self._is_gone(elements.sides, elements))
+        codes = codes[places]
+        others = np.flatnonzero(codes < 0)
+        codes[others] = len(keys) + np.arange(len(others))
+        if len(others):
+            keys = pa.concat_arrays([keys, elements.keys.take(pa.array(places[others]))])
+        return keys, Near(places, codes, elements.take(places), closes[places], ends[places])
+
     def _all_keys(self, due: OpenEntries | None) -> tuple[pa.Array, Ints]:
         """Return the batch's keys and those of entries that are due, and these by number."""
         stored = self._came.keys.stored
@@ -171,40 +208,33 @@ class BatchJoin:
         return both.dictionary, both.indices.to_numpy()[len(stored) :].astype(np.int64)
 
     def _read(self, keys: pa.Array, due: OpenEntries | None, codes: Ints) -> Stored:
-        """Read the rows in which partners may be, those of what is due, and the batch's own."""
+        """Read the rows in which partners may be, and those of what is due."""
         came, setup, own, width = self._came, self._setup, self._own, self._setup.width
-        sides, times = came.sides[own], came.times[own]
-        others = 1 - sides
-        back = np.where(sides == 0, setup.before, setup.after)
-        ahead = np.where(sides == 0, setup.after, setup.before)
+        if not self._beside.has_rows:
+            own = own[:0]
+        others = 1 - came.sides[own]
+        times = came.times[own]
         memory = self._arrivals.newest_of(others, own) - setup.memory + 1
-        newest = np.array([self._clocks.newest_left, self._clocks.newest_right])
-        firsts = np.maximum(times - back, memory) // width
-        lasts = np.minimum(times + ahead, newest[others]) // width
-        parts = [(sides, times // width, came.codes[own])]
+        newest = np.array(self._beside[:2])
+        firsts = np.maximum(times - np.where(others, setup.before, setup.after), memory) // width
+        ahead = times + np.where(others, setup.after, setup.before)
+        lasts = np.minimum(ahead, newest[others]) // width
+        none = np.zeros(0, np.int64)
+        parts = [(none, none, none)]
         for step in range(int((lasts - firsts).max(initial=-1)) + 1):
             some = firsts + step <= lasts
             parts.append((others[some], firsts[some] + step, came.codes[own][some]))
         if due is not None and len(codes):
             parts.append((due.sides, due.times // width, codes))
-        all_sides, buckets, all_codes = map(np.concatenate, zip(*parts, strict=True))
+        sides, buckets, all_codes = map(np.concatenate, zip(*parts, strict=True))
         ranks = np.unique(buckets, return_inverse=True)[1]
-        packed = (ranks * 2 + all_sides) * max(1, len(keys)) + all_codes
-        _, places, rows = np.unique(packed, return_index=True, return_inverse=True)
+        packed = (ranks * 2 + sides) * max(1, len(keys)) + all_codes
+        places = np.unique(packed, return_index=True)[1]
         handles = self._columns.handles(
-            all_sides[places], buckets[places], keys.take(pa.array(all_codes[places]))
+            sides[places], buckets[places], keys.take(pa.array(all_codes[places]))
         )
-        is_read = buckets[places] <= newest[all_sides[places]] // width
-        found = np.flatnonzero(is_read)
-        elements = self._columns.read([handles[row] for row in found.tolist()])
-        return Stored(
-            handles,
-            all_codes[places],
-            all_sides[places],
-            buckets[places],
-            StoredElements(found[elements.rows], *_contents(elements)),
-            rows[: len(own)],
-        )
+        elements = self._columns.read(handles)
+        return Stored(handles, all_codes[places], sides[places], buckets[places], elements)
 
     def _due(
         self,
@@ -229,59 +259,66 @@ class BatchJoin:
         found = np.flatnonzero(same)
         return spots[found], due.closes[found]
 
-    def _write(
+    def _settle(self, stored: Stored, there: Ints, settled: Bools) -> None:
+        """Write the rows in which some have had a partner, unless they are forgotten by now."""
+        elements = stored.elements
+        fates = elements.fates.copy()
+        fates[there[settled]] = SETTLED
+        changed = np.zeros(len(stored.handles), bool)
+        changed[elements.rows[fates != elements.fates]] = True
+        newest = np.array([int(known[-1]) for known in self._arrivals.newest])
+        changed &= (
+            stored.buckets >= (newest[stored.sides] - self._setup.memory) // self._setup.width
+        )
+        ids = np.flatnonzero(changed)
+        if len(ids):
+            found = replace(elements, fates=fates).take(np.flatnonzero(changed[elements.rows]))
+            handles = [stored.handles[row] for row in ids.tolist()]
+            self._columns.write(handles, replace(found, rows=np.searchsorted(ids, found.rows)))
+
+    def _remember(
         self,
-        stored: Stored,
-        there: Ints,
+        tail: Tail,
+        near: Near,
         settled: Bools,
         remembered: Bools,
-        numbers: Ints,
         waits: Bools,
+        clocks: Clocks,
     ) -> None:
-        """Write the rows that records come into, and those in which some have had a partner.
+        """Put what has come into the tail, and take from it what nobody can meet any more.
 
         What is forgotten by the end of the batch never reaches the store.
         """
-        came, own, elements, setup = self._came, self._own, stored.elements, self._setup
-        fates = elements.fates.copy()
-        fates[there] = np.where(settled, 0, fates[there])
-        changed = np.zeros(len(stored.handles), bool)
-        changed[elements.rows[fates != elements.fates]] = True
-        changed[stored.own[remembered]] = True
-        newest = np.array([int(known[-1]) for known in self._arrivals.newest])
-        changed &= stored.buckets >= (newest[stored.sides] - setup.memory) // setup.width
-        kept = np.flatnonzero(changed[elements.rows])
-        fresh = np.flatnonzero(remembered & changed[stored.own])
-        rows = np.concatenate((elements.rows[kept], stored.own[fresh]))
-        every = np.concatenate((elements.numbers[kept], numbers[fresh]))
-        order = np.lexsort((every, rows))
-        ids = np.flatnonzero(changed)
-        if not len(ids):
-            return
-        values = np.concatenate((elements.values[kept], came.value_bytes(own[fresh])))
-        self._columns.write(
-            [stored.handles[row] for row in ids.tolist()],
-            StoredElements(
-                np.searchsorted(ids, rows[order]),
-                np.concatenate((elements.times[kept], came.times[own[fresh]]))[order],
-                every[order],
-                np.concatenate((fates[kept], waits[fresh].astype(np.int64)))[order],
-                values[order] if len(values) else bytes_array([]),
-            ),
+        came, own = self._came, self._own
+        numbers = np.cumsum(remembered) - 1 + self._clocks.number
+        lasting = self._tail.lasting(came.sides[own], came.times[own], waits, clocks)
+        places = np.flatnonzero(remembered & lasting)
+        places = places[np.argsort(came.sides[own[places]], kind="stable")]
+        rows = own[places]
+        fresh = Elements(
+            came.sides[rows],
+            came.keys.stored.take(pa.array(came.codes[rows])),
+            came.times[rows],
+            numbers[places],
+            waits[places].astype(np.int64),
+            came.value_bytes(rows),
         )
+        partnered = np.zeros(len(tail.elements), bool)
+        partnered[near.places[settled & (near.elements.fates == WAITING)]] = True
+        if not any(self._keeps):  # an outer join has left them
+            partnered |= tail.elements.fates == WAITING
+        self._tail.advance(tail, partnered, fresh, clocks)
 
-    def _advance(self, count: int, end: int) -> None:
-        """Say how far the join has come."""
+    def _advanced(self, count: int) -> Clocks:
+        """Say how far the join has come; return it."""
         clocks, (left, right) = self._clocks, self._arrivals.newest
         finals = clocks.final_left, clocks.final_right
-        if self._kept.any():
-            setup = self._setup
+        if any(self._keeps):
+            setup, end = self._setup, self._end
             finals = (
                 max(finals[0], end - setup.close(0, 0)),
                 max(finals[1], end - setup.close(1, 0)),
             )
-        self._rows.set_clocks(Clocks(clocks.number + count, int(left[-1]), int(right[-1]), *finals))
-
-
-def _contents(elements: StoredElements) -> tuple[Ints, Ints, Ints, Any]:
-    return elements.times, elements.numbers, elements.fates, elements.values
+        found = Clocks(clocks.number + count, int(left[-1]), int(right[-1]), *finals)
+        self._rows.set_clocks(found)
+        return found

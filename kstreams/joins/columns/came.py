@@ -12,7 +12,6 @@ from kstreams._types import Ints
 from kstreams.columns.keys import KeyCodes
 from kstreams.processors.columns import PLACE, STREAM_TIME, ColumnSource
 from kstreams.raw_batch import HEADERS_TYPE
-from kstreams.serde.objects import objects_of
 
 __all__ = ("NO_KEY", "NO_VALUE", "Came")
 
@@ -24,7 +23,7 @@ class Came:
     """Records of both sides by place.
 
     Args:
-        tables: The left and the right table; one of them has rows.
+        tables: The left and the right table.
         sources: What they come from.
 
     Attributes:
@@ -49,9 +48,8 @@ class Came:
         self.sides: Ints = (self._order >= counts[0]).astype(np.int64)
         self.times: Ints = _numbers(tables, "timestamp")[self._order]
         self.stream: Ints = _numbers(tables, STREAM_TIME)[self._order]
-        keys = pa.concat_arrays(
-            [chunk.cast(pa.binary()) for table in tables for chunk in table.column("key").chunks]
-        )
+        columns = [table.column("key").cast(pa.binary()) for table in tables]
+        keys = pa.concat_arrays([column.combine_chunks() for column in columns])
         has_key = np.asarray(keys.is_valid())
         has_value = np.concatenate([np.asarray(column.is_valid()) for column in self._values])
         self.keys = KeyCodes(keys.filter(pa.array(has_key)), sources[0].key)
@@ -60,13 +58,27 @@ class Came:
         codes[~has_value] = NO_VALUE
         self.codes: Ints = codes[self._order]
 
-    def value_bytes(self, rows: Ints) -> npt.NDArray[np.object_]:
-        """Return the bytes of records' values."""
-        found = np.empty(len(rows), object)
-        for side, places, column in self._of_sides(rows):
-            data = self._sources[side].value.from_arrow(column.combine_chunks())
-            found[places] = objects_of(data)
-        return found
+    @classmethod
+    def none(cls, sources: tuple[ColumnSource, ColumnSource]) -> Came:
+        """Return none at all."""
+        kinds = {
+            "key": pa.binary(),
+            "value": pa.null(),
+            "timestamp": pa.int64(),
+            "headers": HEADERS_TYPE,
+            STREAM_TIME: pa.int64(),
+            PLACE: pa.int64(),
+        }
+        table = pa.table({name: pa.array([], kind) for name, kind in kinds.items()})
+        return cls([table, table], sources)
+
+    def value_bytes(self, rows: Ints) -> pa.Array:
+        """Return the bytes of records' values, of left ones before right ones."""
+        parts = [
+            self._sources[side].value.from_arrow(column.combine_chunks())
+            for side, _, column in self._of_sides(rows)
+        ]
+        return pa.concat_arrays(parts) if parts else pa.array([], pa.binary())
 
     def objects(self, rows: Ints) -> npt.NDArray[np.object_]:
         """Return records' values."""

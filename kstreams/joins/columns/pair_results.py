@@ -15,7 +15,7 @@ from kstreams.processors.columns import STREAM_TIME, ColumnSource
 from kstreams.processors.each_row import each_row
 from kstreams.serde.held_objects import HeldObjects
 
-__all__ = ("results_of",)
+__all__ = ("ended_results", "results_of")
 
 _NONE = -1
 """The place of a value that is not there."""
@@ -99,6 +99,27 @@ def results_of(
     return table.append_column("value", held.column(results))
 
 
+def ended_results(
+    outcome: Outcome,
+    joiner: Joiner[Any, Any, Any, Any],
+    sources: tuple[ColumnSource, ColumnSource],
+    held: HeldObjects,
+) -> pa.Table | None:
+    """Return what time alone has closed, in the order of closing; see `results_of`."""
+    closed, known = outcome.closed, outcome.known
+    numbers = outcome.elements.numbers[closed]
+    order = np.lexsort((numbers, known.times[closed], known.sides[closed], outcome.closes))
+    closed = closed[order]
+    if not len(closed):
+        return None
+    keys = sources[0].key.ordered.to_arrow(outcome.keys.take(pa.array(known.codes[closed])))
+    table = pa.table({"key": keys, "timestamp": pa.array(known.times[closed])})
+    values = _Values(Came.none(sources), outcome, closed[:0], sources)
+    sides = known.sides[closed]
+    arguments = (values.of(np.where(sides == side, closed, _NONE)) for side in (0, 1))
+    return table.append_column("value", held.column(each_row(joiner.function, table, *arguments)))
+
+
 class _Values:
     """The values of known records, and of those with null keys behind them."""
 
@@ -127,7 +148,7 @@ class _Values:
         for side in (0, 1):
             own = old[sides == side]
             if len(own):
-                data = pa.array(self._outcome.elements.values[wanted[own]], pa.binary())
+                data = self._outcome.elements.values.take(pa.array(wanted[own]))
                 values = self._sources[side].value.deserialize_many(data)
                 for place, value in zip(own.tolist(), values, strict=True):
                     found[place] = value

@@ -6,18 +6,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from kstreams.joins.closing import Closing
-from kstreams.joins.columns.batch_join import BatchJoin
+from kstreams.joins.columns.batch_join import BatchJoin, Outcome
 from kstreams.joins.columns.came import NO_KEY, NO_VALUE, Came
-from kstreams.joins.columns.pair_results import results_of
+from kstreams.joins.columns.pair_results import ended_results, results_of
 from kstreams.joins.joiner import Joiner
 from kstreams.joins.within import Within
 from kstreams.processors.columns import ColumnJoinProcessor, ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.processors.each_row import EachRow
-from kstreams.record import Record
 from kstreams.state.stores.join.columns import JoinColumns
 from kstreams.state.stores.join.rows import JoinRows, Setup
+from kstreams.state.stores.join.tail import JoinTail
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.times import FAR_MS
 
@@ -52,10 +51,8 @@ class StreamJoinColumns(EachRow, ColumnJoinProcessor):
         rows: JoinRows[Any, Any, Any] = JoinRows.of(context.store(self._spec))
         self._rows, self._columns = rows, JoinColumns(rows)
         self._setup = rows.set_up(Setup.of(*self._within.spans_ms))
+        self._tail = JoinTail(rows, self._columns, self._setup)
         self._keeps = self._joiner.keeps(left=True), self._joiner.keeps(left=False)
-        self._alone: list[Record[Any, Any]] = []
-        self._closing = Closing(rows, self._setup, self._joiner, self._alone.append)
-        self._closed_by = -1
         self._taken: tuple[list[pa.Table], list[pa.Table]] = ([], [])
         if any(self._keeps):
             context.on_end_of_run(self._close_all)
@@ -81,18 +78,18 @@ class StreamJoinColumns(EachRow, ColumnJoinProcessor):
         if len(tables) == 1:
             tables.insert(1 - sides[0], tables[0].slice(0, 0))
         came = Came(tables, self._sources)
-        self._closed_by = int(came.stream[-1])
         self._drop(came)
-        batch = BatchJoin(self._rows, self._columns, self._setup, self._keeps, came)
-        outcome = batch.run()
+        outcome = self._run(came, int(came.stream[-1]))
         if outcome.late:
             self.context.drop("late", outcome.late)
         results = results_of(came, outcome, self._joiner, self._sources, self.held)
-        clocks = self._rows.clocks()
-        for side in (0, 1):
-            self._closing.forget(side, clocks.newest(side))
         if results is not None:
             self.context.forward(results)
+
+    def _run(self, came: Came, end: int) -> Outcome:
+        """Join records, up to a stream time, ms."""
+        tools = self._rows, self._columns, self._tail
+        return BatchJoin(*tools, self._setup, self._keeps, came, end).run()
 
     def _drop(self, came: Came) -> None:
         """Count what has no value, and what has no key and does not go out alone."""
@@ -106,28 +103,22 @@ class StreamJoinColumns(EachRow, ColumnJoinProcessor):
 
     def advance(self, stream_time_ms: int) -> None:
         """Forward what has closed by then, and let go of the batch's objects."""
-        if any(self._keeps) and stream_time_ms > self._closed_by:
-            self._closed_by = stream_time_ms
-            self._closing_anew().close(stream_time_ms)
-            self._forward_alone()
+        clocks, setup = self._rows.clocks(), self._setup
+        passed = (stream_time_ms - setup.close(side, 0) > clocks.final(side) for side in (0, 1))
+        if clocks.number and any(self._keeps) and any(passed):
+            self._close(stream_time_ms)
         super().advance(stream_time_ms)
 
     def _close_all(self) -> None:
-        self._closing_anew().close_all()
-        self._forward_alone()
+        closes = [self._rows.last_close(), self._tail.last_close(self._keeps)]
+        last = max((close for close in closes if close is not None), default=None)
+        if last is not None:
+            self._close(last + 1)
         self.held.clear()
 
-    def _closing_anew(self) -> Closing:
-        """Return what closes records; it knows nothing of what columns have put."""
-        return Closing(self._rows, self._setup, self._joiner, self._alone.append)
-
-    def _forward_alone(self) -> None:
-        if self._alone:
-            kind = self._sources[0].key.arrow_type
-            columns = {
-                "key": pa.array([record.key for record in self._alone], kind),
-                "value": self.held.column([record.value for record in self._alone]),
-                "timestamp": pa.array([record.timestamp for record in self._alone], pa.int64()),
-            }
-            self._alone.clear()
-            self.context.forward(pa.table(columns))
+    def _close(self, now: int) -> None:
+        """Forward what has closed by a stream time, ms."""
+        outcome = self._run(Came.none(self._sources), now)
+        results = ended_results(outcome, self._joiner, self._sources, self.held)
+        if results is not None:
+            self.context.forward(results)

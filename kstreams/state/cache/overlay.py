@@ -16,7 +16,7 @@ from typing import Any
 from kstreams.serde.base import Serde
 from kstreams.state.backend.working import Changes, KeyRange, WorkingStore
 from kstreams.state.cache.sealed import SealedJournal
-from kstreams.state.cache.store_overlay import StoreOverlay
+from kstreams.state.cache.store_overlay import Resident, StoreOverlay
 from kstreams.state.cache.times import BEFORE_ALL, Times
 
 __all__ = ("CachedRows", "Overlay")
@@ -35,12 +35,14 @@ class CachedRows:
         value: Serde of the values.
         rows: Values by handle; None is known to be absent.
         encoded: Whether handles and values are bytes, whatever the serdes are.
+        resident: What the kind of store keeps besides.
     """
 
     key: Serde[Any]
     value: Serde[Any]
     rows: dict[Any, Any]
     encoded: bool = False
+    resident: Resident | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -48,7 +50,8 @@ class CachedRows:
         size = sys.getsizeof
         sample = [size(h) + size(value) for h, value in islice(self.rows.items(), _SAMPLE)]
         each = _ENTRY_BYTES + (sum(sample) / len(sample) if sample else 0)
-        return round(len(self.rows) * each)
+        besides = 0 if self.resident is None else self.resident.size_bytes
+        return round(len(self.rows) * each) + besides
 
 
 class Overlay:
@@ -86,7 +89,13 @@ class Overlay:
             if known is None or (known.key, known.value) != (key, value):
                 known = self._cached[name] = CachedRows(key, value, {})
             found = self._stores[name] = StoreOverlay(
-                name, key, value, self._base, known.rows, encoded=known.encoded
+                name,
+                key,
+                value,
+                self._base,
+                known.rows,
+                encoded=known.encoded,
+                resident=known.resident,
             )
             found.journal = self._journal()
         return found
@@ -153,17 +162,18 @@ class Overlay:
 
     def cached(self) -> Mapping[str, CachedRows]:
         """Return what is known of each store, without the changes."""
-        return {
-            name: replace(known, encoded=self._stores[name].encoded)
-            if name in self._stores
-            else known
-            for name, known in self._cached.items()
-        }
+        found = dict(self._cached)
+        for name, store in self._stores.items():
+            found[name] = replace(found[name], encoded=store.encoded, resident=store.resident)
+        return found
 
     def forget_read(self) -> None:
         """Drop what is cached, but not the changes."""
-        for known in self._cached.values():
+        for name, known in self._cached.items():
             known.rows.clear()
+            self._cached[name] = replace(known, resident=None)
+        for store in self._stores.values():
+            store.take_resident()
 
     def forget(self) -> None:
         """Drop all changes and caches; the typed stores made on this overlay stay usable."""

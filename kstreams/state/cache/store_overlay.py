@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import compress
 from operator import itemgetter, lt
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from kstreams.serde.base import Serde
 from kstreams.state.backend.key_ranges import all_covered, without_deletions
@@ -20,7 +20,7 @@ from kstreams.state.cache.row_coding import RowCoding
 from kstreams.state.cache.stored_rows import StoredRows
 from kstreams.state.cache.written_keys import WrittenKeys
 
-__all__ = ("MISSING", "StoreOverlay")
+__all__ = ("MISSING", "Resident", "StoreOverlay")
 
 MISSING: Final = object()
 """Stands for "not in this cache", which differs from None: known to have no value."""
@@ -30,6 +30,15 @@ _RANGES: Final = object()
 
 _SINGLE_LOOKS = 8
 """One of so many cached rows may be looked at singly before all are searched."""
+
+
+class Resident(Protocol):
+    """What a kind of store has of its rows in memory, in a form of its own."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Return about how much memory it takes."""
+        ...
 
 
 class StoreOverlay:
@@ -62,6 +71,7 @@ class StoreOverlay:
         clean: dict[Any, Any] | None = None,
         *,
         encoded: bool = False,
+        resident: Resident | None = None,
     ) -> None:
         self.name = name
         self.dirty: dict[Any, Any] = {}
@@ -75,6 +85,8 @@ class StoreOverlay:
         self._arrange()
         self._stale: list[bool] = []  # not empty: `clean` may have keys of deleted ranges
         self._looks = 0
+        self._inherited = resident
+        self._resident: Resident | None = None
         plain = self._by_object and self._objects
         self.get: Callable[[Any], Any] = self._plain_get() if plain else self._get
 
@@ -280,6 +292,8 @@ class StoreOverlay:
 
     def rollback(self) -> None:
         """Undo what was put and deleted since the journal was opened."""
+        if self.journal:
+            self.take_resident()
         for handle, before in reversed(self.journal or []):
             if handle is _RANGES:
                 self._drop_deleted()  # also what is only absent because of them
@@ -311,6 +325,8 @@ class StoreOverlay:
 
     def committed(self) -> None:
         """Take what was put as stored; it stays cached."""
+        if self._resident is not None or self.dirty or self.stored.deleted:
+            self._inherited, self._resident = self._resident, None
         self.drop_stale()
         written = (d for bounds in self.stored.deleted for d in self._order.within(*bounds))
         for handle in [h for d in written if self.dirty[h := self._order.handle(d)] is None]:
@@ -322,11 +338,30 @@ class StoreOverlay:
 
     def forget(self) -> None:
         """Drop what was put, and all that is cached."""
+        self.take_resident()
         self.dirty.clear()
         self.clean.clear()
         self.stored.deleted = ()
         self._stale.clear()
         self._order.forget()
+
+    @property
+    def resident(self) -> Resident | None:
+        """What somebody keeps of the rows besides: see `keep_resident`."""
+        return self._inherited if self._resident is None else self._resident
+
+    def take_resident(self) -> Resident | None:
+        """Return what was kept, and let go of it."""
+        found = self.resident
+        self._inherited = self._resident = None
+        return found
+
+    def keep_resident(self, found: Resident) -> None:
+        """Keep what is known of the rows, with all that was put, for this batch and the next.
+
+        A batch that changes rows and does not keep it anew loses it; so does one that fails.
+        """
+        self._resident = found
 
     def count(self) -> int:
         """Return about how many keys there are.

@@ -11,29 +11,38 @@ from kstreams.serde.base import Serde
 from kstreams.serde.composite import CompositeSerde, read_int64, sortable_int64
 
 __all__ = (
+    "BLOCK",
+    "BLOCKS",
     "CLOCKS",
     "ELEMENT",
     "OPEN",
     "ROW",
     "ROW_HEAD",
+    "SETTLED",
     "SETUP",
+    "WAITING",
     "Element",
     "JoinKeySerde",
     "JoinRowSerde",
     "row_prefix",
 )
 
-NUMBERS, ROW, OPEN = b"\x00", b"\x01", b"\x02"
+NUMBERS, ROW, OPEN, BLOCK = b"\x00", b"\x01", b"\x02", b"\x03"
 """What the bytes of keys begin with: of the store's own numbers, of a row, of an open row's
-place in the order of closing."""
+place in the order of closing, of a block."""
 
 SETUP: Final = (0, 0)
 """The key of what the join is set to."""
 CLOCKS: Final = (0, 1)
 """The key of how far the join has come."""
+BLOCKS: Final = (0, 2)
+"""The key of what is there beside blocks; it is there where there may be blocks."""
 
 Element = tuple[int, int, int, Any]
 """Time (ms), number, 1 for waiting and 0 for settled, and value."""
+
+SETTLED, WAITING = 0, 1
+"""An element that has had a partner or needs none, and one whose result may be that it has none."""
 
 ROW_HEAD = struct.Struct(">BII")
 """Side, how many chunks there are besides, and how many elements are in the row."""
@@ -52,7 +61,7 @@ class JoinKeySerde(CompositeSerde[Any]):
     """Keys of all that a join store has; as tuples they sort as their bytes do, by and large.
 
     `(1, side, bucket, chunk, key)` is a row, `(2, close, side, time, number, key)` stands for
-    an open row, `SETUP` and `CLOCKS` for numbers.
+    an open row, `(3, side, slot, number)` for a block, `SETUP`, `CLOCKS` and `BLOCKS` for numbers.
 
     Args:
         key: Serde of the keys.
@@ -74,6 +83,9 @@ class JoinKeySerde(CompositeSerde[Any]):
             _, close, side, time, number, key = value
             times = sortable_int64(close), bytes((side,)), sortable_int64(time)
             return b"".join((OPEN, *times, sortable_int64(number), self._key.serialize(key)))
+        if value[0] == 3:
+            _, side, slot, number = value
+            return b"".join((BLOCK, bytes((side,)), sortable_int64(slot), sortable_int64(number)))
         return NUMBERS + bytes((value[1],))
 
     def deserialize(self, data: bytes) -> tuple[Any, ...]:
@@ -85,13 +97,15 @@ class JoinKeySerde(CompositeSerde[Any]):
         if tag == OPEN and len(data) >= 26:
             times = read_int64(data, 1), data[9], read_int64(data, 10), read_int64(data, 18)
             return (2, *times, self._key.deserialize(data[26:]))
+        if tag == BLOCK and len(data) == 18 and data[1] < 2:
+            return 3, data[1], read_int64(data, 2), read_int64(data, 10)
         if tag != NUMBERS or len(data) != 2:
             raise DeserializationError(f"expected the key of a join's row, got {data[:40]!r}")
         return 0, data[1]
 
 
 class JoinRowSerde(CompositeSerde[Any]):
-    """What keys have: a row, nothing for an open row, or some numbers.
+    """What keys have: a row, nothing for an open row, some numbers, or the bytes of a block.
 
     A row is `(side, bounds, elements)`: the first and last time of each further chunk, and
     the elements in the order of arrival. In bytes all heads come before all values, so that
@@ -109,10 +123,12 @@ class JoinRowSerde(CompositeSerde[Any]):
         self._write = left.serialize, right.serialize
         self._read = left.deserialize, right.deserialize
 
-    def serialize(self, value: tuple[Any, ...]) -> bytes:
+    def serialize(self, value: tuple[Any, ...] | bytes) -> bytes:
         """Convert; a time that is no int64 is a `SerializationError`."""
         if not value:
             return b""
+        if isinstance(value, bytes):
+            return value
         try:
             if not isinstance(value[1], tuple):
                 return b"\x02" + struct.pack(f">{len(value)}q", *value)
@@ -126,10 +142,12 @@ class JoinRowSerde(CompositeSerde[Any]):
         except struct.error as exc:
             raise SerializationError(f"expected int64 times, got {value!r}") from exc
 
-    def deserialize(self, data: bytes) -> tuple[Any, ...]:
+    def deserialize(self, data: bytes) -> tuple[Any, ...] | bytes:
         """Convert back; what is cut short is a `DeserializationError`."""
         if not data:
             return ()
+        if data[0] == 3:
+            return data  # `read_block` reads it
         try:
             if data[0] == 2:
                 return struct.unpack_from(f">{len(data) // 8}q", data, 1)

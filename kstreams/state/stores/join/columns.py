@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,11 +16,12 @@ from kstreams.serde.binary import binary_array, read_times, sortable_times
 from kstreams.serde.composite import sortable_int64
 from kstreams.serde.objects import objects_of
 from kstreams.state.cache.encoded_rows import EncodedRows
+from kstreams.state.stores.join.blocks import bytes_of
 from kstreams.state.stores.join.coding import ELEMENT, OPEN, ROW, ROW_HEAD
 from kstreams.state.stores.join.rows import CHUNK, JoinRows
 from kstreams.state.stores.state_store import StateStore
 
-__all__ = ("JoinColumns", "OpenEntries", "StoredElements", "bytes_array")
+__all__ = ("JoinColumns", "OpenEntries", "StoredElements")
 
 _HEAD = np.dtype([("time", ">i8"), ("number", ">i8"), ("fate", "u1"), ("size", ">u4")])
 _BOUNDS = struct.Struct(">qq")
@@ -43,16 +43,26 @@ class StoredElements:
     times: Ints
     numbers: Ints
     fates: Ints
-    values: npt.NDArray[np.object_]
+    values: pa.Array
 
-    def take(self, places: npt.NDArray[Any]) -> StoredElements:
+    def take(self, places: Ints) -> StoredElements:
         """Return some of them."""
         return StoredElements(
             self.rows[places],
             self.times[places],
             self.numbers[places],
             self.fates[places],
-            self.values[places],
+            self.values.take(pa.array(places)),
+        )
+
+    def with_more(self, others: StoredElements) -> StoredElements:
+        """Return them and others behind them."""
+        return StoredElements(
+            np.concatenate((self.rows, others.rows)),
+            np.concatenate((self.times, others.times)),
+            np.concatenate((self.numbers, others.numbers)),
+            np.concatenate((self.fates, others.fates)),
+            pa.concat_arrays([self.values, others.values]),
         )
 
 
@@ -131,7 +141,7 @@ class JoinColumns:
             part = elements.take(np.arange(first, first + int(counts[row])))
             self._write_long(handles[row], part)
         heads = _heads(elements)
-        values = pa.array(elements.values, pa.binary())
+        values = elements.values
         for count in np.unique(counts[~long]).tolist():
             rows = np.flatnonzero(counts == count)
             sides = [handles[row][1] for row in rows.tolist()]
@@ -142,6 +152,15 @@ class JoinColumns:
             pieces += [values.take(place) for place in places]
             data = pc.binary_join_element_wise(*pieces, b"")
             self.rows.put_many([handles[row] for row in rows.tolist()], objects_of(data))
+
+    def add(self, sides: Ints, buckets: Ints, keys: pa.Array, elements: StoredElements) -> None:
+        """Add elements to the rows of sides, buckets and keys; a row of its own for each."""
+        every = self.handles(sides, buckets, keys)
+        handles = sorted(set(every))
+        places = {handle: place for place, handle in enumerate(handles)}
+        rows = np.fromiter(map(places.__getitem__, every), np.int64, len(every))
+        both = self.read(handles).with_more(replace(elements, rows=rows))
+        self.write(handles, both.take(np.lexsort((both.numbers, both.rows))))
 
     def put_open(
         self, closes: Ints, sides: Ints, times: Ints, numbers: Ints, keys: pa.Array
@@ -177,7 +196,7 @@ class JoinColumns:
         last = (len(elements.times) - 1) // CHUNK
         for number in range(last + 1):
             part = elements.take(np.arange(number * CHUNK, len(elements.times))[:CHUNK])
-            body = b"".join((*objects_of(_heads(part)), *part.values))
+            body = b"".join((*objects_of(_heads(part)), *objects_of(part.values)))
             count = len(part.times)
             if number == last:
                 limits = b"".join(_BOUNDS.pack(*pair) for pair in bounds)
@@ -189,19 +208,12 @@ class JoinColumns:
                 self.rows.put_many([name], [ROW_HEAD.pack(handle[1], 0, count) + body])
 
 
-def bytes_array(values: Sequence[bytes]) -> npt.NDArray[np.object_]:
-    """Return bytes as an array of objects."""
-    found = np.empty(len(values), object)
-    found[:] = values
-    return found
-
-
 def _heads(elements: StoredElements) -> pa.Array:
     """Return what stands before the values, a piece an element."""
     heads = np.empty(len(elements.times), _HEAD)
     heads["time"], heads["number"] = elements.times, elements.numbers
     heads["fate"] = elements.fates
-    heads["size"] = np.fromiter(map(len, elements.values), np.int64, len(elements.values))
+    heads["size"] = bytes_of(elements.values)
     return binary_array(heads.view(np.uint8), len(heads), ELEMENT.size)
 
 
@@ -211,7 +223,7 @@ def _elements(data: Sequence[bytes | None]) -> StoredElements:
     there = [row for row in data if row is not None]
     if not there:
         none = np.zeros(0, np.int64)
-        return StoredElements(none, none, none, none, bytes_array([]))
+        return StoredElements(none, none, none, none, pa.array([], pa.binary()))
     joined = b"".join(there)
     buffer = np.frombuffer(joined, np.uint8)
     starts = np.cumsum([0, *map(len, there[:-1])])
@@ -233,5 +245,5 @@ def _elements(data: Sequence[bytes | None]) -> StoredElements:
         heads["time"].astype(np.int64),
         heads["number"].astype(np.int64),
         heads["fate"].astype(np.int64),
-        bytes_array([joined[begin:end] for begin, end in cuts]),
+        pa.array([joined[begin:end] for begin, end in cuts], pa.binary()),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from heapq import merge
 from itertools import chain
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
@@ -10,15 +11,21 @@ from kstreams._types import K
 from kstreams.serde.base import Serde
 from kstreams.serde.composite import sortable_int64
 from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.join.blocks import BLOCK_BOUNDS, read_block
 from kstreams.state.stores.join.coding import (
+    BLOCK,
+    BLOCKS,
     CLOCKS,
     OPEN,
+    SETTLED,
     SETUP,
+    WAITING,
     Element,
     JoinKeySerde,
     JoinRowSerde,
     row_prefix,
 )
+from kstreams.state.stores.join.packed import PackedRows, Remembered
 from kstreams.state.stores.key_bounds import after_prefix
 from kstreams.state.stores.kind import Content
 from kstreams.state.stores.state_store import StoreRows
@@ -28,12 +35,9 @@ __all__ = (
     "CHUNK",
     "NO_CLOCKS",
     "NO_SETUP",
-    "SETTLED",
-    "WAITING",
     "Clocks",
     "JoinRows",
     "Open",
-    "Remembered",
     "Row",
     "Setup",
     "added",
@@ -46,9 +50,6 @@ VR = TypeVar("VR")
 
 CHUNK: Final = 32
 """Elements that one row holds at most."""
-
-SETTLED, WAITING = 0, 1
-"""An element that has had a partner or needs none, and one whose result may be that it has none."""
 
 Row = tuple[int, "tuple[tuple[int, int], ...]", "tuple[Element, ...]"]
 """Side, first and last time of each further chunk, and elements in the order of arrival."""
@@ -135,15 +136,6 @@ class Open(NamedTuple):
     key: Any
 
 
-class Remembered(NamedTuple):
-    """A record that a side remembers."""
-
-    side: int
-    bucket: int
-    key: Any
-    element: Element
-
-
 class JoinRows(StoreRows, Generic[K, VL, VR]):
     """A row for each bucket of time, side and key, and the order in which open rows close.
 
@@ -172,6 +164,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         self.sides = sides
         self._keys, self._values = JoinKeySerde(key), JoinRowSerde(*sides)
         self.overlay = overlay.store(name, self._keys, self._values)
+        self._blocks = PackedRows(self.overlay, self.key, sides)
 
     def setup(self) -> Setup | None:
         """Return what the join was set to last; None before it was."""
@@ -196,6 +189,20 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
             self._lay_out(had, setup)
             self.overlay.put(SETUP, tuple(setup))
         return setup
+
+    def unpack(self) -> None:
+        """Make rows of all blocks, for work by records."""
+        if self.overlay.get(BLOCKS) is None:
+            return
+        setup, clocks = self.setup() or NO_SETUP, self.clocks()
+        for side, bucket, key, element in sorted(self._packed(), key=_number):
+            time, number, fate, _ = element
+            if fate == SETTLED or time >= clocks.final(side):
+                self.add(side, bucket, key, element)
+                if fate == WAITING:
+                    self.put_open(Open(setup.close(side, time), side, time, number, key))
+        self.overlay.delete_range(*BLOCK_BOUNDS)
+        self.overlay.put(BLOCKS, None)
 
     def clocks(self) -> Clocks:
         """Return how far the join has come."""
@@ -274,19 +281,41 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
 
     def of_key(self, side: int, key: K) -> Iterator[Remembered]:
         """Yield what a side remembers of a key, by bucket, time and number."""
+        packed = sorted(self._packed((side, key)), key=self._place)
+        yield from merge(self._rows_of(side, key), packed, key=self._place)
+
+    def scan(self) -> Iterator[Remembered]:
+        """Yield all that is remembered, by side, bucket, key, time and number."""
+        packed = sorted(self._packed(), key=self._place)
+        yield from (
+            merge(self._scan_rows(), packed, key=self._place) if packed else self._scan_rows()
+        )
+
+    def _packed(self, of: tuple[int, K] | None = None) -> list[Remembered]:
+        """Return what blocks have; of a side and key alone where they are given."""
+        if self.overlay.get(BLOCKS) is None:
+            return []
+        return self._blocks.read((self.setup() or NO_SETUP).width, of)
+
+    def _rows_of(self, side: int, key: K) -> Iterator[Remembered]:
+        """Yield what rows of a key have."""
         for bucket in self.buckets(side):
             head = self.overlay.get((1, side, bucket, 0, key))
             if head is not None:
                 yield from self._remembered(side, bucket, key, head)
 
-    def scan(self) -> Iterator[Remembered]:
-        """Yield all that is remembered, by side, bucket, key, time and number."""
+    def _scan_rows(self) -> Iterator[Remembered]:
+        """Yield what rows have."""
         for side in (0, 1):
             for bucket in self.buckets(side):
                 start = row_prefix(side, bucket)
                 end = start + (1).to_bytes(4, "big")  # heads come before all further chunks
                 for handle, head in self.overlay.scan(start, end):
                     yield from self._remembered(side, bucket, handle[4], head)
+
+    def _place(self, row: Remembered) -> tuple[Any, ...]:
+        """Return where a row stands among all."""
+        return row.side, row.bucket, self.key.serialize(row.key), *row.element[:2]
 
     def rebuild(self, key: bytes, data: bytes | None) -> None:
         """Set or delete whatever a key stands for by its bytes, as a changelog has them.
@@ -295,6 +324,8 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
             DeserializationError: They are none of a join.
         """
         value = None if data is None else self._values.deserialize(data)
+        if data is not None and key[:1] == BLOCK:
+            read_block(data)
         self.overlay.put(self._keys.deserialize(key), value)
 
     def contents(self) -> Iterator[Content]:
@@ -304,6 +335,9 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         """
         setup, clocks = self.setup() or NO_SETUP, self.clocks()
         closes = {entry[1:]: entry.close for entry in self.open_entries(None, None)}
+        for side, _, key, (time, number, fate, _) in self._packed():
+            if fate == WAITING:
+                closes[side, time, number, key] = setup.close(side, time)
         for side, _, key, (time, number, fate, value) in self.scan():
             if fate == SETTLED or time >= clocks.final(side):
                 close = closes.get((side, time, number, key), 0)
@@ -329,6 +363,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
 
     def _lay_out(self, had: Setup, setup: Setup) -> None:
         """Write rows by other buckets, and open rows by other times of closing."""
+        self.unpack()
         if setup.width != had.width:
             rows = sorted(self.scan(), key=lambda row: row.element[1])
             for side in (0, 1):
@@ -340,6 +375,10 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         for entry in entries:
             close = setup.close(entry.side, entry.time)
             self.put_open(entry._replace(close=close))
+
+
+def _number(row: Remembered) -> int:
+    return int(row.element[1])
 
 
 def added(

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,8 +27,10 @@ from kstreams.state.stores.buffered import BufferedState
 from kstreams.state.stores.changelog_form import ChangelogRecord
 from kstreams.state.stores.emit_buffer.kind import emit_buffer_store
 from kstreams.state.stores.emit_buffer.rows import EmitBufferRows
+from kstreams.state.stores.join.columns import JoinColumns
 from kstreams.state.stores.join.kind import join_store
 from kstreams.state.stores.join.rows import JoinRows, Open, Setup
+from kstreams.state.stores.join.tail import Elements, JoinTail
 from kstreams.state.stores.key_value.expiring import ExpiringRows
 from kstreams.state.stores.kind import StoreKind
 from kstreams.state.stores.queue.kind import queue_store
@@ -155,6 +159,24 @@ def put_remembered(store: Any, change: Change) -> None:
         rows.set_clocks(rows.clocks().after(side, time, number))
 
 
+def put_packed(store: Any, change: Change) -> None:
+    """Remember a record by columns; None forgets what is older, 5 settles what waits."""
+    key, time, value = change
+    rows: JoinRows[int, int, int] = JoinRows.of(store)
+    tail = JoinTail(rows, JoinColumns(rows), rows.set_up(SETUP))
+    clocks, side, found = rows.clocks(), time % 2, tail.read()
+    fresh = Elements.of([])
+    if value is not None:
+        one = np.array([side, time, clocks.number, value % 2])
+        names = pa.array([INT64.ordered.serialize(key)]), pa.array([INT64.serialize(value)])
+        fresh = Elements(one[:1], names[0], one[1:2], one[2:3], one[3:], names[1])
+    moved = clocks.after(side, time, clocks.number) if value is None or value > 3 else clocks
+    moved = moved._replace(number=clocks.number + 1)
+    rows.set_clocks(moved)
+    settled = (found.elements.fates == 1) & (value == 5)
+    tail.advance(found, settled, fresh, moved)
+
+
 def put_queued(store: Any, change: Change) -> None:
     """Let a record wait; None takes what is due, and 5 has it gone."""
     key, time, value = change
@@ -239,7 +261,8 @@ KINDS: dict[str, tuple[StoreSpec[Any], Step, Callable[[Any], list[Any]]]] = {
     "paced": (rate_limit_store("s", key=INT64, value=INT64), put_paced, paced),
     "pending": (emit_buffer_store("s", key=INT64, value=INT64), put_pending, pending),
 }
-KINDS["join"] = (join_store("s", key=INT64, left=INT64, right=INT64), put_remembered, remembered)
+for name, remember in (("join", put_remembered), ("join-blocks", put_packed)):
+    KINDS[name] = (join_store("s", key=INT64, left=INT64, right=INT64), remember, remembered)
 KINDS["queue"] = (queue_store("s", key=INT64, value=INT64), put_queued, queued)
 kinds = pytest.mark.parametrize("kind", KINDS)
 

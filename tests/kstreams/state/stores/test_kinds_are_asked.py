@@ -100,7 +100,10 @@ def test_each_kind_has_the_same_files() -> None:
     allowed = {"__init__", "store", "rows", "columns", "changelog", "kind"}
     extra = {f"{f.name}/{p.stem}" for f in FOLDERS for p in f.glob("*.py")}
     others = {name for name in extra if name.split("/")[1] not in allowed}
-    assert others == {"key_value/expiring", "join/coding", "join/sides"}
+    assert others == {
+        "key_value/expiring",
+        *(f"join/{name}" for name in ("blocks", "coding", "packed", "sides", "tail")),
+    }
     assert len(FOLDERS) == 13
     assert all((folder / "store.py").exists() for folder in FOLDERS)
 

@@ -1,0 +1,330 @@
+"""What a join by columns remembers, in memory from batch to batch, and in blocks in the store."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from kstreams._types import Bools, Ints
+from kstreams.state.cache.encoded_rows import EncodedRows
+from kstreams.state.stores.join.blocks import (
+    BLOCK_BOUNDS,
+    Block,
+    block_handle,
+    block_place,
+    block_prefix,
+    bytes_of,
+    in_blocks,
+    read_block,
+    slot_width,
+    write_block,
+)
+from kstreams.state.stores.join.coding import BLOCKS, WAITING
+from kstreams.state.stores.join.columns import JoinColumns, StoredElements
+from kstreams.state.stores.join.rows import Clocks, JoinRows, Setup
+from kstreams.times import FAR_MS
+
+__all__ = ("TAIL_BYTES", "Beside", "Elements", "JoinTail", "Tail")
+
+TAIL_BYTES: Final = 16 * 1024 * 1024
+"""How much a tail may have; beyond it the oldest half goes into rows, which are read by key."""
+
+_ELEMENT_BYTES = 40
+_NONE = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Elements:
+    """Records of both sides that are remembered, in no order.
+
+    Attributes:
+        sides: 0 left, 1 right.
+        keys: The keys, as stores keep them.
+        times: Timestamps, ms.
+        numbers: Numbers.
+        fates: 1 for waiting, 0 for settled.
+        values: The bytes of the values.
+    """
+
+    sides: Ints
+    keys: pa.Array
+    times: Ints
+    numbers: Ints
+    fates: Ints
+    values: pa.Array
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.times)
+
+    def take(self, places: Ints) -> Elements:
+        """Return some of them."""
+        rows = pa.array(places)
+        return Elements(
+            self.sides[places],
+            self.keys.take(rows),
+            self.times[places],
+            self.numbers[places],
+            self.fates[places],
+            self.values.take(rows),
+        )
+
+    @classmethod
+    def of(cls, parts: Sequence[Elements]) -> Elements:
+        """Return all of some."""
+        if not parts:
+            none = pa.array([], pa.binary())
+            return cls(_NONE, none, _NONE, _NONE, _NONE, none)
+        return cls(
+            np.concatenate([part.sides for part in parts]),
+            pa.concat_arrays([part.keys for part in parts]),
+            np.concatenate([part.times for part in parts]),
+            np.concatenate([part.numbers for part in parts]),
+            np.concatenate([part.fates for part in parts]),
+            pa.concat_arrays([part.values for part in parts]),
+        )
+
+    def stored(self) -> StoredElements:
+        """Return them without sides and keys; they belong to no row."""
+        rows = np.full(len(self), -1)
+        return StoredElements(rows, self.times, self.numbers, self.fates, self.values)
+
+
+@dataclass(frozen=True)
+class Tail:
+    """All that the blocks of a store have.
+
+    Attributes:
+        elements: What is remembered.
+        handles: The blocks, in order.
+    """
+
+    elements: Elements
+    handles: tuple[bytes, ...]
+
+    @property
+    def size_bytes(self) -> int:
+        """Return about how much memory it takes."""
+        content = self.elements.keys.nbytes + self.elements.values.nbytes
+        return int(content) + _ELEMENT_BYTES * len(self.elements) + 50 * len(self.handles)
+
+
+class Beside(NamedTuple):
+    """What a store has beside blocks.
+
+    Attributes:
+        newest_left: The newest left record that a row may have, ms.
+        newest_right: The newest right one.
+        next: The number of the next block.
+    """
+
+    newest_left: int
+    newest_right: int
+    next: int
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether there may be rows at all."""
+        return max(self.newest_left, self.newest_right) > -FAR_MS
+
+
+class JoinTail:
+    """A join store's tail: what came last, read once and then kept in memory.
+
+    What comes is written as a block a side and slot of time; what is forgotten goes by slots.
+    A batch that settles elements of older blocks notes their numbers in a block of its own.
+
+    Args:
+        rows: The store's rows.
+        columns: The same by columns.
+        setup: The join's spans.
+    """
+
+    def __init__(self, rows: JoinRows[Any, Any, Any], columns: JoinColumns, setup: Setup) -> None:
+        self._rows, self._columns, self._setup = rows, columns, setup
+        self._encoded: EncodedRows = columns.rows
+        self._slot = slot_width(setup.width)
+
+    def beside(self) -> Beside:
+        """Return what the store has beside blocks."""
+        found = self._rows.overlay.get(BLOCKS)
+        if found is not None:
+            return Beside(*found)
+        clocks = self._rows.clocks()
+        return Beside(clocks.newest_left, clocks.newest_right, 0)
+
+    def read(self) -> Tail:
+        """Return the tail; who changes it has to `advance` it."""
+        found = self._encoded.take_resident()
+        if not isinstance(found, Tail):
+            found = self._load()
+        self._encoded.keep_resident(found)
+        return found
+
+    def last_close(self, keeps: tuple[bool, bool]) -> int | None:
+        """Return the last closing of what waits on sides that are kept, ms; None without any."""
+        elements, setup = self.read().elements, self._setup
+        waits = elements.fates == WAITING
+        waits &= self._lasting(elements, self._rows.clocks()) & np.array(keeps)[elements.sides]
+        delays = np.array([setup.close(0, 0), setup.close(1, 0)])
+        closes = (elements.times + delays[elements.sides])[waits]
+        return int(closes.max()) if len(closes) else None
+
+    def advance(self, tail: Tail, settled: Bools, fresh: Elements, clocks: Clocks) -> None:
+        """Remember what a batch has brought, and forget what nobody can meet any more.
+
+        Args:
+            tail: As `read` returned it.
+            settled: Which of its elements wait no more, since this batch.
+            fresh: What has come, and is `lasting`.
+            clocks: How far the join has come by it.
+        """
+        fates = np.where(settled, 0, tail.elements.fates)
+        old = replace(tail.elements, fates=fates)
+        lasting = np.flatnonzero(self._lasting(old, clocks))
+        beside = self.beside()
+        handles = self._forget(tail.handles, clocks)
+        noted = lasting[settled[lasting]]
+        made = self._write(fresh, old.sides[noted], old.times[noted], old.numbers[noted], beside)
+        elements = old if len(lasting) == len(old) else old.take(lasting)
+        whole = Elements.of([part for part in (elements, fresh) if len(part)])
+        found = Tail(whole, tuple(sorted((*handles, *made))))
+        beside = self._forget_rows(beside, clocks)._replace(next=beside.next + 1)
+        if len(whole) and found.size_bytes > TAIL_BYTES:
+            found, beside = self._spread(found, beside)
+        self._rows.overlay.put(BLOCKS, tuple(beside))
+        self._encoded.keep_resident(found)
+
+    def lasting(self, sides: Ints, times: Ints, waits: Bools, clocks: Clocks) -> Bools:
+        """Return what is still of use: neither forgotten nor gone out."""
+        newest = np.array([clocks.newest_left, clocks.newest_right])
+        finals = np.array([clocks.final_left, clocks.final_right])
+        known = times >= newest[sides] - self._setup.memory
+        found: Bools = known & ~(waits & (times < finals[sides]))
+        return found
+
+    def _lasting(self, elements: Elements, clocks: Clocks) -> Bools:
+        waits = elements.fates == WAITING
+        return self.lasting(elements.sides, elements.times, waits, clocks)
+
+    def _forget(self, handles: tuple[bytes, ...], clocks: Clocks) -> list[bytes]:
+        """Delete the blocks of slots that are forgotten; return the others."""
+        kept: list[bytes] = []
+        for side in (0, 1):
+            end = (clocks.newest(side) - self._setup.memory) // self._slot
+            bounds = (
+                block_prefix(side, -FAR_MS),
+                block_prefix(side, end),
+                block_prefix(side + 1, -FAR_MS),
+            )
+            first, last, after = (bisect_left(handles, bound) for bound in bounds)
+            gone = handles[first:last]
+            self._encoded.put_many(gone, [None] * len(gone))
+            kept += handles[max(first, last) : after]
+        return kept
+
+    def _write(
+        self, fresh: Elements, sides: Ints, times: Ints, settled: Ints, beside: Beside
+    ) -> list[bytes]:
+        """Write blocks of fresh elements, and of numbers that are settled; return their keys."""
+        slots, noted_slots = fresh.times // self._slot, times // self._slot
+        order = np.lexsort((fresh.numbers, slots, fresh.sides))
+        fresh = fresh.take(order)
+        slots = slots[order]
+        noted: dict[tuple[int, int], list[int]] = {}
+        for side, slot, number in zip(
+            sides.tolist(), noted_slots.tolist(), settled.tolist(), strict=True
+        ):
+            noted.setdefault((side, slot), []).append(number)
+        bounds = [0, *np.flatnonzero(np.diff(slots) | np.diff(fresh.sides)) + 1, len(slots)]
+        made: dict[bytes, bytes] = {}
+        sizes = bytes_of(fresh.keys) + bytes_of(fresh.values)
+        part = 0
+        for low, high in pairwise(bounds):
+            if low == high:
+                continue
+            place = int(fresh.sides[low]), int(slots[low])
+            for begin, end in in_blocks(sizes[low:high]):
+                own = slice(low + begin, low + end)
+                block = Block(
+                    fresh.keys[own],
+                    fresh.times[own],
+                    fresh.numbers[own],
+                    fresh.fates[own],
+                    fresh.values[own],
+                    np.array(noted.pop(place, []), np.int64),
+                )
+                made[block_handle(*place, (beside.next << 32) + part)] = write_block(block)
+                part += 1
+        none = Elements.of([])
+        for place, numbers in noted.items():
+            block = Block(none.keys, _NONE, _NONE, _NONE, none.values, np.array(numbers))
+            made[block_handle(*place, (beside.next << 32) + part)] = write_block(block)
+            part += 1
+        self._encoded.put_many(list(made), list(made.values()))
+        return list(made)
+
+    def _load(self) -> Tail:
+        """Read all blocks."""
+        handles: list[bytes] = []
+        parts: list[Elements] = []
+        settled: list[Ints] = []
+        for handle, data in self._encoded.scan(*BLOCK_BOUNDS):
+            block = read_block(data)
+            side, _ = block_place(handle)
+            handles.append(handle)
+            settled.append(block.settled)
+            sides = np.full(len(block.times), side)
+            columns = block.keys, block.times, block.numbers, block.fates, block.values
+            parts.append(Elements(sides, *columns))
+        found = Elements.of(parts)
+        if handles:
+            waiting = ~np.isin(found.numbers, np.concatenate(settled))
+            found = replace(found, fates=np.where(waiting, found.fates, 0))
+            found = found.take(np.flatnonzero(self._lasting(found, self._rows.clocks())))
+        return Tail(found, tuple(handles))
+
+    def _forget_rows(self, beside: Beside, clocks: Clocks) -> Beside:
+        """Delete the buckets that are forgotten, where there may be rows."""
+        newest = [beside.newest_left, beside.newest_right]
+        for side in (0, 1):
+            end = (clocks.newest(side) - self._setup.memory) // self._setup.width
+            if newest[side] > -FAR_MS:
+                self._rows.drop_buckets(side, end)
+                if newest[side] // self._setup.width < end:
+                    newest[side] = -FAR_MS
+        return Beside(newest[0], newest[1], beside.next)
+
+    def _spread(self, tail: Tail, beside: Beside) -> tuple[Tail, Beside]:
+        """Make rows of the slots that are the oldest, half of all that there is."""
+        elements, setup = tail.elements, self._setup
+        slots = elements.times // self._slot
+        rising = np.sort(slots)
+        end = int(rising[len(rising) // 2]) + 1
+        old, rest = elements.take(np.flatnonzero(slots < end)), np.flatnonzero(slots >= end)
+        self._columns.add(old.sides, old.times // setup.width, old.keys, old.stored())
+        waiting = old.take(np.flatnonzero(old.fates == WAITING))
+        if len(waiting):
+            delays = np.array([setup.close(0, 0), setup.close(1, 0)])
+            self._columns.put_open(
+                waiting.times + delays[waiting.sides],
+                waiting.sides,
+                waiting.times,
+                waiting.numbers,
+                waiting.keys,
+            )
+        gone = [handle for handle in tail.handles if block_place(handle)[1] < end]
+        self._encoded.put_many(gone, [None] * len(gone))
+        newest = [beside.newest_left, beside.newest_right]
+        for side in (0, 1):
+            own = old.times[old.sides == side]
+            newest[side] = max(newest[side], int(own.max(initial=-FAR_MS)))
+        left = set(gone)
+        handles = tuple(handle for handle in tail.handles if handle not in left)
+        return Tail(elements.take(rest), handles), Beside(newest[0], newest[1], beside.next)

@@ -1,0 +1,3 @@
+"""Tests of `kstreams.state.stores.join`."""
+
+from __future__ import annotations
