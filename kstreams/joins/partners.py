@@ -69,7 +69,7 @@ def settle(
 
 
 def remembering(
-    rows: JoinRows[Any, Any, Any], closing: Closing, side: int, *, prunes: bool
+    rows: JoinRows[Any, Any, Any], closing: Closing, side: int
 ) -> Callable[[Sequence[int], Any, Any, int, int], None]:
     """Return what puts a record of a side into the store, unless nobody can meet it.
 
@@ -77,8 +77,6 @@ def remembering(
         rows: The store's rows.
         closing: Gets the records that wait.
         side: 0 left, 1 right.
-        prunes: Whether old buckets are deleted here, rather than on closing, which they must
-            be where records wait: they have to go out first.
     """
     get, put, wait = rows.reader(side), rows.overlay.put, closing.wait
     setup, forgets_at = closing.setup, closing.forgets_at
@@ -98,8 +96,8 @@ def remembering(
             else:
                 left = time
         put(CLOCKS, (number, left, right, final_left, final_right))
-        if prunes and time >= forgets_at[side]:
-            closing.forget(side, time)
+        if time >= forgets_at[side]:
+            closing.note()
 
     return remember
 

@@ -15,7 +15,8 @@ from kstreams.joins.within import Within
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.state.stores.join.coding import CLOCKS, SETTLED
-from kstreams.state.stores.join.rows import NO_CLOCKS, JoinRows, Setup
+from kstreams.state.stores.join.rows import JoinRows
+from kstreams.state.stores.join.setup import NO_CLOCKS, Setup
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.times import FAR_MS
 
@@ -73,7 +74,7 @@ class _SelfJoin(ClosureJoinProcessor[Any, Any, Any, Any, Any]):
         rows.drop_open(FAR_MS)
         get, forward, function = rows.overlay.get, context.forward, joiner.function
         find = partner_finder(rows, setup.width)
-        remember = remembering(rows, Closing(rows, setup, joiner, forward), 0, prunes=True)
+        remember = remembering(rows, Closing(rows, setup, joiner, context), 0)
         reach = max(before, after)
 
         def process(record: Record[Any, Any]) -> None:

@@ -19,7 +19,8 @@ from kstreams.processors.columns import ColumnJoinProcessor, ColumnSource, Execu
 from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.record import Record
 from kstreams.state.stores.join.coding import CLOCKS, SETTLED, WAITING
-from kstreams.state.stores.join.rows import NO_CLOCKS, JoinRows, Setup
+from kstreams.state.stores.join.rows import JoinRows
+from kstreams.state.stores.join.setup import NO_CLOCKS, Setup
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.times import FAR_MS
 
@@ -88,7 +89,7 @@ class _StreamJoin(ClosureJoinProcessor[Any, Any, Any, Any, Any]):
         self._rows = rows
         self._setup = rows.set_up(Setup.of(*self._join.within.spans_ms))
         rows.unpack()
-        self._closing = Closing(rows, self._setup, joiner, context.forward)
+        self._closing = Closing(rows, self._setup, joiner, context)
         if joiner.how == "inner":
             rows.drop_open(FAR_MS)  # those of an outer join before
         else:
@@ -104,7 +105,7 @@ class _StreamJoin(ClosureJoinProcessor[Any, Any, Any, Any, Any]):
         joined = self._joined(side)
         find, remember = (
             partner_finder(rows, setup.width),
-            remembering(rows, closing, side, prunes=not any(closing.keeps)),
+            remembering(rows, closing, side),
         )
         keeps, others_kept = closing.keeps[side], closing.keeps[other]
         back, ahead = (setup.after, setup.before) if side else (setup.before, setup.after)

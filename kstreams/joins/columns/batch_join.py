@@ -14,7 +14,8 @@ from kstreams.joins.columns.came import Came
 from kstreams.joins.columns.meeting import NEVER, Arrivals, Known, Met, final_times, meet
 from kstreams.state.stores.join.coding import SETTLED, WAITING
 from kstreams.state.stores.join.columns import JoinColumns, OpenEntries, StoredElements
-from kstreams.state.stores.join.rows import Clocks, JoinRows, Setup
+from kstreams.state.stores.join.rows import JoinRows
+from kstreams.state.stores.join.setup import Clocks, Setup
 from kstreams.state.stores.join.tail import Elements, JoinTail, Tail
 
 __all__ = ("BatchJoin", "Outcome", "Stored")

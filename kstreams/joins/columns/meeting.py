@@ -8,7 +8,7 @@ import numpy as np
 
 from kstreams._types import Bools, Ints
 from kstreams.columns.near import near_pairs
-from kstreams.state.stores.join.rows import Clocks, Setup
+from kstreams.state.stores.join.setup import Clocks, Setup
 from kstreams.times import FAR_MS
 
 __all__ = ("NEVER", "Arrivals", "Known", "Met", "final_times", "meet")

@@ -15,7 +15,8 @@ from kstreams.processors.columns import ColumnJoinProcessor, ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.processors.each_row import EachRow
 from kstreams.state.stores.join.columns import JoinColumns
-from kstreams.state.stores.join.rows import JoinRows, Setup
+from kstreams.state.stores.join.rows import JoinRows
+from kstreams.state.stores.join.setup import Setup
 from kstreams.state.stores.join.tail import JoinTail
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.times import FAR_MS

@@ -23,8 +23,7 @@ class EncodedRows:
         scan: Returns an iterator over the pairs with `start <= key < end`, in order; as
             `StoreOverlay.scan`, whose arguments it takes.
         delete_range: Deletes all keys with `start <= key < end`, without reading them.
-        take_resident: As `StoreOverlay.take_resident`.
-        keep_resident: As `StoreOverlay.keep_resident`.
+        resident: As `StoreOverlay.resident`.
     """
 
     def __init__(self, overlay: StoreOverlay) -> None:
@@ -32,8 +31,7 @@ class EncodedRows:
         self.name = overlay.name
         self.scan = overlay.merged.scan_encoded
         self.delete_range = overlay.delete_range
-        self.take_resident = overlay.take_resident
-        self.keep_resident = overlay.keep_resident
+        self.resident = overlay.resident
         self._overlay = overlay
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:

@@ -15,8 +15,9 @@ from typing import Any
 
 from kstreams.serde.base import Serde
 from kstreams.state.backend.working import Changes, KeyRange, WorkingStore
+from kstreams.state.cache.resident import Resident
 from kstreams.state.cache.sealed import SealedJournal
-from kstreams.state.cache.store_overlay import Resident, StoreOverlay
+from kstreams.state.cache.store_overlay import StoreOverlay
 from kstreams.state.cache.times import BEFORE_ALL, Times
 
 __all__ = ("CachedRows", "Overlay")
@@ -164,7 +165,7 @@ class Overlay:
         """Return what is known of each store, without the changes."""
         found = dict(self._cached)
         for name, store in self._stores.items():
-            found[name] = replace(found[name], encoded=store.encoded, resident=store.resident)
+            found[name] = replace(found[name], encoded=store.encoded, resident=store.resident.found)
         return found
 
     def forget_read(self) -> None:
@@ -173,7 +174,7 @@ class Overlay:
             known.rows.clear()
             self._cached[name] = replace(known, resident=None)
         for store in self._stores.values():
-            store.take_resident()
+            store.resident.take()
 
     def forget(self) -> None:
         """Drop all changes and caches; the typed stores made on this overlay stay usable."""

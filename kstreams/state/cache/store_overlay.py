@@ -10,17 +10,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import compress
 from operator import itemgetter, lt
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from kstreams.serde.base import Serde
 from kstreams.state.backend.key_ranges import all_covered, without_deletions
 from kstreams.state.backend.working import StoreChanges, WorkingStore
 from kstreams.state.cache.merged_rows import MergedRows
+from kstreams.state.cache.resident import Resident, ResidentSlot
 from kstreams.state.cache.row_coding import RowCoding
 from kstreams.state.cache.stored_rows import StoredRows
 from kstreams.state.cache.written_keys import WrittenKeys
 
-__all__ = ("MISSING", "Resident", "StoreOverlay")
+__all__ = ("MISSING", "StoreOverlay")
 
 MISSING: Final = object()
 """Stands for "not in this cache", which differs from None: known to have no value."""
@@ -30,15 +31,6 @@ _RANGES: Final = object()
 
 _SINGLE_LOOKS = 8
 """One of so many cached rows may be looked at singly before all are searched."""
-
-
-class Resident(Protocol):
-    """What a kind of store has of its rows in memory, in a form of its own."""
-
-    @property
-    def size_bytes(self) -> int:
-        """Return about how much memory it takes."""
-        ...
 
 
 class StoreOverlay:
@@ -56,6 +48,7 @@ class StoreOverlay:
         journal: Handles and what `dirty` held before each put, while a way back is open.
         stored: What the backend has.
         merged: Both in the order of keys.
+        resident: What the kind of store keeps besides.
 
     What a deleted range hides is not looked for at once. In `dirty` its keys become
     deletions; the backend is not asked for them; and what `clean` has of them goes when
@@ -85,8 +78,7 @@ class StoreOverlay:
         self._arrange()
         self._stale: list[bool] = []  # not empty: `clean` may have keys of deleted ranges
         self._looks = 0
-        self._inherited = resident
-        self._resident: Resident | None = None
+        self.resident = ResidentSlot(resident)
         plain = self._by_object and self._objects
         self.get: Callable[[Any], Any] = self._plain_get() if plain else self._get
 
@@ -267,6 +259,27 @@ class StoreOverlay:
         if self.clean:
             self._stale[:] = [True]
 
+    def delete_ranges(
+        self, ranges: Sequence[tuple[bytes, bytes]], covers: Callable[[Any], bool]
+    ) -> None:
+        """Delete all keys of ranges, where it is easy to see of a key whether it is in one.
+
+        Args:
+            ranges: Start and end of each.
+            covers: Returns of a key whether it lies in one of them.
+        """
+        if self.journal is not None or not (self._by_object and self._objects):
+            for start, end in ranges:
+                self.delete_range(start, end)
+            return
+        for cache in (self.dirty, self.clean):
+            for handle in list(filter(covers, cache)):
+                del cache[handle]
+        self._order.forget()
+        for start, end in ranges:
+            if next(self.stored.scan(start, end), None) is not None:
+                self.stored.delete(start, end)
+
     def _is_deleted(self, handle: Any) -> bool:  # noqa: ANN401  # as above
         """Return whether a handle found in `clean` is in a deleted range."""
         self._looks += 1
@@ -293,7 +306,7 @@ class StoreOverlay:
     def rollback(self) -> None:
         """Undo what was put and deleted since the journal was opened."""
         if self.journal:
-            self.take_resident()
+            self.resident.take()
         for handle, before in reversed(self.journal or []):
             if handle is _RANGES:
                 self._drop_deleted()  # also what is only absent because of them
@@ -325,12 +338,12 @@ class StoreOverlay:
 
     def committed(self) -> None:
         """Take what was put as stored; it stays cached."""
-        if self._resident is not None or self.dirty or self.stored.deleted:
-            self._inherited, self._resident = self._resident, None
+        self.resident.committed(changed=bool(self.dirty or self.stored.deleted))
         self.drop_stale()
-        written = (d for bounds in self.stored.deleted for d in self._order.within(*bounds))
-        for handle in [h for d in written if self.dirty[h := self._order.handle(d)] is None]:
-            del self.dirty[handle]  # what has expired is not asked for
+        if self.stored.deleted:  # what has expired is not asked for
+            for handle in [handle for handle, value in self.dirty.items() if value is None]:
+                del self.dirty[handle]
+                self.clean.pop(handle, None)
         self.clean.update(self.dirty)
         self.dirty.clear()
         self.stored.deleted = ()
@@ -338,30 +351,12 @@ class StoreOverlay:
 
     def forget(self) -> None:
         """Drop what was put, and all that is cached."""
-        self.take_resident()
+        self.resident.take()
         self.dirty.clear()
         self.clean.clear()
         self.stored.deleted = ()
         self._stale.clear()
         self._order.forget()
-
-    @property
-    def resident(self) -> Resident | None:
-        """What somebody keeps of the rows besides: see `keep_resident`."""
-        return self._inherited if self._resident is None else self._resident
-
-    def take_resident(self) -> Resident | None:
-        """Return what was kept, and let go of it."""
-        found = self.resident
-        self._inherited = self._resident = None
-        return found
-
-    def keep_resident(self, found: Resident) -> None:
-        """Keep what is known of the rows, with all that was put, for this batch and the next.
-
-        A batch that changes rows and does not keep it anew loses it; so does one that fails.
-        """
-        self._resident = found
 
     def count(self) -> int:
         """Return about how many keys there are.

@@ -17,7 +17,7 @@ from kstreams.graph.topology import Topology
 from kstreams.joins import inner, left, outer, within
 from kstreams.processors.columns import Execution
 from kstreams.processors.on_error import OnError
-from kstreams.state.cache.store_overlay import StoreOverlay
+from kstreams.state.cache.resident import ResidentSlot
 from kstreams.state.stores.join import tail
 from kstreams.stores import join_store, key_value_store
 from kstreams.testing import TopologyTestDriver
@@ -177,7 +177,7 @@ def test_columns_give_what_records_give(
 def remember(patch: pytest.MonkeyPatch, kept: str) -> None:
     """Let joins by columns remember in one of the ways that depend on sizes and restarts."""
     if kept == "in blocks":
-        patch.setattr(StoreOverlay, "take_resident", lambda _: None)
+        patch.setattr(ResidentSlot, "take", lambda _: None)
     if kept in ("in rows", "in both"):
         patch.setattr(tail, "TAIL_BYTES", 0 if kept == "in rows" else 300)
 

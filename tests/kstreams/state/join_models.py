@@ -8,7 +8,8 @@ from kstreams import INT64, TEXT, Record
 from kstreams.state.cache.times import Times
 from kstreams.state.stores.join.coding import SETTLED, WAITING, Element
 from kstreams.state.stores.join.kind import join_store
-from kstreams.state.stores.join.rows import JoinRows, Open, Setup
+from kstreams.state.stores.join.rows import JoinRows, Open
+from kstreams.state.stores.join.setup import Setup
 from kstreams.state.stores.join.store import RememberedRecord
 from kstreams.state.stores.queue.kind import queue_store
 from kstreams.state.stores.queue.rows import NO_PROGRESS, Progress, Queued, QueueRows

@@ -95,8 +95,8 @@ def write_block(block: Block) -> bytes:
         block.times.astype(_TIMES).tobytes(),
         block.numbers.astype(_TIMES).tobytes(),
         block.settled.astype(_TIMES).tobytes(),
-        key_ends.tobytes(),
-        value_ends.tobytes(),
+        key_ends,
+        value_ends,
         block.fates.astype(_FATES).tobytes(),
         keys,
         values,
@@ -166,13 +166,13 @@ def in_blocks(sizes: Ints) -> Iterator[tuple[int, int]]:
         begin = end
 
 
-def _pieces(column: pa.Array) -> tuple[Ints, bytes]:
-    """Return the ends of a column's pieces, and all its bytes."""
+def _pieces(column: pa.Array) -> tuple[bytes, bytes]:
+    """Return the ends of a column's pieces, as bytes, and all its bytes."""
     offsets = _offsets(column)
     data = column.buffers()[2]
     begin, end = int(offsets[0]), int(offsets[-1])
     content = b"" if data is None else data[begin:end].to_pybytes()
-    return (offsets[1:] - begin).astype(_ENDS), content
+    return (offsets[1:] - begin).astype(_ENDS).tobytes(), content
 
 
 def _offsets(column: pa.Array) -> Ints:

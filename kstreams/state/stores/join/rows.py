@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from heapq import merge
-from itertools import chain
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from kstreams._types import K
@@ -26,6 +25,7 @@ from kstreams.state.stores.join.coding import (
     row_prefix,
 )
 from kstreams.state.stores.join.packed import PackedRows, Remembered
+from kstreams.state.stores.join.setup import NO_CLOCKS, NO_SETUP, Clocks, Setup
 from kstreams.state.stores.key_bounds import after_prefix
 from kstreams.state.stores.kind import Content
 from kstreams.state.stores.state_store import StoreRows
@@ -33,13 +33,9 @@ from kstreams.times import FAR_MS
 
 __all__ = (
     "CHUNK",
-    "NO_CLOCKS",
-    "NO_SETUP",
-    "Clocks",
     "JoinRows",
     "Open",
     "Row",
-    "Setup",
     "added",
 )
 
@@ -53,77 +49,6 @@ CHUNK: Final = 32
 
 Row = tuple[int, "tuple[tuple[int, int], ...]", "tuple[Element, ...]"]
 """Side, first and last time of each further chunk, and elements in the order of arrival."""
-
-
-class Setup(NamedTuple):
-    """What a join is set to; all in ms.
-
-    Attributes:
-        width: How long a bucket is: a power of two.
-        before: How far before the left record the right one may lie.
-        after: How far after it.
-        grace: How long after that results are final.
-    """
-
-    width: int
-    before: int
-    after: int
-    grace: int
-
-    @property
-    def memory(self) -> int:
-        """How far back a side is remembered, from its newest record."""
-        return self.before + self.after + self.grace
-
-    def close(self, side: int, time_ms: int) -> int:
-        """Return what stream time must pass before a record without a partner is final."""
-        return time_ms + (self.before if side else self.after) + self.grace
-
-    @classmethod
-    def of(cls, before: int, after: int, grace: int) -> Setup:
-        """Return a setup with the least width above all that is remembered."""
-        return cls(1 << (before + after + grace).bit_length(), before, after, grace)
-
-
-NO_SETUP: Final = Setup.of(0, 0, 0)
-"""That of a store that no join has used yet."""
-
-
-class Clocks(NamedTuple):
-    """How far a join has come; times in ms.
-
-    Attributes:
-        number: What the next record is numbered by.
-        newest_left: The newest record of the left side.
-        newest_right: The same of the right side.
-        final_left: Left records before it have gone out if they had no partner.
-        final_right: The same of right records.
-    """
-
-    number: int
-    newest_left: int
-    newest_right: int
-    final_left: int
-    final_right: int
-
-    def newest(self, side: int) -> int:
-        """Return the newest record of a side, ms."""
-        return self[1 + side]
-
-    def final(self, side: int) -> int:
-        """Return the time (ms) before which records of a side have gone out."""
-        return self[3 + side]
-
-    def after(self, side: int, time_ms: int, number: int) -> Clocks:
-        """Return the clocks after a record of some number."""
-        clocks = self._replace(number=max(self.number, number + 1))
-        if side:
-            return clocks._replace(newest_right=max(self.newest_right, time_ms))
-        return clocks._replace(newest_left=max(self.newest_left, time_ms))
-
-
-NO_CLOCKS: Final = Clocks(0, -FAR_MS, -FAR_MS, -FAR_MS, -FAR_MS)
-"""Those of a join that had no record."""
 
 
 class Open(NamedTuple):
@@ -164,6 +89,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         self.sides = sides
         self._keys, self._values = JoinKeySerde(key), JoinRowSerde(*sides)
         self.overlay = overlay.store(name, self._keys, self._values)
+        self._has_moved = False  # entries were put by no record
         self._blocks = PackedRows(self.overlay, self.key, sides)
 
     def setup(self) -> Setup | None:
@@ -194,6 +120,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         """Make rows of all blocks, for work by records."""
         if self.overlay.get(BLOCKS) is None:
             return
+        self._has_moved = True
         setup, clocks = self.setup() or NO_SETUP, self.clocks()
         for side, bucket, key, element in sorted(self._packed(), key=_number):
             time, number, fate, _ = element
@@ -239,10 +166,14 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         head = self.overlay.get(handle)
         if head is None:
             return None
-        wanted = entry.time, entry.number
-        rows = chain((head,), (row for _, row in self.chunks(handle, head, entry.time, entry.time)))
+        time, number = entry.time, entry.number
+        for element in head[2]:
+            if element[1] == number and element[0] == time:
+                found: Element = element
+                return found
+        rows = (row for _, row in self.chunks(handle, head, time, time)) if head[1] else ()
         elements = (element for row in rows for element in row[2])
-        return next((element for element in elements if element[:2] == wanted), None)
+        return next((each for each in elements if each[:2] == (time, number)), None)
 
     def open_entries(self, start_ms: int | None, end_ms: int | None) -> Iterator[Open]:
         """Yield entries with `start <= close < end`, by close, side, time and number."""
@@ -251,6 +182,15 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         high = after_prefix(OPEN) if end_ms is None else OPEN + sortable_int64(end_ms)
         for handle, _ in self.overlay.scan(low, high):
             yield Open(*handle[1:])
+
+    def stored_entries(self, start_ms: int, end_ms: int) -> Iterator[Open]:
+        """Yield the same of those that were there when the batch began."""
+        if self._has_moved:
+            yield from self.open_entries(start_ms, end_ms)
+            return
+        low, high = OPEN + sortable_int64(start_ms), OPEN + sortable_int64(end_ms)
+        for data, _ in self.overlay.stored.scan(low, high):
+            yield Open(*self._keys.deserialize(data)[1:])
 
     def put_open(self, entry: Open) -> None:
         """Put an entry."""
@@ -270,6 +210,19 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
     def drop_buckets(self, side: int, end: int, start: int = -FAR_MS) -> None:
         """Delete the buckets of a side from one on and before another."""
         self.overlay.delete_range(row_prefix(side, start), row_prefix(side, end))
+
+    def forget(self, ends: tuple[int, int], open_ms: int) -> None:
+        """Delete the buckets of each side before one, and entries with `close < open`."""
+        ranges = [(row_prefix(side, -FAR_MS), row_prefix(side, ends[side])) for side in (0, 1)]
+        ranges.append((OPEN + sortable_int64(-FAR_MS), OPEN + sortable_int64(open_ms)))
+
+        def covers(handle: tuple[Any, ...]) -> bool:
+            tag: int = handle[0]
+            if tag == 1:
+                return bool(handle[2] < ends[handle[1]])
+            return tag == 2 and bool(handle[1] < open_ms)
+
+        self.overlay.delete_ranges(ranges, covers)
 
     def buckets(self, side: int) -> Iterator[int]:
         """Yield the buckets of a side that have rows, rising: one look at each."""
@@ -363,6 +316,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
 
     def _lay_out(self, had: Setup, setup: Setup) -> None:
         """Write rows by other buckets, and open rows by other times of closing."""
+        self._has_moved = True
         self.unpack()
         if setup.width != had.width:
             rows = sorted(self.scan(), key=lambda row: row.element[1])

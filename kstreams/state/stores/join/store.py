@@ -10,7 +10,8 @@ from kstreams._types import K
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.join.coding import WAITING
 from kstreams.state.stores.join.packed import Remembered
-from kstreams.state.stores.join.rows import NO_SETUP, JoinRows
+from kstreams.state.stores.join.rows import JoinRows
+from kstreams.state.stores.join.setup import NO_SETUP
 from kstreams.state.stores.join.sides import sides_of
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.state_store import StateStore

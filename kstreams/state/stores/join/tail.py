@@ -27,7 +27,8 @@ from kstreams.state.stores.join.blocks import (
 )
 from kstreams.state.stores.join.coding import BLOCKS, WAITING
 from kstreams.state.stores.join.columns import JoinColumns, StoredElements
-from kstreams.state.stores.join.rows import Clocks, JoinRows, Setup
+from kstreams.state.stores.join.rows import JoinRows
+from kstreams.state.stores.join.setup import Clocks, Setup
 from kstreams.times import FAR_MS
 
 __all__ = ("TAIL_BYTES", "Beside", "Elements", "JoinTail", "Tail")
@@ -161,10 +162,10 @@ class JoinTail:
 
     def read(self) -> Tail:
         """Return the tail; who changes it has to `advance` it."""
-        found = self._encoded.take_resident()
+        found = self._encoded.resident.take()
         if not isinstance(found, Tail):
             found = self._load()
-        self._encoded.keep_resident(found)
+        self._encoded.resident.keep(found)
         return found
 
     def last_close(self, keeps: tuple[bool, bool]) -> int | None:
@@ -199,7 +200,7 @@ class JoinTail:
         if len(whole) and found.size_bytes > TAIL_BYTES:
             found, beside = self._spread(found, beside)
         self._rows.overlay.put(BLOCKS, tuple(beside))
-        self._encoded.keep_resident(found)
+        self._encoded.resident.keep(found)
 
     def lasting(self, sides: Ints, times: Ints, waits: Bools, clocks: Clocks) -> Bools:
         """Return what is still of use: neither forgotten nor gone out."""

@@ -29,7 +29,8 @@ from kstreams.state.stores.emit_buffer.kind import emit_buffer_store
 from kstreams.state.stores.emit_buffer.rows import EmitBufferRows
 from kstreams.state.stores.join.columns import JoinColumns
 from kstreams.state.stores.join.kind import join_store
-from kstreams.state.stores.join.rows import JoinRows, Open, Setup
+from kstreams.state.stores.join.rows import JoinRows, Open
+from kstreams.state.stores.join.setup import Setup
 from kstreams.state.stores.join.tail import Elements, JoinTail
 from kstreams.state.stores.key_value.expiring import ExpiringRows
 from kstreams.state.stores.kind import StoreKind

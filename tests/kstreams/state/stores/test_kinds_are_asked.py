@@ -102,7 +102,7 @@ def test_each_kind_has_the_same_files() -> None:
     others = {name for name in extra if name.split("/")[1] not in allowed}
     assert others == {
         "key_value/expiring",
-        *(f"join/{name}" for name in ("blocks", "coding", "packed", "sides", "tail")),
+        *(f"join/{name}" for name in ("blocks", "coding", "packed", "setup", "sides", "tail")),
     }
     assert len(FOLDERS) == 13
     assert all((folder / "store.py").exists() for folder in FOLDERS)

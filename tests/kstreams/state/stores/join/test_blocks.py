@@ -21,7 +21,8 @@ from kstreams.state.stores.join.blocks import BLOCK_BYTES, Block, read_block, wr
 from kstreams.state.stores.join.coding import WAITING, JoinKeySerde
 from kstreams.state.stores.join.columns import JoinColumns
 from kstreams.state.stores.join.kind import join_store
-from kstreams.state.stores.join.rows import JoinRows, Open, Setup
+from kstreams.state.stores.join.rows import JoinRows, Open
+from kstreams.state.stores.join.setup import Setup
 from kstreams.state.stores.join.tail import Elements, JoinTail
 
 SPEC = join_store("s", key=TEXT, left=TEXT, right=TEXT)
