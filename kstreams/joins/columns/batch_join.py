@@ -18,7 +18,7 @@ from kstreams.state.stores.join.rows import JoinRows
 from kstreams.state.stores.join.setup import Clocks, Setup
 from kstreams.state.stores.join.tail import Elements, JoinTail, Tail
 
-__all__ = ("BatchJoin", "Outcome", "Stored")
+__all__ = ("BatchJoin", "Near", "Outcome", "Stored")
 
 
 @dataclass(frozen=True)

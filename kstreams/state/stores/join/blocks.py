@@ -19,7 +19,6 @@ __all__ = (
     "BLOCK_BOUNDS",
     "BLOCK_BYTES",
     "Block",
-    "binary_column",
     "block_handle",
     "block_place",
     "block_prefix",
@@ -129,13 +128,13 @@ def read_block(data: bytes) -> Block:
         columns.append(np.frombuffer(data, kind, length, place).astype(np.int64))
         place += kind.itemsize * length
     times, numbers, gone, key_ends, value_ends, fates = columns
-    keys = binary_column(key_ends, data[place : place + key_bytes])
+    keys = _binary_column(key_ends, data[place : place + key_bytes])
     return Block(
-        keys, times, numbers, fates, binary_column(value_ends, data[place + key_bytes :]), gone
+        keys, times, numbers, fates, _binary_column(value_ends, data[place + key_bytes :]), gone
     )
 
 
-def binary_column(ends: Ints, data: bytes) -> pa.Array:
+def _binary_column(ends: Ints, data: bytes) -> pa.Array:
     """Return pieces of bytes that end at places; the last one at the end of all.
 
     Raises:
