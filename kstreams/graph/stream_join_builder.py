@@ -65,11 +65,10 @@ class StreamJoinBuilder(JoinBuilder):
             within: How near they are: `within(before, after, grace=...)`.
             store: What is remembered: a `join_store`, of this join alone.
             execution: By records or by columns, with the same results; `auto` takes columns
-                where it can. A stream is joined with itself by records.
+                where it can.
 
         Raises:
-            TopologyError: The store is of another kind, or a stream shall be joined with
-                itself by columns.
+            TopologyError: The store is of another kind.
 
         Source: `KStream#join(KStream)`, `KStream#leftJoin`, `KStream#outerJoin`.
         """
@@ -78,12 +77,8 @@ class StreamJoinBuilder(JoinBuilder):
         if left.name != right.name:
             join = StreamJoin(made, within, store, execution)
             return self._add(self._joining(name, join, left, right))
-        if execution == "columns":
-            raise TopologyError(
-                f"join {name!r}: a stream is joined with itself by records",
-                hint="leave execution='auto'.",
-            )
-        return self._add(self._joining(name, SelfJoin(made, within, store), left, right))
+        itself = SelfJoin(made, within, store, execution)
+        return self._add(self._joining(name, itself, left, right))
 
     def join_as_of(
         self,

@@ -6,12 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from kstreams.columns.keys import has_key_codes
 from kstreams.joins.closing import Closing
+from kstreams.joins.columns.self_join import SelfJoinColumns
 from kstreams.joins.join_processor import ClosureJoinProcessor, found_in_store
 from kstreams.joins.joiner import Joiner
 from kstreams.joins.partners import partner_finder, remembering
 from kstreams.joins.terms import Terms
 from kstreams.joins.within import Within
+from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.state.stores.join.coding import CLOCKS, SETTLED
@@ -36,6 +39,7 @@ class SelfJoin:
         joiner: Of any kind.
         within: How near the records are.
         store: What is remembered: a `join_store`, of which the left side is used.
+        execution: How the node is to run.
 
     Source: `org.apache.kafka.streams.kstream.internals.KStreamKStreamSelfJoin`.
     """
@@ -43,6 +47,7 @@ class SelfJoin:
     joiner: Joiner[Any, Any, Any, Any]
     within: Within
     store: StoreSpec[Any]
+    execution: Execution = "auto"
 
     def __call__(self) -> _SelfJoin:
         """Return a new processor."""
@@ -57,6 +62,12 @@ class SelfJoin:
     def stores(self) -> tuple[StoreSpec[Any], ...]:
         """Return the store."""
         return (self.store,)
+
+    def column_join(self, left: ColumnSource, right: ColumnSource) -> ColumnProcessor | str:
+        """Return a new processor that works by columns, or why there is none."""
+        if not has_key_codes(left.key):
+            return f"keys of {left.key.name} are compared by their objects"
+        return SelfJoinColumns(self.within, self.joiner, self.store, left)
 
 
 class _SelfJoin(ClosureJoinProcessor[Any, Any, Any, Any, Any]):

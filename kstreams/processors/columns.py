@@ -153,8 +153,11 @@ class ColumnJoinSupplier(Protocol):
         """Return how the node is to run."""
         ...
 
-    def column_join(self, left: ColumnSource, right: ColumnSource) -> ColumnJoinProcessor | str:
-        """Return a new processor that works by columns, or why there is none."""
+    def column_join(self, left: ColumnSource, right: ColumnSource) -> ColumnProcessor | str:
+        """Return a new processor that works by columns, or why there is none.
+
+        One that is no `ColumnJoinProcessor` gets the left input alone.
+        """
         ...
 
 

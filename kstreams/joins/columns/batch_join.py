@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -72,6 +72,7 @@ class Outcome:
         late: How many records were too late for anything.
         keys: All keys by number, as the store has them.
         elements: The stored ones' contents.
+        of_itself: Whether there is one stream alone.
     """
 
     known: Known
@@ -82,6 +83,7 @@ class Outcome:
     late: int
     keys: pa.Array
     elements: StoredElements
+    of_itself: bool
 
 
 class BatchJoin:
@@ -98,7 +100,14 @@ class BatchJoin:
         keeps: Whether records of a side go out alone, left and right.
         came: The records.
         end: The stream time that they lead to, ms.
+
+    Attributes:
+        sides: How many there are: 1 where a stream is joined with itself.
+        setup: The join's spans.
+        arrivals: The records in the order of their places.
     """
+
+    sides: ClassVar[int] = 2
 
     def __init__(
         self,
@@ -110,18 +119,18 @@ class BatchJoin:
         came: Came,
         end: int,
     ) -> None:
-        self._rows, self._columns, self._setup = rows, columns, setup
+        self._rows, self._columns, self.setup = rows, columns, setup
         self._came, self._tail, self._end = came, tail, end
         self._clocks = rows.clocks()
         self._beside = tail.beside()
         self._own = np.flatnonzero(came.codes >= 0)
-        self._arrivals = Arrivals.of(came.sides, came.codes, came.times, came.stream, self._clocks)
+        self.arrivals = Arrivals.of(came.sides, came.codes, came.times, came.stream, self._clocks)
         self._kept = np.array(keeps)
         self._keeps = keeps
 
     def run(self) -> Outcome:
         """Join the batch; return what it makes the join forward."""
-        came, setup, own, end = self._came, self._setup, self._own, self._end
+        came, own, end = self._came, self._own, self._end
         due = self._columns.take_open(end) if self._beside.has_rows and any(self._keeps) else None
         keys, codes = self._all_keys(due)
         stored = self._read(keys, due, codes)
@@ -141,7 +150,7 @@ class BatchJoin:
             np.concatenate((np.full(count, -1), own)),
             np.concatenate((before.fates == WAITING, np.zeros(len(own), bool))),
         )
-        met = meet(self._arrivals, known, setup, self._clocks, self._keeps)
+        met = self.meet(known)
         settled = met.settled < NEVER
         paired = np.zeros(len(came.codes), bool)
         paired[met.places] = True
@@ -163,21 +172,26 @@ class BatchJoin:
             late,
             keys,
             before,
+            self.sides == 1,
         )
+
+    def meet(self, known: Known) -> Met:
+        """Return the pairs of known records."""
+        return meet(self.arrivals, known, self.setup, self._clocks, self._keeps)
 
     def _fates(self, paired: Bools) -> tuple[Bools, Bools, Bools, int]:
         """Return who goes out at once, who waits, who is remembered, and how many are late."""
-        came, own, setup = self._came, self._own, self._setup
+        came, own, setup = self._came, self._own, self.setup
         sides, times, stream = came.sides[own], came.times[own], came.stream[own]
         kept = self._kept[sides] & ~paired
         final = times < final_times(stream, sides, setup, self._clocks)
-        recent = times > self._arrivals.newest_of(sides, own) - setup.memory
+        recent = times > self.arrivals.newest_of(sides, own) - setup.memory
         late = ~paired & ~self._kept[sides] & ((times < stream - setup.grace) | ~recent)
         waits = kept & ~final
         return kept & final, waits, waits | (recent & ~(kept & final)), int(late.sum())
 
     def _delays(self, sides: Ints) -> Ints:
-        delays: Ints = np.array([self._setup.close(0, 0), self._setup.close(1, 0)])[sides]
+        delays: Ints = np.array([self.setup.close(0, 0), self.setup.close(1, 0)])[sides]
         return delays
 
     def _is_gone(self, sides: Ints, elements: StoredElements | Elements) -> Bools:
@@ -210,12 +224,12 @@ class BatchJoin:
 
     def _read(self, keys: pa.Array, due: OpenEntries | None, codes: Ints) -> Stored:
         """Read the rows in which partners may be, and those of what is due."""
-        came, setup, own, width = self._came, self._setup, self._own, self._setup.width
+        came, setup, own, width = self._came, self.setup, self._own, self.setup.width
         if not self._beside.has_rows:
             own = own[:0]
-        others = 1 - came.sides[own]
+        others = 1 - came.sides[own] if self.sides == 2 else came.sides[own]
         times = came.times[own]
-        memory = self._arrivals.newest_of(others, own) - setup.memory + 1
+        memory = self.arrivals.newest_of(others, own) - setup.memory + 1
         newest = np.array(self._beside[:2])
         firsts = np.maximum(times - np.where(others, setup.before, setup.after), memory) // width
         ahead = times + np.where(others, setup.after, setup.before)
@@ -267,10 +281,8 @@ class BatchJoin:
         fates[there[settled]] = SETTLED
         changed = np.zeros(len(stored.handles), bool)
         changed[elements.rows[fates != elements.fates]] = True
-        newest = np.array([int(known[-1]) for known in self._arrivals.newest])
-        changed &= (
-            stored.buckets >= (newest[stored.sides] - self._setup.memory) // self._setup.width
-        )
+        newest = np.array([int(known[-1]) for known in self.arrivals.newest])
+        changed &= stored.buckets >= (newest[stored.sides] - self.setup.memory) // self.setup.width
         ids = np.flatnonzero(changed)
         if len(ids):
             found = replace(elements, fates=fates).take(np.flatnonzero(changed[elements.rows]))
@@ -312,10 +324,10 @@ class BatchJoin:
 
     def _advanced(self, count: int) -> Clocks:
         """Say how far the join has come; return it."""
-        clocks, (left, right) = self._clocks, self._arrivals.newest
+        clocks, (left, right) = self._clocks, self.arrivals.newest
         finals = clocks.final_left, clocks.final_right
         if any(self._keeps):
-            setup, end = self._setup, self._end
+            setup, end = self.setup, self._end
             finals = (
                 max(finals[0], end - setup.close(0, 0)),
                 max(finals[1], end - setup.close(1, 0)),

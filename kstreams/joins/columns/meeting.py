@@ -11,7 +11,7 @@ from kstreams.columns.near import near_pairs
 from kstreams.state.stores.join.setup import Clocks, Setup
 from kstreams.times import FAR_MS
 
-__all__ = ("NEVER", "Arrivals", "Known", "Met", "final_times", "meet")
+__all__ = ("NEVER", "Arrivals", "Known", "Met", "final_times", "meet", "meet_itself")
 
 NEVER = 1 << 62
 """The place of what does not happen."""
@@ -82,6 +82,7 @@ class Met:
         earlier: The one that was there.
         places: The place of the other.
         settled: The place from which on a known record has had a partner; -1 for what came so.
+        turns: 1 for a record with itself, which comes behind its other pairs; else 0.
     """
 
     left: Ints
@@ -89,6 +90,7 @@ class Met:
     earlier: Ints
     places: Ints
     settled: Ints
+    turns: Ints
 
 
 def meet(
@@ -127,7 +129,44 @@ def meet(
             sure[pair] = True
             settled[later[pair]] = min(settled[later[pair]], place)
     found = np.flatnonzero(sure)
-    return Met(left[found], right[found], earlier[found], places[found], settled)
+    turns = np.zeros(len(found), np.int64)
+    return Met(left[found], right[found], earlier[found], places[found], settled, turns)
+
+
+def meet_itself(arrivals: Arrivals, known: Known, setup: Setup) -> Met:
+    """Return the pairs that records of one stream make with each other, and with themselves."""
+    reach = max(setup.before, setup.after)
+    fresh, stored = np.flatnonzero(known.places >= 0), np.flatnonzero(known.places < 0)
+    found = []
+    for others in (stored, fresh):
+        one, other = near_pairs(
+            (known.codes[fresh], known.times[fresh]),
+            (known.codes[others], known.times[others]),
+            reach,
+            reach,
+        )
+        found.append((fresh[one], others[other]))
+    later, earlier = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    places = known.places[later]
+    newest = arrivals.newest_of(np.zeros(len(places), np.int64), places)
+    seen = (known.places[earlier] < places) & (known.times[earlier] > newest - setup.memory)
+    later, earlier = later[seen], earlier[seen]
+    ahead = known.times[earlier] - known.times[later]
+    as_left = np.flatnonzero((ahead >= -setup.before) & (ahead <= setup.after))
+    as_right = np.flatnonzero((ahead <= setup.before) & (ahead >= -setup.after))
+    own = np.concatenate((later[as_left], later[as_right], fresh))
+    other = np.concatenate((earlier[as_left], earlier[as_right], fresh))
+    is_left = np.arange(len(own)) < len(as_left)
+    turns = np.zeros(len(own), np.int64)
+    turns[len(own) - len(fresh) :] = 1
+    return Met(
+        np.where(is_left, own, other),
+        np.where(is_left, other, own),
+        other,
+        known.places[own],
+        np.full(len(known.times), NEVER),
+        turns,
+    )
 
 
 def final_times(stream: Ints, sides: Ints, setup: Setup, clocks: Clocks) -> Ints:

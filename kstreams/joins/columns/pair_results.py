@@ -19,8 +19,8 @@ __all__ = ("ended_results", "results_of")
 
 _NONE = -1
 """The place of a value that is not there."""
-_BEFORE, _OWN, _BEHIND = 0, 1, 2
-"""When a result comes, beside those of its record's own."""
+_BEFORE, _OWN, _BEHIND = 0, 1, 3
+"""When a result comes, beside those of its record's own; between 1 and 3 is one with itself."""
 
 
 def results_of(
@@ -42,6 +42,9 @@ def results_of(
     known, met = outcome.known, outcome.met
     count = len(outcome.elements.times)
     nulls = np.flatnonzero((came.codes == NO_KEY) & _kept(joiner)[came.sides])
+    null_sides = came.sides[nulls]
+    if outcome.of_itself and joiner.how == "outer":
+        nulls, null_sides = np.tile(nulls, 2), np.repeat((0, 1), len(nulls))
     whens = np.searchsorted(came.stream, outcome.closes, "right")
     moved = came.times[whens] < came.stream[whens]  # by a record that went elsewhere
     alone, closed = outcome.alone, outcome.closed
@@ -50,7 +53,8 @@ def results_of(
     rows = np.concatenate((met.places, known.places[alone], nulls, whens))
     turns = np.concatenate(
         (
-            np.full(len(met.places) + len(none), _OWN),
+            _OWN + met.turns,
+            np.full(len(none), _OWN),
             np.where(moved, _BEFORE, _BEHIND),
         )
     )
@@ -72,7 +76,7 @@ def results_of(
             (
                 pairs,
                 np.where(known.sides[alone] == side, alone, _NONE),
-                np.where(came.sides[nulls] == side, extra, _NONE),
+                np.where(null_sides == side, extra, _NONE),
                 np.where(known.sides[closed] == side, closed, _NONE),
             )
         )[order]
@@ -90,7 +94,7 @@ def results_of(
         {
             "key": all_keys.take(pa.array(np.maximum(of_keys, 0), mask=of_keys == _NONE)),
             "timestamp": pa.array(stamps),
-            "headers": came.headers(np.where(turns == _OWN, rows, _NONE)),
+            "headers": came.headers(np.where((turns >= _OWN) & (turns < _BEHIND), rows, _NONE)),
             STREAM_TIME: pa.array(came.stream[rows]),
         }
     )

@@ -153,12 +153,15 @@ def test_where_batches_are_cut_changes_nothing(
     assert bag(one_by_one) == bag(out for step in steps for out in step)
 
 
+@pytest.mark.parametrize("itself", [False, True], ids=["two", "one"])
 @pytest.mark.parametrize("kept", ["in memory", "in blocks", "in rows", "in both"])
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(spans=spans, records=streams(), cuts=st.lists(st.integers(1, 9), max_size=5))
 def test_columns_give_what_records_give(
-    kept: str, spans: Spans, records: list[Came], cuts: list[int]
+    kept: str, itself: bool, spans: Spans, records: list[Came], cuts: list[int]
 ) -> None:
+    if itself:
+        records = [record._replace(side=0) for record in records]
     parts = []
     for size in (*cuts, len(records) or 1):
         parts.append(records[:size])
@@ -167,7 +170,8 @@ def test_columns_give_what_records_give(
     with pytest.MonkeyPatch.context() as patch:
         remember(patch, kept)
         for execution in ("records", "columns"):
-            with TopologyTestDriver(topology(spans, execution=execution)) as driver:
+            made = topology(spans, itself=itself, execution=execution)
+            with TopologyTestDriver(made) as driver:
                 steps = [batch(driver, part) for part in parts]
                 driver.close_windows()
                 found.append((steps, came(driver), driver.dropped))
