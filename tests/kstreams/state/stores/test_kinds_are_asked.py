@@ -102,6 +102,7 @@ def test_each_kind_has_the_same_files() -> None:
     others = {name for name in extra if name.split("/")[1] not in allowed}
     assert others == {
         "key_value/expiring",
+        "versioned/table_columns",
         *(f"join/{name}" for name in ("blocks", "coding", "packed", "setup", "sides", "tail")),
     }
     assert len(FOLDERS) == 13
