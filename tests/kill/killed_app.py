@@ -12,14 +12,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from devtools.spark_home import spark_home
-from kstreams import INT64, TEXT, Emitter
+from kstreams import INT64, TEXT, Emitter, View
+from kstreams.checkpoint.changelog_restore import ChangelogRestore
+from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.connection import RawRecord
 from kstreams.io import Connection
+from kstreams.state import Memory
+from kstreams.state.log.directory import Directory
 from tests.cluster.processes import alive, ancestor, command, end_session, kill, session
-from tests.kill.app import MAX_RECORDS, connection, topics
+from tests.kill.app import COUNTS, MAX_RECORDS, build, connection, topics
 from tests.kill.barriers import Barriers
+from tests.kill.looping_app import HOPS
+from tests.kill.looping_app import build as build_looping
 
-__all__ = ("Kill", "KilledApp", "by_word")
+__all__ = ("Kill", "KilledApp", "LoopingApp", "by_word")
 
 ROOT = Path(__file__).parents[2]
 WAIT_S = 300.0
@@ -72,9 +78,11 @@ class KilledApp:
 
     Attributes:
         module: What is run; it is given the folder, and the address of the broker.
+        build: Makes its topology, given the folder's name.
     """
 
     module = "tests.kill.app"
+    build = staticmethod(build)
 
     def __init__(self, folder: Path, bootstrap: str | None = None) -> None:
         self.folder = folder
@@ -252,6 +260,24 @@ class KilledApp:
         """Return what the sink must hold: for each word all counts, rising one by one."""
         return {word: list(range(1, n + 1)) for word, n in self._counted.items()}
 
+    def expected_store(self) -> dict[str, int]:
+        """Return what the store must hold."""
+        return {word: counts[-1] for word, counts in self.expected().items()}
+
+    def rebuilt(self) -> dict[str, int]:
+        """Lose the store's objects, rebuild it from its changelog, and return what it holds."""
+        place, log = self.folder / "checkpoint", Directory(str(self.folder / "log"))
+        checkpoint, objects = Checkpoint.load(place), log.open()
+        for query in checkpoint.queries:
+            last = checkpoint.commits(query, objects).last()
+            assert last is not None
+            objects.delete(ref.name for p in last.pointers().values() for ref in p.objects())
+        topology = type(self).build(self.folder.name)
+        job = ChangelogRestore(checkpoint, topology, self.connection, Memory(), objects, "rebuild")
+        job.run_all(job.stores(), lambda _: None)
+        with View(place, COUNTS, log=log) as view:
+            return dict(view.items())
+
     def expected_windows(self) -> dict[tuple[str, int], int]:
         """Return how often each word came, by the second in which it did (ms)."""
         return dict(self._by_second)
@@ -271,6 +297,18 @@ class KilledApp:
         """Return the last lines that the app printed, without Java's stacks."""
         lines = (self.folder / "output").read_text(errors="replace").splitlines()
         return "\n".join([line for line in lines if not line.startswith("\tat ")][-60:])
+
+
+class LoopingApp(KilledApp):
+    """An app in which each word goes round a loop some times, and counts each time."""
+
+    module = "tests.kill.looping_app"
+    build = staticmethod(build_looping)
+
+    def expected(self) -> dict[str, list[int]]:
+        """Return what the sink must hold: for each word all counts, rising one by one."""
+        counted = super().expected()
+        return {word: list(range(1, (HOPS + 1) * len(n) + 1)) for word, n in counted.items()}
 
 
 def by_word(records: Iterable[RawRecord]) -> dict[str, list[int]]:

@@ -6,8 +6,11 @@ stage back to the first.
 
 from __future__ import annotations
 
+from functools import partial
+
 from kstreams import INT64, TEXT, Processor, ProcessorContext, Record, Topology, TopologyBuilder
 from kstreams.operators import flat_map
+from kstreams.stores import KeyValueStore, StoreSpec
 from tests.kill.app import COUNTS, main, topics
 
 __all__ = ("HOPS",)
@@ -19,8 +22,11 @@ HOPS = 3
 class CountRounds(Processor[str, int, str, int]):
     """Counts each word, and sends it on while it has rounds left."""
 
+    def __init__(self, store: StoreSpec[KeyValueStore[str, int]]) -> None:
+        self.store = store
+
     def init(self, context: ProcessorContext[str, int]) -> None:
-        self.context, self.counts = context, context.store(COUNTS)
+        self.context, self.counts = context, context.store(self.store)
 
     def process(self, record: Record[str, int]) -> None:
         total = (self.counts.get(record.key) or 0) + 1
@@ -41,7 +47,8 @@ def build(name: str) -> Topology:
     words = builder.add_processor("split", flat_map(words_of), builder.add_source("lines", lines))
     merged = builder.merge("merged", words, again)
     by_word = builder.repartition("by-word", merged, key=TEXT, value=INT64)
-    counts = builder.add_processor("count", CountRounds, by_word, stores=[COUNTS])
+    store = COUNTS.with_changelog(f"{name}-counts")
+    counts = builder.add_processor("count", partial(CountRounds, store), by_word, stores=[store])
     builder.add_sink("totals", totals, counts)
     builder.close_loop(again, counts)
     return builder.build()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kill.killed_app import KilledApp, by_word
+from tests.kill.killed_app import KilledApp, LoopingApp, by_word
 
 pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -15,14 +15,14 @@ COMMITTED = "FencedError: batch"
 
 
 @pytest.mark.parametrize(
-    ("phase", "told"),
-    [("all-done", COMMITTED), ("idle", TAKEN_OVER)],
+    ("phase", "told", "app"),
+    [("all-done", COMMITTED, LoopingApp), ("idle", TAKEN_OVER, KilledApp)],
     ids=["while it commits", "while it waits"],
 )
 def test_the_older_driver_is_fenced(
-    tmp_path: Path, victims: list[KilledApp], phase: str, told: str
+    tmp_path: Path, victims: list[KilledApp], phase: str, told: str, app: type[KilledApp]
 ) -> None:
-    victims.append(killed_app := KilledApp(tmp_path))
+    victims.append(killed_app := app(tmp_path))
     killed_app.start()
     killed_app.advance()
     if phase != "idle":
