@@ -6,8 +6,8 @@
 - `kstreams.windows.windowed(serde, windows)`: keys of windows, as Kafka Streams writes them.
 - `SchemaSerde`: one whose bytes a `Schema` describes; `FramedSerde`: one whose bytes have a frame
   in a topic, such as a schema's id in a registry.
-- `Serde`: derive from it to write one. `objects_of` turns an Arrow column into Python objects
-  quickly.
+- `Serde`: derive from it to write one; `kstreams.testing.SerdeContract` proves it. `objects_of`
+  turns an Arrow column into Python objects quickly.
 
 Example:
     >>> from kstreams.serde import INT64

@@ -38,8 +38,10 @@ class SpansSerde(CompositeSerde["tuple[tuple[int, int, T], ...]"]):
             return joined(
                 _BOUNDS.pack(start, end) + write(content) for start, end, content in value
             )
-        except struct.error as exc:
-            raise SerializationError(f"expected int64 bounds, got {value!r}") from exc
+        except SerializationError:
+            raise
+        except (struct.error, TypeError, ValueError) as exc:
+            raise SerializationError(f"expected spans of int64 bounds, got {value!r}") from exc
 
     def deserialize(self, data: bytes) -> tuple[tuple[int, int, T], ...]:
         """Convert back; what is cut short is a `DeserializationError`."""

@@ -41,20 +41,25 @@ class StampedSerde(CompositeSerde["tuple[T, int]"]):
         self._value = value
 
     def serialize(self, value: tuple[T, int]) -> bytes:
-        """Convert; a time that is no int64 is a `SerializationError`."""
-        content, timestamp = value
+        """Convert; no pair, or a time that is no int64, is a `SerializationError`."""
         try:
-            return _STAMP.pack(timestamp) + self._value.serialize(content)
-        except struct.error as exc:
-            raise SerializationError(f"expected an int64 time, got {timestamp!r}") from exc
+            content, timestamp = value
+            stamp = _STAMP.pack(timestamp)
+        except (struct.error, TypeError, ValueError) as exc:
+            raise SerializationError(f"expected a value and an int64 time, got {value!r}") from exc
+        return stamp + self._value.serialize(content)
 
     def serialize_many(self, values: Sequence[tuple[T, int] | None]) -> pa.Array:
         """Convert in one step; falls back to single steps to name what fails."""
-        stamps = int64_column([0 if value is None else value[1] for value in values])
+        try:
+            stamps = int64_column([0 if value is None else value[1] for value in values])
+            inner = [None if value is None else value[0] for value in values]
+        except (TypeError, IndexError):
+            return super().serialize_many(values)
         if stamps is None:
             return super().serialize_many(values)
         heads = binary_array(stamps.astype(">i8").view(np.uint8), len(values), 8)
-        contents = self._value.serialize_many([None if v is None else v[0] for v in values])
+        contents = self._value.serialize_many(inner)
         if not has_all(contents, values):
             return super().serialize_many(values)
         return pc.binary_join_element_wise(heads, contents, b"")

@@ -3,8 +3,8 @@
 - `TopologyTestDriver` runs a topology in this process, with the code that runs on Spark. Take it
   first.
 - `TopicLimits` says what a topic of the driver refuses. `FakeClock` is a clock to move by hand.
-- `WorkingStoreContract`, `ObjectStoreContract`: derive a pytest class from them to test a state
-  backend or a durable storage.
+- `SerdeContract`, `WorkingStoreContract`, `ObjectStoreContract`: derive a pytest class from them to
+  test a serde, a state backend or a durable storage. `WrittenBytes` are of an older version.
 
 Example:
     >>> from kstreams import INT64, TEXT, Topic, TopologyBuilder, aggregate, timestamped_store
@@ -26,13 +26,17 @@ from __future__ import annotations
 from kstreams.clock import FakeClock
 from kstreams.testing.driver import TopologyTestDriver
 from kstreams.testing.object_store import ObjectStoreContract
+from kstreams.testing.serde import SerdeContract
+from kstreams.testing.serde_cases import WrittenBytes
 from kstreams.testing.working_store import WorkingStoreContract
 from kstreams.topic_limits import TopicLimits
 
 __all__ = (
     "FakeClock",
     "ObjectStoreContract",
+    "SerdeContract",
     "TopicLimits",
     "TopologyTestDriver",
     "WorkingStoreContract",
+    "WrittenBytes",
 )

@@ -70,14 +70,17 @@ class TimeWindowedSerde(CompositeSerde["Windowed[K]"]):
 
     def serialize(self, value: Windowed[K]) -> bytes:
         """Convert; a window that these windows do not have is a `SerializationError`."""
-        start = value.start_ms
-        if value.end_ms != self._end(start):
+        start, end = _bounds(value)
+        if end != self._end(start):
             raise SerializationError(f"{value} is no window of {self._windows}")
         return self._key.serialize(value.key) + _packed(_ONE, start)
 
     def serialize_many(self, values: Sequence[Windowed[K] | None]) -> pa.Array:
         """Convert in one step; falls back to single steps to name what fails."""
-        bounds = {(v.start_ms, v.end_ms) for v in values if v is not None}
+        try:
+            bounds = {(v.start_ms, v.end_ms) for v in values if v is not None}
+        except AttributeError:
+            return super().serialize_many(values)
         if any(end != self._end(start) for start, end in bounds):
             return super().serialize_many(values)
         starts = int64_column([0 if v is None else v.start_ms for v in values])
@@ -138,16 +141,19 @@ class SpanWindowedSerde(CompositeSerde["Windowed[K]"]):
         self._kind = kind
 
     def serialize(self, value: Windowed[K]) -> bytes:
-        """Convert."""
-        bounds = value.start_ms, value.end_ms
+        """Convert; what is no windowed key is a `SerializationError`."""
+        bounds = _bounds(value)
         if self._kind == "session":
             bounds = bounds[::-1]
         return self._key.serialize(value.key) + _packed(_TWO, *bounds)
 
     def serialize_many(self, values: Sequence[Windowed[K] | None]) -> pa.Array:
         """Convert in one step; falls back to single steps to name what fails."""
-        starts = int64_column([0 if v is None else v.start_ms for v in values])
-        ends = int64_column([0 if v is None else v.end_ms for v in values])
+        try:
+            starts = int64_column([0 if v is None else v.start_ms for v in values])
+            ends = int64_column([0 if v is None else v.end_ms for v in values])
+        except AttributeError:
+            return super().serialize_many(values)
         if starts is None or ends is None:
             return super().serialize_many(values)
         keys = self._key.serialize_many([None if v is None else v.key for v in values])
@@ -184,6 +190,13 @@ class SpanWindowedSerde(CompositeSerde["Windowed[K]"]):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by the constructor's arguments."""
         return type(self), (self._key, self._kind)
+
+
+def _bounds(value: Windowed[Any]) -> tuple[int, int]:
+    try:
+        return value.start_ms, value.end_ms
+    except AttributeError as exc:
+        raise SerializationError(f"expected a windowed key, got {value!r}") from exc
 
 
 def _packed(form: struct.Struct, *bounds: int) -> bytes:
