@@ -9,7 +9,12 @@ from pathlib import Path
 
 _ROOT = Path(__file__).parents[1]
 _FOLDERS = (_ROOT, _ROOT / "stores", _ROOT / "serdes")
-_PACKAGES = ("kstreams", "kstreams_rocksdb", "kstreams_s3", "kstreams_json")
+_PACKAGES = tuple(
+    package.name
+    for folder in (_ROOT, *_FOLDERS[1:])
+    for package in sorted(folder.glob("kstreams*"))
+    if (package / "py.typed").exists()
+)
 
 _ALLOWED = {
     # `topology.describe()`: users find the pictures where they look for them.

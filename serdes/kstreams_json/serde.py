@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import UnionType
 from typing import Any, TypeVar, overload
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 try:
     import msgspec
@@ -14,18 +15,14 @@ except ImportError as exc:
     raise ImportError("JSON needs msgspec: pip install 'kstreams-spark[json]'") from exc
 
 from kstreams import Serde
-from kstreams.errors import DeserializationError, SerializationError
+from kstreams.errors import SerializationError
 from kstreams.serde import objects_of
-from kstreams_json.one_field import OneField
-from kstreams_json.shape import classes_of, contains, has_value_bytes, is_immutable, type_name
+from kstreams_msgspec import Coding, DecHook, EncHook, TypedSerde, contains
 
 __all__ = ("JsonSerde", "json_serde")
 
 T = TypeVar("T")
 """The type that JSON is decoded to."""
-
-_SHOWN_BYTES = 40
-_ENCODE_ERRORS = (TypeError, ValueError, OverflowError, RecursionError, AttributeError)
 
 
 @overload
@@ -34,8 +31,8 @@ def json_serde(
     *,
     name: str | None = ...,
     strict: bool = ...,
-    enc_hook: Callable[[Any], Any] | None = ...,
-    dec_hook: Callable[[type, Any], Any] | None = ...,
+    enc_hook: EncHook | None = ...,
+    dec_hook: DecHook | None = ...,
 ) -> Serde[T]: ...
 @overload
 def json_serde(
@@ -43,16 +40,16 @@ def json_serde(
     *,
     name: str | None = ...,
     strict: bool = ...,
-    enc_hook: Callable[[Any], Any] | None = ...,
-    dec_hook: Callable[[type, Any], Any] | None = ...,
+    enc_hook: EncHook | None = ...,
+    dec_hook: DecHook | None = ...,
 ) -> Serde[Any]: ...
 def json_serde(
     type_: object,
     *,
     name: str | None = None,
     strict: bool = True,
-    enc_hook: Callable[[Any], Any] | None = None,
-    dec_hook: Callable[[type, Any], Any] | None = None,
+    enc_hook: EncHook | None = None,
+    dec_hook: DecHook | None = None,
 ) -> Serde[Any]:
     """Make a serde of JSON text for a type.
 
@@ -88,22 +85,11 @@ def json_serde(
     return JsonSerde(type_, name, strict=strict, enc_hook=enc_hook, dec_hook=dec_hook)
 
 
-class JsonSerde(Serde[T]):
+class JsonSerde(TypedSerde[T]):
     """What `json_serde` returns. Compares by its type and options, and pickles by them."""
 
-    __slots__ = (
-        "_classes",
-        "_containers",
-        "_decoder",
-        "_encoder",
-        "_floats",
-        "_options",
-        "_readers",
-        "hashes_by_bytes",
-        "immutable",
-        "name",
-        "type_token",
-    )
+    __slots__ = ("_floats",)
+    coding = Coding("json", "JSON", msgspec.json.Encoder, msgspec.json.Decoder)
 
     def __init__(
         self,
@@ -111,93 +97,26 @@ class JsonSerde(Serde[T]):
         name: str | None,
         *,
         strict: bool,
-        enc_hook: Callable[[Any], Any] | None,
-        dec_hook: Callable[[type, Any], Any] | None,
+        enc_hook: EncHook | None,
+        dec_hook: DecHook | None,
     ) -> None:
-        type_ = Any if type_ is object else type_
-        info = msgspec.inspect.type_info(type_)
-        if dec_hook is None and contains(info, msgspec.inspect.CustomType):
-            raise TypeError(
-                f"{type_name(type_)} cannot be decoded from JSON\n"
-                "Hint: use a dataclass, or give enc_hook and dec_hook."
-            )
-        self.name = f"json[{type_name(type_)}]" if name is None else name
-        self.type_token = object if type_ is Any else type_
-        self.immutable = is_immutable(info)
-        self.hashes_by_bytes = has_value_bytes(info)
-        self._classes = classes_of(info)
-        self._containers = tuple(cls for cls in self._classes if cls in (dict, list, tuple))
-        self._floats = contains(info, msgspec.inspect.FloatType)
-        self._options = (type_, name, strict, enc_hook, dec_hook)
-        self._readers: dict[str, OneField | None] = {}
-        self._encoder = msgspec.json.Encoder(enc_hook=enc_hook, order="deterministic")
-        self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(
-            type_, strict=strict, dec_hook=dec_hook
-        )
+        super().__init__(type_, name, strict=strict, enc_hook=enc_hook, dec_hook=dec_hook)
+        self._floats = contains(self.shape, msgspec.inspect.FloatType)
 
     def serialize(self, value: T) -> bytes:
         """Encode; an object of another type is a `SerializationError`."""
-        classes = self._classes
-        if classes and type(value) not in classes and not isinstance(value, self._containers):
-            raise SerializationError(
-                f"expected {self.name}, got {type(value).__name__}: {value!r:.{_SHOWN_BYTES}}"
-            )
-        try:
-            data = self._encoder.encode(value)
-        except _ENCODE_ERRORS as exc:
-            raise SerializationError(f"expected {self.name}: {exc}") from exc
+        data = super().serialize(value)
         if self._floats and b"null" in data:
             self._check_floats(data)
         return data
 
-    def deserialize(self, data: bytes) -> T:
-        """Decode; the error of a `DeserializationError` names the path to the wrong field."""
-        try:
-            value: T = self._decoder.decode(data)
-        except (ValueError, RecursionError) as exc:
-            raise DeserializationError(
-                f"expected {self.name}: {exc}; got {bytes(data[:_SHOWN_BYTES])!r}"
-            ) from exc
-        return value
-
     def serialize_many(self, values: Sequence[T | None]) -> pa.Array:
         """Convert in one step; falls back to single steps to name what fails."""
-        kinds = set(map(type, values))
-        if self._floats or (self._classes and not kinds.issubset({*self._classes, type(None)})):
-            return super().serialize_many(values)
-        encode = self._encoder.encode
-        try:
-            data = [None if value is None else encode(value) for value in values]
-        except _ENCODE_ERRORS:
-            return super().serialize_many(values)
-        return pa.array(data, pa.binary())
-
-    def deserialize_many(self, data: pa.Array) -> list[T | None]:
-        """Convert in one step; falls back to single steps to name what fails."""
-        decode = self._decoder.decode
-        items: list[Any] = objects_of(data)
-        try:
-            if not data.null_count:
-                return list(map(decode, items))
-            return [None if item is None else decode(item) for item in items]
-        except (ValueError, RecursionError):
-            return super().deserialize_many(data)
-
-    def field(self, column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
-        """Take one field out of each value, without decoding the others where that is right."""
-        items: list[bytes | None] = objects_of(column)
-        if name not in self._readers:  # made once: it takes a class of its own
-            type_, _, strict, _, dec_hook = self._options
-            made = None if dec_hook is not None else OneField.of(type_, name, strict=strict)
-            self._readers[name] = made
-        reader = self._readers[name]
-        if reader is None:
-            return super().field(column, name, kind)
-        try:
-            found = iter(reader.read([item for item in items if item is not None]))
-            return pa.array([None if item is None else next(found) for item in items], kind)
-        except (ValueError, RecursionError, pa.ArrowException):
-            return super().field(column, name, kind)  # which names what is wrong
+        column = super().serialize_many(values)
+        if self._floats:
+            for data in objects_of(column.filter(pc.match_substring(column, "null"))):
+                self._check_floats(data)
+        return column
 
     def _check_floats(self, data: bytes) -> None:
         """Refuse what could not be read again: msgspec writes NaN and infinity as null."""
@@ -207,25 +126,3 @@ class JsonSerde(Serde[T]):
             raise SerializationError(
                 f"expected {self.name}: JSON has no NaN and no infinity: {exc}"
             ) from exc
-
-    def __eq__(self, other: object) -> bool:
-        """Compare type and options."""
-        return isinstance(other, JsonSerde) and self._options == other._options
-
-    def __hash__(self) -> int:
-        """Hash the name."""
-        return hash(self.name)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by type and options."""
-        return _rebuild, self._options
-
-
-def _rebuild(
-    type_: type,
-    name: str | None,
-    strict: bool,
-    enc_hook: Callable[[Any], Any] | None,
-    dec_hook: Callable[[type, Any], Any] | None,
-) -> Serde[Any]:
-    return json_serde(type_, name=name, strict=strict, enc_hook=enc_hook, dec_hook=dec_hook)

@@ -1,4 +1,4 @@
-"""What a type that JSON is decoded to promises: found once, when a serde is made."""
+"""What a type that is decoded to promises: found once, when a serde is made."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Union, get_args, get_origin
 
 from msgspec import inspect
 
-__all__ = ("classes_of", "contains", "has_value_bytes", "is_immutable", "type_name")
+__all__ = ("classes_of", "contains", "has_value_bytes", "is_immutable", "parts_of", "type_name")
 
 _SCALARS = (
     inspect.NoneType,
@@ -91,11 +91,11 @@ def has_value_bytes(info: inspect.Type) -> bool:
 
 def contains(info: inspect.Type, *kinds: type[inspect.Type]) -> bool:
     """Tell whether a type, or one inside it, is of certain kinds."""
-    return any(isinstance(part, kinds) for part in _parts(info))
+    return any(isinstance(part, kinds) for part in parts_of(info))
 
 
 def _holds(info: inspect.Type, check: Callable[[inspect.Type], bool]) -> bool:
-    return all(check(part) for part in _parts(info))
+    return all(check(part) for part in parts_of(info))
 
 
 def _is_frozen(part: inspect.Type) -> bool:
@@ -121,7 +121,7 @@ def _is_compared_by_bytes(part: inspect.Type) -> bool:
     return isinstance(part, (*_EQUAL_BY_BYTES, *made_of_others))
 
 
-def _parts(info: inspect.Type) -> Iterator[inspect.Type]:
+def parts_of(info: inspect.Type) -> Iterator[inspect.Type]:
     """Yield a type and all that it is made of, each once: types may be recursive."""
     todo, seen = [info], set[int]()
     while todo:

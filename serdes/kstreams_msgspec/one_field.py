@@ -1,0 +1,82 @@
+"""Decoding one field of many values, and nothing else of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, get_type_hints
+
+import msgspec
+from msgspec import inspect
+
+__all__ = ("OneField",)
+
+_OBJECTS = (inspect.StructType, inspect.DataclassType, inspect.TypedDictType)
+
+
+class OneField:
+    """Reads one field; msgspec passes over the others without making objects of them.
+
+    Args:
+        shape: A Struct of which `field` is what is read.
+        decoder: The class of the format's decoders.
+        strict: Take only what the bytes say.
+    """
+
+    def __init__(
+        self, shape: type[msgspec.Struct], decoder: Callable[..., Any], *, strict: bool
+    ) -> None:
+        self._decoder = decoder(shape, strict=strict)
+
+    @classmethod
+    def of(
+        cls, type_: object, name: str, decoder: Callable[..., Any], *, strict: bool
+    ) -> OneField | None:
+        """Return what reads a field of a type's values.
+
+        None when a value can be right or wrong, or have the field, in ways that only the
+        whole value tells: defaults, tags, unions, fields that are forbidden.
+        """
+        info = inspect.type_info(type_)
+        if isinstance(info, inspect.DictType | inspect.AnyType):
+            return cls(_by_key(name, Any), decoder, strict=strict)
+        if not isinstance(info, _OBJECTS):
+            return None
+        by_place = isinstance(info, inspect.StructType) and info.array_like
+        if isinstance(info, inspect.StructType) and (
+            info.tag is not None or info.forbid_unknown_fields
+        ):
+            return None
+        names = [field.name for field in info.fields]
+        found = info.fields[names.index(name)] if name in names else None
+        if found is None or not found.required:
+            return None
+        annotation = get_type_hints(info.cls, include_extras=True)[name]
+        if by_place:
+            return cls(_by_place(names.index(name), annotation), decoder, strict=strict)
+        return cls(_by_key(found.encode_name, annotation), decoder, strict=strict)
+
+    def read(self, items: Sequence[bytes]) -> list[Any]:
+        """Return the field of each value.
+
+        Raises:
+            ValueError: A value is no object, or has no such field, or another type's.
+        """
+        if isinstance(self._decoder, msgspec.json.Decoder):
+            lines = b"\n".join(items)
+            if lines.count(b"\n") == len(items) - 1:
+                found = self._decoder.decode_lines(lines)
+                if len(found) == len(items):  # else some are blank
+                    return [each.field for each in found]
+        decode = self._decoder.decode
+        return [decode(item).field for item in items]
+
+
+def _by_key(key: str, annotation: object) -> type[msgspec.Struct]:
+    """Return a Struct of one field, with its key in the bytes."""
+    return msgspec.defstruct("OneField", [("field", annotation)], rename={"field": key})
+
+
+def _by_place(place: int, annotation: object) -> type[msgspec.Struct]:
+    """Return a Struct whose last field is what is read; those before it are passed over."""
+    before = [(f"before_{number}", msgspec.Raw) for number in range(place)]
+    return msgspec.defstruct("OneField", [*before, ("field", annotation)], array_like=True)

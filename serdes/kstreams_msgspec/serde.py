@@ -1,0 +1,220 @@
+"""A serde of Python's own types, by one of msgspec's encoders and decoders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+import msgspec
+import pyarrow as pa
+
+from kstreams import Serde
+from kstreams.errors import DeserializationError, SerializationError
+from kstreams.serde import objects_of
+from kstreams_msgspec.encoder import OrderedEncoder, has_other_keys
+from kstreams_msgspec.one_field import OneField
+from kstreams_msgspec.shape import classes_of, contains, has_value_bytes, is_immutable, type_name
+
+__all__ = ("Coding", "DecHook", "EncHook", "TypedSerde")
+
+T = TypeVar("T")
+"""The type that is decoded to."""
+
+EncHook = Callable[[Any], Any]
+"""Makes something that can be written of an object that cannot."""
+
+DecHook = Callable[[type, Any], Any]
+"""Makes an object of such a type again; gets the type and what was read."""
+
+_SHOWN_BYTES = 40
+_ENCODE_ERRORS = (TypeError, ValueError, OverflowError, RecursionError, AttributeError)
+_DECODE_ERRORS = (  # msgspec's own, and what hooks and constructors raise of strange input
+    *(ValueError, RecursionError, TypeError),
+    *(LookupError, AttributeError, ArithmeticError),
+)
+
+
+@dataclass(frozen=True)
+class Coding:
+    """A format of msgspec's.
+
+    Args:
+        name: What names of serdes begin with.
+        title: What people call it.
+        encoder: The class of its encoders.
+        decoder: The class of its decoders.
+        native: Types that it has, which JSON would write as text.
+    """
+
+    name: str
+    title: str
+    encoder: Callable[..., Any]
+    decoder: Callable[..., Any]
+    native: tuple[type, ...] = ()
+
+
+class TypedSerde(Serde[T]):
+    """The base: derive, and say which `coding`. Compares by type and options, and pickles by them.
+
+    Args:
+        type_: What is decoded to; `object` for whatever comes.
+        name: Recorded with the state in place of the type's name.
+        strict: Take only what the bytes say; False takes the text "1" for an int too.
+        enc_hook: For objects of types that msgspec does not know.
+        dec_hook: Likewise.
+
+    Raises:
+        TypeError: The type cannot be written, and there are no hooks.
+    """
+
+    __slots__ = (
+        "_classes",
+        "_containers",
+        "_decoder",
+        "_encoder",
+        "_options",
+        "_readers",
+        "hashes_by_bytes",
+        "immutable",
+        "name",
+        "shape",
+        "type_token",
+    )
+
+    coding: ClassVar[Coding]
+    """The format."""
+
+    shape: msgspec.inspect.Type
+    """What msgspec says of the type."""
+
+    def __init__(
+        self,
+        type_: object,
+        name: str | None,
+        *,
+        strict: bool,
+        enc_hook: EncHook | None,
+        dec_hook: DecHook | None,
+    ) -> None:
+        type_ = Any if type_ is object else type_
+        self.shape = shape = msgspec.inspect.type_info(type_)
+        if dec_hook is None and contains(shape, msgspec.inspect.CustomType):
+            raise TypeError(
+                f"{type_name(type_)} cannot be decoded from {self.coding.title}\n"
+                "Hint: use a dataclass, or give enc_hook and dec_hook."
+            )
+        self.name = f"{self.coding.name}[{type_name(type_)}]" if name is None else name
+        self.type_token = object if type_ is Any else type_
+        self.immutable = is_immutable(shape)
+        self.hashes_by_bytes = has_value_bytes(shape)
+        self._classes = classes_of(shape)
+        self._containers = tuple(cls for cls in self._classes if cls in (dict, list, tuple))
+        self._options = (type_, name, strict, enc_hook, dec_hook)
+        self._readers: dict[str, OneField | None] = {}
+        coding = self.coding
+        self._encoder: Any = (
+            OrderedEncoder(coding.encoder, coding.native, enc_hook)
+            if has_other_keys(shape)
+            else coding.encoder(enc_hook=enc_hook, order="deterministic")
+        )
+        self._decoder = self.coding.decoder(type_, strict=strict, dec_hook=dec_hook)
+
+    def serialize(self, value: T) -> bytes:
+        """Encode; an object of another type is a `SerializationError`."""
+        classes = self._classes
+        if classes and type(value) not in classes and not isinstance(value, self._containers):
+            raise SerializationError(
+                f"expected {self.name}, got {type(value).__name__}: {value!r:.{_SHOWN_BYTES}}"
+            )
+        try:
+            data: bytes = self._encoder.encode(value)
+        except _ENCODE_ERRORS as exc:
+            raise SerializationError(f"expected {self.name}: {exc}") from exc
+        return data
+
+    def serialize_many(self, values: Sequence[T | None]) -> pa.Array:
+        """Convert in one step; falls back to single steps to name what fails."""
+        encode = self._encoder.encode
+        types = set(map(type, values)) - {type(None)}
+        if self._classes and not types.issubset(self._classes):
+            return super().serialize_many(values)
+        try:
+            data = [None if value is None else encode(value) for value in values]
+        except _ENCODE_ERRORS:
+            return super().serialize_many(values)
+        return pa.array(data, pa.binary())
+
+    def deserialize(self, data: bytes) -> T:
+        """Decode; the error of a `DeserializationError` names the path to the wrong field."""
+        try:
+            value: T = self._decoder.decode(data)
+        except _DECODE_ERRORS as exc:
+            raise DeserializationError(
+                f"expected {self.name}: {exc}; got {bytes(data[:_SHOWN_BYTES])!r}"
+            ) from exc
+        return value
+
+    def deserialize_many(self, data: pa.Array) -> list[T | None]:
+        """Convert in one step; falls back to single steps to name what fails."""
+        decode = self._decoder.decode
+        items: list[Any] = objects_of(data)
+        try:
+            if not data.null_count:
+                return list(map(decode, items))
+            return [None if item is None else decode(item) for item in items]
+        except _DECODE_ERRORS:
+            return super().deserialize_many(data)
+
+    def field(self, column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
+        """Take one field out of each value, without decoding the others where that is right."""
+        items: list[bytes | None] = objects_of(column)
+        if name not in self._readers:  # made once: it takes a class of its own
+            type_, _, strict, _, dec_hook = self._options
+            made = None
+            if dec_hook is None:
+                made = OneField.of(type_, name, self.coding.decoder, strict=strict)
+            self._readers[name] = made
+        reader = self._readers[name]
+        if reader is None:
+            return super().field(column, name, kind)
+        try:
+            found = iter(reader.read([item for item in items if item is not None]))
+            return pa.array([None if item is None else next(found) for item in items], kind)
+        except (*_DECODE_ERRORS, pa.ArrowException):
+            return super().field(column, name, kind)  # which names what is wrong
+
+    def to_json(self, value: T) -> object:
+        """Return an object as what JSON can say, for people to read."""
+        return msgspec.to_builtins(
+            value, str_keys=True, enc_hook=self._options[3], order="deterministic"
+        )
+
+    def from_json(self, content: object) -> T:
+        """Return the object that `to_json` shows; `ValueError` where it shows none."""
+        type_, _, strict, _, dec_hook = self._options
+        value: T = msgspec.convert(content, type_, strict=strict, dec_hook=dec_hook, str_keys=True)
+        return value
+
+    def __eq__(self, other: object) -> bool:
+        """Compare format, type and options."""
+        return type(self) is type(other) and self._options == getattr(other, "_options", None)
+
+    def __hash__(self) -> int:
+        """Hash the name."""
+        return hash(self.name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by type and options."""
+        return _rebuild, (type(self), *self._options)
+
+
+def _rebuild(
+    kind: type[TypedSerde[Any]],
+    type_: object,
+    name: str | None,
+    strict: bool,
+    enc_hook: EncHook | None,
+    dec_hook: DecHook | None,
+) -> Serde[Any]:
+    return kind(type_, name, strict=strict, enc_hook=enc_hook, dec_hook=dec_hook)

@@ -1,0 +1,3 @@
+"""Tests of the MessagePack serde."""
+
+from __future__ import annotations
