@@ -3,6 +3,9 @@
 - `TEXT`, `BYTES`, `INT32`, `INT64`, `DOUBLE`, `BOOL`: as Java's serializers write them.
 - `NONE`: for keys or values of no interest.
 - `kstreams_json.json_serde(T)`: dataclasses and the like as JSON (needs the extra `json`).
+- `LINES`, `csv_row(T)`: texts of several lines, and typed rows of CSV.
+- `compressed(serde, codec)`: what another serde writes, compressed; `train_dictionary` makes small
+  values small.
 - `kstreams.windows.windowed(serde, windows)`: keys of windows, as Kafka Streams writes them.
 - `SchemaSerde`: one whose bytes a `Schema` describes; `FramedSerde`: one whose bytes have a frame
   in a topic, such as a schema's id in a registry.
@@ -18,7 +21,10 @@ Example:
 from __future__ import annotations
 
 from kstreams.serde.base import Serde
+from kstreams.serde.compressed import compressed, train_dictionary
+from kstreams.serde.csv_row import csv_row
 from kstreams.serde.framed import FramedSerde
+from kstreams.serde.lines import LINES
 from kstreams.serde.none import NONE
 from kstreams.serde.numbers import BOOL, DOUBLE, INT32, INT64
 from kstreams.serde.objects import objects_of
@@ -31,6 +37,7 @@ __all__ = (
     "DOUBLE",
     "INT32",
     "INT64",
+    "LINES",
     "NONE",
     "TEXT",
     "FramedSerde",
@@ -39,5 +46,8 @@ __all__ = (
     "SchemaReference",
     "SchemaSerde",
     "Serde",
+    "compressed",
+    "csv_row",
     "objects_of",
+    "train_dictionary",
 )

@@ -1,0 +1,206 @@
+"""Serdes whose bytes are those of another one, compressed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, TypeVar
+
+import pyarrow as pa
+
+from kstreams.errors import DeserializationError, SerializationError
+from kstreams.serde.base import Serde
+from kstreams.serde.codec import Codec, GzipCodec
+from kstreams.serde.composite import CompositeSerde
+from kstreams.serde.objects import objects_of
+
+__all__ = ("CodecName", "CompressedSerde", "compressed", "train_dictionary")
+
+CodecName = Literal["zstd", "gzip"]
+"""Ways to compress: `zstd` for topics of one's own, `gzip` for those of others."""
+
+T = TypeVar("T")
+"""The type that a serde converts."""
+
+_MAX_BYTES = 4 << 20
+_LEVELS: dict[CodecName, int] = {"zstd": 3, "gzip": 6}
+
+
+def compressed(
+    serde: Serde[T],
+    codec: CodecName = "zstd",
+    *,
+    dictionary: bytes | None = None,
+    older: Sequence[bytes] = (),
+    level: int | None = None,
+    max_bytes: int = _MAX_BYTES,
+) -> Serde[T]:
+    """Make a serde that compresses what another one writes.
+
+    Small values hardly get smaller by themselves: a topic's broker compresses whole batches
+    better. What helps is a dictionary of what values have in common (`train_dictionary`): a
+    tenth to a third of the bytes remain. Its digest is part of the serde's name, so that a store
+    is never read with another one; a topic goes over to a new dictionary when its readers know it
+    by `older` first.
+
+    For values: the same object may have other bytes by another version of the codec, so that
+    such bytes are no good for keys, which are compared.
+
+    Args:
+        serde: What is compressed; its errors, columns and fields stay.
+        codec: `zstd` (with the extra `zstd`) or `gzip`.
+        dictionary: What frames of zstd are written with, and read.
+        older: Dictionaries that frames are read with too.
+        level: How hard to try: 1 to 22 for zstd (3), 1 to 9 for gzip (6).
+        max_bytes: How many bytes a value has at most. More are a `SerializationError`, and a
+            `DeserializationError` before room is made for them: some bytes can stand for
+            thousands of times as many.
+
+    Raises:
+        ValueError: A dictionary is given for gzip, or is none.
+        ImportError: zstd is not installed; the text says how.
+
+    Example:
+        >>> from kstreams.serde import TEXT, compressed
+        >>> packed = compressed(TEXT, "gzip")
+        >>> packed.name, len(packed.serialize("tea " * 1000)) < 50
+        ('gzip(text)', True)
+    """
+    return CompressedSerde(serde, codec, dictionary, tuple(older), level, max_bytes)
+
+
+def train_dictionary(serde: Serde[T], values: Iterable[T], *, size: int = 4096) -> bytes:
+    """Make a dictionary for `compressed`, of values like those that it will write.
+
+    Keep it with the code, as a file: what it compressed cannot be read without it. Needs the
+    extra `zstd`.
+
+    Args:
+        serde: What `compressed` gets.
+        values: Some thousands of typical ones.
+        size: Bytes of the dictionary at most; 4 KB are plenty for values of 100 bytes.
+
+    Raises:
+        ValueError: The values are too few or too small to learn from.
+    """
+    from kstreams.serde.zstd import train  # noqa: PLC0415  # only where zstd is in use
+
+    return train([serde.serialize(value) for value in values], size)
+
+
+class CompressedSerde(CompositeSerde[T]):
+    """What `compressed` returns; see there for its arguments."""
+
+    def __init__(
+        self,
+        serde: Serde[T],
+        codec: CodecName,
+        dictionary: bytes | None,
+        older: tuple[bytes, ...],
+        level: int | None,
+        max_bytes: int,
+    ) -> None:
+        self._codec = _codec(codec, dictionary, older, level, max_bytes)
+        super().__init__(self._codec.name, serde)
+        self._serde = serde
+        self._settings = (codec, dictionary, older, level, max_bytes)
+        self.hashes_by_bytes = False  # another compressor makes others
+        self.type_token = serde.type_token
+        self.arrow_type = serde.arrow_type
+
+    def serialize(self, value: T) -> bytes:
+        """Convert and compress; too many bytes are a `SerializationError`."""
+        data = self._serde.serialize(value)
+        self._check(len(data))
+        return self._codec.compress(data)
+
+    def deserialize(self, data: bytes) -> T:
+        """Decompress and convert; too many bytes are a `DeserializationError`."""
+        return self._serde.deserialize(self._codec.decompress(data))
+
+    def serialize_many(self, values: Sequence[T | None]) -> pa.Array:
+        """Convert and compress in one step."""
+        return self._packed(self._serde.serialize_many(values))
+
+    def deserialize_many(self, data: pa.Array) -> list[T | None]:
+        """Decompress and convert in one step; falls back to single steps to name what fails."""
+        try:
+            found: list[T | None] = []
+            for portion in self._portions(data):
+                found += self._serde.deserialize_many(portion)
+        except DeserializationError:
+            return super().deserialize_many(data)
+        return found
+
+    def to_arrow(self, data: pa.Array) -> pa.Array:
+        """Decompress, and convert as the other serde does; undecoded bytes stay compressed."""
+        if self.arrow_type == pa.binary():
+            return data
+        try:
+            return pa.concat_arrays([self._serde.to_arrow(p) for p in self._portions(data)])
+        except DeserializationError:
+            super().deserialize_many(data)  # which names the first that fails
+            raise
+
+    def from_arrow(self, column: pa.Array) -> pa.Array:
+        """Convert as the other serde does, and compress; undecoded bytes are compressed ones."""
+        if self.arrow_type == pa.binary():
+            return super().from_arrow(column)
+        return self._packed(self._serde.from_arrow(column))
+
+    def field(self, column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
+        """Take one field out of each value, as the other serde does."""
+        if self.arrow_type != pa.binary():
+            return self._serde.field(column, name, kind)
+        portions = self._portions(column)
+        return pa.concat_arrays([self._serde.field(each, name, kind) for each in portions])
+
+    def _packed(self, data: pa.Array) -> pa.Array:
+        items: list[bytes | None] = objects_of(data)
+        self._check(max((len(item) for item in items if item is not None), default=0))
+        return pa.array(self._codec.compress_many(items), pa.binary())
+
+    def _portions(self, data: pa.Array) -> list[pa.Array]:
+        """Decompress; into several arrays where it is more than one can have."""
+        unpacked = pa.array(self._codec.decompress_many(objects_of(data)), pa.binary())
+        return unpacked.chunks if isinstance(unpacked, pa.ChunkedArray) else [unpacked]
+
+    def _check(self, size: int) -> None:
+        if size > self._codec.max_bytes:
+            raise SerializationError(
+                f"expected at most {self._codec.max_bytes:,} bytes of {self._serde.name}, "
+                f"got {size:,}",
+                hint="compressed(..., max_bytes=...) takes more, for readers as well.",
+            )
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the other serde and the settings."""
+        return super().__eq__(other) and self._settings == getattr(other, "_settings", None)
+
+    def __hash__(self) -> int:
+        """Hash the name."""
+        return hash(self.name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by the constructor's arguments."""
+        return type(self), (self._serde, *self._settings)
+
+
+def _codec(
+    name: CodecName,
+    dictionary: bytes | None,
+    older: tuple[bytes, ...],
+    level: int | None,
+    max_bytes: int,
+) -> Codec:
+    if name not in _LEVELS:
+        raise ValueError(f"expected a codec of {', '.join(_LEVELS)}, got {name!r}")
+    if max_bytes < 1:
+        raise ValueError(f"max_bytes is {max_bytes}, and at least 1")
+    strength = _LEVELS[name] if level is None else level
+    if name == "gzip":
+        if dictionary is not None or older:
+            raise ValueError("gzip has no dictionaries: take zstd")
+        return GzipCodec(strength, max_bytes)
+    from kstreams.serde.zstd import ZstdCodec  # noqa: PLC0415  # only where zstd is in use
+
+    return ZstdCodec(strength, max_bytes, dictionary, older)

@@ -1,0 +1,269 @@
+"""Rows of CSV: typed, quoted where need be, and in bulk what they are alone."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, timezone
+from typing import Any, NamedTuple
+
+import msgspec
+import pyarrow as pa
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from kstreams import DOUBLE, INT64, TEXT, Serde, Topic, TopologyBuilder
+from kstreams.aggregators import field, over, sum_
+from kstreams.durations import seconds
+from kstreams.errors import DeserializationError, SerializationError
+from kstreams.serde import csv_row
+from kstreams.testing import SerdeContract, TopologyTestDriver, WrittenBytes
+from kstreams.windows import TumblingWindows, windowed, windowed_aggregate
+
+UTC = timezone.utc
+text = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.text(
+    '",;\r\n\ufeff x', max_size=4
+)
+int64s = st.integers(-(2**63), 2**63 - 1)
+
+
+@dataclass(frozen=True)
+class Order:
+    id: int
+    item: str
+    price: float | None = None
+    note: str | None = None
+    paid: bool = False
+    day: date | None = None
+
+
+class Point(NamedTuple):
+    x: int
+    y: float
+
+
+class Event(msgspec.Struct):
+    name: str
+    at: datetime | None
+
+
+@dataclass
+class Positive:
+    n: int
+
+    def __post_init__(self) -> None:
+        if self.n < 0:
+            raise LookupError("negative")
+
+
+class TestOrders(SerdeContract[Order]):
+    recorded_name = "csv[id int, item str, price float?, note str?, paid bool, day date?]"
+
+    def serde(self) -> Serde[Order]:
+        return csv_row(Order)
+
+    def values(self) -> Sequence[Order]:
+        return [
+            Order(1, "tea", 2.5, "", True, date(2024, 1, 2)),
+            Order(-(2**63), "", -0.0, None),
+            Order(2, 'a, "b"\r\n', math.inf, "\ufeff"),
+            Order(3, "", math.nan, "x" * 70_000),
+        ]
+
+    def strategy(self) -> st.SearchStrategy[Order]:
+        prices = st.none() | st.floats()
+        return st.builds(
+            Order, int64s, text, prices, st.none() | text, st.booleans(), st.none() | st.dates()
+        )
+
+    def wrong_objects(self) -> Sequence[object]:
+        return [
+            Order("1", ""),  # type: ignore[arg-type]  # what is tested, as are the next
+            Order(True, ""),
+            Order(2**63, ""),
+            Order(1, None),  # type: ignore[arg-type]  # as above
+            Order(1, "\ud800"),
+            Order(1, "", "1"),  # type: ignore[arg-type]  # as above
+            Order(1, "", paid=1),  # type: ignore[arg-type]  # as above
+            Point(1, 2.0),
+        ]
+
+    def bad_bytes(self) -> Sequence[bytes]:
+        return [
+            *(b"", b"1", b"x,tea", b",tea", b"1.5,tea", b"9223372036854775808,tea", b"1,\xff"),
+            *(b"1,tea,x", b"1,tea,,,maybe", b"1,tea,,,", b"1,tea,,,true,soon", b'1,"tea'),
+            *(b"1,tea,,,true,,7", b"1,tea\n2,milk", b"1,tea\r2,milk", b'1,"a"b"'),
+        ]
+
+    def written(self) -> Sequence[WrittenBytes[Order]]:
+        return [
+            WrittenBytes(b"1,tea,,,false,", Order(1, "tea"), golden=True),
+            WrittenBytes(b"1,tea", Order(1, "tea")),
+            WrittenBytes(b"1,tea,2.5", Order(1, "tea", 2.5)),
+            WrittenBytes(b'1,"te,a"', Order(1, "te,a")),
+            WrittenBytes(b'1,tea,,""\n', Order(1, "tea", None, "")),
+            WrittenBytes(b"007,tea\r\n", Order(7, "tea")),
+        ]
+
+    def fields(self) -> Mapping[str, pa.DataType]:
+        return {
+            "id": pa.int64(),
+            "item": pa.string(),
+            "price": pa.float64(),
+            "paid": pa.bool_(),
+            "day": pa.date32(),
+        }
+
+
+class TestNamedTuples(SerdeContract[Point]):
+    recorded_name = "csv'\\t'[x int, y float]"
+
+    def serde(self) -> Serde[Point]:
+        return csv_row(Point, delimiter="\t")
+
+    def values(self) -> Sequence[Point]:
+        return [Point(1, 2.0), Point(-1, 1e300)]
+
+    def bad_bytes(self) -> Sequence[bytes]:
+        return [b"1,2", b"1\t", b"\t1"]
+
+    def fields(self) -> Mapping[str, pa.DataType]:
+        return {"x": pa.float64(), "y": pa.float64()}
+
+
+class TestOneColumn(SerdeContract[Positive]):
+    def serde(self) -> Serde[Positive]:
+        return csv_row(Positive)
+
+    def values(self) -> Sequence[Positive]:
+        return [Positive(0), Positive(12)]
+
+    def bad_bytes(self) -> Sequence[bytes]:
+        return [b"", b"-1", b"x"]
+
+
+class TestTimes(SerdeContract[Event]):
+    def serde(self) -> Serde[Event]:
+        return csv_row(Event)
+
+    def values(self) -> Sequence[Event]:
+        return [Event("a", datetime(2024, 1, 2, 3, 4, 5, 6, UTC)), Event("", None)]
+
+    def same(self, one: object, other: object) -> bool:
+        return one == other
+
+    def wrong_objects(self) -> Sequence[object]:
+        return [Event("a", datetime(2024, 1, 2))]  # without a zone
+
+    def bad_bytes(self) -> Sequence[bytes]:
+        return [b"a,2024-01-02T03:04:05", b"a,soon"]
+
+    def written(self) -> Sequence[WrittenBytes[Event]]:
+        noon = datetime(2024, 1, 2, 12, tzinfo=UTC)
+        return [
+            WrittenBytes(b"a,2024-01-02T12:00:00+00:00", Event("a", noon), golden=True),
+            WrittenBytes(b"a,2024-01-02 12:00:00Z", Event("a", noon)),
+        ]
+
+
+cells = st.sampled_from(
+    [
+        *("", '""', '"', "x", " ", "1", "-1", "+1", "007", " 1 ", "0x1f", "1_000", "1e3", "\u0661"),
+        *("1.5", ".5", "5.", "1e999", "inf", "-Infinity", "nan", "NaN", "nan(1)", "1" * 19, "-0"),
+        *("true", "True", "TRUE", "1.0", "false", "0", "yes", "2024-01-02", "2024-1-2", '"1"'),
+        *("9" * 400, "1" + "0" * 30, "\ufeff1", "1\ufeff", "a\nb", '"a\nb"', "\r", "\0", "1e-400"),
+    ]
+)
+
+
+@settings(max_examples=300)
+@given(st.lists(st.lists(cells, min_size=1, max_size=7).map(",".join), min_size=1, max_size=4))
+@example(['1,"a', 'b",2\n3,c'])
+@example(['1,"a', 'b"', "\r3,c"])
+def test_whatever_comes_is_read_alike_or_refused_alike(rows: list[str]) -> None:
+    serde: Any = csv_row(Order)
+    items = [row.encode() for row in rows]
+
+    def outcome(read: Any) -> object:
+        try:
+            return repr(read())
+        except DeserializationError as exc:
+            return exc.message
+
+    column = pa.array(items, pa.binary())
+    singly = outcome(lambda: [serde.deserialize(item) for item in items])
+    assert outcome(lambda: serde.deserialize_many(column)) == singly
+
+
+@given(st.lists(st.builds(Order, int64s, text, st.none(), text), max_size=4))
+def test_other_programs_read_it(orders: list[Order]) -> None:
+    data = csv_row(Order).serialize_many(orders).to_pylist()
+    read = [next(csv.reader(io.StringIO(row.decode(), newline=""))) for row in data]
+    assert [(int(r[0]), r[1], r[3]) for r in read] == [(o.id, o.item, o.note) for o in orders]
+
+
+def test_numbers_of_a_field_take_the_type_that_is_asked_for() -> None:
+    serde = csv_row(Point)
+    column = serde.to_arrow(pa.array([b"1,2", None, b"3,4.5"]))
+    assert serde.field(column, "y", pa.float64()).to_pylist() == [2.0, None, 4.5]
+    for name, kind in (("y", pa.int64()), ("x", pa.string())):
+        with pytest.raises(DeserializationError, match=f"field '{name}'"):
+            serde.field(column, name, kind)
+
+
+def test_windows_work_on_its_columns() -> None:
+    orders = Topic("orders", key=TEXT, value=csv_row(Order))
+    minutes = TumblingWindows(seconds(60))
+    sums = Topic("sums", key=windowed(TEXT, minutes), value=DOUBLE)
+    builder = TopologyBuilder("revenue")
+    source = builder.add_source("orders", orders)
+    total = over(field("price", DOUBLE), sum_(DOUBLE))
+    revenue = builder.add_processor(
+        "revenue", windowed_aggregate(minutes, total, store="revenue", key=TEXT), source
+    )
+    builder.add_sink("out", sums, revenue)
+    topology = builder.build()
+    assert "columns" in topology.describe()
+    with TopologyTestDriver(topology) as driver:
+        for at, price in ((0, 2.5), (1000, 1.5), (61_000, 1.0)):
+            driver.pipe(orders, "ann", Order(1, "tea", price), timestamp=at)
+        assert [record.value for record in driver.read(sums)] == [2.5, 4.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (int, "expected a dataclass, a NamedTuple or a Struct"),
+        (dataclass(type("Bad", (), {"__annotations__": {"x": list[int]}})), "no column of CSV"),
+        (dataclass(type("Bad", (), {"__annotations__": {"x": int | str}})), "no column of CSV"),
+    ],
+    ids=["no fields", "a list", "a union"],
+)
+def test_a_type_without_columns_fails_at_once(kind: type, text: str) -> None:
+    with pytest.raises(TypeError, match=text):
+        csv_row(kind)
+
+
+@pytest.mark.parametrize("delimiter", ["", '"', "\n", "::", "€"])
+def test_a_wrong_delimiter_fails_at_once(delimiter: str) -> None:
+    with pytest.raises(ValueError, match="expected one character"):
+        csv_row(Point, delimiter=delimiter)
+
+
+def test_a_time_of_any_zone_is_one_moment() -> None:
+    serde = csv_row(Event)
+    there = datetime(2024, 1, 2, 3, tzinfo=timezone(timedelta(hours=2)))
+    assert serde.serialize(Event("a", there)) == b"a,2024-01-02T01:00:00+00:00"
+    assert serde.deserialize(serde.serialize(Event("a", there))).at == there
+    with pytest.raises(SerializationError, match="with its zone"):
+        serde.serialize(Event("a", there.replace(tzinfo=None)))
+
+
+def test_integers_of_columns_are_summed() -> None:
+    assert csv_row(Point).field(
+        csv_row(Point).to_arrow(pa.array([b"1,2"])), "x", INT64.arrow_type
+    ).to_pylist() == [1]
