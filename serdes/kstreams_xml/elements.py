@@ -1,0 +1,292 @@
+"""How types are elements: read from lxml's trees into plain objects, and written as text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, get_type_hints
+
+try:
+    import msgspec
+    from lxml import etree
+    from msgspec import inspect
+except ImportError as exc:
+    raise ImportError("XML needs lxml and msgspec: pip install 'kstreams-spark[xml]'") from exc
+
+from kstreams_msgspec import type_name
+
+__all__ = ("ATTRIBUTE", "CONTENT", "Element", "Marker", "element_of")
+
+
+@dataclass(frozen=True)
+class Marker:
+    """Where a field is, if it is no element: an argument of `Annotated`.
+
+    Args:
+        place: `attribute` or `content`.
+    """
+
+    place: str
+
+
+ATTRIBUTE = Marker("attribute")
+"""The field is an attribute: `currency: Annotated[str, ATTRIBUTE]`."""
+
+CONTENT = Marker("content")
+"""The field is the element's own text: `amount: Annotated[float, CONTENT]`."""
+
+_NIL = "{http://www.w3.org/2001/XMLSchema-instance}nil"
+_NIL_ATTRIBUTE = ' xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:nil="true"'
+_INT = re.compile(r"[+-]?[0-9]{1,4000}")
+_TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
+_VALUE = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", '"': "&quot;", "\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
+)
+_SCALARS = (
+    inspect.BoolType,
+    inspect.IntType,
+    inspect.FloatType,
+    inspect.StrType,
+    inspect.BytesType,
+    inspect.DateTimeType,
+    inspect.DateType,
+    inspect.TimeType,
+    inspect.TimeDeltaType,
+    inspect.UUIDType,
+    inspect.DecimalType,
+    inspect.EnumType,
+    inspect.LiteralType,
+)
+_LISTS = (inspect.ListType, inspect.VarTupleType, inspect.SetType, inspect.FrozenSetType)
+_OBJECTS = (inspect.StructType, inspect.DataclassType, inspect.TypedDictType)
+
+EncHook = Callable[[Any], Any]
+
+
+@dataclass
+class Element:
+    """What is between the tags of a type's elements.
+
+    Attributes:
+        is_text: A scalar: text alone.
+        is_number: A whole number, whose text may have a sign and zeros in front.
+        is_exact: Text whose spaces count.
+        attributes: Fields by the name of their attribute.
+        content: The field that is the element's text.
+        children: Fields by the tag of their elements.
+    """
+
+    is_text: bool = False
+    is_number: bool = False
+    is_exact: bool = False
+    attributes: dict[str, _Field] = field(default_factory=dict)
+    content: _Field | None = None
+    children: dict[str, _Field] = field(default_factory=dict)
+
+    def read(self, element: etree._Element) -> Any:  # noqa: ANN401  # what msgspec converts
+        """Return text, a number or a dict for an element.
+
+        Raises:
+            ValueError: It has what it should not have.
+        """
+        if self.is_text:
+            if len(element):
+                raise ValueError(f"expected text in <{element.tag}>, got <{element[0].tag}>")
+            return self.read_text(element.text or "")
+        return self._read_fields(element)
+
+    def read_text(self, text: str) -> str | int:
+        """Return what a scalar's text is, without spaces around what is no text."""
+        if self.is_exact:
+            return text
+        bare = text.strip()
+        return int(bare) if self.is_number and _INT.fullmatch(bare) else bare
+
+    def _read_fields(self, element: etree._Element) -> dict[str, Any]:
+        found: dict[str, Any] = {each.key: [] for each in self.children.values() if each.is_many}
+        for name, each in self.attributes.items():
+            text = element.get(name)
+            if text is not None:
+                found[each.key] = each.element.read_text(text)
+        if self.content is not None:
+            found[self.content.key] = self.content.element.read_text(element.text or "")
+        for child in element:
+            each_child = self.children.get(str(child.tag))
+            if each_child is None:
+                continue  # of a later version
+            value = None if child.get(_NIL) in ("true", "1") else each_child.element.read(child)
+            if each_child.is_many:
+                found[each_child.key].append(value)
+            elif each_child.key in found:
+                raise ValueError(f"<{child.tag}> is there twice")
+            else:
+                found[each_child.key] = value
+        for each in (*self.attributes.values(), *self.children.values()):
+            if each.is_nullable and each.is_required:
+                found.setdefault(each.key, None)
+        return found
+
+    def write(self, value: Any, tag: str, out: list[str], enc_hook: EncHook | None) -> None:  # noqa: ANN401  # of any type
+        """Append an element.
+
+        Args:
+            value: What is in it.
+            tag: Its name, with what else belongs into the opening tag.
+            out: Pieces of text.
+            enc_hook: Makes something that can be written of an object that cannot.
+        """
+        name = tag.partition(" ")[0]
+        if self.is_text:
+            out.append(f"<{tag}>{_text(value, enc_hook).translate(_TEXT)}</{name}>")
+            return
+        get = value.__getitem__ if isinstance(value, dict) else value.__getattribute__
+        out.append(f"<{tag}")
+        for attribute, each in self.attributes.items():
+            inner = get(each.name)
+            if inner is not None:
+                out.append(f' {attribute}="{_text(inner, enc_hook).translate(_VALUE)}"')
+        out.append(">")
+        if self.content is not None and (inner := get(self.content.name)) is not None:
+            out.append(_text(inner, enc_hook).translate(_TEXT))
+        for each in self.children.values():
+            inner = get(each.name)
+            items = (inner,) if not each.is_many else sorted(inner) if each.is_set else inner
+            for item in items:
+                if item is not None:
+                    each.element.write(item, each.key, out, enc_hook)
+                elif each.is_many or not each.defaults_to_none:
+                    out.append(f"<{each.key}{_NIL_ATTRIBUTE}/>")
+        out.append(f"</{name}>")
+
+
+@dataclass(frozen=True)
+class _Field:
+    """A field of an object.
+
+    Args:
+        name: Its name in Python.
+        key: Its name in XML, without a namespace.
+        element: What is in it.
+        is_many: A list: an element for each item.
+        is_set: A set: items are written in their order.
+        is_nullable: It may be None.
+        is_required: It has no default.
+        defaults_to_none: What is not there is None.
+    """
+
+    name: str
+    key: str
+    element: Element
+    is_many: bool = False
+    is_set: bool = False
+    is_nullable: bool = False
+    is_required: bool = True
+    defaults_to_none: bool = True
+
+
+def element_of(shape: inspect.Type, namespace: str) -> Element:
+    """Return the elements of a type.
+
+    Args:
+        shape: What msgspec says of it.
+        namespace: That of all tags, in braces; or nothing.
+
+    Raises:
+        TypeError: It, or a field of it, is no element.
+    """
+    return _made(shape, namespace, {})
+
+
+def _made(shape: inspect.Type, namespace: str, known: dict[type, Element]) -> Element:
+    while isinstance(shape, inspect.Metadata):
+        shape = shape.type
+    if isinstance(shape, _SCALARS) or _is_hooked(shape):
+        return Element(
+            is_text=True,
+            is_number=isinstance(shape, inspect.IntType),
+            is_exact=isinstance(shape, inspect.StrType | inspect.EnumType | inspect.LiteralType),
+        )
+    if not isinstance(shape, _OBJECTS):
+        raise TypeError(
+            f"{type(shape).__name__} is no element of XML\n"
+            "Hint: take a dataclass or Struct of scalars, of lists, and of other such."
+        )
+    if shape.cls in known:
+        return known[shape.cls]
+    element = known[shape.cls] = Element()
+    hints = get_type_hints(shape.cls, include_extras=True)
+    for each in shape.fields:
+        _add(element, each, _marker(hints[each.name]), namespace, known)
+    return element
+
+
+def _add(
+    element: Element,
+    part: inspect.Field,
+    marker: Marker | None,
+    namespace: str,
+    known: dict[type, Element],
+) -> None:
+    shape, nullable = _without_none(part.type)
+    many = isinstance(shape, _LISTS)
+    if many and (nullable or marker is not None):
+        problem = "may be None" if nullable else f"is marked as {marker.place}" if marker else ""
+        raise TypeError(f"{part.name} is a list and {problem}, which XML cannot tell")
+    inner = shape
+    if isinstance(shape, _LISTS):
+        inner, _ = _without_none(shape.item_type)
+    made = _Field(
+        part.name,
+        part.encode_name,
+        _made(inner, namespace, known),
+        is_many=many,
+        is_set=isinstance(shape, inspect.SetType | inspect.FrozenSetType),
+        is_nullable=nullable,
+        is_required=part.required,
+        defaults_to_none=part.required or part.default is None,
+    )
+    if marker is not None and not made.element.is_text:
+        raise TypeError(f"{part.name} is marked as {marker.place}, and is no scalar")
+    if marker == ATTRIBUTE:
+        element.attributes[made.key] = made
+    elif marker == CONTENT:
+        element.content = made
+    else:
+        element.children[f"{namespace}{made.key}"] = made
+
+
+def _without_none(shape: inspect.Type) -> tuple[inspect.Type, bool]:
+    while isinstance(shape, inspect.Metadata):
+        shape = shape.type
+    if not isinstance(shape, inspect.UnionType):
+        return shape, False
+    kinds = [each for each in shape.types if not isinstance(each, inspect.NoneType)]
+    if len(kinds) != 1:
+        raise TypeError("a union of several types cannot be told apart in XML")
+    return kinds[0], len(kinds) < len(shape.types)
+
+
+def _marker(hint: object) -> Marker | None:
+    metadata = getattr(hint, "__metadata__", ())
+    return next((each for each in metadata if isinstance(each, Marker)), None)
+
+
+def _is_hooked(shape: inspect.Type) -> bool:
+    return isinstance(shape, inspect.CustomType)
+
+
+def _text(value: Any, enc_hook: EncHook | None) -> str:  # noqa: ANN401  # of any scalar type
+    if type(value) is str:
+        return value
+    plain: Any = msgspec.to_builtins(value, enc_hook=enc_hook)
+    if isinstance(plain, bool):
+        return "true" if plain else "false"
+    if isinstance(plain, float):
+        return _FLOATS.get(str(plain), repr(plain))
+    if isinstance(plain, (str, int)):
+        return str(plain)
+    raise TypeError(f"expected a scalar, got {type_name(type(value))}")
+
+
+_FLOATS: Mapping[str, str] = {"nan": "NaN", "inf": "INF", "-inf": "-INF"}

@@ -1,0 +1,202 @@
+"""The serde of XML: typed, and deaf to all in a document that is no data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+import pyarrow as pa
+from lxml import etree
+
+from kstreams import Serde
+from kstreams.errors import DeserializationError, SerializationError
+from kstreams.serde import objects_of
+from kstreams_msgspec import (
+    DecHook,
+    EncHook,
+    classes_of,
+    contains,
+    has_value_bytes,
+    is_immutable,
+    type_name,
+)
+from kstreams_xml.documents import element_at, parsed, parsed_together
+from kstreams_xml.elements import element_of
+
+__all__ = ("XmlSerde", "xml_serde")
+
+T = TypeVar("T")
+"""The type that XML is decoded to."""
+
+_SHOWN_BYTES = 60
+_NAME = re.compile(r"[A-Za-z_][\w.-]*")
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_ENCODE_ERRORS = (TypeError, ValueError, RecursionError, LookupError, AttributeError)
+_DECODE_ERRORS = (*_ENCODE_ERRORS, ArithmeticError)
+
+
+def xml_serde(
+    type_: type[T],
+    *,
+    path: str | None = None,
+    namespace: str = "",
+    name: str | None = None,
+    enc_hook: EncHook | None = None,
+    dec_hook: DecHook | None = None,
+) -> Serde[T]:
+    r"""Make a serde of XML documents, each of which holds one object of a type.
+
+    A field is an element of its name, with its text in it; or an attribute, or the element's own
+    text, where it says so: `Annotated[str, ATTRIBUTE]`, `Annotated[float, CONTENT]`. A list is
+    an element for each item; a dataclass or Struct is an element of its own fields. None is no
+    element, or one with `xsi:nil` where that would be the default. What the type does not know is
+    skipped: elements, attributes, comments, and text between elements. Spaces around numbers,
+    bools and times are, too.
+
+    Documents come from outside: one with a document type is refused, so that there are no
+    entities, files or addresses; so is one that is nested deeper than 255 elements, or has a
+    text of 10 MB.
+
+    Equal objects are written alike: in UTF-8, without a declaration, fields in their order.
+
+    Args:
+        type_: A dataclass, `msgspec.Struct` or TypedDict of scalars, of lists, and of other such.
+        path: Tags from the root to the object's element, such as `envelope/body/order`; by
+            default the type's name.
+        namespace: That of all elements, such as `urn:orders`; attributes have none.
+        name: Recorded with the state in place of the type's name.
+        enc_hook: Makes a scalar that can be written of an object that cannot.
+        dec_hook: Makes an object of such a type again; gets the type and the text.
+
+    Raises:
+        TypeError: A field is nothing that XML has: a dictionary, a union, a list that may be
+            None.
+        ValueError: The path has no tags.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> from typing import Annotated
+        >>> from kstreams_xml import ATTRIBUTE
+        >>> @dataclass
+        ... class Order:
+        ...     id: Annotated[int, ATTRIBUTE]
+        ...     item: list[str]
+        >>> orders = xml_serde(Order, path="order")
+        >>> orders.serialize(Order(7, ["tea", "salt & pepper"]))
+        b'<order id="7"><item>tea</item><item>salt &amp; pepper</item></order>'
+        >>> orders.deserialize(b"<order id='8'><item>milk</item><later/></order>")
+        Order(id=8, item=['milk'])
+    """
+    return XmlSerde(type_, path, namespace, name, enc_hook, dec_hook)
+
+
+class XmlSerde(Serde[T]):
+    """What `xml_serde` returns. Compares by its arguments, and pickles by them."""
+
+    def __init__(
+        self,
+        type_: type[T],
+        path: str | None,
+        namespace: str,
+        name: str | None,
+        enc_hook: EncHook | None,
+        dec_hook: DecHook | None,
+    ) -> None:
+        shape = msgspec.inspect.type_info(type_)
+        if dec_hook is None and contains(shape, msgspec.inspect.CustomType):
+            raise TypeError(
+                f"{type_name(type_)} cannot be decoded from XML\n"
+                "Hint: use a dataclass, or give enc_hook and dec_hook."
+            )
+        tags = (type_name(type_) if path is None else path).split("/")
+        if not all(map(_NAME.fullmatch, tags)):
+            raise ValueError(f"expected tags with / between them, got the path {path!r}")
+        space = f"{{{namespace}}}" if namespace else ""
+        self._arguments = (type_, path, namespace, name, enc_hook, dec_hook)
+        self._element = element_of(shape, space)
+        if self._element.is_text:
+            raise TypeError(f"expected a dataclass, Struct or TypedDict, got {type_name(type_)}")
+        self._tags = tags
+        self._path = [f"{space}{tag}" for tag in tags]
+        self._opening = f' xmlns="{namespace}"' if namespace else ""
+        place = "" if path is None else f" at {path}"
+        self.name = f"xml[{type_name(type_)}{place}]" if name is None else name
+        self.type_token = type_
+        self.immutable = is_immutable(shape)
+        self.hashes_by_bytes = has_value_bytes(shape)
+        self._classes = classes_of(shape)
+
+    def serialize(self, value: T) -> bytes:
+        """Write a document; an object of another type is a `SerializationError`."""
+        if not isinstance(value, self._classes):
+            raise SerializationError(
+                f"expected {self.name}, got {type(value).__name__}: {value!r:.{_SHOWN_BYTES}}"
+            )
+        out: list[str] = []
+        outer, inner = self._tags[:-1], self._tags[-1]
+        try:
+            self._element.write(value, self._tag(inner, outermost=not outer), out, self._enc_hook)
+            text = "".join(out)
+        except _ENCODE_ERRORS as exc:
+            raise SerializationError(f"expected {self.name}: {exc}") from exc
+        wrong = _FORBIDDEN.search(text)
+        if wrong is not None:
+            raise SerializationError(f"expected {self.name}: XML has no character {wrong[0]!r}")
+        for place in reversed(range(len(outer))):
+            text = f"<{self._tag(outer[place], outermost=place == 0)}>{text}</{outer[place]}>"
+        return text.encode()
+
+    def deserialize(self, data: bytes) -> T:
+        """Read a document; what is none, or another, is a `DeserializationError`."""
+        try:
+            return self._converted(parsed(data))
+        except _DECODE_ERRORS as exc:
+            raise DeserializationError(
+                f"expected {self.name}: {exc}; got {data[:_SHOWN_BYTES]!r}"
+            ) from exc
+
+    def deserialize_many(self, data: pa.Array) -> list[T | None]:
+        """Convert in one step; falls back to single steps to name what fails."""
+        items: list[bytes | None] = objects_of(data)
+        try:
+            roots = iter(parsed_together([item for item in items if item is not None]))
+            return [None if item is None else self._converted(next(roots)) for item in items]
+        except _DECODE_ERRORS:
+            return super().deserialize_many(data)
+
+    def to_json(self, value: T) -> object:
+        """Return an object as what JSON can say, for people to read."""
+        return msgspec.to_builtins(value, str_keys=True, enc_hook=self._enc_hook)
+
+    def from_json(self, content: object) -> T:
+        """Return the object that `to_json` shows; `ValueError` where it shows none."""
+        type_, *_, dec_hook = self._arguments
+        value: T = msgspec.convert(content, type_, dec_hook=dec_hook)
+        return value
+
+    @property
+    def _enc_hook(self) -> EncHook | None:
+        return self._arguments[-2]
+
+    def _tag(self, tag: str, *, outermost: bool) -> str:
+        return f"{tag}{self._opening}" if outermost else tag
+
+    def _converted(self, root: etree._Element) -> T:
+        content = self._element.read(element_at(root, self._path))
+        type_, *_, dec_hook = self._arguments
+        value: T = msgspec.convert(content, type_, strict=False, dec_hook=dec_hook)
+        return value
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the arguments."""
+        return isinstance(other, XmlSerde) and self._arguments == other._arguments
+
+    def __hash__(self) -> int:
+        """Hash the name."""
+        return hash(self.name)
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """Pickle by the arguments."""
+        return XmlSerde, self._arguments

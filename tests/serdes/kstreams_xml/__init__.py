@@ -1,0 +1,3 @@
+"""Tests of the XML serde."""
+
+from __future__ import annotations
