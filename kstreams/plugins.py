@@ -2,8 +2,8 @@
 
 A package offers one by an entry point of the group `kstreams.stores` (a class or function
 that makes a state backend, or the settings of a durable log), `kstreams.store_kinds` (a
-`StoreKind`, or a function that makes one) or `kstreams.serdes` (a serde, or a function that
-makes one).
+`StoreKind`, or a function that makes one), `kstreams.serdes` (a serde, or a function that
+makes one) or `kstreams.serde_texts` (a `SerdeByText`: what its name means on a command line).
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from kstreams.errors import PluginError
 
 __all__ = ("PluginGroup", "load_plugin", "plugin_names")
 
-PluginGroup = Literal["kstreams.stores", "kstreams.store_kinds", "kstreams.serdes"]
+PluginGroup = Literal[
+    "kstreams.stores", "kstreams.store_kinds", "kstreams.serdes", "kstreams.serde_texts"
+]
 """The groups of entry points that the library looks at."""
 
 

@@ -38,7 +38,7 @@ def test_plugin_folders_hold_packages_only() -> None:
     assert loose == []
 
 
-@pytest.mark.parametrize("group", ["kstreams.stores", "kstreams.serdes"])
+@pytest.mark.parametrize("group", ["kstreams.stores", "kstreams.serdes", "kstreams.serde_texts"])
 def test_entry_points_name_modules_that_exist(group: str) -> None:
     ours = [e for e in entry_points(group=group) if e.module.startswith("kstreams")]
 

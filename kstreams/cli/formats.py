@@ -1,24 +1,62 @@
-"""Serdes by name, and how their values are typed in and shown."""
+"""Serdes by what is typed to name them: built-in, of installed packages, or the user's own."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any
+from functools import partial
+from typing import Annotated, Any, Literal
+
+import typer
 
 from kstreams.cli.loading import load_object
-from kstreams.cli.usage import WrongUsageError
-from kstreams.errors import DeserializationError, SerdeError, SerializationError
+from kstreams.cli.usage import WrongUsageError, for_option
+from kstreams.cli.values import parser_of, plain, shown_by
+from kstreams.errors import (
+    DeserializationError,
+    KStreamsError,
+    PluginError,
+    SerdeError,
+    SerializationError,
+)
 from kstreams.plugins import load_plugin, plugin_names
-from kstreams.quoting import repr_of, text_of
+from kstreams.quoting import text_of
 from kstreams.serde.base import Serde
+from kstreams.serde.by_text import SerdeByText, SerdeRequest
+from kstreams.serde.compressed import compressed
+from kstreams.serde.framed import TopicPart, in_topic
+from kstreams.serde.lines import LINES
 from kstreams.serde.none import NONE
 from kstreams.serde.numbers import BOOL, DOUBLE, INT32, INT64
 from kstreams.serde.text import BYTES, TEXT
 
-__all__ = ("FORMAT_NAMES", "Format", "find_format", "json_line", "known_format", "printable")
+__all__ = (
+    "SERDES_HELP",
+    "Format",
+    "RegistryOption",
+    "find_format",
+    "find_serde",
+    "formats_of",
+    "offered",
+    "offered_names",
+    "recorded_serde",
+)
+
+_REGISTRY = "KSTREAMS_REGISTRY"
+
+RegistryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--registry",
+        metavar="URL",
+        envvar=_REGISTRY,
+        help="A schema registry, for the serde `registry`; with its password only by the "
+        "environment, which others cannot list.",
+        show_default=False,
+        show_envvar=True,
+    ),
+]
 
 
 class _AnyJson(Serde[Any]):
@@ -31,146 +69,216 @@ class _AnyJson(Serde[Any]):
         """Write compact JSON."""
         try:
             return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-        except (TypeError, ValueError) as exc:
+        except (TypeError, ValueError, RecursionError) as exc:
             raise SerializationError(f"expected what JSON can say: {exc}") from exc
 
     def deserialize(self, data: bytes) -> object:
         """Read any JSON."""
         try:
             return json.loads(data)
-        except ValueError as exc:
+        except (ValueError, RecursionError) as exc:
             raise DeserializationError(f"expected JSON, got {data[:40]!r}: {exc}") from exc
 
 
-@dataclass(frozen=True)
-class Format:
-    """A serde, and the way from typed text to its values.
+_JSON = _AnyJson()
 
-    Attributes:
+
+class Format:
+    """A serde, and the way from typed text to its values and back.
+
+    Args:
         serde: Converts values to bytes and back.
-        parse: Makes a value of text, or raises `ValueError`.
     """
 
-    serde: Serde[Any]
-    parse: Callable[[str], object]
+    def __init__(self, serde: Serde[Any]) -> None:
+        self.serde = serde
+        self.parse = parser_of(serde)
+        self.show = shown_by(serde)
 
     def read(self, data: bytes | None) -> tuple[object, bool]:
-        """Return the value of bytes and True; or the bytes and False when they are no such."""
+        """Return the value of bytes and True; or the bytes and False when they are no such.
+
+        Raises:
+            KStreamsError: What it takes to read them does not answer.
+        """
         if data is None:
             return None, True
         try:
             return self.serde.deserialize(data), True
-        except (SerdeError, ValueError):
+        except SerdeError:
+            return data, False
+        except (KStreamsError, KeyboardInterrupt):
+            raise
+        except BaseException:  # noqa: BLE001  # a serde that is not as strict as its contract
             return data, False
 
-
-def _flag(text: str) -> bool:
-    if text not in ("true", "false"):
-        raise ValueError(f"expected true or false, got {text!r}")
-    return text == "true"
+    def plain(self, value: object) -> object:
+        """Return what JSON can say of a value."""
+        return plain(value, self.serde)
 
 
-def _raw(text: str) -> bytes:
-    """Return the bytes that a line was read from, UTF-8 or not."""
-    return text.encode("utf-8", "surrogateescape")
+def _fixed(serde: Serde[Any], about: str) -> SerdeByText:
+    def make(request: SerdeRequest) -> Serde[Any]:
+        if request.text:
+            raise ValueError(f"takes nothing behind the name, got {request.text!r}")
+        return serde
+
+    return SerdeByText(serde.name, about, make, lambda name: serde if name == serde.name else None)
 
 
-def _nothing(_: str) -> None:
-    return None
+def _recorded_json(name: str) -> Serde[Any] | None:
+    return _JSON if name == "json" or (name.startswith("json[") and name.endswith("]")) else None
 
 
-_FORMATS: dict[str, Format] = {
-    "text": Format(TEXT, str),
-    "json": Format(_AnyJson(), json.loads),
-    "int64": Format(INT64, int),
-    "int32": Format(INT32, int),
-    "double": Format(DOUBLE, float),
-    "bool": Format(BOOL, _flag),
-    "bytes": Format(BYTES, _raw),
-    "none": Format(NONE, _nothing),
+def _unpacked(codec: Literal["gzip", "zstd"], request: SerdeRequest) -> Serde[Any]:
+    return compressed(request.inner(request.text or "text"), codec)
+
+
+def _recorded_packed(codec: Literal["gzip", "zstd"], name: str) -> Serde[Any] | None:
+    inner = name.removeprefix(f"{codec}(")
+    if inner == name or not inner.endswith(")"):
+        return None
+    found = recorded_serde(inner[:-1])
+    return None if found is None else compressed(found, codec)
+
+
+def _packed(codec: Literal["gzip", "zstd"]) -> SerdeByText:
+    return SerdeByText(
+        f"{codec}:SERDE",
+        "what another serde writes, compressed",
+        partial(_unpacked, codec),
+        partial(_recorded_packed, codec),
+    )
+
+
+_BUILT_IN: Mapping[str, SerdeByText] = {
+    "text": _fixed(TEXT, "UTF-8"),
+    "json": SerdeByText("json", "any JSON", _fixed(_JSON, "").make, _recorded_json),
+    "int64": _fixed(INT64, "whole numbers, as Java's LongSerializer writes them"),
+    "int32": _fixed(INT32, "likewise, as its IntegerSerializer does"),
+    "double": _fixed(DOUBLE, "numbers, as its DoubleSerializer does"),
+    "bool": _fixed(BOOL, "true and false"),
+    "bytes": _fixed(BYTES, "as they are"),
+    "lines": _fixed(LINES, "lines of text, as a list"),
+    "none": _fixed(NONE, "nothing: what is there is not looked at"),
+    "gzip": _packed("gzip"),
+    "zstd": _packed("zstd"),
 }
-_PARSERS: dict[object, Callable[[str], object]] = {
-    str: str,
-    int: int,
-    float: float,
-    bool: _flag,
-    bytes: _raw,
-}
 
-FORMAT_NAMES = ", ".join(_FORMATS)
-"""Names that need no import."""
+SERDES_HELP = (
+    "text, json, int64, ...; of an installed package, such as protobuf:FILE#MESSAGE; or "
+    "MODULE:SERDE of your own. `kstreams serdes` shows all."
+)
+"""What options that take a serde say of it."""
 
 
-def known_format(name: str) -> Format | None:
-    """Return the built-in format whose serde has a name, as recorded with a store."""
-    for known in _FORMATS.values():
-        if known.serde.name == name:
-            return known
-    return None
-
-
-def find_format(name: str) -> Format:
-    """Return a format by its name, a plugin's included, or a custom one by `MODULE:SERDE`.
-
-    Values of custom serdes are typed in as JSON, unless they are text, numbers, bools
-    or bytes.
+def offered(name: str) -> SerdeByText | None:
+    """Return what a name stands for, built-in or of an installed package; None for no such.
 
     Raises:
-        WrongUsageError: There is none; the message has near names.
+        PluginError: A package offers something else by it.
+        ImportError: It needs what is not installed.
     """
-    if name in _FORMATS:
-        return _FORMATS[name]
-    if ":" in name:
-        return _of_object(load_object(name), name)
-    plugins = plugin_names("kstreams.serdes")
-    if name not in plugins:
-        near = get_close_matches(name, [*_FORMATS, *plugins], n=1)
-        raise WrongUsageError(
-            f"there is no serde {name!r}"
-            + (f"; did you mean {near[0]!r}?" if near else f": expected {FORMAT_NAMES}")
-            + ("" if near else ", or MODULE:SERDE for one of your own")
+    if name in _BUILT_IN:
+        return _BUILT_IN[name]
+    if name not in plugin_names("kstreams.serde_texts"):
+        return None
+    found = load_plugin("kstreams.serde_texts", name)
+    if not isinstance(found, SerdeByText):
+        raise PluginError(
+            f"expected a SerdeByText by {name!r} in kstreams.serde_texts, got {found!r}",
+            hint="the package that offers it is made for another version.",
         )
-    found = load_plugin("kstreams.serdes", name)
-    if isinstance(found, Serde) or not callable(found):
-        return _of_object(found, name)
-    try:
-        return _of_object(found(), name)
-    except TypeError as exc:
-        raise WrongUsageError(
-            f"serde {name!r} needs its type: make one in a module of yours, and "
-            "name that as MODULE:SERDE"
-        ) from exc
+    return found
 
 
-def _of_object(found: object, name: str) -> Format:
-    if not isinstance(found, Serde):
-        raise WrongUsageError(f"{name} is {type(found).__name__}, not a Serde")
-    return Format(found, _PARSERS.get(found.type_token, json.loads))
+def offered_names() -> list[str]:
+    """Return all names that `offered` knows."""
+    return [*_BUILT_IN, *(n for n in plugin_names("kstreams.serde_texts") if n not in _BUILT_IN)]
 
 
-def printable(value: object) -> str:
-    """Return one line of text for a value; control characters are escaped."""
-    if value is None:
-        return "null"
-    if isinstance(value, str):
-        text = value
-    elif isinstance(value, bool):
-        text = "true" if value else "false"
-    elif isinstance(value, (dict, list)):
-        text = json.dumps(value, ensure_ascii=False, default=repr_of)
-    else:
-        text = text_of(value)
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+def find_format(
+    text: str, *, topic: str | None = None, part: TopicPart = "value", registry: str | None = None
+) -> Format:
+    """Return the format that a text means; see `find_serde`."""
+    return Format(find_serde(text, topic=topic, part=part, registry=registry))
 
 
-def json_line(value: object) -> str:
-    """Return a value as JSON on one line that a terminal only shows and any reader reads.
+def formats_of(topic: str, key: str, value: str, registry: str | None) -> tuple[Format, Format]:
+    """Return the formats of a topic's keys and values, by the options that name them."""
+    with for_option("--key-serde"):
+        keys = find_format(key, topic=topic, part="key", registry=registry)
+    with for_option("--value-serde"):
+        return keys, find_format(value, topic=topic, registry=registry)
 
-    What is no printable character, lone surrogates among them, is written as JSON's escapes.
+
+def find_serde(
+    text: str, *, topic: str | None = None, part: TopicPart = "value", registry: str | None = None
+) -> Serde[Any]:
+    """Return the serde that a text means: `NAME`, `NAME:MORE`, or `MODULE:SERDE` of the user's.
+
+    Args:
+        text: What was typed.
+        topic: The topic whose records it is for, if there is one.
+        part: What of them.
+        registry: The address of a schema registry, if one was named.
+
+    Raises:
+        WrongUsageError: It means none; the message has near names.
     """
-    text = json.dumps(value, ensure_ascii=False, default=repr_of)
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
+    name, _, more = text.partition(":")
+    known: SerdeByText | None = None
+    try:
+        known = offered(name)
+        if known is None:
+            found = _own(text)
+        else:
+            inner = partial(find_serde, topic=topic, part=part, registry=registry)
+            found = known.make(SerdeRequest(more, inner, topic, part, registry))
+    except WrongUsageError:
+        raise
+    except (PluginError, ImportError) as exc:
+        raise WrongUsageError(f"serde {text!r} is not to be had: {text_of(exc)}") from exc
+    except (ValueError, OSError) as exc:
+        if isinstance(exc, KStreamsError):
+            raise
+        usage = "" if known is None else f"; say {known.usage}"
+        raise WrongUsageError(f"serde {text!r}: {text_of(exc)}{usage}") from exc
+    return found if topic is None else in_topic(found, topic, part, apart=False)
+
+
+def _own(text: str) -> Serde[Any]:
+    """Return the serde that `MODULE:SERDE` means."""
+    if ":" in text:
+        found = load_object(text)
+        if not isinstance(found, Serde):
+            raise WrongUsageError(f"{text} is {type(found).__name__}, not a Serde")
+        return found
+    if text in plugin_names("kstreams.serdes"):
+        raise WrongUsageError(
+            f"serde {text!r} needs its type: make one in a module of yours, and "
+            "name that as MODULE:SERDE"
+        )
+    names = offered_names()
+    near = get_close_matches(text, names, n=1)
+    raise WrongUsageError(
+        f"there is no serde {text!r}"
+        + (f"; did you mean {near[0]!r}?" if near else f": expected {', '.join(names)}")
+        + ("" if near else ", or MODULE:SERDE for one of your own; `kstreams serdes` tells more")
+    )
+
+
+def recorded_serde(name: str) -> Serde[Any] | None:
+    """Return what reads values of a serde whose name is recorded with a store.
+
+    None where the name alone is not enough: for types and schemas that are not at hand.
+    """
+    for each in offered_names():
+        try:
+            known = offered(each)
+            found = None if known is None else known.recorded(name)
+        except (PluginError, ImportError):
+            continue  # it could not have written the store here
+        if found is not None:
+            return found
+    return None

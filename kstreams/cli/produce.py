@@ -15,7 +15,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from kstreams.cli.consoles import counted, stderr
-from kstreams.cli.formats import FORMAT_NAMES, Format, find_format
+from kstreams.cli.formats import SERDES_HELP, Format, RegistryOption, formats_of
 from kstreams.cli.moments import parse_moment
 from kstreams.cli.pairs import pairs_of
 from kstreams.cli.place import Place
@@ -37,10 +37,9 @@ _READING: dict[str, Any] = {"encoding": "utf-8", "errors": "surrogateescape", "n
 def produce(
     place: Place,
     name: TopicArgument,
-    key_serde: Annotated[
-        str, typer.Option(metavar="SERDE", help=f"{FORMAT_NAMES}, or MODULE:SERDE.")
-    ] = "text",
+    key_serde: Annotated[str, typer.Option(metavar="SERDE", help=SERDES_HELP)] = "text",
     value_serde: Annotated[str, typer.Option(metavar="SERDE", help="Likewise.")] = "text",
+    registry: RegistryOption = None,
     source: Annotated[
         Path | None,
         typer.Option(
@@ -82,16 +81,16 @@ def produce(
 
     A line without a separator is a value without a key. Records go to the partition of
     their key, as from a topology's sink. A line that is not what its serde writes ends
-    the command; the lines before it are in the topic.
+    the command; the lines before it are in the topic. Objects are typed in as JSON.
 
     Example:
         printf 'ann\t3\nbob\t5\n' | kstreams topics produce orders --value-serde int64
         kstreams topics produce lines --from book.txt --separator ''
         kstreams topics produce clicks --timestamp field < clicks.tsv
+        kstreams topics produce orders --value-serde shop.serdes:ORDERS --from orders.jsonl
     """
     reader = _Reader(
-        _format(key_serde, "--key-serde"),
-        _format(value_serde, "--value-serde"),
+        *formats_of(name, key_serde, value_serde, registry),
         separator.encode("latin-1", "backslashreplace").decode("unicode_escape"),
         tombstone,
         *_times(timestamp, separator),
@@ -133,11 +132,6 @@ class _Reader:
             None if value == self.tombstone else self.value.parse(value),
             timestamp,
         )
-
-
-def _format(name: str, option: str) -> Format:
-    with for_option(option):
-        return find_format(name)
 
 
 def _times(text: str | None, separator: str) -> tuple[int | None, bool]:

@@ -16,6 +16,7 @@ from kstreams.cli.produce import produce
 from kstreams.cli.reset import reset
 from kstreams.cli.run import run
 from kstreams.cli.savepoints import fork, savepoint
+from kstreams.cli.serdes import list_serdes
 from kstreams.cli.state import get, list_stores, scan
 from kstreams.cli.state_export import export
 from kstreams.cli.state_restore import restore
@@ -74,6 +75,7 @@ def _program(
 add_command(PROGRAM, "run", run)
 add_command(PROGRAM, "describe", describe)
 add_command(PROGRAM, "reset", reset)
+add_command(PROGRAM, "serdes", list_serdes)
 add_command(_TOPICS, "create", create)
 add_command(_TOPICS, "list", list_topics)
 add_command(_TOPICS, "describe", describe_topic)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import islice
 from typing import Annotated, Any
 
@@ -11,7 +10,7 @@ from rich.markup import escape
 
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.cli.consoles import counted, new_table, shown_size, stderr, stdout
-from kstreams.cli.formats import find_format, printable
+from kstreams.cli.formats import find_format
 from kstreams.cli.moments import iso, parse_moment
 from kstreams.cli.state_rows import columns_of, key_serde, rows_of, rows_of_key
 from kstreams.cli.stores import (
@@ -26,6 +25,7 @@ from kstreams.cli.stores import (
     ValueOption,
 )
 from kstreams.cli.usage import WrongUsageError, for_option
+from kstreams.cli.values import parser_of, shown_by
 from kstreams.serde.base import Serde
 from kstreams.state.log.commits import SEED
 from kstreams.state.log.loop_objects import rows_by_loop
@@ -143,8 +143,9 @@ def get(
         store, topology=topology, key=key_format, value=value_format, as_of=as_of
     ) as view:
         found = list(rows_of_key(view, _typed(view.spec.key, key_format, key), _times(from_, to)))
+        show = shown_by(view.spec.value, key_serde(view))
     for row in found:
-        print("\t".join(printable(part) for part in row))
+        print("\t".join(map(show, row)))
     if not found:
         stderr().print(f"No [bold]{escape(key)}[/] in store {escape(store)}.")
         raise typer.Exit(1)
@@ -185,10 +186,11 @@ def scan(
         serde = key_serde(view)
         bounds = [None if k is None else _typed(serde, key_format, k) for k in (start, end)]
         rows = rows_of(view, *bounds, reverse=reverse)
+        show = shown_by(view.spec.value, serde)
         table = new_table(*columns_of(view))
         count = 0
         for row in islice(rows, limit or None):
-            table.add_row(*(escape(printable(part)) for part in row))
+            table.add_row(*(escape(show(part)) for part in row))
             count += 1
         more = limit > 0 and count == limit and next(rows, None) is not None
         version = view.version
@@ -206,14 +208,11 @@ def _times(start: str | None, end: str | None) -> Times:
 
 def _typed(serde: Serde[Any], given: str | None, text: str) -> object:
     """Return the key that a text means."""
-    parse = find_format(given).parse if given else _PARSERS.get(serde.type_token)
+    parse = find_format(given).parse if given else parser_of(serde)
     try:
-        return json.loads(text) if parse is None else parse(text)
+        return parse(text)
     except ValueError as exc:
         raise WrongUsageError(f"{text!r} is no {serde.name}: {exc}", "KEY") from exc
-
-
-_PARSERS: dict[object, Any] = {str: str, int: int, float: float, bytes: str.encode}
 
 
 def _version(batch: int | None) -> str:

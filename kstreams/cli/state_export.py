@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,12 +29,14 @@ from kstreams.cli.stores import (
     ValueOption,
 )
 from kstreams.cli.usage import WrongUsageError
+from kstreams.cli.values import plain
 from kstreams.serde.base import Serde
 from kstreams.views.view import View
 
 __all__ = ("export",)
 
 _ROWS = 50_000
+_COLUMNS = (pa.string(), pa.int32(), pa.int64(), pa.float64(), pa.bool_(), pa.null())
 
 
 def export(
@@ -110,23 +113,13 @@ def _column(
         kind = pa.int64()
     elif pa.types.is_nested(serde.arrow_type):
         return serde.arrow_type, lambda values: serde.to_arrow(serde.serialize_many(values))
-    elif serde.arrow_type == pa.binary() and serde.type_token is not bytes:
-        return pa.string(), lambda values: pa.array(list(map(_as_json, values)), pa.string())
-    else:
+    elif serde.arrow_type in _COLUMNS or serde.type_token is bytes:
         kind = serde.arrow_type
+    else:
+        return pa.string(), partial(_as_json, serde)
     return kind, lambda values: pa.array(values, kind)
 
 
-def _as_json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, default=_plain)
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, bytes):
-        return value.hex()
-    if isinstance(value, (set, frozenset)):
-        return sorted(value, key=repr)
-    fields = getattr(value, "__struct_fields__", None) or getattr(
-        value, "__dataclass_fields__", None
-    )
-    return {name: getattr(value, name) for name in fields} if fields else str(value)
+def _as_json(serde: Serde[Any], values: list[Any]) -> pa.Array:
+    texts = [json.dumps(plain(value, serde), ensure_ascii=False) for value in values]
+    return pa.array(texts, pa.string())

@@ -11,7 +11,7 @@ import pyarrow as pa
 import typer
 
 from kstreams.checkpoint.checkpoint import Checkpoint, checkpoint_path
-from kstreams.cli.formats import find_format, known_format
+from kstreams.cli.formats import find_serde, recorded_serde
 from kstreams.cli.loading import load_object, load_topology
 from kstreams.cli.usage import WrongUsageError, for_option
 from kstreams.errors import CheckpointMismatchError, StoreKindError
@@ -67,12 +67,17 @@ TopologyOption = Annotated[
 ]
 KeyOption = Annotated[
     str | None,
-    typer.Option("--key", metavar="FORMAT", help="Read keys as this.", show_default="as recorded"),
+    typer.Option(
+        "--key",
+        metavar="SERDE",
+        help="Read keys by this: a name that `kstreams serdes` shows, or MODULE:SERDE.",
+        show_default="as recorded",
+    ),
 ]
 ValueOption = Annotated[
     str | None,
     typer.Option(
-        "--value", metavar="FORMAT", help="Read values as this.", show_default="as recorded"
+        "--value", metavar="SERDE", help="Read values by this.", show_default="as recorded"
     ),
 ]
 AsOfOption = Annotated[
@@ -92,6 +97,9 @@ class _Named(Serde[Any]):
         self.name = name
         self.type_token = serde.type_token
         self.arrow_type = serde.arrow_type
+        for method in ("to_json", "from_json"):
+            if hasattr(serde, method):
+                setattr(self, method, getattr(serde, method))
         self._serde = serde
 
     def serialize(self, value: object) -> bytes:
@@ -197,6 +205,8 @@ def load_log(target: str) -> ObjectStoreSettings:
 def _serde(recorded: str, given: str | None, option: str) -> Serde[Any]:
     if given is not None:
         with for_option(option):
-            return _Named(find_format(given).serde, recorded)
-    known = known_format(recorded)
-    return known.serde if known is not None else _Named(BYTES, recorded)
+            return _Named(find_serde(given), recorded)
+    known = recorded_serde(recorded)
+    if known is not None and known.name == recorded:
+        return known
+    return _Named(BYTES if known is None else known, recorded)

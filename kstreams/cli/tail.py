@@ -13,11 +13,12 @@ import typer
 from rich.text import Text
 
 from kstreams.cli.consoles import stdout
-from kstreams.cli.formats import FORMAT_NAMES, Format, find_format, json_line, printable
+from kstreams.cli.formats import SERDES_HELP, Format, RegistryOption, formats_of
 from kstreams.cli.moments import iso, parse_start
 from kstreams.cli.place import Place
 from kstreams.cli.topics import FormatOption, OutputFormat, TopicArgument, known_topic
 from kstreams.cli.usage import for_option
+from kstreams.cli.values import json_line, printable
 from kstreams.connection import RawRecord, TopicAdmin, TopicReader
 
 __all__ = ("tail",)
@@ -47,10 +48,9 @@ def tail(
         typer.Option("--limit", "-n", min=1, help="End after so many.", show_default=False),
     ] = None,
     output: FormatOption = OutputFormat.TEXT,
-    key_serde: Annotated[
-        str, typer.Option(metavar="SERDE", help=f"{FORMAT_NAMES}, or MODULE:SERDE.")
-    ] = "text",
+    key_serde: Annotated[str, typer.Option(metavar="SERDE", help=SERDES_HELP)] = "text",
     value_serde: Annotated[str, typer.Option(metavar="SERDE", help="Likewise.")] = "text",
+    registry: RegistryOption = None,
 ) -> None:
     r"""Show a topic's records: partition, offset, time in UTC, key, value, headers.
 
@@ -62,11 +62,9 @@ def tail(
         kstreams topics tail totals --value-serde int64 --from -10
         kstreams topics tail lines --follow
         kstreams topics tail orders --from 2024-05-01T12:00:00Z --format json
+        kstreams topics tail orders --value-serde protobuf:orders.binpb#shop.Order
     """
-    with for_option("--key-serde"):
-        key = find_format(key_serde)
-    with for_option("--value-serde"):
-        value = find_format(value_serde)
+    key, value = formats_of(name, key_serde, value_serde, registry)
     with for_option("--from"):
         point = parse_start(start or ("end" if follow else "beginning"))
     show = _as_json if output is OutputFormat.JSON else _TextWriter(flush=follow)
@@ -109,8 +107,8 @@ def _as_json(record: RawRecord, key: Format, value: Format) -> None:
         "partition": record.partition,
         "offset": record.offset,
         "timestamp": iso(record.timestamp),
-        "key": shown_key,
-        "value": shown_value,
+        "key": key.plain(shown_key) if key_reads else shown_key,
+        "value": value.plain(shown_value) if value_reads else shown_value,
         "headers": [[name, _header(data)] for name, data in record.headers],
     }
     reads = {"key": key_reads, "value": value_reads, "headers": record.headers_readable}
@@ -152,7 +150,7 @@ def _shown(form: Format, data: bytes | None) -> tuple[str, str]:
     value, reads = form.read(data)
     if not reads:
         return printable(repr(value)), "red"
-    return printable(value), "dim italic" if value is None else ""
+    return form.show(value), "dim italic" if value is None else ""
 
 
 def _header(data: bytes | None) -> str | None:

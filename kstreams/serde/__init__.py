@@ -9,6 +9,7 @@
 - `kstreams.windows.windowed(serde, windows)`: keys of windows, as Kafka Streams writes them.
 - `SchemaSerde`: one whose bytes a `Schema` describes; `FramedSerde`: one whose bytes have a frame
   in a topic, such as a schema's id in a registry.
+- `SerdeByText`: makes a serde of what was typed, a `SerdeRequest`, for the command line.
 - `Serde`: derive from it to write one; `kstreams.testing.SerdeContract` proves it. `objects_of`
   turns an Arrow column into Python objects quickly.
 
@@ -21,6 +22,7 @@ Example:
 from __future__ import annotations
 
 from kstreams.serde.base import Serde
+from kstreams.serde.by_text import SerdeByText, SerdeRequest
 from kstreams.serde.compressed import compressed, train_dictionary
 from kstreams.serde.csv_row import csv_row
 from kstreams.serde.framed import FramedSerde
@@ -46,6 +48,8 @@ __all__ = (
     "SchemaReference",
     "SchemaSerde",
     "Serde",
+    "SerdeByText",
+    "SerdeRequest",
     "compressed",
     "csv_row",
     "objects_of",

@@ -69,7 +69,8 @@ class GzipCodec(Codec):
 
     def decompress(self, data: bytes) -> bytes:
         """Return what all members hold, one after the other."""
-        rest, pieces, room = data, [], self.max_bytes
+        rest, room = data, self.max_bytes
+        pieces: list[bytes] = []
         while rest or not pieces:
             engine = zlib.decompressobj(_GZIP)
             try:

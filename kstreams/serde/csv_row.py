@@ -133,7 +133,8 @@ class CsvRowSerde(Serde[T]):
             texts = [c.texts(p, self._special) for c, p in zip(self._columns, parts, strict=True)]
         except (SerializationError, UnicodeEncodeError):
             return super().serialize_many(values)
-        return _spread(pc.binary_join_element_wise(*texts, self._delimiter), values)
+        written = pc.binary_join_element_wise(*texts, self._delimiter).view(pa.binary())
+        return _spread(written, pa.array([value is not None for value in values], pa.bool_()))
 
     def deserialize(self, data: bytes) -> T:
         """Read a row; what is none is a `DeserializationError`."""
@@ -225,7 +226,7 @@ class CsvRowSerde(Serde[T]):
             return pa.nulls(len(data), self.arrow_type.storage_type).cast(self.arrow_type)
         rows = self._rows(items)
         struct = pa.StructArray.from_arrays(rows, [column.name for column in self._columns])
-        return pa.ExtensionArray.from_storage(self.arrow_type, _spread(struct, data))
+        return pa.ExtensionArray.from_storage(self.arrow_type, _spread(struct, data.is_valid()))
 
     def _rows(self, items: Sequence[bytes]) -> list[pa.Array]:
         """Return the columns of many rows; those of one length are read together."""
@@ -352,11 +353,9 @@ def _whole(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def _spread(dense: pa.Array, like: Sequence[object] | pa.Array) -> pa.Array:
-    """Return an array with the nulls of another, as `binary` if it is of text."""
-    column = dense.view(pa.binary()) if pa.types.is_string(dense.type) else dense
-    if len(column) == len(like):
-        return column
-    valid = like.is_valid() if isinstance(like, pa.Array) else pa.array(v is not None for v in like)
+def _spread(dense: pa.Array, valid: pa.Array) -> pa.Array:
+    """Return an array with nulls where something is not valid."""
+    if len(dense) == len(valid):
+        return dense
     places = pc.subtract(pc.cumulative_sum(valid.cast(pa.int64())), 1)
-    return column.take(pc.if_else(valid, places, pa.scalar(None, pa.int64())))
+    return dense.take(pc.if_else(valid, places, pa.scalar(None, pa.int64())))

@@ -56,7 +56,7 @@ class LinesSerde(Serde["tuple[str, ...]"]):
         if not isinstance(value, tuple):
             raise SerializationError(f"expected a tuple of lines, got {value!r:.100}")
         for line in value:
-            if not isinstance(line, str) or "\n" in line or "\r" in line:
+            if type(line) is not str or "\n" in line or "\r" in line:
                 raise SerializationError(f"expected one line of text, got {line!r:.100}")
         return TEXT.serialize("".join(f"{line}\n" for line in value))
 

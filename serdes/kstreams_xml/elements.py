@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_type_hints
 
@@ -14,7 +14,7 @@ try:
 except ImportError as exc:
     raise ImportError("XML needs lxml and msgspec: pip install 'kstreams-spark[xml]'") from exc
 
-from kstreams_msgspec import type_name
+from kstreams_msgspec import EncHook, type_name
 
 __all__ = ("ATTRIBUTE", "CONTENT", "Element", "Marker", "element_of")
 
@@ -60,8 +60,6 @@ _SCALARS = (
 )
 _LISTS = (inspect.ListType, inspect.VarTupleType, inspect.SetType, inspect.FrozenSetType)
 _OBJECTS = (inspect.StructType, inspect.DataclassType, inspect.TypedDictType)
-
-EncHook = Callable[[Any], Any]
 
 
 @dataclass

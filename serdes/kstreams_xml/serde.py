@@ -110,7 +110,7 @@ class XmlSerde(Serde[T]):
                 f"{type_name(type_)} cannot be decoded from XML\n"
                 "Hint: use a dataclass, or give enc_hook and dec_hook."
             )
-        tags = (type_name(type_) if path is None else path).split("/")
+        tags = (_name_of(type_) if path is None else path).split("/")
         if not all(map(_NAME.fullmatch, tags)):
             raise ValueError(f"expected tags with / between them, got the path {path!r}")
         space = f"{{{namespace}}}" if namespace else ""
@@ -200,3 +200,8 @@ class XmlSerde(Serde[T]):
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Pickle by the arguments."""
         return XmlSerde, self._arguments
+
+
+def _name_of(type_: object) -> str:
+    """Return a type's name, without what it is defined in."""
+    return type_name(type_).rpartition(".")[2]

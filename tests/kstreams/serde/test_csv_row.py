@@ -19,8 +19,10 @@ from hypothesis import strategies as st
 from kstreams import DOUBLE, INT64, TEXT, Serde, Topic, TopologyBuilder
 from kstreams.aggregators import field, over, sum_
 from kstreams.durations import seconds
+from kstreams.emit import each_update
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde import csv_row
+from kstreams.stores import window_store
 from kstreams.testing import SerdeContract, TopologyTestDriver, WrittenBytes
 from kstreams.windows import TumblingWindows, windowed, windowed_aggregate
 
@@ -222,8 +224,9 @@ def test_windows_work_on_its_columns() -> None:
     builder = TopologyBuilder("revenue")
     source = builder.add_source("orders", orders)
     total = over(field("price", DOUBLE), sum_(DOUBLE))
+    store = window_store("revenue", key=TEXT, value=total.state)
     revenue = builder.add_processor(
-        "revenue", windowed_aggregate(minutes, total, store="revenue", key=TEXT), source
+        "revenue", windowed_aggregate(minutes, total, store=store, emit=each_update()), source
     )
     builder.add_sink("out", sums, revenue)
     topology = builder.build()

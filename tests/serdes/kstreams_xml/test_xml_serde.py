@@ -262,7 +262,7 @@ def test_none_is_nil_where_nothing_would_be_the_default() -> None:
     ids=str,
 )
 def test_a_type_that_xml_does_not_have_fails_at_once(hint: Any, problem: str) -> None:
-    kind = dataclass(type("Bad", (), {"__annotations__": {"x": hint}}))
+    kind: Any = dataclass(type("Bad", (), {"__annotations__": {"x": hint}}))
     with pytest.raises(TypeError, match=problem):
         xml_serde(kind)
 
