@@ -14,13 +14,14 @@ from uuid import UUID
 
 from kstreams.errors import PluginError
 from kstreams.plugins import load_plugin
-from kstreams.quoting import kind_of, repr_of, text_of
+from kstreams.quoting import repr_of, text_of
 from kstreams.serde.base import Serde
 
 __all__ = ("json_line", "parser_of", "plain", "printable", "shown_by")
 
 _DEEPEST = 60
 _LARGEST_BITS = 10_000
+_SCALARS = (str, int, float, bytes, type(None))
 _BY_TEXT = (date, time, Decimal, UUID)
 
 
@@ -55,8 +56,7 @@ def shown_by(*serdes: Serde[Any]) -> Callable[[object], str]:
     }
 
     def show(value: object) -> str:
-        writer = writers.get(type(value), writers.get(object))
-        return printable(value if writer is None else _written(writer, value))
+        return printable(_written(writers.get(type(value), writers.get(object)), value))
 
     return show
 
@@ -66,8 +66,7 @@ def plain(value: object, serde: Serde[Any] | None = None) -> object:
 
     Bytes and what is of no known kind become the text that Python shows.
     """
-    writer = getattr(serde, "to_json", None)
-    return _plain(value if writer is None or value is None else _written(writer, value), 0)
+    return _plain(_written(getattr(serde, "to_json", None), value), 0)
 
 
 def printable(value: object) -> str:
@@ -139,11 +138,14 @@ def _from_json(token: Any) -> Callable[[object], object] | None:  # noqa: ANN401
     return made
 
 
-def _written(writer: Callable[[Any], object], value: object) -> object:
+def _written(writer: Callable[[Any], object] | None, value: object) -> object:
+    """Return what a serde's own writer makes of a value; the value where it makes nothing."""
+    if writer is None or isinstance(value, _SCALARS):
+        return value
     try:
         return writer(value)
-    except Exception as exc:  # noqa: BLE001  # the serde's own code, of whatever was read
-        return f"({kind_of(value)}, of which {kind_of(exc)}: {text_of(exc)})"
+    except Exception:  # noqa: BLE001  # the serde's own code, of whatever was read
+        return value
 
 
 def _plain(value: Any, depth: int) -> object:  # noqa: ANN401  # of any type

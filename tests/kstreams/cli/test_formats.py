@@ -1,49 +1,21 @@
-"""Serdes by what is typed to name them, and values as people type and read them."""
+"""Serdes by what is typed to name them."""
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import date
-from decimal import Decimal
-from enum import Enum
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
-from typing import Any, NamedTuple
-from uuid import UUID
+from typing import Any
 
-import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from kstreams import INT64, TEXT, KStreamsError, Serde, plugins
+from kstreams import KStreamsError, Serde, plugins
 from kstreams.cli.formats import Format, find_format, find_serde, offered_names, recorded_serde
 from kstreams.cli.usage import WrongUsageError
-from kstreams.cli.values import json_line, parser_of, plain, printable, shown_by
 from kstreams.errors import DeserializationError
-from kstreams.serde import LINES, SerdeByText, SerdeRequest, compressed, csv_row
-from kstreams.windows import Windowed
-from kstreams_json import json_serde
-from kstreams_msgpack import msgpack_serde
+from kstreams.serde import SerdeByText, SerdeRequest
 from tests.kstreams.cli.terminal import kstreams, say
-
-
-@dataclass
-class Order:
-    id: int
-    items: list[str]
-
-
-class Point(NamedTuple):
-    x: int
-    y: int
-
-
-class Colour(Enum):
-    RED = "red"
 
 
 class Cents(Serde[int]):
@@ -77,7 +49,11 @@ CENTS = SerdeByText("cents:CURRENCY", "money", make_cents, lambda name: None)
 def package(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let an installed package offer a serde, a thing that is none, and one that is broken."""
     group = "kstreams.serde_texts"
-    offers = {"cents": f"{__name__}:CENTS", "odd": f"{__name__}:TEXT", "broken": "no_such_module:X"}
+    offers = {
+        "cents": f"{__name__}:CENTS",
+        "odd": f"{__name__}:make_cents",
+        "broken": "no_such_module:X",
+    }
     points = [EntryPoint(name, value, group) for name, value in offers.items()]
     monkeypatch.setattr(
         plugins, "entry_points", lambda group: EntryPoints([p for p in points if p.group == group])
@@ -153,138 +129,6 @@ def test_a_recorded_name_may_be_unknown(recorded: str) -> None:
     assert recorded_serde(recorded) is None
 
 
-# ------------------------------------------------------------ values
-
-
-@pytest.mark.parametrize(
-    ("serde", "text", "value"),
-    [
-        (TEXT, "tea", "tea"),
-        (INT64, "-5", -5),
-        (LINES, '["a", "b"]', ("a", "b")),
-        (json_serde(Order), '{"id": 1, "items": ["tea"]}', Order(1, ["tea"])),
-        (msgpack_serde(Order), '{"id": 1, "items": []}', Order(1, [])),
-        (csv_row(Point), "[1, 2]", Point(1, 2)),  # a NamedTuple is a list in JSON
-        (compressed(json_serde(Order)), '{"id": 1, "items": []}', Order(1, [])),
-        (json_serde(object), '{"a": [null]}', {"a": [None]}),
-    ],
-    ids=lambda value: getattr(value, "name", None),
-)
-def test_values_are_typed_in(serde: Serde[Any], text: str, value: object) -> None:
-    parsed = parser_of(serde)(text)
-    assert parsed == value
-    assert serde.deserialize(serde.serialize(parsed)) == value
-
-
-@pytest.mark.parametrize(
-    ("serde", "text"),
-    [(INT64, "x"), (LINES, '"a"'), (json_serde(Order), "{}"), (json_serde(Order), "{"), (TEXT, "")],
-    ids=lambda value: getattr(value, "name", None),
-)
-def test_text_that_means_no_value_is_a_value_error(serde: Serde[Any], text: str) -> None:
-    if serde == TEXT:
-        assert parser_of(serde)(text) == ""
-        return
-    with pytest.raises(ValueError, match=r"\w"):
-        parser_of(serde)(text)
-
-
-CYCLE: list[Any] = []
-CYCLE.append(CYCLE)
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        (None, "null"),
-        (True, "true"),
-        (1.5, "1.5"),
-        ("a\x1b[2J\tb\u202e", "a\\x1b[2J\\tb\\u202e"),
-        ("\ud800", "\\ud800"),
-        (b"\xff\x1b", "b'\\xff\\x1b'"),
-        (Order(1, ["\x1b"]), '{"id": 1, "items": ["\\u001b"]}'),
-        (Point(1, 2), '{"x": 1, "y": 2}'),
-        ({1: {b"\x1b": {2}}}, '{"1": {"b\'\\\\x1b\'": [2]}}'),
-        ([math.nan, Decimal("1.10"), Colour.RED], '["nan", "1.10", "red"]'),
-        ({"day": date(2024, 1, 2)}, '{"day": "2024-01-02"}'),
-        ([UUID(int=1), 10**5000], '["00000000-0000-0000-0000-000000000001", "(16610 bits)"]'),
-        (Windowed("a", 0, 10), "a@0/10"),
-    ],
-    ids=lambda value: type(value).__name__,
-)  # fmt: skip
-def test_a_value_is_shown_on_one_line_that_does_nothing(value: object, shown: str) -> None:
-    assert printable(value) == shown
-    assert printable(value).isprintable()
-
-
-def test_what_holds_itself_is_shown_to_some_depth() -> None:
-    assert printable(CYCLE).startswith("[[[[")
-    assert len(printable(CYCLE)) < 1000
-
-
-class Hostile:
-    def __str__(self) -> str:
-        return "\x1b[2J\n\u2028"
-
-    def __repr__(self) -> str:
-        raise RuntimeError
-
-
-hostile = st.recursive(
-    st.none() | st.floats() | st.text() | st.binary() | st.builds(Hostile),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.integers(), inner),
-    max_leaves=8,
-)
-
-
-@given(hostile)
-def test_whatever_it_is_a_terminal_only_shows_it(value: object) -> None:
-    assert printable(value).isprintable()
-    line = json_line({"value": value})
-    assert line.isprintable()
-    json.loads(line, parse_constant=pytest.fail)
-
-
-class Shown(Serde[Any]):
-    """A serde that says how its values are typed and shown."""
-
-    name = "shown"
-    type_token = Hostile
-
-    def __init__(self, *, broken: bool = False) -> None:
-        self.broken = broken
-
-    def serialize(self, value: Any) -> bytes:
-        return b"x"
-
-    def deserialize(self, data: bytes) -> Any:
-        return Hostile()
-
-    def to_json(self, value: Any) -> object:
-        if self.broken:
-            raise RuntimeError("\x1b]0;title\x07")
-        return {"is": "hostile"}
-
-    def from_json(self, content: object) -> Any:
-        if content == "good":
-            return Hostile()
-        raise KeyError(content)
-
-
-def test_a_serde_may_say_how_its_values_are_typed_and_shown() -> None:
-    assert isinstance(parser_of(Shown())('"good"'), Hostile)
-    with pytest.raises(ValueError, match="no shown: 'bad'"):
-        parser_of(Shown())('"bad"')
-    assert shown_by(Shown())(Hostile()) == '{"is": "hostile"}'
-    assert shown_by(Shown())("text") == "text"
-    assert plain(Hostile(), Shown()) == {"is": "hostile"}
-
-
-def test_a_serde_that_fails_to_show_a_value_breaks_nothing() -> None:
-    shown = shown_by(Shown(broken=True))(Hostile())
-    assert shown == "(Hostile, of which RuntimeError: \\x1b]0;title\\x07)"
-
-
 def test_bytes_that_are_no_value_come_back_as_they_are(package: None) -> None:
     cents = find_format("cents:EUR")
     assert cents.read(b"5") == (5, True)
@@ -294,7 +138,10 @@ def test_bytes_that_are_no_value_come_back_as_they_are(package: None) -> None:
 
 
 def test_what_does_not_answer_is_no_bad_record() -> None:
-    class Away(Shown):
+    class Away(Cents):
+        def __init__(self) -> None:
+            """Ask for nothing."""
+
         def deserialize(self, data: bytes) -> Any:
             if data == b"bad":
                 raise DeserializationError("bad")
@@ -306,6 +153,57 @@ def test_what_does_not_answer_is_no_bad_record() -> None:
 
 
 # ------------------------------------------------------------ commands
+
+
+def descriptor_set(directory: Path) -> Path:
+    """Write what protoc writes of a message with an id and an item."""
+    from google.protobuf import descriptor_pb2
+
+    file = descriptor_pb2.FileDescriptorProto(name="shop.proto", package="shop", syntax="proto3")
+    order = file.message_type.add(name="Order")
+    for number, (name, kind) in enumerate((("id", 5), ("item", 9)), start=1):
+        order.field.add(name=name, number=number, type=kind, label=1)  # type: ignore[arg-type]  # enums
+    path = directory / "shop.binpb"
+    path.write_bytes(descriptor_pb2.FileDescriptorSet(file=[file]).SerializeToString())
+    return path
+
+
+def avro_file(directory: Path) -> Path:
+    """Write the schema of a record with an id and an item."""
+    fields = [{"name": "id", "type": "int"}, {"name": "item", "type": "string"}]
+    path = directory / "order.avsc"
+    path.write_text(json.dumps({"type": "record", "name": "Order", "fields": fields}))
+    return path
+
+
+def test_messages_and_records_are_produced_and_shown_by_files(tmp_path: Path) -> None:
+    line = '{"id": 1, "item": "tea"}'
+    for number, serde in enumerate(
+        (f"protobuf:{descriptor_set(tmp_path)}#shop.Order", f"avro:{avro_file(tmp_path)}")
+    ):
+        topic, named = f"t{number}", ("--value-serde", serde)
+        say("topics", "create", topic, "-p", "1")
+        say("topics", "produce", topic, *named, given=f"a\t{line}\n")
+        assert json.loads(say("topics", "tail", topic, *named).split("\t")[4]) == json.loads(line)
+        row = json.loads(say("topics", "tail", topic, *named, "--format", "json"))
+        assert row["value"] == json.loads(line)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("protobuf", "say protobuf:FILE#MESSAGE"),
+        ("protobuf:x.binpb", "say protobuf:FILE#MESSAGE"),
+        ("protobuf:x.binpb#shop.Order", "No such file"),
+        ("avro", "say avro:FILE"),
+        ("avro:x.avsc", "No such file"),
+        ("msgpack:x", "takes nothing behind the name"),
+    ],
+)
+def test_files_that_are_missing_say_what_is_wanted(text: str, problem: str) -> None:
+    with pytest.raises(WrongUsageError) as caught:
+        find_serde(text)
+    assert problem in caught.value.message
 
 
 MODULE = """
@@ -356,8 +254,3 @@ def test_options_say_where_to_look() -> None:
         text = " ".join(say("topics", command, "--help").split())
         assert "kstreams serdes" in text
         assert "KSTREAMS_REGISTRY" in text
-
-
-def test_structs_of_any_package_are_shown() -> None:
-    struct = msgspec.defstruct("Thing", [("a", int), ("b", bytes)])
-    assert printable(struct(1, b"\x00")) == '{"a": 1, "b": "b\'\\\\x00\'"}'

@@ -1,0 +1,26 @@
+"""Protobuf on the command line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kstreams import Serde
+from kstreams.serde import SerdeByText, SerdeRequest
+from kstreams_protobuf.serde import descriptor_serde
+
+__all__ = ("BY_TEXT",)
+
+
+def _make(request: SerdeRequest) -> Serde[Any]:
+    path, mark, message = request.text.rpartition("#")
+    if not mark or not path or not message:
+        raise ValueError("a set of descriptors and a message are wanted")
+    return descriptor_serde(path, message)
+
+
+BY_TEXT = SerdeByText(
+    "protobuf:FILE#MESSAGE",
+    "messages, by what protoc --include_imports --descriptor_set_out=FILE has written",
+    _make,
+)
+"""What `protobuf` means there."""
