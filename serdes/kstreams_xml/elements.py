@@ -109,17 +109,21 @@ class Element:
                 found[each.key] = each.element.read_text(text)
         if self.content is not None:
             found[self.content.key] = self.content.element.read_text(element.text or "")
+        children: Mapping[object, _Field] = self.children
         for child in element:
-            each_child = self.children.get(str(child.tag))
-            if each_child is None:
+            part = children.get(child.tag)
+            if part is None:
                 continue  # of a later version
-            value = None if child.get(_NIL) in ("true", "1") else each_child.element.read(child)
-            if each_child.is_many:
-                found[each_child.key].append(value)
-            elif each_child.key in found:
+            if part.is_nullable and child.get(_NIL) in ("true", "1"):
+                value = None
+            else:
+                value = part.element.read(child)
+            if part.is_many:
+                found[part.key].append(value)
+            elif part.key in found:
                 raise ValueError(f"<{child.tag}> is there twice")
             else:
-                found[each_child.key] = value
+                found[part.key] = value
         for each in (*self.attributes.values(), *self.children.values()):
             if each.is_nullable and each.is_required:
                 found.setdefault(each.key, None)
@@ -168,7 +172,7 @@ class _Field:
         element: What is in it.
         is_many: A list: an element for each item.
         is_set: A set: items are written in their order.
-        is_nullable: It may be None.
+        is_nullable: It, or an item of it, may be None.
         is_required: It has no default.
         defaults_to_none: What is not there is None.
     """
@@ -233,7 +237,7 @@ def _add(
         raise TypeError(f"{part.name} is a list and {problem}, which XML cannot tell")
     inner = shape
     if isinstance(shape, _LISTS):
-        inner, _ = _without_none(shape.item_type)
+        inner, nullable = _without_none(shape.item_type)
     made = _Field(
         part.name,
         part.encode_name,

@@ -37,7 +37,7 @@ _IN_MEMORY = {
     "order_state": ["o1 Order(paid=25, shipped_by='post')", "o1 None"],
     "page_views": ["asia: 2 views", "europe: 1 views", "unknown: 1 views"],
     "foreign_keys": ["(2, 'Red by Nina Simone')", "albums of each artist {7: (2, 0)}"],
-    "codecs": ["{'ann': 42} {'ann': User(clicks=42)} {'ann': 42.0}"],
+    "other_codecs": ["{'ann': 42} {'ann': User(clicks=42)} {'ann': 42.0}"],
     "batch_processor": ["{'tea': 2.0, 'milk': 1.5}"],
     "protobuf_orders": ["total 350", "by minute [250, 100]"],
     "custom_window": ["shift from 04:00 2", "shift from 12:00 1"],

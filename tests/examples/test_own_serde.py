@@ -12,7 +12,7 @@ from kstreams.testing import SerdeContract, WrittenBytes
 from tests.examples.test_docs import blocks_of
 
 _ROOT = Path(__file__).parents[2]
-_GOKA = runpy.run_path(str(_ROOT / "examples/codecs.py"))["DecimalInt64"]
+_GOKA = runpy.run_path(str(_ROOT / "examples/other_codecs.py"))["DecimalInt64"]
 
 
 def test_the_suite_of_the_page_passes(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """The codecs of goka and birdayz/kstreams as serdes: what each of theirs is here.
 
-python examples/codecs.py
+python examples/other_codecs.py
 """
 
 from __future__ import annotations
