@@ -109,7 +109,7 @@ class Element:
                 found[each.key] = each.element.read_text(text)
         if self.content is not None:
             found[self.content.key] = self.content.element.read_text(element.text or "")
-        children: Mapping[object, _Field] = self.children
+        children: dict[Any, _Field] = self.children
         for child in element:
             part = children.get(child.tag)
             if part is None:

@@ -162,7 +162,7 @@ def descriptor_set(directory: Path) -> Path:
     file = descriptor_pb2.FileDescriptorProto(name="shop.proto", package="shop", syntax="proto3")
     order = file.message_type.add(name="Order")
     for number, (name, kind) in enumerate((("id", 5), ("item", 9)), start=1):
-        order.field.add(name=name, number=number, type=kind, label=1)  # type: ignore[arg-type]  # enums
+        order.field.add(name=name, number=number, type=kind, label=1)
     path = directory / "shop.binpb"
     path.write_bytes(descriptor_pb2.FileDescriptorSet(file=[file]).SerializeToString())
     return path
