@@ -201,29 +201,28 @@ class ProtobufSerde(SchemaSerde[M]):
         check_readable(descriptor_of(self._message), writer)
         return self
 
-    def to_json(self, value: M) -> str:
-        """Return a message as a line of protobuf's JSON, for people and the command line.
+    def to_json(self, value: M) -> object:
+        """Return what protobuf's JSON says of a message, for people and the command line.
 
         Raises:
             SerializationError: JSON cannot say it, such as a time that is none.
         """
         pool = descriptor_of(self._message).file.pool
         try:
-            return json_format.MessageToJson(
-                value, indent=None, ensure_ascii=False, descriptor_pool=pool
-            )
+            return json_format.MessageToDict(value, descriptor_pool=pool)
         except (json_format.Error, ValueError, TypeError) as exc:
             raise SerializationError(f"{self.name} has no JSON for this: {exc}") from exc
 
-    def from_json(self, text: str) -> M:
-        """Return the message that protobuf's JSON says.
+    def from_json(self, content: object) -> M:
+        """Return the message that content of protobuf's JSON stands for.
 
         Raises:
-            SerializationError: It is not JSON, or says no such message.
+            SerializationError: It stands for no such message.
         """
         pool = descriptor_of(self._message).file.pool
+        given: Any = content
         try:
-            return json_format.Parse(text, self._message(), descriptor_pool=pool)
+            return json_format.ParseDict(given, self._message(), descriptor_pool=pool)
         except (json_format.Error, ValueError, TypeError, AttributeError, RecursionError) as exc:
             raise SerializationError(f"expected JSON of {self.name}: {exc}") from exc
 
