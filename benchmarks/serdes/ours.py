@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -12,10 +12,13 @@ import pyarrow as pa
 from benchmarks.serdes.values import Order, message_class, orders
 from devtools.servers.fake_registry import FakeRegistry
 from kstreams import TEXT, Serde, Topic
+from kstreams.serde import compressed, csv_row, train_dictionary
 from kstreams_avro import avro_serde
 from kstreams_json import json_serde
+from kstreams_msgpack import msgpack_serde
 from kstreams_protobuf import protobuf_serde
 from kstreams_registry import SchemaRegistry, confluent, json_schema
+from kstreams_xml import xml_serde
 
 __all__ = ("Costs", "costs", "framed_serdes", "micros", "plain_serdes")
 
@@ -38,7 +41,33 @@ def plain_serdes() -> dict[str, tuple[Serde[Any], Callable[[Order], Any]]]:
         "protobuf": (protobuf_serde(message), filled),
         "json-schema": (json_schema(json_serde(Order)), same),
         "json": (json_serde(Order), same),
+        "msgpack": (msgpack_serde(Order), same),
+        "xml": (xml_serde(Order), same),
+        "csv": (csv_row(_Row), _row),
+        "gzip(json)": (compressed(json_serde(Order), "gzip"), same),
+        "zstd(json)": (compressed(json_serde(Order)), same),
+        "zstd(json), dictionary": (_with_dictionary(json_serde(Order)), same),
     }
+
+
+@dataclass(frozen=True)
+class _Row:
+    """An order without its list, which CSV has none of."""
+
+    id: int
+    customer: str
+    item: str
+    count: int
+    price: float
+    paid: bool
+
+
+def _row(order: Order) -> _Row:
+    return _Row(order.id, order.customer, order.item, order.count, order.price, order.paid)
+
+
+def _with_dictionary(serde: Serde[Order]) -> Serde[Order]:
+    return compressed(serde, dictionary=train_dictionary(serde, orders(5_000)))
 
 
 def framed_serdes(registry: FakeRegistry) -> dict[str, tuple[Serde[Any], Callable[[Order], Any]]]:
