@@ -71,6 +71,7 @@ class TableConsumer(Protocol):
 
     def take(self, most: int, timeout_s: float) -> Taken:
         """Return what there is: waits until there are so many records, or the time is over."""
+        ...
 
     def close(self) -> None:
         """Let go of connections; not to be used again."""

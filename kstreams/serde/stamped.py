@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -80,10 +80,8 @@ class StampedSerde(CompositeSerde["tuple[T, int]"]):
             return super().deserialize_many(data)
         longest = lengths["max"].as_py()  # without an end, Arrow 22 fails where much is left out
         times: list[int] = objects_of(INT64.to_arrow(pc.binary_slice(there, 0, _STAMP.size)))
-        contents: Sequence[Any] = self._value.deserialize_many(
-            pc.binary_slice(there, _STAMP.size, longest)
-        )
-        pairs = zip(contents, times, strict=True)
+        contents: Any = self._value.deserialize_many(pc.binary_slice(there, _STAMP.size, longest))
+        pairs: Iterator[tuple[T, int]] = zip(contents, times, strict=True)
         if len(there) == len(data):
             return list(pairs)
         return [next(pairs) if is_there else None for is_there in objects_of(data.is_valid())]

@@ -233,10 +233,10 @@ class Wiring:
 
     def _calls(self, name: str, calls: Mapping[str, _Call]) -> dict[str, _Call]:
         """Return what takes what a node or entry forwards, by child."""
-        return {
-            child.name: to_each([calls[each] for each in _inputs(child, name)])
-            for child in self._children[name]
-        }
+        found: dict[str, Any] = {}
+        for child in self._children[name]:
+            found[child.name] = to_each([calls[each] for each in _inputs(child, name)])
+        return found
 
     def _context(self, node: ProcessorNode) -> RecordTaskContext:
         children = self._calls(node.name, self._record_calls)

@@ -43,7 +43,8 @@ def file_text(proto: FileDescriptorProto) -> str:
 
 def _file(proto: FileDescriptorProto) -> Iterator[str]:
     if proto.syntax == "editions":
-        edition = proto.Edition.Name(proto.edition) if hasattr(proto, "Edition") else proto.edition
+        editions = getattr(proto, "Edition", None)
+        edition = proto.edition if editions is None else editions.Name(proto.edition)
         yield f'edition = "{str(edition).removeprefix("EDITION_")}";'
     else:
         yield f'syntax = "{proto.syntax or "proto2"}";'

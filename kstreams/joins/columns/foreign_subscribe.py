@@ -45,8 +45,12 @@ class ForeignSubscribeColumns(ChangesProcessor):
         columns = changes_of(table)
         real = [change.new is not None or change.old is not None for change in columns[1]]
         if not all(real):
-            keys, changes, times = (list(compress(column, real)) for column in columns)
-            columns = keys, changes, times
+            keys, changes, times = columns
+            columns = (
+                list(compress(keys, real)),
+                list(compress(changes, real)),
+                list(compress(times, real)),
+            )
         self._hold(columns)
 
     def _release(self, items: Sequence[Changes]) -> None:
