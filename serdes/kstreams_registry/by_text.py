@@ -1,0 +1,106 @@
+"""Serdes of a schema registry on the command line."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import Any
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from kstreams import Serde
+from kstreams.errors import DeserializationError, SerializationError
+from kstreams.serde import Schema, SerdeByText, SerdeRequest
+from kstreams_registry.client import SchemaRegistry
+from kstreams_registry.confluent import confluent
+from kstreams_registry.frames import frame_bytes, parse_frame
+
+__all__ = ("BY_TEXT",)
+
+
+class _ByWriters(Serde[Any]):
+    """Whatever the registry has schemas of, read by its writer's and written by the last one.
+
+    Values are what JSON can say of them.
+
+    Args:
+        registry: Where schemas are.
+        subject: Whose last schema is written.
+        any_json: The serde of any JSON.
+    """
+
+    def __init__(self, registry: SchemaRegistry, subject: str, any_json: Serde[Any]) -> None:
+        self.name = "registry"
+        self._registry = registry
+        self._subject = subject
+        self._any_json = any_json
+        self._known: dict[int | bytes, Serde[Any]] = {}
+
+    def deserialize(self, data: bytes) -> object:
+        """Read by the schema of the id in front."""
+        try:
+            frame = parse_frame(data, indexed=False)
+        except ValueError as exc:
+            raise DeserializationError(str(exc)) from exc
+        serde = self._known.get(frame.name)
+        if serde is None:
+            schema = self._registry.schema(frame.name)
+            if schema is None:
+                raise DeserializationError(f"the registry has no schema of {frame}")
+            serde = self._known[frame.name] = self._of(schema, DeserializationError)
+        value = serde.deserialize(data[len(frame.data) :])
+        to_json = getattr(serde, "to_json", None)
+        found: object = value if to_json is None else to_json(value)
+        return found
+
+    def serialize(self, value: object) -> bytes:
+        """Write by the subject's last schema."""
+        latest = self._registry.latest(self._subject)
+        if latest is None:
+            raise SerializationError(f"the registry has no subject {self._subject!r}")
+        serde = self._of(latest.schema, SerializationError)
+        from_json = getattr(serde, "from_json", None)
+        content = value if from_json is None else from_json(value)
+        return frame_bytes(latest.id, None) + serde.serialize(content)
+
+    def _of(self, schema: Schema, error: type[Exception]) -> Serde[Any]:
+        match schema.kind:
+            case "JSON":
+                return self._any_json
+            case "AVRO":
+                offered = entry_points(group="kstreams.serdes", name="avro")
+                made: Any = next(iter(offered)).load()  # of the same distribution
+                found: Serde[Any] = made(schema=schema.text)
+                return found
+            case "PROTOBUF":
+                raise error("it is protobuf: say registry:protobuf:FILE#MESSAGE")
+
+
+def _make(request: SerdeRequest) -> Serde[Any]:
+    if request.registry is None:
+        raise ValueError("needs a registry: say --registry URL")
+    registry = _registry(request.registry)
+    if request.text:
+        return confluent(request.inner(request.text), registry)
+    if request.topic is None:
+        raise ValueError("is of a topic's records")
+    return _ByWriters(registry, f"{request.topic}-{request.part}", request.inner("json"))
+
+
+def _registry(url: str) -> SchemaRegistry:
+    """Return the registry of an address, which may have user and password in it."""
+    parts = urlsplit(url)
+    if parts.username is None:
+        return SchemaRegistry(url)
+    place = parts.netloc.rpartition("@")[2]
+    return SchemaRegistry(
+        urlunsplit((parts.scheme, place, *parts[2:])),
+        user=unquote(parts.username),
+        password=unquote(parts.password or ""),
+    )
+
+
+BY_TEXT = SerdeByText(
+    "registry[:SERDE]",
+    "records with schema ids in front: Avro and JSON by the registry's schemas, others by a serde",
+    _make,
+)
+"""What `registry` means there."""

@@ -1,0 +1,63 @@
+"""A registry's serdes as they are typed on the command line."""
+
+from __future__ import annotations
+
+import pytest
+
+from devtools.servers.fake_registry import FakeRegistry
+from kstreams import Serde
+from kstreams.errors import DeserializationError, SerializationError
+from kstreams.serde import SerdeRequest
+from kstreams_avro import avro_serde
+from kstreams_json import json_serde
+from kstreams_registry.by_text import BY_TEXT
+
+ORDER = '{"type":"record","name":"Order","fields":[{"name":"item","type":"string"}]}'
+
+
+def made(fake: FakeRegistry | None, text: str = "") -> Serde[object]:
+    def inner(given: str) -> Serde[object]:
+        return json_serde(object) if given == "json" else avro_serde(schema=ORDER)
+
+    url = None if fake is None else fake.url.replace("//", "//ann:p%40ss@")
+    return BY_TEXT.make(SerdeRequest(text, inner, "orders", "value", url))
+
+
+def test_records_are_read_by_their_writers_schema_and_written_by_the_last(
+    fake: FakeRegistry,
+) -> None:
+    serde = made(fake)
+    old = fake.add("orders-value", '{"type":"array","items":"long"}')
+    assert serde.deserialize(b"\0\0\0\0%c\x02\x04\x00" % old) == [2]
+    new = fake.add("orders-value", ORDER)
+    data = serde.serialize({"item": "tea"})
+    assert data == b"\0\0\0\0%c\x06tea" % new
+    assert serde.deserialize(data) == {"item": "tea"}
+    assert fake.headers["Authorization"] == "Basic YW5uOnBAc3M="
+
+
+def test_json_is_read_whatever_its_schema(fake: FakeRegistry) -> None:
+    number = fake.add("orders-value", "{}", "JSON")
+    assert made(fake).deserialize(b'\0\0\0\0%c{"a": 1}' % number) == {"a": 1}
+
+
+def test_a_serde_of_a_schema_gets_the_registrys_frame(fake: FakeRegistry) -> None:
+    assert made(fake, "avro:order.avsc").name.startswith("confluent(avro[")
+
+
+def test_what_cannot_be_read_says_why(fake: FakeRegistry) -> None:
+    fake.add("orders-value", "message A {}", "PROTOBUF")
+    serde = made(fake)
+    with pytest.raises(DeserializationError, match="registry:protobuf:FILE#MESSAGE"):
+        serde.deserialize(b"\0\0\0\0\x01\0")
+    with pytest.raises(DeserializationError, match="no schema of id 9"):
+        serde.deserialize(b"\0\0\0\0\x09\0")
+    with pytest.raises(DeserializationError, match="looks like plain JSON"):
+        serde.deserialize(b"{}")
+    with pytest.raises(SerializationError, match="registry:protobuf:FILE#MESSAGE"):
+        serde.serialize({})
+
+
+def test_a_registry_is_named(fake: FakeRegistry) -> None:
+    with pytest.raises(ValueError, match="--registry URL"):
+        made(None)
