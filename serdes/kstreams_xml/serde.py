@@ -77,16 +77,14 @@ def xml_serde(
 
     Example:
         >>> from dataclasses import dataclass
-        >>> from typing import Annotated
-        >>> from kstreams_xml import ATTRIBUTE
         >>> @dataclass
         ... class Order:
-        ...     id: Annotated[int, ATTRIBUTE]
+        ...     id: int
         ...     item: list[str]
         >>> orders = xml_serde(Order, path="order")
         >>> orders.serialize(Order(7, ["tea", "salt & pepper"]))
-        b'<order id="7"><item>tea</item><item>salt &amp; pepper</item></order>'
-        >>> orders.deserialize(b"<order id='8'><item>milk</item><later/></order>")
+        b'<order><id>7</id><item>tea</item><item>salt &amp; pepper</item></order>'
+        >>> orders.deserialize(b"<order><id>8</id><item>milk</item><later/></order>")
         Order(id=8, item=['milk'])
     """
     return XmlSerde(type_, path, namespace, name, enc_hook, dec_hook)
