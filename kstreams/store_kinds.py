@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from kstreams.serde.composite import CompositeSerde
 from kstreams.state.cache.overlay import Overlay
+from kstreams.state.cache.resident import Resident
 from kstreams.state.cache.store_overlay import StoreOverlay
 from kstreams.state.stores.changelog_form import (
     Before,
@@ -54,6 +55,7 @@ __all__ = (
     "PresentColumns",
     "Ranges",
     "Replaced",
+    "Resident",
     "StoreKind",
     "StoreOverlay",
     "TableAccess",

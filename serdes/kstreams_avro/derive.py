@@ -46,15 +46,13 @@ def avro_type(schema: str | Mapping[str, Any]) -> msgspec.Meta:
 
     Example:
         >>> from decimal import Decimal
-        >>> from typing import Annotated
-        >>> import msgspec
+        >>> from typing import Annotated, NamedTuple
         >>> from kstreams_avro import avro_serde, avro_type
         >>> decimal = {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}
-        >>> class Price(msgspec.Struct):
-        ...     amount: Annotated[Decimal, avro_type(decimal)]
-        ...     cents: Annotated[int, avro_type("int")] = 0
+        >>> Amount = Annotated[Decimal, avro_type(decimal)]
+        >>> Price = NamedTuple("Price", [("amount", Amount), ("cents", int)])
         >>> avro_serde(Price).serialize(Price(Decimal("1.25"), 7)).hex()
-        '02007d0e'
+        '027d0e'
     """
     return msgspec.Meta(extra={AVRO: schema})
 
