@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from devtools.servers.fake_registry import FakeRegistry
@@ -11,6 +14,7 @@ from kstreams.serde import SerdeRequest
 from kstreams_avro import avro_serde
 from kstreams_json import json_serde
 from kstreams_registry.by_text import BY_TEXT
+from tests.kstreams.cli.terminal import say
 
 ORDER = '{"type":"record","name":"Order","fields":[{"name":"item","type":"string"}]}'
 
@@ -61,3 +65,15 @@ def test_what_cannot_be_read_says_why(fake: FakeRegistry) -> None:
 def test_a_registry_is_named(fake: FakeRegistry) -> None:
     with pytest.raises(ValueError, match="--registry URL"):
         made(None)
+
+
+def test_commands_write_and_show_records_of_a_registry(
+    fake: FakeRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    fake.add("orders-value", ORDER)
+    named = ("--value-serde", "registry", "--registry", fake.url)
+    say("topics", "create", "orders", "-p", "1")
+    say("topics", "produce", "orders", *named, given='a\t{"item": "tea"}\n')
+    shown = json.loads(say("topics", "tail", "orders", *named, "--format", "json"))
+    assert shown["value"] == {"item": "tea"}
