@@ -25,6 +25,8 @@ __all__ = ("LeftOut", "PackageContents", "PackageFile", "contents_of", "own_pack
 
 _FOLDERS = {"node_modules": "packages of another language"}
 _MADE_BY_PYTHON = "__pycache__"
+_BELOW_PLUGINS = "kstreams_msgspec"
+"""The one package of this library's own that is no plugin, and so has no entry point."""
 _CODE = (".py", ".pyi", ".so", ".pyd")
 _SECRET = re.compile(
     r"(?i).*\.(pem|key|p12|pfx|p8|ppk|jks|jceks|keystore|kdbx|gpg|env|keytab|tfstate|tfvars)"
@@ -190,7 +192,8 @@ def _library() -> frozenset[str]:
         entries = distribution("kstreams-spark").entry_points
     except PackageNotFoundError:
         return frozenset({"kstreams"})
-    return frozenset({"kstreams", *(entry.module.partition(".")[0] for entry in entries)})
+    plugins = {entry.module.partition(".")[0] for entry in entries}
+    return frozenset({"kstreams", _BELOW_PLUGINS, *plugins})
 
 
 def _installed() -> list[Path]:
