@@ -17,14 +17,17 @@ from tests.cluster.project import expected_counts, make_project, run_project
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("kstreams", "kstreams_json", "kstreams_rocksdb", "kstreams_s3")
+STORES = ("rocksdb", "s3")
+SERDES = ("avro", "json", "msgpack", "msgspec", "protobuf", "registry", "xml")
+PACKAGES = ("kstreams", *(f"kstreams_{name}" for name in (*STORES, *SERDES)))
 
-LOOK = """
-import importlib.metadata as m, sys
+LOOK = f"""
+import importlib.metadata as m
+from importlib import import_module
 from pathlib import Path
-import kstreams, kstreams_json, kstreams_rocksdb, kstreams_s3
 from kstreams import App
-for package in (kstreams, kstreams_json, kstreams_rocksdb, kstreams_s3):
+for name in {PACKAGES}:
+    package = import_module(name)
     print(package.__file__, (Path(package.__file__).parent / "py.typed").is_file())
 for group in ("kstreams.stores", "kstreams.serdes"):
     for entry in sorted(m.entry_points(group=group), key=lambda e: e.name):
@@ -66,12 +69,14 @@ def test_packages_types_and_entry_points_are_installed(python: Path, tmp_path: P
 
     lines = done.stdout.splitlines()
     site = next((python.parents[1] / "lib").glob("python*")) / "site-packages"
-    assert lines[:4] == [f"{site / name / '__init__.py'} True" for name in PACKAGES]
-    assert lines[4:] == [
+    count = len(PACKAGES)
+    assert lines[:count] == [f"{site / name / '__init__.py'} True" for name in PACKAGES]
+    serdes = [name for name in SERDES if name not in ("msgspec", "registry")]
+    assert lines[count:] == [
         "memory kstreams.state.backend.memory",
         "rocksdb kstreams_rocksdb.settings",
         "s3 kstreams_s3.settings",
-        "json kstreams_json.serde",
+        *(f"{name} kstreams_{name}.serde" for name in serdes),
     ]
 
 
