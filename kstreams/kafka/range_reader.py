@@ -37,6 +37,9 @@ _AT_FIRST = 1_000
 _AT_ONCE_AHEAD = 2_000
 """So few that the next read does not wait long for the end of reading ahead."""
 _MOST_AHEAD = 50_000
+_RANGES_AHEAD = 2
+"""So many ranges, or records, are read ahead of a partition while others lag: what is paused loses
+what was fetched of it, so one that has half of the records must not be."""
 _POLL_S = 0.05
 _POLL_AHEAD_S = 0.005
 _AHEAD_S = 1.0
@@ -296,9 +299,8 @@ class RangeReader:
     def _pause(self, consumer: TableConsumer, reading: dict[Place, _Progress]) -> None:
         """Fetch no more of what is far ahead."""
         for place, progress in reading.items():
-            far = progress.ahead > _MOST_AHEAD or (
-                progress.ahead and progress.held > self._max_bytes
-            )
+            most = max(_MOST_AHEAD, _RANGES_AHEAD * (progress.end - progress.start))
+            far = progress.ahead > most or (progress.ahead and progress.held > self._max_bytes)
             if far and not progress.paused:
                 consumer.pause([place])
                 progress.paused = True
