@@ -18,7 +18,6 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from confluent_kafka import KafkaException, TopicPartition
@@ -26,7 +25,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from devtools.servers.ivy import Artifact, resolve
 from devtools.servers.kafka_config import PASSWORD, USER, broker_properties, make_stores
-from devtools.servers.process import launch, launch_on_free_ports, tail
+from devtools.servers.process import Server, launch, launch_on_free_ports, tail
 from devtools.servers.silent_logger import SILENT
 from kstreams.files import cache_folder
 from kstreams.kafka.librdkafka import LATEST
@@ -49,7 +48,7 @@ def broker_jars() -> tuple[Path, ...]:
     return resolve(artifacts, into, transitive=True)
 
 
-class KafkaBroker:
+class KafkaBroker(Server):
     """
     One broker, its data in a folder of its own.
 
@@ -154,17 +153,6 @@ class KafkaBroker:
         """Create a topic that never deletes records, wait until it is usable, return its name."""
         create_topic(self.bootstrap, name, partitions, config or {})
         return name
-
-    def __enter__(self) -> KafkaBroker:
-        return self.start()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
 
     def _start_on(self, ports: tuple[int, ...]) -> None:
         self._ports = ports

@@ -4,16 +4,44 @@ from __future__ import annotations
 
 import subprocess
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import TracebackType
+from typing import TypeVar
 
 from devtools.servers.ports import free_ports
 
-__all__ = ("launch", "launch_on_free_ports", "tail")
+__all__ = ("Server", "launch", "launch_on_free_ports", "tail")
+
+S = TypeVar("S", bound="Server")
 
 _TAIL_LINES = 25
 _TRIES = 3
 _PAUSE_S = 0.05
+
+
+class Server(ABC):
+    """A server that runs as long as its context is entered, and can be started by hand."""
+
+    @abstractmethod
+    def start(self: S) -> S:
+        """Start, and wait for answers."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End the process, if it runs."""
+
+    def __enter__(self: S) -> S:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
 
 
 def launch(

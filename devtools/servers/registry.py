@@ -20,10 +20,9 @@ import urllib.error
 import urllib.request
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 
 from devtools.servers.ivy import Artifact, resolve
-from devtools.servers.process import launch, launch_on_free_ports
+from devtools.servers.process import Server, launch, launch_on_free_ports
 from kstreams.files import cache_folder
 from kstreams.spark.java import java_home
 
@@ -55,7 +54,7 @@ def _unpack(archive: Path, into: Path) -> None:
         Path(scratch).mkdir()
 
 
-class Registry:
+class Registry(Server):
     """
     One registry, empty at each start; also enter it as a context.
 
@@ -91,17 +90,6 @@ class Registry:
             self._process.kill()
             self._process.wait(_STOP_S)
             self._process = None
-
-    def __enter__(self) -> Registry:
-        return self.start()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
 
     def _start_on(self, ports: tuple[int, ...]) -> None:
         self._port, management = ports

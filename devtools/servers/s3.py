@@ -18,12 +18,11 @@ import urllib.error
 import urllib.request
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import boto3
 
-from devtools.servers.process import launch, launch_on_free_ports
+from devtools.servers.process import Server, launch, launch_on_free_ports
 from kstreams_s3 import S3
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ _START_S = 60.0
 _PORTS = ("s3", "master", "volume", "filer", "admin")
 
 
-class S3Server:
+class S3Server(Server):
     """
     One server, its data in a folder of its own; also enter it as a context.
 
@@ -79,17 +78,6 @@ class S3Server:
             self._process.kill()
             self._process.wait()
             self._process = None
-
-    def __enter__(self) -> S3Server:
-        return self.start()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
 
     def _start_on(self, ports: tuple[int, ...]) -> None:
         self._ports = dict(zip(_PORTS, ports, strict=True))

@@ -67,7 +67,7 @@ class SelfJoin:
         """Return a new processor that works by columns, or why there is none."""
         if not has_key_codes(left.key):
             return f"keys of {left.key.name} are compared by their objects"
-        return SelfJoinColumns(self.within, self.joiner, self.store, left)
+        return SelfJoinColumns(self.within, self.joiner, self.store, (left, left))
 
 
 class _SelfJoin(ClosureJoinProcessor[Any, Any, Any, Any, Any]):

@@ -12,6 +12,7 @@ from typing import Any
 from kstreams_avro.datum import Json
 from kstreams_avro.nodes import (
     NO_DEFAULT,
+    PRIMITIVES,
     Array,
     Enum,
     Field,
@@ -26,7 +27,6 @@ from kstreams_avro.nodes import (
 __all__ = ("canonical_text", "layout_text")
 
 _OF_READERS = ("aliases", "default", "logicalType", "precision", "scale")
-_UNNAMED = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 
 
 def canonical_text(node: Node) -> str:
@@ -46,7 +46,7 @@ def _layout(schema: Json) -> Json:
         return [_layout(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    if schema["type"] in _UNNAMED:
+    if schema["type"] in PRIMITIVES:
         return schema["type"]
     kept = {key: part for key, part in schema.items() if key not in _OF_READERS}
     kept |= {key: _layout(kept[key]) for key in ("type", "items", "values") if key in kept}

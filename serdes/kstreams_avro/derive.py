@@ -14,7 +14,7 @@ from msgspec import inspect
 from kstreams_avro.conversions import conversion_of
 from kstreams_avro.datum import Json, Malformed
 from kstreams_avro.members import ARRAYS, RECORDS, RecordType, plain_type, record_fields, shown
-from kstreams_avro.nodes import NO_DEFAULT
+from kstreams_avro.nodes import NO_DEFAULT, PRIMITIVES
 
 __all__ = ("AVRO", "avro_type", "derived_schema")
 
@@ -34,7 +34,6 @@ _SCALARS: dict[type[inspect.Type], object] = {
     inspect.TimeType: {"type": "long", "logicalType": "time-micros"},
     inspect.UUIDType: {"type": "string", "logicalType": "uuid"},
 }
-_PLAIN = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 _JSON_TYPES = {bool: "boolean", int: "long", float: "double", str: "string"}
 
 
@@ -182,7 +181,7 @@ def _json(schema: Json, value: object) -> object:
                 return NO_DEFAULT
         schema = schema["type"]
     if isinstance(value, Enum):  # of an enum that is defined here, or was before
-        return value.name if schema not in _PLAIN else NO_DEFAULT
+        return value.name if schema not in PRIMITIVES else NO_DEFAULT
     if schema in ("array", "map"):
         return NO_DEFAULT if value else [] if schema == "array" else {}
     return _plain_json(schema, value)

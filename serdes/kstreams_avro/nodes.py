@@ -14,6 +14,7 @@ from kstreams_avro.datum import Datum
 
 __all__ = (
     "NO_DEFAULT",
+    "PRIMITIVES",
     "Array",
     "Check",
     "Enum",
@@ -35,6 +36,9 @@ Check: TypeAlias = Callable[[Datum], Datum] | None
 
 NO_DEFAULT = object()
 """The default of a field that has none; None is the default null."""
+
+PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
+"""Types that are written by their names alone."""
 
 
 @dataclass(frozen=True, eq=False)

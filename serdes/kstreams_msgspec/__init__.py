@@ -10,6 +10,7 @@ from __future__ import annotations
 from kstreams_msgspec.one_field import OneField
 from kstreams_msgspec.serde import Coding, DecHook, EncHook, TypedSerde
 from kstreams_msgspec.shape import (
+    SCALARS,
     classes_of,
     contains,
     has_value_bytes,
@@ -19,6 +20,7 @@ from kstreams_msgspec.shape import (
 )
 
 __all__ = (
+    "SCALARS",
     "Coding",
     "DecHook",
     "EncHook",

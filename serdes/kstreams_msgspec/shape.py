@@ -8,9 +8,17 @@ from typing import Union, get_args, get_origin
 
 from msgspec import inspect
 
-__all__ = ("classes_of", "contains", "has_value_bytes", "is_immutable", "parts_of", "type_name")
+__all__ = (
+    "SCALARS",
+    "classes_of",
+    "contains",
+    "has_value_bytes",
+    "is_immutable",
+    "parts_of",
+    "type_name",
+)
 
-_SCALARS = (
+SCALARS = (
     inspect.NoneType,
     inspect.BoolType,
     inspect.IntType,
@@ -26,6 +34,7 @@ _SCALARS = (
     inspect.EnumType,
     inspect.LiteralType,
 )
+"""Types of values that are not made of others."""
 _EQUAL_BY_BYTES = (
     inspect.NoneType,
     inspect.BoolType,
@@ -108,7 +117,7 @@ def _is_frozen(part: inspect.Type) -> bool:
         inspect.UnionType,
         inspect.Metadata,
     )
-    return isinstance(part, (*_SCALARS, *made_of_others))
+    return isinstance(part, (*SCALARS, *made_of_others))
 
 
 def _is_compared_by_bytes(part: inspect.Type) -> bool:

@@ -14,7 +14,7 @@ try:
 except ImportError as exc:
     raise ImportError("XML needs lxml and msgspec: pip install 'kstreams-spark[xml]'") from exc
 
-from kstreams_msgspec import EncHook, type_name
+from kstreams_msgspec import SCALARS, EncHook, type_name
 
 __all__ = ("ATTRIBUTE", "CONTENT", "Element", "Marker", "element_of")
 
@@ -43,21 +43,7 @@ _TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
 _VALUE = str.maketrans(
     {"&": "&amp;", "<": "&lt;", '"': "&quot;", "\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
 )
-_SCALARS = (
-    inspect.BoolType,
-    inspect.IntType,
-    inspect.FloatType,
-    inspect.StrType,
-    inspect.BytesType,
-    inspect.DateTimeType,
-    inspect.DateType,
-    inspect.TimeType,
-    inspect.TimeDeltaType,
-    inspect.UUIDType,
-    inspect.DecimalType,
-    inspect.EnumType,
-    inspect.LiteralType,
-)
+_SCALARS = tuple(kind for kind in SCALARS if kind is not inspect.NoneType)
 _LISTS = (inspect.ListType, inspect.VarTupleType, inspect.SetType, inspect.FrozenSetType)
 _OBJECTS = (inspect.StructType, inspect.DataclassType, inspect.TypedDictType)
 

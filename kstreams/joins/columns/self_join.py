@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -10,51 +10,20 @@ from kstreams.joins.columns.batch_join import BatchJoin
 from kstreams.joins.columns.came import NO_KEY, NO_VALUE, Came
 from kstreams.joins.columns.meeting import Known, Met, meet_itself
 from kstreams.joins.columns.pair_results import results_of
-from kstreams.joins.joiner import Joiner
-from kstreams.joins.within import Within
-from kstreams.processors.columns import ColumnSource
+from kstreams.joins.columns.remembering import RemembersStreams
 from kstreams.processors.context import BatchContext
-from kstreams.processors.each_row import EachRow
-from kstreams.state.stores.join.columns import JoinColumns
-from kstreams.state.stores.join.rows import JoinRows
-from kstreams.state.stores.join.setup import Setup
-from kstreams.state.stores.join.tail import JoinTail
-from kstreams.state.stores.spec import StoreSpec
 from kstreams.times import FAR_MS
 
 __all__ = ("SelfJoinColumns",)
 
 
-class SelfJoinColumns(EachRow):
-    """What `SelfJoin` does, by columns.
-
-    Args:
-        within: How near the records are.
-        joiner: Of any kind.
-        store: What is remembered.
-        source: What the records come from.
-    """
-
-    def __init__(
-        self,
-        within: Within,
-        joiner: Joiner[Any, Any, Any, Any],
-        store: StoreSpec[Any],
-        source: ColumnSource,
-    ) -> None:
-        self._within = within
-        self._joiner = joiner
-        self._spec = store
-        self._sources = source, source
+class SelfJoinColumns(RemembersStreams):
+    """What `SelfJoin` does, by columns; both sides have one source."""
 
     def init(self, context: BatchContext) -> None:
         """Get the store ready."""
         super().init(context)
-        rows: JoinRows[Any, Any, Any] = JoinRows.of(context.store(self._spec))
-        self._rows, self._columns = rows, JoinColumns(rows)
-        self._setup = rows.set_up(Setup.of(*self._within.spans_ms))
-        self._tail = JoinTail(rows, self._columns, self._setup)
-        rows.drop_open(FAR_MS)  # those of an outer join before
+        self._rows.drop_open(FAR_MS)  # those of an outer join before
 
     def process_batch(self, table: pa.Table) -> None:
         """Join a table, in order of places."""

@@ -2,63 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pyarrow as pa
 
 from kstreams.joins.columns.batch_join import BatchJoin, Outcome
 from kstreams.joins.columns.came import NO_KEY, NO_VALUE, Came
 from kstreams.joins.columns.pair_results import ended_results, results_of
-from kstreams.joins.joiner import Joiner
-from kstreams.joins.within import Within
-from kstreams.processors.columns import ColumnJoinProcessor, ColumnSource
+from kstreams.joins.columns.remembering import RemembersStreams
+from kstreams.processors.columns import ColumnJoinProcessor
 from kstreams.processors.context import BatchContext
-from kstreams.processors.each_row import EachRow
-from kstreams.state.stores.join.columns import JoinColumns
-from kstreams.state.stores.join.rows import JoinRows
-from kstreams.state.stores.join.setup import Setup
-from kstreams.state.stores.join.tail import JoinTail
-from kstreams.state.stores.spec import StoreSpec
 from kstreams.times import FAR_MS
 
 __all__ = ("StreamJoinColumns",)
 
 
-class StreamJoinColumns(EachRow, ColumnJoinProcessor):
-    """What `StreamJoin` does, by columns.
-
-    Args:
-        within: How near the records are.
-        joiner: Of any kind.
-        store: What is remembered.
-        sources: What the left and the right records come from; their keys have one serde.
-    """
-
-    def __init__(
-        self,
-        within: Within,
-        joiner: Joiner[Any, Any, Any, Any],
-        store: StoreSpec[Any],
-        sources: tuple[ColumnSource, ColumnSource],
-    ) -> None:
-        self._within = within
-        self._joiner = joiner
-        self._spec = store
-        self._sources = sources
+class StreamJoinColumns(RemembersStreams, ColumnJoinProcessor):
+    """What `StreamJoin` does, by columns."""
 
     def init(self, context: BatchContext) -> None:
         """Get the store ready."""
         super().init(context)
-        rows: JoinRows[Any, Any, Any] = JoinRows.of(context.store(self._spec))
-        self._rows, self._columns = rows, JoinColumns(rows)
-        self._setup = rows.set_up(Setup.of(*self._within.spans_ms))
-        self._tail = JoinTail(rows, self._columns, self._setup)
         self._keeps = self._joiner.keeps(left=True), self._joiner.keeps(left=False)
         self._taken: tuple[list[pa.Table], list[pa.Table]] = ([], [])
         if any(self._keeps):
             context.on_end_of_run(self._close_all)
         else:
-            rows.drop_open(FAR_MS)  # those of an outer join before
+            self._rows.drop_open(FAR_MS)  # those of an outer join before
 
     def take_left(self, table: pa.Table) -> None:
         """Take rows of the left input."""

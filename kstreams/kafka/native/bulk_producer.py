@@ -84,7 +84,7 @@ class NativeBulkProducer:
 
     def send(self, piece: Outgoing) -> None:
         """See `TableProducer`."""
-        table = piece.table.combine_chunks()
+        table = piece.table
         prefix = (piece.id_prefix or "").encode()
         if len(prefix) > self._library.longest_prefix:
             raise ValueError(f"an id's beginning has {len(prefix)} bytes")
