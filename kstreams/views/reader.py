@@ -6,7 +6,8 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar, cast
@@ -14,6 +15,7 @@ from typing import Generic, TypeVar, cast
 from kstreams.checkpoint.store_place import StorePlace, stamp_of
 from kstreams.clock import Clock, steady_ms
 from kstreams.errors import (
+    KStreamsError,
     LogMismatchError,
     NoCheckpointError,
     PluginError,
@@ -30,7 +32,7 @@ from kstreams.state.log.commits import Commit
 from kstreams.state.log.durable import DurableLog
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.stores.spec import S, StoreSpec
-from kstreams.views.replica import Replica
+from kstreams.views.replica import Replica, State
 from kstreams.views.scan import ViewScan
 
 __all__ = ("Reader", "ReaderSettings")
@@ -44,7 +46,13 @@ _ATTEMPTS = 20
 
 @dataclass(frozen=True)
 class ReaderSettings:
-    """How a view reads; see `View` for the meanings."""
+    """How a view reads; see `View` for the meanings.
+
+    Attributes:
+        beside: Whether somebody calls `Reader.advance` beside the reads, which then take the
+            newest version that is at hand.
+        kept: How many versions before the newest can be read too, `beside` alone.
+    """
 
     path: Path
     log: ObjectStoreSettings | None
@@ -53,10 +61,42 @@ class ReaderSettings:
     backend: StateBackend | None
     partitioner: Partitioner | None
     clock: Clock
+    beside: bool = False
+    kept: int = 0
+
+
+class _Version(Generic[S]):
+    """One committed version, as far as it has been read.
+
+    Args:
+        commit: The commit; None before the first.
+        group: Of which the store is.
+    """
+
+    def __init__(self, commit: Commit | None, group: str) -> None:
+        self.commit = commit
+        self.pointers: dict[int, Pointer] = {}
+        self.states: dict[int, State[S]] = {}
+        for task, pointer in ({} if commit is None else commit.pointers()).items():
+            if task.group == group:
+                self.pointers[task.partition] = pointer
+
+    @property
+    def batch(self) -> int | None:
+        """The batch, or None before the first."""
+        return None if self.commit is None else self.commit.batch
+
+    @property
+    def wall_ms(self) -> int | None:
+        """When it was committed, ms since the epoch by the app's clock."""
+        return None if self.commit is None else self.commit.wall_ms
 
 
 class Reader(Generic[S]):
-    """Moves working copies of a store's partitions from commit to commit, as they are read.
+    """Moves working copies of a store's partitions from commit to commit.
+
+    What a version needs is read and decoded without the lock that readers take; then they see
+    it at once, in one step.
 
     Args:
         spec: The store.
@@ -67,6 +107,7 @@ class Reader(Generic[S]):
         self._spec = spec
         self._settings = settings
         self.lock = threading.RLock()
+        self._moving = threading.Lock()  # taken before `lock`, never inside it
         self._home = Path(tempfile.mkdtemp(prefix="kstreams-view-"))
         self._finalizer = weakref.finalize(self, shutil.rmtree, self._home, True)
         self._replicas: dict[int, Replica[S]] = {}
@@ -74,20 +115,21 @@ class Reader(Generic[S]):
         self._scans = 0
         self._closed = False
         self._place = StorePlace.find(settings.path, settings.log, spec)
-        self._commit: Commit | None = None
-        self._pointers: dict[int, Pointer] = {}
+        self._version: _Version[S] = _Version(None, self._place.group)
+        self._kept: deque[_Version[S]] = deque(maxlen=settings.kept)
         self._looked_ms = 0
+        self._failure: KStreamsError | None = None
         self.refresh()
 
     @property
     def version(self) -> int | None:
         """The batch of the version, or None before the first."""
-        return None if self._commit is None else self._commit.batch
+        return self._version.batch
 
     @property
     def wall_ms(self) -> int | None:
         """When the version was committed, ms since the epoch by the app's clock."""
-        return None if self._commit is None else self._commit.wall_ms
+        return self._version.wall_ms
 
     @property
     def place(self) -> StorePlace:
@@ -96,9 +138,9 @@ class Reader(Generic[S]):
 
     def refresh(self) -> int | None:
         """Move to the newest version, unless it is fixed or being iterated over."""
-        with self.lock:
+        with self._moving:
             self._check_open()
-            fixed = self._settings.as_of is not None and self._commit is not None
+            fixed = self._settings.as_of is not None and self.version is not None
             if self._scans or fixed:
                 return self.version
             self._looked_ms = steady_ms(self._settings.clock)
@@ -112,6 +154,25 @@ class Reader(Generic[S]):
                 else:
                     break
             return self.version
+
+    def advance(self) -> int | None:
+        """Move to the newest version, for readers beside; what fails is raised to them.
+
+        Returns:
+            The version that they see.
+        """
+        try:
+            self.refresh()
+            self._failure = None
+        except KStreamsError as exc:
+            self._failure = exc
+        with self._moving:
+            self._fold()
+        return self.version
+
+    def _fold(self) -> None:
+        for replica in self._replicas.values():
+            replica.fold(self.lock)
 
     def _look(self) -> None:
         as_of = self._settings.as_of
@@ -128,14 +189,17 @@ class Reader(Generic[S]):
         try:
             found = StorePlace.find(path, self._settings.log, self._spec)
         except NoCheckpointError:  # between a reset and the next start
-            self._drop_all()
-            self._commit, self._pointers = None, {}
+            self._begin_again()
             raise
         before = self._place.checkpoint
         self._place = found
         if found.checkpoint != before:
+            self._begin_again()
+
+    def _begin_again(self) -> None:
+        with self.lock:
             self._drop_all()
-            self._commit, self._pointers = None, {}
+            self._version = _Version(None, self._place.group)
 
     def _to_newest(self) -> None:
         for _ in range(_ATTEMPTS):
@@ -151,13 +215,28 @@ class Reader(Generic[S]):
                 return
 
     def _take(self, commit: Commit) -> None:
-        self._commit = commit
-        pointers = commit.pointers()
-        found: dict[int, Pointer] = {}
-        for task, pointer in pointers.items():
-            if task.group == self._place.group:
-                found[task.partition] = pointer
-        self._pointers = found
+        """Make the partitions that were read before ready at a version, then move there."""
+        found: _Version[S] = _Version(commit, self._place.group)
+        try:
+            for partition in self._version.states:
+                found.states[partition] = self._state(found, partition)
+        except StateCorruptError:
+            found.states.clear()  # whoever reads the partition is told
+        with self.lock:
+            if self._scans:
+                return
+            if self._settings.kept:
+                self._kept.append(self._version)
+            self._version = found
+        if not self._settings.beside:
+            self._fold()
+
+    def _state(self, version: _Version[S], partition: int) -> State[S]:
+        pointer = version.pointers.get(partition) or Pointer.empty()
+        replica = self._replicas.get(partition)
+        if replica is None:
+            replica = self._replicas[partition] = self._new_replica(partition, version)
+        return replica.advance(pointer, version.wall_ms or 0)
 
     def partitions_of(self, key: object) -> Sequence[int]:
         """Return where a key may be: one partition, or all when the rule is not known."""
@@ -167,58 +246,122 @@ class Reader(Generic[S]):
         data = self._spec.key.serialize(key)
         return (partitioner.partition(data, self._place.partitions),)
 
-    def read(self, partitions: Sequence[int], look: Callable[[Sequence[S]], T]) -> T:
+    def has(self, batch: int) -> bool:
+        """Return whether a version is the present one, or kept."""
+        return any(version.batch == batch for version in (self._version, *self._kept))
+
+    def read(
+        self, partitions: Sequence[int], look: Callable[[Sequence[S]], T], *, at: int | None = None
+    ) -> T:
         """Look at partitions, all at one version: the newest, if it may not be older.
 
+        Args:
+            partitions: Which.
+            look: Called with their live stores, which it may not keep.
+            at: The version, one that `has` knows; None is the present one.
+
         Raises:
+            StoreError: The version is not kept any more, or not of these partitions.
             StateCorruptError: An object is damaged; or the version has been collected while
                 it was held by an iteration or by `as_of`.
         """
-        with self.lock:
-            self._check_open()
-            age = steady_ms(self._settings.clock) - self._looked_ms
-            if age >= self._settings.max_age_ms:
-                self.refresh()
-            for _ in range(_ATTEMPTS):
-                before = self.version
-                try:
-                    return look([self._live(partition) for partition in partitions])
-                except StateCorruptError:
-                    if self.refresh() == before:
-                        raise
-            return look([self._live(partition) for partition in partitions])
+        return self._read(partitions, lambda states: look([state.live() for state in states]), at)
+
+    def pinned(
+        self,
+        partitions: Sequence[int],
+        begin: Callable[[Sequence[S]], Iterator[T]],
+        *,
+        at: int | None = None,
+    ) -> ViewScan[T]:
+        """Begin an iteration that stays at its version, while the reader goes on."""
+
+        def opened(states: Sequence[State[S]]) -> ViewScan[T]:
+            held = tuple(states)  # as long as the iteration is
+            return ViewScan(begin([state.live() for state in held]), self.lock, lambda: len(held))
+
+        return self._read(partitions, opened, at)
 
     def scan(
         self, partitions: Sequence[int], begin: Callable[[Sequence[S]], Iterator[T]]
     ) -> ViewScan[T]:
         """Begin an iteration, which keeps the view at its version until it ends."""
-        with self.lock:
-            rows = self.read(partitions, begin)
+
+        def opened(states: Sequence[State[S]]) -> ViewScan[T]:
+            rows = begin([state.live() for state in states])
             self._scans += 1
             return ViewScan(rows, self.lock, self._scan_ended)
+
+        return self._read(partitions, opened)
 
     def _scan_ended(self) -> None:
         self._scans -= 1
 
-    def _live(self, partition: int) -> S:
-        pointer = self._pointers.get(partition) or Pointer.empty()
-        replica = self._replicas.get(partition)
-        if replica is None:
-            replica = self._replicas[partition] = self._new_replica(partition)
-        return replica.at(pointer, self.wall_ms or 0)
+    def _read(
+        self,
+        partitions: Sequence[int],
+        look: Callable[[Sequence[State[S]]], T],
+        at: int | None = None,
+    ) -> T:
+        self._check_open()
+        if self._settings.beside:
+            if self._failure is not None:
+                raise self._failure.with_traceback(None)
+        else:
+            age = steady_ms(self._settings.clock) - self._looked_ms
+            if age >= self._settings.max_age_ms:
+                self.refresh()
+        for attempt in range(_ATTEMPTS):
+            with self.lock:
+                self._check_open()
+                held = self._states(at)
+                states = [held[p] for p in partitions if p in held]
+                if len(states) == len(partitions):
+                    return look(states)
+            if at not in (None, self.version):
+                raise self._not_kept(at)
+            before = self.version
+            try:
+                self._bring(partitions)
+            except StateCorruptError:
+                if attempt == _ATTEMPTS - 1 or self.refresh() == before:
+                    raise
+        raise StoreError(f"the view of store {self._spec.name!r} is reset all the time")
 
-    def _new_replica(self, partition: int) -> Replica[S]:
+    def _states(self, at: int | None) -> Mapping[int, State[S]]:
+        if at is None or at == self.version:
+            return self._version.states
+        for version in self._kept:
+            if version.batch == at:
+                return version.states
+        raise self._not_kept(at)
+
+    def _not_kept(self, at: int | None) -> StoreError:
+        return StoreError(f"version {at} of store {self._spec.name!r} is not kept")
+
+    def _bring(self, partitions: Sequence[int]) -> None:
+        """Make partitions ready at the version of now."""
+        with self._moving:
+            version = self._version
+            for partition in partitions:
+                if partition not in version.states:
+                    state = self._state(version, partition)
+                    with self.lock:
+                        version.states[partition] = state
+
+    def _new_replica(self, partition: int, version: _Version[S]) -> Replica[S]:
         place = self._place
         task = place.checkpoint.task_key(place.query, TaskId(place.group, partition))
         home = self._home / str(self._generation) / str(partition)
         home.mkdir(parents=True)
-        return Replica(self._spec, DurableLog(place.objects, task), self._backend(), home)
+        log = DurableLog(place.objects, task)
+        return Replica(self._spec, log, self._backend(version), home)
 
-    def _backend(self) -> StateBackend:
+    def _backend(self, version: _Version[S]) -> StateBackend:
         """Return what was asked for, else RocksDB for what is too large for memory."""
         if self._settings.backend is not None:
             return self._settings.backend
-        size = sum(p.snapshot_bytes + p.delta_bytes for p in self._pointers.values())
+        size = sum(p.snapshot_bytes + p.delta_bytes for p in version.pointers.values())
         if size <= _IN_MEMORY_BYTES:
             return Memory()
         try:
@@ -229,6 +372,7 @@ class Reader(Generic[S]):
 
     def _drop_all(self) -> None:
         self._generation += 1
+        self._kept.clear()
         replicas, self._replicas = self._replicas, {}
         for replica in replicas.values():
             replica.close()
@@ -239,7 +383,7 @@ class Reader(Generic[S]):
 
     def close(self) -> None:
         """Remove the working copies; a second call does nothing."""
-        with self.lock:
+        with self._moving, self.lock:
             if not self._closed:
                 self._closed = True
                 self._drop_all()

@@ -1,38 +1,95 @@
-"""A private copy of one store of one task, brought from one version to another."""
+"""A private copy of one store of one task, and the versions of it that can be read."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Generic
+from weakref import WeakSet
 
-from kstreams.state.backend.working import StateBackend, WorkingStore
+from kstreams.state.backend.working import StateBackend, StoreChanges, WorkingStore
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.cache.times import FixedTimes
 from kstreams.state.log.durable import DurableLog
-from kstreams.state.log.pointer import Pointer
+from kstreams.state.log.pointer import ObjectRef, Pointer
 from kstreams.state.log.store_changes import changes_of
 from kstreams.state.stores.spec import S, StoreSpec
+from kstreams.views.layers import Layer, LayeredStore
 
-__all__ = ("Replica",)
+__all__ = ("Replica", "State")
 
 _CACHED_READS = 1000
+_SLICE = 500
 
 
-@dataclass(frozen=True)
-class _Copy(Generic[S]):
-    """An open copy: what the backend has, read through an overlay as the typed store."""
+class _Copy:
+    """A working store that one replica fills, and its directory."""
 
-    store: WorkingStore
-    overlay: Overlay
-    live: S
+    def __init__(self, backend: StateBackend, directory: Path, store: str) -> None:
+        self._backend = backend
+        self._directory = directory
+        self._closed = False
+        self.store: WorkingStore = backend.open(directory, [store])
+
+    def close(self) -> None:
+        """Delete it; a second call does nothing."""
+        if not self._closed:
+            self._closed = True
+            self.store.close()
+            self._backend.remove(self._directory)
+
+
+class State(Generic[S]):
+    """One partition of a store at one version: it stays readable as long as it is held.
+
+    Args:
+        spec: The store.
+        copy: What is below the layers.
+        layers: What came since, the newest first.
+        times: What the store's rows expire by.
+        newest: Number of the newest layer that it or its copy has.
+    """
+
+    def __init__(
+        self,
+        spec: StoreSpec[S],
+        copy: _Copy,
+        layers: tuple[Layer, ...],
+        times: FixedTimes,
+        newest: int,
+    ) -> None:
+        self.copy = copy
+        self.newest = newest
+        self._spec = spec
+        self._layers = layers
+        self._times = times
+        self._overlay: Overlay | None = None
+        self._live: S | None = None
+        self._reads = 0
+
+    def live(self) -> S:
+        """Return the store, to be read only, by one thread at a time."""
+        live = self._live
+        if live is None or self._overlay is None:
+            base = LayeredStore(self._spec.name, self.copy.store, self._layers)
+            self._overlay = Overlay(base, times=self._times)
+            live = self._live = self._spec.open(self._overlay)
+        self._reads += 1
+        if self._reads % _CACHED_READS == 0:
+            self._overlay.forget()
+        return live
 
 
 class Replica(Generic[S]):
     """A working copy that follows a task's committed versions by their deltas.
 
-    Point reads cost what the backend's do, however large the store: a snapshot is read
-    once, then each version costs its own deltas. Only the one store is kept.
+    A snapshot is read once, into the copy. After that a version is what its deltas decode to,
+    laid over the copy: it is read in no other way than before, and nothing waits for it. What
+    all versions have that are still held is then taken into the copy, in slices. Only the
+    one store is kept.
+
+    `advance`, `fold` and `close` are for one thread at a time; states are read meanwhile.
 
     Args:
         spec: The store.
@@ -50,10 +107,13 @@ class Replica(Generic[S]):
         self._home = home
         self._number = 0
         self._at: Pointer | None = None
-        self._copy: _Copy[S] | None = None
-        self._reads = 0
+        self._copy: _Copy | None = None
+        self._retired: list[_Copy] = []
+        self._layers: tuple[Layer, ...] = ()
+        self._newest = 0
+        self._states: WeakSet[State[S]] = WeakSet()
 
-    def at(self, pointer: Pointer, wall_ms: int) -> S:
+    def advance(self, pointer: Pointer, wall_ms: int) -> State[S]:
         """Return the store at a committed version of the task's one line of versions.
 
         Args:
@@ -64,51 +124,70 @@ class Replica(Generic[S]):
             StateCorruptError: An object of the version is damaged, or gone since: the app
                 keeps what its last commits name.
         """
-        copy = self._copy
-        if copy is None or self._at is None or self._at.lineage != pointer.lineage:
-            try:
-                copy = self._move(pointer)
-            except BaseException:
-                self.close()
-                raise
-        copy.overlay.times = FixedTimes(pointer.meta.get("time", -1), wall_ms)
-        self._reads += 1
-        if self._reads % _CACHED_READS == 0:
-            copy.overlay.forget()
-        return copy.live
-
-    def _move(self, pointer: Pointer) -> _Copy[S]:
+        self._close_retired()
         copy, present = self._copy, self._at
-        if (
-            copy is None
-            or present is None
-            or not pointer.base <= present.version <= pointer.version
-        ):
-            refs = pointer.objects()
-            copy = self._begin()
-        else:
-            refs = pointer.deltas_after(present.version)
-        for changed in changes_of(self._log, refs, self._spec.name):
-            copy.store.write({self._spec.name: changed})
-        copy.overlay.forget()
+        if copy is None or present is None:
+            copy = self._restore(pointer)
+        elif present.lineage != pointer.lineage:
+            if pointer.base <= present.version <= pointer.version:
+                changes = list(self._changes(pointer.deltas_after(present.version)))
+                layers = [Layer(each, self._newest + n) for n, each in enumerate(changes, 1)]
+                self._newest += len(layers)
+                self._layers = (*reversed(layers), *self._layers)
+            else:
+                copy = self._restore(pointer)
         self._at = pointer
-        return copy
+        times = FixedTimes(pointer.meta.get("time", -1), wall_ms)
+        state = State(self._spec, copy, self._layers, times, self._newest)
+        self._states.add(state)
+        return state
 
-    def _begin(self) -> _Copy[S]:
-        self.close()
+    def _changes(self, refs: Sequence[ObjectRef]) -> Iterator[StoreChanges]:
+        return changes_of(self._log, refs, self._spec.name)
+
+    def _restore(self, pointer: Pointer) -> _Copy:
+        """Read a version from its first object on, into a copy of its own."""
         self._number += 1
-        store = self._backend.open(self._directory(), [self._spec.name])
-        overlay = Overlay(store)
-        copy = self._copy = _Copy(store, overlay, self._spec.open(overlay))
+        copy = _Copy(self._backend, self._home / str(self._number), self._spec.name)
+        try:
+            for changed in self._changes(pointer.objects()):
+                copy.store.write({self._spec.name: changed})
+        except BaseException:
+            copy.close()
+            raise
+        if self._copy is not None:
+            self._retired.append(self._copy)
+        self._copy, self._layers = copy, ()
         return copy
 
-    def _directory(self) -> Path:
-        return self._home / str(self._number)
+    def fold(self, lock: AbstractContextManager[bool]) -> None:
+        """Take layers into the copy that no held version lacks.
+
+        Args:
+            lock: Taken for each slice: it keeps readers of the copy out.
+        """
+        copy = self._copy
+        while copy is not None and self._layers:
+            layer = self._layers[-1]
+            if any(s.newest < layer.number for s in list(self._states) if s.copy is copy):
+                return  # an older version is being read
+            ranges = layer.changes.ranges
+            pairs = layer.changes.pairs
+            for at in range(0, max(1, len(pairs)), _SLICE):
+                slice_ = StoreChanges(pairs[at : at + _SLICE], () if at else ranges)
+                with lock:
+                    copy.store.write({self._spec.name: slice_})
+            self._layers = self._layers[:-1]
+
+    def _close_retired(self) -> None:
+        held = {id(state.copy) for state in list(self._states)}
+        for copy in [copy for copy in self._retired if id(copy) not in held]:
+            self._retired.remove(copy)
+            copy.close()
 
     def close(self) -> None:
-        """Forget the copy; the next read makes another."""
-        copy, self._copy = self._copy, None
-        self._at = None
-        if copy is not None:
-            copy.store.close()
-            self._backend.remove(self._directory())
+        """Forget all copies, those of held versions too."""
+        copies = [*self._retired, *([] if self._copy is None else [self._copy])]
+        self._retired, self._copy, self._at, self._layers = [], None, None, ()
+        for copy in copies:
+            copy.close()

@@ -24,7 +24,7 @@ class ViewScan(Generic[T]):
     """
 
     def __init__(
-        self, rows: Iterator[T], lock: AbstractContextManager[bool], ended: Callable[[], None]
+        self, rows: Iterator[T], lock: AbstractContextManager[bool], ended: Callable[[], object]
     ) -> None:
         self._rows: Iterator[T] | None = rows
         self._lock = lock

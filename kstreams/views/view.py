@@ -55,6 +55,9 @@ class View(NamedReads[S_co], Generic[S_co]):
             (`App(retained_batches=...)`), or the name of a savepoint.
         max_age: How old the version of a read may be, before newer ones are looked for.
             By default every read looks.
+        advance_every: How often to look for newer versions in a thread of its own, instead of
+            in reads: then no read waits for a commit to be decoded, and each sees the newest
+            version that is ready. None, the default, has no such thread.
         backend: Keeps the working copies; by default memory, and RocksDB, if it is
             installed, for state of more than 64 MiB in the log.
         partitioner: The rule by which the app's keys were routed, if it is not Kafka's. Where
@@ -80,6 +83,7 @@ class View(NamedReads[S_co], Generic[S_co]):
         log: ObjectStoreSettings | None = None,
         as_of: int | str | None = None,
         max_age: timedelta = timedelta(0),
+        advance_every: timedelta | None = None,
         backend: StateBackend | None = None,
         partitioner: Partitioner | None = None,
         clock: Clock | None = None,
@@ -90,9 +94,19 @@ class View(NamedReads[S_co], Generic[S_co]):
             path, log = source.checkpoint, log or source.log
             partitioner = partitioner or _partitioner(source, store)
         settings = ReaderSettings(
-            path, log, as_of, to_ms(max_age), backend, partitioner, clock or SystemClock()
+            path,
+            log,
+            as_of,
+            to_ms(max_age),
+            backend,
+            partitioner,
+            clock or SystemClock(),
+            beside=advance_every is not None,
         )
         super().__init__(store, Reader(store, settings))
+        self._advancing: Following | None = None
+        if advance_every is not None:
+            self._advancing = Following(self._reader.advance, _nothing, advance_every)
 
     # ------------------------------------------------------------ versions
 
@@ -131,6 +145,8 @@ class View(NamedReads[S_co], Generic[S_co]):
 
     def close(self) -> None:
         """Remove the working copies; a second call does nothing."""
+        if self._advancing is not None:
+            self._advancing.close()
         self._reader.close()
 
     def __enter__(self) -> View[S_co]:
@@ -138,6 +154,10 @@ class View(NamedReads[S_co], Generic[S_co]):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _nothing(_: int) -> None:
+    """Do nothing at a new version: whoever reads sees it."""
 
 
 def _partitioner(app: ViewedApp, store: StoreSpec[Any]) -> Partitioner | None:

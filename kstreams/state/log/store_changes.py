@@ -25,6 +25,10 @@ def changes_of(log: DurableLog, refs: Sequence[ObjectRef], store: str) -> Iterat
     Raises:
         StateCorruptError: An object is damaged, or gone since.
     """
+    if len(refs) == 1:  # what follows a commit: no threads for that
+        if changed := log.read(refs[0]).get(store):
+            yield changed
+        return
     fleeting = [ref for ref in refs if ref.name.endswith(".delta")]
     early = {
         ref: changes.get(store, StoreChanges())
