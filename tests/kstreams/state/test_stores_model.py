@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import shutil
 import tempfile
+from collections import deque
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,7 +38,7 @@ from kstreams.state.log.upkeep import Upkeep
 from kstreams.state.versions.background import BackgroundUpkeep
 from kstreams.state.versions.checkout import Checkout
 from kstreams.state.versions.versions import TaskVersions
-from kstreams.views.replica import Replica
+from kstreams.views.replica import Replica, State
 from kstreams_rocksdb import RocksDB
 from tests.kstreams.state.models import KEYS, Model, copied, models
 from tests.kstreams.state.object_dict import ObjectDict
@@ -87,6 +89,7 @@ class StoresMachine(RuleBasedStateMachine):
         self.last = Committed(Pointer.empty({"time": 0}), models(), 0)
         self.versions: list[Committed] = [self.last]
         self.replicas: dict[int, Replica[Any]] = {}
+        self.held: dict[int, deque[tuple[State[Any], Any]]] = {}
         self._new_process()
         self._checkout()
 
@@ -199,8 +202,11 @@ class StoresMachine(RuleBasedStateMachine):
             spec = seen.models[kind].spec
             backend = Memory() if kind % 2 else RocksDB()
             self.replicas[kind] = Replica(spec, DurableLog(self.log, _TASK), backend, home)
-        live = self.replicas[kind].at(seen.pointer, seen.wall)
-        seen.models[kind].check(live, seen.times())
+        held = self.held.setdefault(kind, deque(maxlen=2))
+        held.append((self.replicas[kind].advance(seen.pointer, seen.wall), seen))
+        self.replicas[kind].fold(nullcontext(True))
+        for state, version in held:
+            version.models[kind].check(state.live(), version.times())
 
     def teardown(self) -> None:
         if not hasattr(self, "root"):
