@@ -6,13 +6,17 @@ import re
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
 from devtools.servers.kafka import KafkaBroker
 from devtools.servers.registry import Registry
 from devtools.servers.s3 import Bucket, S3Server
+from devtools.servers.spark_connect import SparkConnectServer
+
+if TYPE_CHECKING:
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 
 class Broker(Protocol):
@@ -84,3 +88,28 @@ def registry_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The API of a schema registry for the whole run: take subjects of your own."""
     with Registry(tmp_path_factory.mktemp("registry")) as running:
         yield running.url
+
+
+@pytest.fixture(scope="session")
+def connect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkConnectServer]:
+    """A Spark Connect server process for the whole run; never stop it."""
+    _need_connect()
+    with SparkConnectServer(tmp_path_factory.mktemp("connect")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def connect(connect_server: SparkConnectServer) -> Iterator[ConnectSession]:
+    """A session on that server, beside whatever classic one this process has."""
+    from pyspark.sql.connect.session import SparkSession
+
+    session = SparkSession.builder.remote(connect_server.url).create()
+    yield session
+    session.stop()
+
+
+def _need_connect() -> None:
+    for module in ("grpc", "grpc_status", "zstandard", "pandas"):
+        pytest.importorskip(
+            module, reason="Spark Connect needs its extra: pip install 'kstreams-spark[connect]'"
+        )

@@ -1,0 +1,181 @@
+"""
+A Spark Connect server as a plain process on loopback, from PySpark's own jars.
+
+By hand, from the root of the repository::
+
+    python -m devtools.servers.spark_connect FOLDER
+
+prints the address for `SparkSession.builder.remote(...)`.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+from devtools.servers.process import Server, launch, launch_on_free_ports
+from devtools.spark_home import QUICK_JVMS
+from kstreams.spark.java import java_home
+
+_START_S = 120.0
+_SETTINGS = {
+    **QUICK_JVMS,
+    "spark.driver.memory": "1g",
+    "spark.log.level": "ERROR",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.streaming.minBatchesToRetain": "10",
+    "spark.connect.grpc.binding.address": "127.0.0.1",
+    "spark.python.unix.domain.socket.enabled": "true",
+}
+
+
+class SparkConnectServer(Server):
+    """
+    One server, its executors in its own process; also enter it as a context.
+
+    Clients need the token that is in `url`. Python workers import what is
+    installed in this environment, and nothing of the folder a client runs in.
+
+    Args:
+        folder: For its log, and what Spark leaves where it runs.
+        cores: How many tasks it runs at the same time.
+        settings: Spark's, besides or instead of those here.
+
+    """
+
+    def __init__(
+        self, folder: Path, *, cores: int = 2, settings: Mapping[str, str] | None = None
+    ) -> None:
+        self._folder = folder
+        self._master = f"local[{cores}]"
+        self._settings = {**_SETTINGS, **(settings or {})}
+        self._token = secrets.token_hex(16)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._port = 0
+
+    @property
+    def url(self) -> str:
+        """
+        The address for a client, with its token; the same after a restart.
+
+        By the name `localhost`: over any other a client sends a token through TLS alone.
+        """
+        return f"sc://localhost:{self._port}/;token={self._token}"
+
+    @property
+    def log_file(self) -> Path:
+        """What the server says, over all its starts."""
+        return self._folder / "connect.log"
+
+    @property
+    def pid(self) -> int | None:
+        """The process, None while it does not run."""
+        running = self._process is not None and self._process.poll() is None
+        return self._process.pid if self._process and running else None
+
+    def start(self) -> SparkConnectServer:
+        """Start, on the port of earlier starts, and wait until it listens."""
+        if self.pid is not None:
+            return self
+        self._folder.mkdir(parents=True, exist_ok=True)
+        if self._port:
+            self._start_on((self._port,))
+        else:
+            launch_on_free_ports(1, self._start_on, self.log_file)
+        return self
+
+    def stop(self) -> None:
+        """End the process and the Python workers below it, if it runs."""
+        self.kill()
+
+    def kill(self) -> None:
+        """End the server with SIGKILL, as a crash would; its workers find that it has gone."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            # The workers are of its session: they would end by themselves, when they next look.
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process = None
+
+    def _start_on(self, ports: tuple[int, ...]) -> None:
+        (self._port,) = ports
+        settings = {
+            **self._settings,
+            "spark.connect.grpc.binding.port": str(self._port),
+            "spark.connect.authenticate.token": self._token,
+        }
+        (self._folder / "server.conf").write_text(
+            "".join(f"{name} {value}\n" for name, value in settings.items())
+        )
+        (self._folder / "server.conf").chmod(0o600)
+        self._process = launch(
+            "Spark Connect server",
+            [*_environment(), *self._command()],
+            folder=self._folder,
+            log=self.log_file,
+            answers=lambda: _listens(self._port),
+            within_s=_START_S,
+        )
+
+    def _command(self) -> list[str]:
+        return [
+            str(_spark_home() / "bin" / "spark-submit"),
+            "--master",
+            self._master,
+            "--properties-file",
+            "server.conf",
+            "--class",
+            "org.apache.spark.sql.connect.service.SparkConnectServer",
+            "spark-internal",
+        ]
+
+
+def _environment() -> list[str]:
+    """Return a command that sets what the server takes from its environment."""
+    return [
+        "env",
+        "-u",
+        "SPARK_REMOTE",
+        f"SPARK_HOME={_spark_home()}",
+        f"JAVA_HOME={java_home()}",
+        f"PYSPARK_PYTHON={sys.executable}",
+        "SPARK_LOCAL_IP=127.0.0.1",
+    ]
+
+
+def _spark_home() -> Path:
+    spec = find_spec("pyspark")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def main() -> None:
+    """Run a server until Ctrl-C, and say where it listens."""
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp()).absolute()
+    with SparkConnectServer(folder) as server:
+        sys.stdout.write(f"{server.url} pid {server.pid} in {folder}\n")
+        sys.stdout.flush()
+        with suppress(KeyboardInterrupt):
+            threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""The Spark Connect server of the tests: its sessions, its token."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+from devtools.servers.spark_connect import SparkConnectServer
+
+if TYPE_CHECKING:
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+
+
+def test_a_session_runs_python_on_it(connect: ConnectSession) -> None:
+    def doubled(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+        for batch in batches:
+            yield pa.record_batch({"n": [2 * n for n in batch.column("n").to_pylist()]})
+
+    rows = connect.range(4).toDF("n").mapInArrow(doubled, "n long").collect()
+
+    assert sorted(row["n"] for row in rows) == [0, 2, 4, 6]
+
+
+def test_nobody_gets_in_without_the_token(
+    connect: ConnectSession, connect_server: SparkConnectServer
+) -> None:
+    from pyspark.errors import PySparkException
+
+    address, _, _ = connect_server.url.partition("token=")
+    with pytest.raises(PySparkException, match="UNAUTHENTICATED"):
+        type(connect).builder.remote(f"{address}token=guessed").create().range(1).collect()
