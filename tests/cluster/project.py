@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from devtools.processes import end_session
 from devtools.spark_home import QUICK_JVMS, spark_home
-from tests.cluster.processes import end_session
 
 PACKAGE = {
     "shop_words/__init__.py": '"""A user\'s package."""\n',

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from tests.cluster.project import expected_counts, make_project, run_project
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
-ROOT = Path(__file__).parents[2]
 STORES = ("rocksdb", "s3")
 SERDES = ("avro", "json", "msgpack", "msgspec", "protobuf", "registry", "xml")
 PACKAGES = ("kstreams", *(f"kstreams_{name}" for name in (*STORES, *SERDES)))
@@ -35,30 +33,10 @@ for group in ("kstreams.stores", "kstreams.serdes"):
 """
 
 
-@pytest.fixture(scope="module")
-def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of an environment with the wheel, which finds dependencies in this one's."""
-    folder = tmp_path_factory.mktemp("wheel")
-    _run("-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT))
-    _run("-m", "venv", "--without-pip", str(folder / "venv"))
-    python = folder / "venv" / "bin" / "python"
-    (wheel,) = folder.glob("kstreams_spark-*.whl")
-    _run(
-        "-m", "uv", "pip", "install", "--python", str(python), "--no-deps", "--offline", str(wheel)
-    )
-    found = subprocess.run(
-        [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
-        capture_output=True, check=True, text=True,
-    )  # fmt: skip
-    # A path named in a .pth file is searched, but its own .pth files, the one of the
-    # sources here among them, are not read.
-    (Path(found.stdout.strip()) / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
-    return python
-
-
-def _run(*arguments: str) -> None:
-    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+@pytest.fixture
+def python(wheel_environment: Path) -> Path:
+    """The Python of the environment with the wheel."""
+    return wheel_environment / "bin" / "python"
 
 
 def test_packages_types_and_entry_points_are_installed(python: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from devtools.processes import alive, ancestor, command, end_session, kill, session
 from devtools.spark_home import spark_home
 from kstreams import INT64, TEXT, Emitter, View
 from kstreams.checkpoint.changelog_restore import ChangelogRestore
@@ -19,7 +20,6 @@ from kstreams.connection import RawRecord
 from kstreams.io import Connection
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
-from tests.cluster.processes import alive, ancestor, command, end_session, kill, session
 from tests.kill.app import COUNTS, MAX_RECORDS, build, connection, topics
 from tests.kill.barriers import Barriers
 from tests.kill.looping_app import HOPS

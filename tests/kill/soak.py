@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
+from devtools.processes import command, end_session, kill, session
 from devtools.servers.s3 import ACCESS_KEY, SECRET_KEY, Bucket, S3Server
 from kstreams import Emitter, View
 from kstreams.checkpoint.checkpoint import Checkpoint
@@ -34,7 +35,6 @@ from kstreams.errors import StoreError
 from kstreams.state.log.durable import checked_object
 from kstreams_s3 import S3
 from kstreams_s3.store import S3ObjectStore
-from tests.cluster.processes import command, end_session, kill, session
 from tests.kill.app import COUNTS
 from tests.kill.killed_app import PARTITIONS, WORDS, KilledApp, by_word
 from tests.kill.soaked_app import (

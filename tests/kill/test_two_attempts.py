@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.processes import alive, ancestor, kill
+from devtools.processes import alive, ancestor, kill
 from tests.kill.killed_app import KilledApp, by_word
 
 pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.slow, pytest.mark.timeout(900)]

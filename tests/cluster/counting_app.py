@@ -1,0 +1,111 @@
+"""The app on the cluster, copied to its machines: it counts words, ever and by windows.
+
+`spark-submit counting_app.py OPTIONS`, a JSON object; it needs the installed library alone. Lines
+are cut into words, words go over a repartition edge; each gives its new count, and its count in
+each window of 100 ms when that has closed. It runs until SIGTERM, and prints what it commits.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+from kstreams import (
+    BYTES,
+    INT64,
+    NONE,
+    TEXT,
+    App,
+    FixedKeyProcessor,
+    Kafka,
+    ProcessorContext,
+    Record,
+    Topic,
+    Topology,
+    TopologyBuilder,
+    flat_map,
+    key_value_store,
+)
+from kstreams.aggregators import count
+from kstreams.app import BatchReport
+from kstreams.durations import milliseconds, seconds
+from kstreams.emit import on_close
+from kstreams.stores import window_store
+from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate
+from kstreams_rocksdb import RocksDB
+from kstreams_s3 import S3
+
+COUNTS = key_value_store("counts", key=TEXT, value=INT64)
+WINDOW_MS = 100
+GRACE_S = 5
+WINDOWS = TumblingWindows(milliseconds(WINDOW_MS), grace=seconds(GRACE_S))
+RECENT = window_store("recent", key=TEXT, value=INT64)
+
+
+class CountWords(FixedKeyProcessor[str, None, int]):
+    """Forwards how often a word has come."""
+
+    def init(self, context: ProcessorContext[str, int]) -> None:
+        self.context, self.counts = context, context.store(COUNTS)
+
+    def process(self, record: Record[str, None]) -> None:
+        total = (self.counts.get(record.key) or 0) + 1
+        self.counts.put(record.key, total)
+        self.context.forward(record.with_value(total))
+
+
+def lines(name: str) -> Topic[bytes, str]:
+    """Return the source of the app of this name."""
+    return Topic(f"{name}-lines", BYTES, TEXT)
+
+
+def totals(name: str) -> Topic[str, int]:
+    """Return the topic of its counts."""
+    return Topic(f"{name}-totals", TEXT, INT64)
+
+
+def per_window(name: str) -> Topic[Windowed[str], int]:
+    """Return the topic of its windows."""
+    return Topic(f"{name}-per-window", windowed(TEXT, WINDOWS), INT64)
+
+
+def build(name: str) -> Topology:
+    builder = TopologyBuilder(name)
+    words = builder.add_processor(
+        "split",
+        flat_map(lambda _, line: ((word, None) for word in line.split())),
+        builder.add_source("lines", lines(name)),
+    )
+    words = builder.repartition("by-word", words, key=TEXT, value=NONE)
+    counts = builder.add_processor("count", CountWords, words, stores=[COUNTS])
+    builder.add_sink("totals", totals(name), counts, result_ids=True)
+    recent = windowed_aggregate(WINDOWS, count(), store=RECENT, emit=on_close())
+    finals = builder.add_processor("recent", recent, words)
+    builder.add_sink("per-window", per_window(name), finals, result_ids=True)
+    return builder.build()
+
+
+def tell(report: BatchReport) -> None:
+    sys.stdout.write(f"batch {report.batch} of {report.source_records} lines is committed\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    options = json.loads(sys.argv[1])
+    App(
+        build(options["name"]),
+        Kafka(options["bootstrap"]),
+        state=RocksDB(log=S3(**options["s3"])),
+        checkpoint=Path(options["checkpoint"]),
+        trigger=timedelta(milliseconds=options.get("trigger_ms", 100)),
+        max_records_per_batch=options["max_records"],
+        parallelism=options.get("parallelism"),
+        packages=[],
+        on_batch=tell,
+    ).run()
+
+
+if __name__ == "__main__":
+    main()
