@@ -12,7 +12,7 @@ or a `TopologyTestDriver` runs, and which draws itself: `describe()`, `to_mermai
 - `add_global_table` has all of a table in every task, of a topic or of another app (`AppTable`);
   `join_global` joins by any key, and `reads=[...]` lets a processor look rows up.
 - Sinks write to a `Topic`, to one chosen for each record (`kstreams.io.topic_by`), to standard
-  output (`to_stdout`) or to a function (`to_function`).
+  output (`to_stdout`), to a function (`to_function`) or to another place (`kstreams.sinks`).
 - `on_error=` says what becomes of a record that fails: `"fail"`, `"skip"` or `DeadLetter(topic)`.
 - `event_time=wall_clock()` of a source takes the time of processing for the time of a record.
 - `feed(node, update)` is an input of `TopologyBuilder.cogroup`, a table of several inputs.

@@ -7,16 +7,19 @@ from typing import Protocol
 
 from kstreams.batch.embedded.feed import EmbeddedFeed
 from kstreams.batch.embedded.io import publish
+from kstreams.batch.sink_publishing import publish_receipts
+from kstreams.batch.sink_writers import sinks_of
 from kstreams.batch.topic_io import TopicIO
 from kstreams.checkpoint.plans import Slice
 from kstreams.connection import Connection, TopicAdmin
 from kstreams.embedded.connection import Embedded
 from kstreams.errors import CompileError
 from kstreams.graph.nodes import SourceNode
+from kstreams.graph.topology import Topology
 from kstreams.ids import TopicPartition
-from kstreams.state.log.commits import Output
+from kstreams.state.log.commits import Commit, Output
 
-__all__ = ("Feed", "feed_of", "publish_outputs")
+__all__ = ("Feed", "feed_of", "publish_commit")
 
 
 class Feed(Protocol):
@@ -78,13 +81,15 @@ def feed_of(connection: Connection) -> Feed:
     raise CompileError(f"an app cannot run on {connection!r}", hint="use Embedded or Kafka.")
 
 
-def publish_outputs(connection: Connection, outputs: Sequence[Output], batch: int) -> None:
+def publish_commit(connection: Connection, topology: Topology, commit: Commit) -> None:
     """Make a committed batch's output visible, where no query runs that has a feed.
 
     Args:
         connection: Where topics are.
-        outputs: The commit's.
-        batch: Its number.
+        topology: Has the sinks that are no topics.
+        commit: The batch's.
     """
-    if outputs and isinstance(connection, Embedded):
-        publish(connection.log(), outputs, batch)
+    if commit.outputs and isinstance(connection, Embedded):
+        publish(connection.log(), commit.outputs, commit.batch)
+    sinks = [sinks_of(group) for group in topology.groups]
+    publish_receipts({name: sink for own in sinks for name, sink in own.items()}, commit.receipts)

@@ -13,6 +13,8 @@ from pathlib import Path
 from kstreams.batch.feed import Feed
 from kstreams.batch.planner import BatchPlanner
 from kstreams.batch.report import BatchReport
+from kstreams.batch.sink_publishing import prepare_sinks, publish_receipts
+from kstreams.batch.sink_writers import sinks_of
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.task_status import TaskStatus
 from kstreams.batch.task_timers import TaskTimers
@@ -50,7 +52,6 @@ class QueryDriver:
         clock: The app's.
         fence: Raises `FencedError` when a newer driver has taken the checkpoint.
         run: Id of this driver.
-        fingerprint: The topology's, recorded with each commit.
         tables: The global tables that the query reads and writes.
 
     Attributes:
@@ -70,7 +71,6 @@ class QueryDriver:
         clock: Clock,
         fence: Callable[[], None],
         run: str,
-        fingerprint: str,
         tables: QueryTables | None = None,
     ) -> None:
         self._settings = settings
@@ -79,7 +79,9 @@ class QueryDriver:
         self._clock = WatchedClock(clock)
         self.fence = fence
         self._run = run
-        self._fingerprint = fingerprint
+        self._sinks = {
+            name: sink for group in settings.groups for name, sink in sinks_of(group).items()
+        }
         self.tables = tables or QueryTables()
         resumed = opened.resumed
         self.planner = BatchPlanner(
@@ -116,10 +118,19 @@ class QueryDriver:
     # ------------------------------------------------------------ planning
 
     def publish_last(self) -> None:
-        """Publish what a crash may have left of the last commit, and remove what else it left."""
+        """Publish what a crash may have left of the last commit, and remove what else it left.
+
+        Raises:
+            SinkUnavailableError, SinkError: A sink's place is not as it should be.
+        """
+        prepare_sinks(self._sinks)
         if self.last is not None:
-            self._feed.publish(self.last.outputs, self.last.batch)
+            self._publish(self.last)
         self._sweep_topics()
+
+    def _publish(self, commit: Commit) -> None:
+        self._feed.publish(commit.outputs, commit.batch)
+        publish_receipts(self._sinks, commit.receipts)
 
     def is_over(self, batch: int) -> bool:
         """Tell whether a batch that Spark begins was done, or passed over, before.
@@ -245,16 +256,17 @@ class QueryDriver:
             },
             outputs=tuple(output for status in statuses for output in status.outputs),
             positions={**plan.positions, **{place: each.offset for place, each in held.items()}},
-            fingerprint=self._fingerprint,
+            fingerprint=self._settings.fingerprint,
             after=None if self.last is None else self.last.id,
             plan=plan.digest,
             topics=plan.topics,
             loops=tuple(part for status in statuses for part in status.loops),
+            receipts=tuple(each for status in statuses for each in status.receipts),
         )
         self.fence()
         commit = self._opened.commits.append(commit)
         self.fence()  # a driver that hung may have appended what others have long forgotten
-        self._feed.publish(commit.outputs, batch)
+        self._publish(commit)
         self.last = commit
         self.tables.committed(commit)
         for status in statuses:

@@ -198,6 +198,9 @@ class StageRun:
             changelog_ids=settings.changelog_ids(),
             partitions=query.counts[settings.number],
             tables=self._tables,
+            life=query.life,
+            fingerprint=query.fingerprint,
+            writers=self._worker.writers,
         )
 
     def _revision(self, task: int) -> int:

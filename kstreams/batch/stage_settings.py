@@ -34,6 +34,7 @@ class QuerySettings:
         io: Reads source topics, and writes sink output.
         changelogs: By store, its changelog and where it ended at the app's start.
         incarnation: Id of the checkpoint; below it copies of global tables are kept.
+        fingerprint: The topology's, recorded with what is written.
     """
 
     app: AppSettings
@@ -46,11 +47,17 @@ class QuerySettings:
     io: TopicIO
     changelogs: Mapping[str, TopicEnds] = field(default_factory=dict)
     incarnation: str = ""
+    fingerprint: str = ""
 
     @property
     def name(self) -> str:
         """The query's name: its first group's."""
         return self.groups[0].name
+
+    @property
+    def life(self) -> str:
+        """Id of the query's batches, like that of no other query, incarnation or generation."""
+        return f"{self.epoch}/{self.scope}"
 
     def stages(self) -> tuple[StageSettings, ...]:
         """Return the settings of each stage."""

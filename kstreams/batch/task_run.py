@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from kstreams.batch.sink_writers import write_results
 from kstreams.batch.task_call import TaskCall
 from kstreams.batch.task_settings import TaskSettings
 from kstreams.batch.task_state import OpenState, TaskState
@@ -98,7 +99,8 @@ class TaskRun:
             revision: Of the batch's plan, if the input is not what it was in the first one.
 
         Raises:
-            KStreamsError: As `Task.run`, `TopicIO.write` and the state's `open` and `commit`.
+            KStreamsError: As `Task.run`, `Writer.write`, `TopicIO.write` and the state's `open`
+                and `commit`.
             KeyboardInterrupt: See `interrupted`.
         """
         settings = self._settings
@@ -116,6 +118,13 @@ class TaskRun:
                 self.discard()
             changes = state.overlay.changes()
             output.changelogs = task.changelogs(changes)
+            receipts = write_results(
+                output,
+                settings.group,
+                settings.writers,
+                settings.commits(batch, revision),
+                settings.io.limits,
+            )
             outputs = settings.io.write(
                 output, settings.group, producer=settings.producer, batch=batch, revision=revision
             )
@@ -135,6 +144,7 @@ class TaskRun:
             log=state.traffic(),
             loops=loops,
             held=output.held,
+            receipts=receipts,
         )
         return TaskResult(status, self._forwarded(output))
 

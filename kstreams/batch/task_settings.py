@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kstreams.batch.sink_writers import SinkWriters
 from kstreams.batch.topic_io import TopicIO
 from kstreams.graph.topology import PartitionGroup
 from kstreams.processors.interceptor import Interceptor
+from kstreams.sink import CommitId
 from kstreams.state.stores.table_access import TableAccess
 
 __all__ = ("EdgeTarget", "TaskSettings")
@@ -45,6 +47,9 @@ class TaskSettings:
         tables: How global tables are read, by the names of their stores.
         keeps_processors: Whether processors stay from batch to batch; else each batch makes
             new ones.
+        life: Of the batches, for sinks that are no topics.
+        fingerprint: Of the topology, for the same.
+        writers: Of these sinks, open from batch to batch.
     """
 
     group: PartitionGroup
@@ -58,3 +63,20 @@ class TaskSettings:
     partitions: int | None = None
     tables: Mapping[str, TableAccess] = field(default_factory=dict)
     keeps_processors: bool = False
+    life: str = ""
+    fingerprint: str = ""
+    writers: SinkWriters = field(default_factory=SinkWriters)
+
+    def commits(self, batch: int, revision: int) -> dict[str, CommitId]:
+        """Return what names the task's part of a batch, by sink.
+
+        Args:
+            batch: Number of the batch.
+            revision: Of its plan, if the input is not what it was in the first one.
+        """
+        return {
+            node.name: CommitId(
+                self.life, node.name, self.partition, batch, revision, self.fingerprint
+            )
+            for node in self.group.sinks
+        }

@@ -10,6 +10,7 @@ from kstreams.ids import TaskId, TopicPartition, parse_keys, text_keys
 from kstreams.state.log.commits import Output
 from kstreams.state.log.fields import MOST, Fields, checked_integer, checked_text
 from kstreams.state.log.loop_objects import LoopPart, parts_from_json, parts_to_json
+from kstreams.state.log.receipts import Receipts, receipts_from_json, receipts_to_json
 from kstreams.state.log.traffic import Traffic
 from kstreams.task.holding import HeldBack
 
@@ -39,6 +40,7 @@ class TaskStatus:
             makes records visible.
         log: What was asked of the durable log for it.
         loops: What it has sent into loops.
+        receipts: What sinks that are no topics are to publish after the commit.
     """
 
     task: TaskId
@@ -53,6 +55,7 @@ class TaskStatus:
     log: Traffic = field(default_factory=Traffic)
     loops: tuple[LoopPart, ...] = ()
     held: Mapping[TopicPartition, HeldBack] = field(default_factory=dict)
+    receipts: tuple[Receipts, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
@@ -69,6 +72,7 @@ class TaskStatus:
             "log": self.log.to_json(),
             "loops": parts_to_json(self.loops),
             "held": text_keys(self.held),
+            "receipts": receipts_to_json(self.receipts),
         }
 
     @classmethod
@@ -87,6 +91,7 @@ class TaskStatus:
             Traffic.from_json(checked_integer(n, "a count") for n in fields.items("log")),
             parts_from_json(fields.items("loops")),
             _held_from_json(fields.mapping("held")),
+            receipts_from_json(fields.items("receipts")),
         )
 
 

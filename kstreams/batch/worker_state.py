@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 
+from kstreams.batch.sink_writers import SinkWriters
 from kstreams.global_tables.open_tables import OpenTables
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 from kstreams.state.cache.row_cache import RowCache
@@ -22,10 +23,12 @@ class WorkerState:
     Attributes:
         rows: Of their stores, as objects.
         background: Merges their deltas and makes their snapshots in the background.
+        writers: Of sinks that are no topics.
     """
 
     rows: RowCache = field(default_factory=lambda: RowCache(_ROW_CACHE_BYTES))
     background: BackgroundUpkeep = field(default_factory=BackgroundUpkeep)
+    writers: SinkWriters = field(default_factory=SinkWriters)
     _logs: dict[ObjectStoreSettings, ObjectStore] = field(default_factory=dict)
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,12 +17,12 @@ from kstreams.checkpoint.upgrade import Upgrade, upgrade
 from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.scratch import remove_dead_scratch
 from kstreams.state.backend.objects import ObjectStoreSettings
-from kstreams.state.log.commits import Commit, CommitLog, Output
+from kstreams.state.log.commits import Commit, CommitLog
 from kstreams.state.log.traffic import CountedObjects
 
 __all__ = ("OpenedQuery", "Publish", "open_for_running", "opened_query")
 
-Publish = Callable[[Sequence[Output], int], None]
+Publish = Callable[[Commit], None]
 """Makes a committed batch's output visible, if it is not yet."""
 
 
@@ -161,4 +161,4 @@ def _publish_last(lasts: Iterable[Commit | None], publish: Publish) -> None:
     """Publish what a crash may have left, for queries that may not come back."""
     for last in lasts:
         if last is not None:
-            publish(last.outputs, last.batch)
+            publish(last)

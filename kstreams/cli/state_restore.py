@@ -9,7 +9,7 @@ from uuid import uuid4
 import typer
 from rich.markup import escape
 
-from kstreams.batch.feed import publish_outputs
+from kstreams.batch.feed import publish_commit
 from kstreams.checkpoint.changelog_restore import ChangelogRestore, Rebuilt
 from kstreams.checkpoint.lock import CheckpointLock
 from kstreams.checkpoint.resume import resume
@@ -88,7 +88,7 @@ def restore(
         for query in found.checkpoint.queries:
             last = resume(found.checkpoint, query, objects).last
             if last is not None:
-                publish_outputs(place.connection, last.outputs, last.batch)
+                publish_commit(place.connection, loaded, last)
         total = _shown(job, specs)
     finally:
         lock.release()

@@ -9,6 +9,7 @@ do. Most are of a builtin kind too, such as `ValueError`.
 - `ProcessingError`: user code raised. `LimitError`: a limit is reached that a setting raises.
   `LoopError`: a record has gone round a loop too often.
 - `UnknownTopicError`, `DataLossError`, `RecordRefusedError`, `BrokerUnavailableError`: topics.
+- `SinkError`, `SinkUnavailableError`: places of results that are no topics.
 - `StoreError` and what derives from it: state, and the durable log.
 - `CheckpointMismatchError`, `NoCheckpointError`, `SavepointError`, `AppLockedError`: checkpoints.
 
@@ -50,6 +51,8 @@ from kstreams.errors.execution import (
     RegistryUnavailableError,
     SerdeError,
     SerializationError,
+    SinkError,
+    SinkUnavailableError,
     WorkerDiedError,
 )
 from kstreams.errors.state import (
@@ -118,6 +121,8 @@ __all__ = (
     "SavepointError",
     "SerdeError",
     "SerializationError",
+    "SinkError",
+    "SinkUnavailableError",
     "StateCorruptError",
     "StoreError",
     "StoreKindError",

@@ -20,6 +20,8 @@ __all__ = (
     "RegistryUnavailableError",
     "SerdeError",
     "SerializationError",
+    "SinkError",
+    "SinkUnavailableError",
     "WorkerDiedError",
 )
 
@@ -69,6 +71,26 @@ class RegistryUnavailableError(ExecutionError):
 
     No record's fault: no policy skips a record for it, the batch fails and runs again.
     """
+
+
+class SinkError(ExecutionError):
+    """A place that a sink writes to is not as the sink needs it: a table is missing, a right.
+
+    No record's fault: no policy skips a record for it.
+
+    Attributes:
+        code: The place's name for the reason, such as an SQLSTATE; empty if there is none.
+    """
+
+    def __init__(
+        self, message: str, code: str = "", *, hint: str = "", where: Where | None = None
+    ) -> None:
+        super().__init__(message, hint=hint, where=where)
+        self.code = code
+
+
+class SinkUnavailableError(SinkError):
+    """A place that a sink writes to does not answer; the batch fails, and may run again."""
 
 
 class LoopError(ProcessingError):

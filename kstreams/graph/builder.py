@@ -41,6 +41,7 @@ from kstreams.processors.on_error import OnError
 from kstreams.processors.validate import Invalid, Validate
 from kstreams.serde.base import Serde
 from kstreams.serde.framed import plain_of
+from kstreams.sink import Sink
 from kstreams.times import positive_ms, span_ms
 from kstreams.topic import Nulls, Topic, TopicChoice, default_partitioner
 
@@ -235,6 +236,14 @@ class TopologyBuilder(
         result_ids: bool = ...,
     ) -> None: ...
     @overload
+    def add_sink(
+        self,
+        name: str,
+        target: Sink[K, V],
+        *parents: Node[K, V],
+        on_refused: OnError = ...,
+    ) -> None: ...
+    @overload
     def add_sink(self, name: str, target: FunctionSink[K, V], *parents: Node[K, V]) -> None: ...
     @overload
     def add_sink(self, name: str, target: StdoutSink, *parents: NodeHandle) -> None: ...
@@ -246,22 +255,30 @@ class TopologyBuilder(
         on_refused: OnError = "fail",
         result_ids: bool = False,
     ) -> None:
-        """Write records to a topic, to one chosen per record, to stdout or to a function.
+        """Write records to a topic, or to another place.
 
         Args:
             name: Name of the node.
-            target: A `Topic`, `topic_by(...)`, `to_stdout()` or `to_function(...)`.
+            target: A `Topic`, `topic_by(...)`, a `Sink` such as a table of a database,
+                `to_batches(...)`, `to_function(...)` or `to_stdout()`.
             parents: Where the records come from.
             on_refused: What becomes of a result that its topic does not take: by its time, its
                 size, for want of a key. `fail`, the default, makes it the failure of the
                 record that it comes of, whose source's `on_error` decides, while that can be
                 undone; and the batch's where it cannot. `skip` leaves the result out and
-                counts it, `DeadLetter(topic)` sets it aside.
+                counts it, `DeadLetter(topic)` sets it aside. The same for what a `Sink` does not
+                take, such as a row that violates a constraint: there `fail` fails the batch.
             result_ids: Whether each result on Kafka has the header `kstreams-id`, which is the same
                 on each copy of it, so that a consumer that remembers ids sees it once. It costs
                 as much as all else of writing a record. Embedded topics hold each result once.
         """
         names = self._names(name, parents)
+        if not isinstance(target, (Topic, TopicChoice, StdoutSink, FunctionSink, Sink)):
+            raise TopologyError(
+                f"sink {name!r} cannot write to {shown_name(repr(target))}",
+                hint="give it a Topic, topic_by(...), a kstreams.sinks.Sink, to_batches(...), "
+                "to_function(...) or to_stdout().",
+            )
         self._add(SinkNode(name, target, names, on_refused, result_ids))
 
     def branch(

@@ -176,6 +176,8 @@ def _target(target: SinkTarget) -> str:
             return "stdout"
         case FunctionSink():
             return f"function: {_name(target.label)}"
+        case _:
+            return f"sink: {_name(target.label)}, {target.guarantee}"
 
 
 def _serdes(key: Serde[Any], value: Serde[Any]) -> str:

@@ -17,6 +17,7 @@ from kstreams.processors.on_error import OnError
 from kstreams.processors.processor import BatchProcessor, Processor
 from kstreams.record import Record
 from kstreams.serde.base import Serde
+from kstreams.sink import Sink
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.topic import Nulls, Topic, TopicChoice
 
@@ -225,13 +226,15 @@ class FunctionSink(Generic[K, V]):
     label: str
 
 
-SinkTarget = Topic[Any, Any] | TopicChoice[Any, Any] | StdoutSink | FunctionSink[Any, Any]
+SinkTarget = (
+    Topic[Any, Any] | TopicChoice[Any, Any] | StdoutSink | FunctionSink[Any, Any] | Sink[Any, Any]
+)
 """Where a sink writes to."""
 
 
 @dataclass(frozen=True)
 class SinkNode:
-    """Writes what arrives to a topic, to standard output or to a function."""
+    """Writes what arrives to a topic, to standard output, to a function or to another `Sink`."""
 
     name: str
     target: SinkTarget

@@ -11,7 +11,7 @@ from functools import partial
 from pyspark.sql import SparkSession
 
 from kstreams.batch.changelogs import open_changelogs
-from kstreams.batch.feed import feed_of, publish_outputs
+from kstreams.batch.feed import feed_of, publish_commit
 from kstreams.batch.query_driver import QueryDriver
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.checkpoint.app_settings import AppSettings
@@ -77,7 +77,7 @@ def start(settings: AppSettings, parts: AppParts) -> tuple[Pipeline, ...]:
     prepare_topics(parts.topology)
     tasks = _count_tasks(parts.connection, parts.topology)
     session = parts.spark or app_session(settings.app_id, config=settings.config)
-    publish = partial(publish_outputs, parts.connection)
+    publish = partial(publish_commit, parts.connection, parts.topology)
     queries = open_for_running(
         settings,
         parts.topology,
@@ -158,6 +158,7 @@ def make_pipeline(
         io=feed.io,
         changelogs=changelogs,
         incarnation=opened.checkpoint.incarnation,
+        fingerprint=parts.topology.fingerprint(),
     )
     driver = QueryDriver(
         query,
@@ -166,7 +167,6 @@ def make_pipeline(
         clock=parts.clock,
         fence=parts.lock.check,
         run=parts.run,
-        fingerprint=parts.topology.fingerprint(),
         tables=tables,
     )
     pinned = query.width <= executors.at_once

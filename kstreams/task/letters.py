@@ -16,7 +16,7 @@ from kstreams.topic_limits import TopicLimits
 __all__ = ("fitted", "letter_of_record", "letter_of_result")
 
 _PREFIX = "kstreams-error-"
-_REASONS = ("class", "message", "node", "topic", "partition", "offset", "timestamp")
+_REASONS = ("class", "message", "node", "topic", "partition", "offset", "timestamp", "commit")
 _MAX_CHARS = 1_000
 """Of the text that is added to a dead letter, a header."""
 _MAX_BYTES = 4_000
@@ -46,9 +46,21 @@ def letter_of_record(queue: Queue, row: int, error: KStreamsError, wall_ms: int)
     return Record(key, value, timestamp, (*named_headers(own), *_headers(reasons)))
 
 
-def letter_of_result(record: _Bytes, error: KStreamsError, *, node: str, topic: str) -> _Bytes:
-    """Return the dead letter of a result that its topic refused."""
+def letter_of_result(
+    record: _Bytes, error: KStreamsError, *, node: str, topic: str, commit: str = ""
+) -> _Bytes:
+    """Return the dead letter of a result that its topic, or another place, refused.
+
+    Args:
+        record: The result.
+        error: Why.
+        node: The sink.
+        topic: The topic, or what else the sink writes to.
+        commit: What names the result, where there is no topic.
+    """
     reasons = {"class": kind_of(error), "message": error.message, "node": node, "topic": topic}
+    if commit:
+        reasons["commit"] = commit
     return record.with_headers((*record.headers, *_headers(reasons)))
 
 

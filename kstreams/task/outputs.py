@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from kstreams.ids import TopicPartition
 from kstreams.task.holding import HeldBack
+from kstreams.task.results import SinkInput
 
 __all__ = ("TaskOutput",)
 
@@ -18,6 +19,7 @@ class TaskOutput:
 
     Attributes:
         sinks: By sink node, a table of `kstreams.raw_batch.OUTPUT_SCHEMA`; only those with rows.
+        results: By sink node that writes to no topic, what it gets; only those with rows.
         dead_letters: By dead-letter topic, the same.
         edges: By repartition node, the same (topic is the edge's name); with a column `HOPS`
             where there are loops.
@@ -33,6 +35,7 @@ class TaskOutput:
     """
 
     sinks: dict[str, pa.Table] = field(default_factory=dict)
+    results: dict[str, SinkInput] = field(default_factory=dict)
     dead_letters: dict[str, pa.Table] = field(default_factory=dict)
     edges: dict[str, pa.Table] = field(default_factory=dict)
     loops: dict[str, pa.Table] = field(default_factory=dict)

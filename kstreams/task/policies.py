@@ -74,15 +74,22 @@ class Policies:
             self._cursor.drop(f"skipped-{kind}")
 
     def refused(
-        self, sink: SinkNode, topic: str, record: Record[Any, Any], error: KStreamsError
+        self,
+        sink: SinkNode,
+        topic: str,
+        record: Record[Any, Any],
+        error: KStreamsError,
+        *,
+        commit: str = "",
     ) -> None:
-        """Deal with a result that its topic refuses; raise the error if so asked."""
+        """Deal with a result that its topic, or another place, refuses; raise if so asked."""
         policy = sink.on_refused
         if policy == "fail":
             raise error from error.__cause__
         if isinstance(policy, DeadLetter):
             self._cursor.drop("refused-dead-letter")
-            self._take(policy, letter_of_result(record, error, node=sink.name, topic=topic))
+            letter = letter_of_result(record, error, node=sink.name, topic=topic, commit=commit)
+            self._take(policy, letter)
         else:
             self._cursor.drop("refused-skip")
 

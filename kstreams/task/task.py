@@ -385,6 +385,7 @@ class Task:
         edges = {edge.name for edge in self.group.exits}
         ends = {end.name: end.loop.name for end in self.group.loop_ends}
         return TaskOutput(
+            results={n: found for n, c in self._wiring.results.items() if (found := c.drain())},
             sinks={n: table for n, table in tables.items() if n not in edges and n not in ends},
             edges={name: table for name, table in tables.items() if name in edges},
             loops={ends[name]: table for name, table in tables.items() if name in ends},

@@ -36,6 +36,7 @@ class Undo:
         self._cursor = cursor
         self._parts: list[Any] = [
             *wiring.collectors.values(),
+            *wiring.results.values(),
             *wiring.lines.values(),
             *wiring.buffers,
             *wiring.joints.values(),

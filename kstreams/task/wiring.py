@@ -46,9 +46,11 @@ from kstreams.task.hand_on import to_each
 from kstreams.task.hop_collector import Exceeded, HopCollector
 from kstreams.task.joint import Joint, Meeting
 from kstreams.task.outlet import Outlet
+from kstreams.task.results import ResultCollector
 from kstreams.task.rows import RecordCall
 from kstreams.task.stdout_lines import StdoutLines
 from kstreams.times import EARLIEST_MS, LATEST_MS, checked_time
+from kstreams.topic import Topic, TopicChoice
 
 __all__ = ("Taker", "Wiring")
 
@@ -75,7 +77,8 @@ class Wiring:
     Attributes:
         buffers: Of batch processors, in topological order.
         inner_buffers: Those of them that other processors forward to.
-        collectors: By sink and edge node.
+        collectors: By edge node, and sink node that writes to topics.
+        results: By sink node that writes elsewhere.
         lines: By `to_stdout` sink node.
         column_processors: With their nodes, in topological order.
         joints: Of join nodes that one record may reach by both inputs, by node.
@@ -98,6 +101,7 @@ class Wiring:
         folder: Path | None = None,
     ) -> None:
         self.collectors: dict[str, Collector] = {}
+        self.results: dict[str, ResultCollector] = {}
         self.lines: dict[str, StdoutLines] = {}
         self.places = Places(call_frames)
         self._children = group.children()
@@ -191,12 +195,15 @@ class Wiring:
             case FunctionSink(function=function):
                 self.places.add(node.name, function)
                 self._enter(node.name, function)
-            case _:
+            case Topic() | TopicChoice():
                 outlet = self._outlet(node)
                 self._collect(
                     node.name,
                     Collector.of_sink(node, outlet, eager=self._eager, folder=self._folder),
                 )
+            case _:
+                results = self.results[node.name] = ResultCollector(node.name)
+                self._take_by(node.name, results)
 
     def _hop_collector(self, node: RepartitionNode | LoopEndNode) -> HopCollector:
         return HopCollector(
@@ -208,8 +215,11 @@ class Wiring:
         )
 
     def _collect(self, name: str, collector: Collector) -> None:
-        self.places.add(name, collector)
         self.collectors[name] = collector
+        self._take_by(name, collector)
+
+    def _take_by(self, name: str, collector: Collector | ResultCollector) -> None:
+        self.places.add(name, collector)
         self._record_calls[name] = collector.take
         self._table_calls[name] = collector.take_table
 

@@ -3,8 +3,10 @@
 - `TopologyTestDriver` runs a topology in this process, with the code that runs on Spark. Take it
   first.
 - `TopicLimits` says what a topic of the driver refuses. `FakeClock` is a clock to move by hand.
-- `SerdeContract`, `WorkingStoreContract`, `ObjectStoreContract`: derive a pytest class from them to
-  test a serde, a state backend or a durable storage. `WrittenBytes` are of an older version.
+- `RecordingSink` keeps results by the commit that they came under.
+- `SerdeContract`, `SinkContract`, `WorkingStoreContract`, `ObjectStoreContract`: derive a pytest
+  class from them to test a serde, a sink, a state backend or a durable storage. `WrittenBytes` are
+  of an older version.
 
 Example:
     >>> from kstreams import INT64, TEXT, Topic, TopologyBuilder, aggregate, timestamped_store
@@ -26,15 +28,19 @@ from __future__ import annotations
 from kstreams.clock import FakeClock
 from kstreams.testing.driver import TopologyTestDriver
 from kstreams.testing.object_store import ObjectStoreContract
+from kstreams.testing.recording_sink import RecordingSink
 from kstreams.testing.serde import SerdeContract
 from kstreams.testing.serde_cases import WrittenBytes
+from kstreams.testing.sink import SinkContract
 from kstreams.testing.working_store import WorkingStoreContract
 from kstreams.topic_limits import TopicLimits
 
 __all__ = (
     "FakeClock",
     "ObjectStoreContract",
+    "RecordingSink",
     "SerdeContract",
+    "SinkContract",
     "TopicLimits",
     "TopologyTestDriver",
     "WorkingStoreContract",

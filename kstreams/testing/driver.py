@@ -23,16 +23,17 @@ from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.ids import TaskId
 from kstreams.processors.interceptor import Interceptor
 from kstreams.record import Headers, Record
-from kstreams.state.backend.memory import MemoryStore
-from kstreams.state.backend.working import StateBackend, WorkingStore
+from kstreams.sink import Sink
+from kstreams.state.backend.working import StateBackend
 from kstreams.state.log.loop_objects import LoopPart, object_names
 from kstreams.state.stores.readable import Ranges
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.task.queues import Queue
 from kstreams.testing.driver_io import DriverIO
+from kstreams.testing.driver_sinks import DriverSinks
 from kstreams.testing.driver_tables import DriverTables
-from kstreams.testing.driver_task import DriverTask
-from kstreams.testing.driver_topics import DriverTopics
+from kstreams.testing.driver_task import DriverTask, opened_store
+from kstreams.testing.driver_topics import DriverTopics, decoded
 from kstreams.testing.key_check import KeyCheck, with_batch_checks
 from kstreams.testing.resident_objects import ResidentObjects
 from kstreams.topic import Topic
@@ -66,6 +67,8 @@ class TopologyTestDriver:
             the key's: equal keys could meet in two tasks.
         limits: By topic name, what it takes: as Kafka does by its configuration. Other
             topics take anything.
+        real_sinks: Whether sinks that are no topics are written to. Else what they get is kept,
+            and `results` returns it.
 
     Raises:
         PartitionCountError: Topics of a group differ in partition count, or one has none, or
@@ -87,6 +90,7 @@ class TopologyTestDriver:
         recreate_processors: bool = False,
         check_keys: bool = True,
         limits: Mapping[str, TopicLimits] | None = None,
+        real_sinks: bool = False,
     ) -> None:
         prepare_topics(topology)
         self.topology = topology
@@ -98,6 +102,8 @@ class TopologyTestDriver:
         self._objects = ResidentObjects()
         self._looped: dict[str, tuple[LoopPart, ...]] = {}
         self._io = DriverIO(self._topics, limits or {})
+        self._sinks = DriverSinks(topology, real=real_sinks)
+        self._batch = 0
         self._sources = {node.topic.name: node.topic for node in topology.sources}
         self._recreate = recreate_processors
         self._check_keys = check_keys
@@ -110,6 +116,7 @@ class TopologyTestDriver:
             self._home = Path(self._temporary.name)
         counts = {name: self._topics.count(name) for name in self._sources}
         self._counts = group_partitions(topology, counts)
+        self._fingerprint = topology.fingerprint()
         for group in topology.groups:
             for spec in group.stores:
                 if spec.changelog is not None:
@@ -142,15 +149,12 @@ class TopologyTestDriver:
             partitions=count if self._check_keys else None,
             tables={spec.name: self._tables.of(spec.name) for spec in group.global_stores},
             keeps_processors=not self._recreate,
+            life=self.topology.name,
+            fingerprint=self._fingerprint,
+            writers=self._sinks.writers,
         )
-        working = self._working(group, partition)
+        working = opened_store(group, partition, self._backend, self._home)
         return DriverTask(settings, working, self._objects, wall_ms=self.clock.now_ms())
-
-    def _working(self, group: PartitionGroup, partition: int) -> WorkingStore:
-        stores = [spec.name for spec in group.stores]
-        if self._backend is None or self._home is None:
-            return MemoryStore(stores)
-        return self._backend.open(self._home / group.name / str(partition), stores)
 
     def pipe(
         self,
@@ -257,7 +261,7 @@ class TopologyTestDriver:
 
         They come in the order they were written; see `read_rows` for partitions.
         """
-        return [_decoded(topic, row) for row in self._topics.read(topic.name)]
+        return [decoded(topic, row) for row in self._topics.read(topic.name)]
 
     def read_values(self, topic: Topic[K, V]) -> dict[K, V]:
         """Return the last value of each key of what `read` would return."""
@@ -266,6 +270,14 @@ class TopologyTestDriver:
     def read_rows(self, topic: str) -> list[RawRecord]:
         """Return the encoded records of a topic that were not read before."""
         return self._topics.read(topic)
+
+    def results(self, sink: Sink[K, V]) -> list[Record[K, V]]:
+        """Return what a sink that is no topic got, and was not returned before.
+
+        Raises:
+            TopologyError: The topology does not have it, or sinks are written to.
+        """
+        return self._sinks.read(sink)
 
     def store(self, spec: StoreSpec[S], partition: int | None = None) -> S:
         """Return the live store of one task; the partition may be left out if there is one.
@@ -301,6 +313,7 @@ class TopologyTestDriver:
         with ExitStack() as stack:
             if self._temporary is not None:
                 stack.callback(self._temporary.cleanup)
+            stack.callback(self._sinks.close)
             for tasks in self._tasks.values():
                 for task in tasks:
                     stack.callback(task.close)
@@ -334,13 +347,16 @@ class TopologyTestDriver:
         close_windows: bool = False,
     ) -> bool:
         """Run one batch of chained groups; keep all of it, or nothing."""
-        tasks = [(stage, task) for stage, group in enumerate(groups) for task in self._of(group)]
+        tasks = [
+            (stage, task) for stage, group in enumerate(groups) for task in self._tasks[group.name]
+        ]
         slices = [self._fresh(task) for _, task in tasks]
         looped = self._looped.get(groups[0].name, ())
         if not always and not any(slices) and not looped:
             return False
         self._tables.refresh()
         wall_ms, since_ms = self._watched.now_ms(), self._watched.since_ms
+        self._batch += 1
         forwarded: dict[tuple[int, int], list[Queue]] = {}
         statuses: list[TaskStatus] = []
         try:
@@ -350,10 +366,10 @@ class TopologyTestDriver:
                     wall_ms,
                     since_ms,
                     close_windows,
-                    loops=tuple(part for part in looped if _leads_to(part, task)),
+                    loops=tuple(part for part in looped if task.takes(part)),
                 )
                 edges = forwarded.pop((stage, task.partition), ())
-                result = task.runner.run(call, self._io.read(own), edges)
+                result = task.runner.run(call, self._io.read(own), edges, batch=self._batch)
                 for each in result.forwarded:
                     forwarded.setdefault((each.stage, each.task), []).append(each.queue)
                 statuses.append(result.status)
@@ -365,6 +381,7 @@ class TopologyTestDriver:
         for _, task in tasks:
             task.keep()
         self._io.publish()
+        self._sinks.publish(statuses)
         self._looped[groups[0].name] = tuple(p for status in statuses for p in status.loops)
         self._objects.delete(object_names(looped))
         for status in statuses:
@@ -373,27 +390,9 @@ class TopologyTestDriver:
             self.lines.extend(status.lines)
         return True
 
-    def _of(self, group: PartitionGroup) -> list[DriverTask]:
-        return self._tasks[group.name]
-
     def _fresh(self, task: DriverTask) -> tuple[Slice, ...]:
         """Return what a task has to read."""
         found = (
             self._topics.fresh(node, task.partition, task.state.meta) for node in task.group.sources
         )
         return tuple(each for each in found if each is not None)
-
-
-def _leads_to(part: LoopPart, task: DriverTask) -> bool:
-    """Tell whether records in a loop are for a task."""
-    return part.task == task.partition and part.loop in (loop.name for loop in task.group.loops)
-
-
-def _decoded(topic: Topic[Any, Any], row: RawRecord) -> Record[Any, Any]:
-    key, value, headers = topic.unframed(row.key, row.value, row.headers)
-    return Record(
-        None if key is None else topic.key.deserialize(key),
-        None if value is None else topic.value.deserialize(value),
-        row.timestamp,
-        headers,
-    )

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import Path
 
 from kstreams.batch.task_run import TaskRun
 from kstreams.batch.task_settings import TaskSettings
 from kstreams.errors import KStreamsError
+from kstreams.graph.topology import PartitionGroup
+from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.backend.objects import ObjectStore
-from kstreams.state.backend.working import WorkingStore
+from kstreams.state.backend.working import StateBackend, WorkingStore
+from kstreams.state.log.loop_objects import LoopPart
 from kstreams.testing.resident_state import ResidentState
 
-__all__ = ("DriverTask",)
+__all__ = ("DriverTask", "opened_store")
+
+
+def opened_store(
+    group: PartitionGroup, partition: int, backend: StateBackend | None, home: Path | None
+) -> WorkingStore:
+    """Open the stores of a task; in memory where there is no backend."""
+    stores = [spec.name for spec in group.stores]
+    if backend is None or home is None:
+        return MemoryStore(stores)
+    return backend.open(home / group.name / str(partition), stores)
 
 
 class DriverTask:
@@ -41,6 +55,11 @@ class DriverTask:
         self.state = ResidentState(working, objects, settings.partition)
         self.runner = TaskRun(settings, self.state)
         self.runner.prepare(self.state, wall_ms)
+
+    def takes(self, part: LoopPart) -> bool:
+        """Tell whether records in a loop are for this task."""
+        loops = (loop.name for loop in self.group.loops)
+        return part.task == self.partition and part.loop in loops
 
     def keep(self) -> None:
         """Keep what the batch did."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
+from typing import cast
 
 import pyarrow as pa
 
+from kstreams._types import K, V
 from kstreams.checkpoint.plans import Slice
 from kstreams.connection import RawRecord
 from kstreams.errors import PartitionCountError, TopologyError
@@ -14,11 +16,12 @@ from kstreams.graph.nodes import SourceNode
 from kstreams.ids import TopicPartition
 from kstreams.partitioner import Partitioner, count_problem, target, targets
 from kstreams.raw_batch import INPUT_SCHEMA, by_topic, headers_array, headers_of
-from kstreams.record import Headers
+from kstreams.record import Headers, Record
 from kstreams.serde.objects import objects_of
 from kstreams.task.meta import TaskMeta
+from kstreams.topic import Topic
 
-__all__ = ("DriverTopics", "PlacedRows")
+__all__ = ("DriverTopics", "PlacedRows", "decoded")
 
 
 PlacedRows = tuple[str, Sequence[tuple[int, int, bytes | None, bytes | None, Headers]]]
@@ -127,3 +130,14 @@ class DriverTopics:
         if found is None:
             found = self._logs[topic] = [[] for _ in range(self.count(topic))]
         return found
+
+
+def decoded(topic: Topic[K, V], row: RawRecord) -> Record[K, V]:
+    """Return a record of a topic as objects."""
+    key, value, headers = topic.unframed(row.key, row.value, row.headers)
+    return Record(
+        cast("K", None if key is None else topic.key.deserialize(key)),
+        cast("V", None if value is None else topic.value.deserialize(value)),
+        row.timestamp,
+        headers,
+    )

@@ -31,7 +31,7 @@ from kstreams import (
 )
 from kstreams.app import ForkSource, Migration
 from kstreams.batch.embedded.io import publish
-from kstreams.batch.feed import publish_outputs
+from kstreams.batch.feed import publish_commit
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.lock import CheckpointLock
@@ -120,7 +120,7 @@ def start(
             retained_batches=2,
         )
         tasks = {group.name: PARTITIONS for group in topology.groups}
-        publishing = partial(publish_outputs, connection())
+        publishing = partial(publish_commit, connection(), topology)
         opened = open_for_running(settings, topology, tasks, run="run", publish=publishing)
         return opened[0].checkpoint
     finally:

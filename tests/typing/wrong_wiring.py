@@ -5,6 +5,8 @@ from __future__ import annotations
 import kstreams.io
 from kstreams import BYTES, INT64, NONE, TEXT, Node, Record, Topic, TopologyBuilder
 from kstreams.io import topic_by
+from kstreams.sinks import CommitId, Results, to_batches
+from kstreams.testing import RecordingSink
 from kstreams.topology import to_function
 from tests.typing.tables import Lengths
 from tests.typing.words import (
@@ -115,3 +117,17 @@ b.add_loop("bare", TEXT, INT64)  # red
 handle: Node[str, str] = totals  # red
 wide: Node[str, object] = totals  # red
 b.build().groups.append(None)  # red
+
+recorded: RecordingSink[str, int] = RecordingSink()
+b.add_sink("recorded", recorded, totals)
+b.add_sink("recorded wrongly", recorded, words)  # red
+b.add_sink("recorded deletes", recorded, deletable)  # red
+
+
+def take_results(results: Results[str, str], commit: CommitId) -> None:
+    """Take text."""
+
+
+b.add_sink("batches", to_batches(take_results), words)
+b.add_sink("wrong batches", to_batches(take_results), totals)  # red
+b.add_sink("no ids there", recorded, totals, result_ids=True)  # red

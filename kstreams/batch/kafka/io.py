@@ -19,11 +19,9 @@ from kstreams.kafka.sink import topic_limits, write_apart, write_rows
 from kstreams.raw_batch import NO_LIMIT
 from kstreams.state.log.commits import Output
 from kstreams.task.columns import rows_of
-from kstreams.task.cursor import Cursor
-from kstreams.task.meta import NO_TIME
 from kstreams.task.outputs import TaskOutput
-from kstreams.task.policies import Policies
 from kstreams.task.queues import Queue
+from kstreams.task.refusals import Refusals
 from kstreams.topic_limits import TopicLimits
 
 __all__ = ("KafkaIO",)
@@ -109,15 +107,10 @@ class KafkaIO:
         """Count refused results, and set them aside if the sink says so."""
         rows = table.take(pa.array(list(refused), pa.int64()))
         topics = rows.column("topic").to_pylist()
-        cursor = Cursor(NO_TIME, output.wall_ms)
-        policies = Policies({}, [sink], (), cursor, self.limits)
+        refusals = Refusals(sink, output, self.limits)
         for topic, record, error in zip(topics, rows_of(rows), refused.values(), strict=True):
-            policies.refused(sink, topic, record, error.at(node=sink.name))
-        for topic, letters in policies.drain().items():
-            others = [output.dead_letters[topic]] if topic in output.dead_letters else []
-            output.dead_letters[topic] = pa.concat_tables([*others, letters])
-        for reason, count in cursor.dropped.items():
-            output.dropped[reason] = output.dropped.get(reason, 0) + count
+            refusals.take(topic, record, error)
+        refusals.settle()
 
 
 def _of_result(error: KStreamsError) -> KStreamsError:

@@ -26,6 +26,7 @@ from kstreams.state.log.loop_objects import (
     parts_to_json,
 )
 from kstreams.state.log.pointer import Pointer
+from kstreams.state.log.receipts import Receipts, receipts_from_json, receipts_to_json
 
 __all__ = ("SEED", "Commit", "CommitId", "CommitLog", "Output")
 
@@ -107,6 +108,7 @@ class Commit:
         digest: Its own, once it is in a log.
         topics: Id of each topic that the positions are in; without those that have none.
         loops: What its tasks have sent themselves: input of the batch that follows it.
+        receipts: What sinks that are no topics are to publish.
     """
 
     batch: int
@@ -121,6 +123,7 @@ class Commit:
     digest: str = field(default="", compare=False)
     topics: Mapping[str, str] = field(default_factory=dict)
     loops: tuple[LoopPart, ...] = ()
+    receipts: tuple[Receipts, ...] = ()
 
     @property
     def id(self) -> CommitId:
@@ -151,6 +154,7 @@ class Commit:
             "after": None if self.after is None else self.after.to_json(),
             "plan": self.plan,
             **({"loops": parts_to_json(self.loops)} if self.loops else {}),
+            **({"receipts": receipts_to_json(self.receipts)} if self.receipts else {}),
         }
 
     @classmethod
@@ -170,6 +174,7 @@ class Commit:
             digest,
             fields.texts("topics", {}),
             parts_from_json(fields.items("loops") if "loops" in fields else ()),
+            receipts_from_json(fields.items("receipts") if "receipts" in fields else ()),
         )
 
 

@@ -88,6 +88,7 @@ class WholeQuery:
             counts=(self._partitions,) * len(self._groups),
             width=self._partitions,
             io=feed.io,
+            fingerprint=self._topology.fingerprint(),
         )
         self._worker = WorkerState()
         self.driver = QueryDriver(
@@ -97,7 +98,6 @@ class WholeQuery:
             clock=self.clock,
             fence=lambda: None,
             run="run",
-            fingerprint=self._topology.fingerprint(),
         )
         last = query.resumed.last
         self._number = 0 if last is None else last.batch + 1

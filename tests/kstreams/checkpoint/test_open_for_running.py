@@ -42,8 +42,8 @@ class Start:
         settings = AppSettings("app", self.home / "checkpoint", **given)
         return open_for_running(settings, wanted, tasks, run="run", publish=self._publish)
 
-    def _publish(self, outputs: Sequence[Output], batch: int) -> None:
-        self.published.append((outputs, batch))
+    def _publish(self, commit: Commit) -> None:
+        self.published.append((commit.outputs, commit.batch))
 
 
 @pytest.fixture

@@ -52,7 +52,6 @@ class Query:
             clock=app.clock,
             fence=lambda: None,
             run="run",
-            fingerprint="",
             tables=tables,
         )
         self._worker = app.worker

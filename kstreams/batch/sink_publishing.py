@@ -1,0 +1,59 @@
+"""The driver's side of sinks that are no topics."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kstreams.errors import KStreamsError
+from kstreams.sink import CommitId, Sink
+from kstreams.state.log.receipts import Receipts
+
+__all__ = ("prepare_sinks", "publish_receipts")
+
+_LOG = logging.getLogger(__name__)
+
+
+def prepare_sinks(sinks: Mapping[str, Sink[Any, Any]]) -> None:
+    """Let sinks look at their places before the first batch of a run.
+
+    Args:
+        sinks: By node.
+
+    Raises:
+        SinkUnavailableError, SinkError: As `Sink.prepare`; names the node.
+    """
+    for name, sink in sinks.items():
+        try:
+            sink.prepare()
+        except KStreamsError as exc:
+            raise exc.at(node=name, target=sink.label) from exc.__cause__
+
+
+def publish_receipts(sinks: Mapping[str, Sink[Any, Any]], found: Sequence[Receipts]) -> None:
+    """Let sinks show what a committed batch has written; may be repeated.
+
+    Args:
+        sinks: By node. One that a topology does not have any more shows nothing.
+        found: The commit's.
+
+    Raises:
+        SinkUnavailableError, SinkError: As `Sink.publish`; names the node.
+    """
+    by_sink: dict[str, dict[CommitId, Sequence[str]]] = {}
+    for each in found:
+        by_sink.setdefault(each.commit.sink, {})[each.commit] = each.names
+    for name, receipts in by_sink.items():
+        sink = sinks.get(name)
+        if sink is None:
+            _LOG.warning(
+                "there is no sink %r any more: what was staged for it is not shown: %s",
+                name,
+                ", ".join(map(str, receipts)),
+            )
+            continue
+        try:
+            sink.publish(receipts)
+        except KStreamsError as exc:
+            raise exc.at(node=name, target=sink.label) from exc.__cause__

@@ -1,0 +1,166 @@
+"""What tasks of a worker give to sinks that are no topics."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from kstreams.errors import KStreamsError, ProcessingError, RecordRefusedError, SinkError
+from kstreams.graph.nodes import SinkNode
+from kstreams.graph.topology import PartitionGroup
+from kstreams.quoting import kind_of, safe_text, text_of, traceback_of
+from kstreams.record import Record
+from kstreams.sink import CommitId, RefusedRow, Sink, Writer
+from kstreams.state.log.receipts import Receipts
+from kstreams.task.outputs import TaskOutput
+from kstreams.task.refusals import Refusals
+from kstreams.task.results import SinkInput
+from kstreams.topic_limits import Limits
+
+__all__ = ("SinkWriters", "sinks_of", "write_results")
+
+_LOG = logging.getLogger(__name__)
+_REASON_CHARS = 1_000
+
+
+@dataclass(frozen=True)
+class SinkWriters:
+    """The writers of one process, open from batch to batch."""
+
+    _open: dict[tuple[str, str], tuple[Sink[Any, Any], Writer[Any, Any]]] = field(
+        default_factory=dict
+    )
+
+    def get(self, owner: str, name: str, sink: Sink[Any, Any]) -> Writer[Any, Any]:
+        """Return the writer of a sink, opened once.
+
+        Args:
+            owner: Whose it is: no two sinks of an owner have one name.
+            name: Of the sink.
+            sink: The sink. Another object than before is another sink, of a new start.
+        """
+        known = self._open.get((owner, name))
+        if known is not None and known[0] is sink:
+            return known[1]
+        self.drop(owner, name)
+        writer = sink.open()
+        self._open[owner, name] = sink, writer
+        return writer
+
+    def drop(self, owner: str, name: str) -> None:
+        """Close a sink's writer, whatever state it is in; the next `get` opens another."""
+        known = self._open.pop((owner, name), None)
+        if known is None:
+            return
+        try:
+            known[1].close()
+        except Exception as exc:  # noqa: BLE001  # of a plugin; what counts was said before
+            _LOG.warning("the writer of sink %r does not close: %s", name, text_of(exc))
+
+    def close(self) -> None:
+        """Close all."""
+        for owner, name in list(self._open):
+            self.drop(owner, name)
+
+
+@dataclass
+class _Results:
+    """A `Results`: what one sink gets, and what becomes of rows that it does not take."""
+
+    node: SinkNode
+    given: SinkInput
+    commit: CommitId
+    refusals: Refusals
+
+    def __len__(self) -> int:
+        return len(self.given)
+
+    def records(self) -> Sequence[Record[Any, Any]]:
+        return self.given.records()
+
+    def columns(self) -> pa.Table:
+        return self.given.columns()
+
+    def refuse(self, row: RefusedRow) -> None:
+        target = _label(self.node)
+        code = f" ({safe_text(row.code, 40)})" if row.code else ""
+        error = RecordRefusedError(
+            f"{target} does not take a result{code}: {safe_text(row.reason, _REASON_CHARS)}",
+            row.code,
+            hint=RecordRefusedError.WAY_ON,
+        ).at(target=target, timestamp=row.letter.timestamp, key=row.letter.key)
+        self.refusals.take(target, row.letter, error, commit=f"{self.commit}/{row.row}")
+
+
+def sinks_of(group: PartitionGroup) -> dict[str, Sink[Any, Any]]:
+    """Return the sinks of a group that are no topics, by node."""
+    return {node.name: node.target for node in group.sinks if isinstance(node.target, Sink)}
+
+
+def write_results(
+    output: TaskOutput,
+    group: PartitionGroup,
+    writers: SinkWriters,
+    commits: Mapping[str, CommitId],
+    limits: Limits,
+) -> tuple[Receipts, ...]:
+    """Write what a batch gives to sinks that are no topics, before topics get theirs.
+
+    Dead letters of rows that are refused are added to the output.
+
+    Args:
+        output: What the task gave out.
+        group: Its group.
+        writers: Those of the process.
+        commits: By sink, what names its part of the batch.
+        limits: What topics take, for dead letters.
+
+    Returns:
+        What the driver has to publish after the commit.
+
+    Raises:
+        SinkUnavailableError, SinkError, RecordRefusedError: As `Writer.write`.
+        ProcessingError: A writer raised something else.
+    """
+    receipts: list[Receipts] = []
+    nodes = {node.name: node for node in group.sinks}
+    sinks = sinks_of(group)
+    for name, given in output.results.items():
+        node, commit = nodes[name], commits[name]
+        refusals = Refusals(node, output, limits)
+        results = _Results(node, given, commit, refusals)
+        try:
+            written = writers.get(commit.life, name, sinks[name]).write(results, commit)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as exc:
+            writers.drop(commit.life, name)
+            raise _located(exc, node) from exc
+        refusals.settle()
+        if written:
+            receipts.append(Receipts(commit, tuple(written)))
+    return tuple(receipts)
+
+
+def _label(node: SinkNode) -> str:
+    return str(getattr(node.target, "label", node.name))
+
+
+def _located(exc: BaseException, node: SinkNode) -> KStreamsError:
+    """Return what a writer raised as a typed error that names its sink."""
+    if isinstance(exc, KStreamsError):
+        return exc.at(node=node.name, **({"target": _label(node)} if _is_sinks(exc) else {}))
+    return ProcessingError(
+        f"a sink's writer raised {kind_of(exc)}: {text_of(exc)}",
+        cause_type=kind_of(exc),
+        cause_traceback=traceback_of(exc),
+        hint="nothing of this batch was kept; fix it and restart.",
+    ).at(node=node.name, target=_label(node))
+
+
+def _is_sinks(exc: KStreamsError) -> bool:
+    return isinstance(exc, (SinkError, RecordRefusedError))

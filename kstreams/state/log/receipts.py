@@ -1,0 +1,54 @@
+"""What a commit has to publish in places that are no topics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from kstreams.sink import CommitId
+from kstreams.state.log.fields import checked_integer, checked_text
+
+__all__ = ("Receipts", "receipts_from_json", "receipts_to_json")
+
+_FIELDS = 6
+
+
+@dataclass(frozen=True)
+class Receipts:
+    """What a task has written to a sink in a batch, not shown yet.
+
+    Attributes:
+        commit: What names it.
+        names: What the sink's writer returned.
+    """
+
+    commit: CommitId
+    names: tuple[str, ...]
+
+
+def receipts_to_json(found: Iterable[Receipts]) -> list[Any]:
+    """Return plain data."""
+    return [[*_fields(each.commit), list(each.names)] for each in found]
+
+
+def receipts_from_json(data: Iterable[object]) -> tuple[Receipts, ...]:
+    """Read what `receipts_to_json` returned; `ValueError` says what is wrong with it."""
+    return tuple(map(_receipts, data))
+
+
+def _fields(commit: CommitId) -> list[Any]:
+    return [commit.life, commit.sink, commit.task, commit.batch, commit.revision]
+
+
+def _receipts(data: object) -> Receipts:
+    if not isinstance(data, list) or len(data) != _FIELDS or not isinstance(data[5], list):
+        raise ValueError(f"{data!r} names nothing that a sink has written")
+    commit = CommitId(
+        checked_text(data[0], "the life of a commit"),
+        checked_text(data[1], "the sink of a commit"),
+        checked_integer(data[2], "the task of a commit"),
+        checked_integer(data[3], "the batch of a commit"),
+        checked_integer(data[4], "the revision of a commit"),
+    )
+    return Receipts(commit, tuple(checked_text(name, "a receipt") for name in data[5]))

@@ -1,0 +1,83 @@
+"""What becomes of results of the test driver that go to no topic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from kstreams._types import K, V
+from kstreams.batch.sink_publishing import prepare_sinks, publish_receipts
+from kstreams.batch.sink_writers import SinkWriters, sinks_of
+from kstreams.batch.task_status import TaskStatus
+from kstreams.errors import TopologyError
+from kstreams.graph.topology import Topology
+from kstreams.record import Record
+from kstreams.sink import Sink, Writer
+from kstreams.testing.recording_sink import RecordingSink
+
+__all__ = ("DriverSinks",)
+
+
+@dataclass(frozen=True)
+class _Kept(SinkWriters):
+    """Writers that keep what they get, whatever the sink."""
+
+    sinks: dict[str, RecordingSink[Any, Any]] = field(default_factory=dict)
+
+    def get(self, owner: str, name: str, sink: Sink[Any, Any]) -> Writer[Any, Any]:
+        return self.sinks[name]
+
+
+class DriverSinks:
+    """The sinks of a topology that are no topics.
+
+    Args:
+        topology: What is run.
+        real: Whether they are written to; else what they get is kept.
+
+    Raises:
+        SinkUnavailableError, SinkError: As `Sink.prepare`.
+    """
+
+    def __init__(self, topology: Topology, *, real: bool) -> None:
+        self._real = real
+        found = self._given = {
+            name: s for group in topology.groups for name, s in sinks_of(group).items()
+        }
+        self._kept: dict[str, RecordingSink[Any, Any]] = {}
+        self._sinks: dict[str, Sink[Any, Any]] = found
+        self.writers = SinkWriters()
+        if real:
+            prepare_sinks(found)
+        else:
+            self._kept = {name: RecordingSink() for name in found}
+            self._sinks = {**self._kept}
+            self.writers = _Kept(sinks=self._kept)
+
+    def read(self, sink: Sink[K, V]) -> list[Record[K, V]]:
+        """Return what a sink got, once, by the node that has it.
+
+        Raises:
+            TopologyError: There is no such sink, or it is written to.
+        """
+        names = [name for name, found in self._given.items() if found is sink]
+        if not names:
+            known = ", ".join(sink.label for sink in self._given.values()) or "none"
+            raise TopologyError(f"the topology has no sink {sink.label!r}; it has {known}")
+        if self._real:
+            raise TopologyError(
+                f"what {sink.label!r} got is where it is: the driver has real_sinks"
+            )
+        records = [record for name in names for record in self._kept[name].records()]
+        for name in names:
+            self._kept[name].commits.clear()
+        return records
+
+    def publish(self, statuses: Iterable[TaskStatus]) -> None:
+        """Let sinks show what a batch has written."""
+        publish_receipts(self._sinks, [each for status in statuses for each in status.receipts])
+
+    def close(self) -> None:
+        """Close the writers."""
+        self.writers.close()

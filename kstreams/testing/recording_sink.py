@@ -1,0 +1,78 @@
+"""A sink that keeps what it gets, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic
+
+from kstreams._types import K, V
+from kstreams.quoting import repr_of
+from kstreams.record import Record
+from kstreams.sink import CommitId, Guarantee, RefusedRow, Results
+
+__all__ = ("RecordingSink",)
+
+
+class RecordingSink(Generic[K, V]):
+    """Keeps results by the commit that they came under, in this process, exactly once.
+
+    They are seen after their batch is committed, as what is staged.
+
+    Args:
+        refuses: Returns why a result is not taken, or None to take it.
+
+    Attributes:
+        commits: What was published, by commit.
+        writes: Each commit that was written, in order; one that was repeated comes again.
+    """
+
+    label = "recording"
+    guarantee: Guarantee = "exactly-once"
+
+    def __init__(self, refuses: Callable[[Record[K, V]], str | None] | None = None) -> None:
+        self._refuses = refuses
+        self._staged: dict[CommitId, list[Record[K, V]]] = {}
+        self.commits: dict[CommitId, list[Record[K, V]]] = {}
+        self.writes: list[CommitId] = []
+
+    def records(self) -> list[Record[K, V]]:
+        """Return all that was published, in the order of their commits."""
+        return [record for found in self.commits.values() for record in found]
+
+    def prepare(self) -> None:
+        """Do nothing."""
+
+    def open(self) -> RecordingSink[K, V]:
+        """Return this."""
+        return self
+
+    def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
+        """Stage results; a row that is refused is not among them."""
+        self.writes.append(commit)
+        taken: list[Record[K, V]] = []
+        for number, record in enumerate(results.records()):
+            reason = None if self._refuses is None else self._refuses(record)
+            if reason is None:
+                taken.append(record)
+            else:
+                results.refuse(RefusedRow(number, reason, _letter(record)))
+        self._staged[commit] = taken
+        return ("staged",)
+
+    def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:
+        """Show what is staged."""
+        for commit in receipts:
+            if commit in self._staged:
+                self.commits[commit] = self._staged.pop(commit)
+
+    def close(self) -> None:
+        """Do nothing: the records stay."""
+
+
+def _letter(record: Record[Any, Any]) -> Record[bytes | None, bytes | None]:
+    key, value = (None if part is None else _bytes(part) for part in (record.key, record.value))
+    return Record(key, value, record.timestamp, record.headers)
+
+
+def _bytes(part: object) -> bytes:
+    return part if isinstance(part, bytes) else repr_of(part).encode()

@@ -1,0 +1,245 @@
+"""The suite that every sink passes."""
+# ruff: noqa: D102  # a test's name states its claim
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+from unittest import SkipTest
+from uuid import uuid4
+
+import pyarrow as pa
+
+from kstreams.errors import RecordRefusedError
+from kstreams.record import Record
+from kstreams.sink import CommitId, RefusedRow, Sink, Writer
+from kstreams.task.results import SinkInput
+
+__all__ = ("SinkContract",)
+
+
+class _Killed(BaseException):
+    """The process is killed at a moment of a test."""
+
+
+@dataclass
+class _Given:
+    """A `Results` of a test: some records, and which of them were refused.
+
+    Args:
+        given: The records.
+        fails: Whether `refuse` raises, as under `on_refused="fail"`.
+        refused: What was refused.
+    """
+
+    given: Sequence[Record[Any, Any]]
+    fails: bool = False
+    refused: list[RefusedRow] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        """Return how many records there are."""
+        return len(self.given)
+
+    def records(self) -> Sequence[Record[Any, Any]]:
+        """Return the records."""
+        return self.given
+
+    def columns(self) -> pa.Table:
+        """Return them as a table."""
+        return SinkInput([list(self.given)]).columns()
+
+    def refuse(self, row: RefusedRow) -> None:
+        """Note a row, or raise."""
+        if self.fails:
+            raise RecordRefusedError(row.reason, row.code)
+        self.refused.append(row)
+
+
+class SinkContract:
+    """Derive a test class and say how the sink is made and its place read; pytest finds the tests.
+
+    A key's last result is to be seen where the sink keeps one of a key (`keeps_last`), all
+    results in order where it appends.
+
+    Example:
+        class TestMine(SinkContract):
+            def make(self) -> Sink[str, int]:
+                return MyTable("totals")
+
+            def seen(self) -> list[tuple[str, int]]:
+                return list(read_rows("totals"))
+
+    Attributes:
+        keeps_last: Whether the place has one value of a key.
+        bad: A record that the place refuses; None if it takes all.
+    """
+
+    keeps_last = True
+    bad: Record[str, int] | None = None
+
+    def make(self) -> Sink[str, int]:
+        """Make the sink; several times in a test, for one place that the test has alone."""
+        raise NotImplementedError("say how the sink is made: override make()")
+
+    def seen(self) -> Iterable[tuple[str, int]]:
+        """Return what others see in the place: keys and values."""
+        raise NotImplementedError("say how the place is read: override seen()")
+
+    def test_a_commit_is_seen_after_it_is_published(self) -> None:
+        life = uuid4().hex
+        self._commit(CommitId(life, "sink", 0, 1), [("a", 1), ("b", 2)])
+        self._expect([("a", 1), ("b", 2)])
+
+    def test_the_same_commit_twice_is_once(self) -> None:
+        life = uuid4().hex
+        commit = CommitId(life, "sink", 0, 1)
+        sink = self._sink()
+        writer = sink.open()
+        rows = _results([("a", 1), ("b", 2)])
+        receipts = writer.write(rows, commit)
+        again = writer.write(rows, commit)
+        self._publish(sink, {commit: again})
+        self._publish(sink, {commit: receipts})
+        writer.close()
+        self._expect([("a", 1), ("b", 2)])
+
+    def test_an_older_commit_after_a_newer_one_changes_nothing(self) -> None:
+        life = uuid4().hex
+        old, new = CommitId(life, "sink", 0, 1), CommitId(life, "sink", 0, 2)
+        self._commit(old, [("a", 1)])
+        self._commit(new, [("a", 2)])
+        late = self._sink().open()
+        late.write(_results([("a", 1)]), old)  # its driver is fenced: nothing is published
+        late.close()
+        self._expect([("a", 1), ("a", 2)])
+
+    def test_tasks_and_sinks_have_commits_of_their_own(self) -> None:
+        life = uuid4().hex
+        self._commit(CommitId(life, "sink", 0, 5), [("a", 1)])
+        self._commit(CommitId(life, "sink", 1, 1), [("b", 2)])
+        self._commit(CommitId(life, "other", 0, 1), [("c", 3)])
+        self._expect([("a", 1), ("b", 2), ("c", 3)])
+
+    def test_another_life_begins_anew(self) -> None:
+        life = uuid4().hex
+        self._commit(CommitId(life, "sink", 0, 5), [("a", 1)])
+        self._commit(CommitId(f"{life}2", "sink", 0, 0), [("b", 2)])
+        self._expect([("a", 1), ("b", 2)])
+
+    def test_death_before_the_write_ends_leaves_nothing(self) -> None:
+        life = uuid4().hex
+        commit = CommitId(life, "sink", 0, 1)
+        writer = self._sink().open()
+        with suppress(_Killed):
+            writer.write(_Dying(_records([("a", 1), ("b", 2)])), commit)
+            raise AssertionError("a writer asks for its results")
+        writer.close()
+        assert list(self.seen()) == []
+        self._commit(commit, [("a", 1), ("b", 2)])
+        self._expect([("a", 1), ("b", 2)])
+
+    def test_death_after_the_write_repeats_the_commit(self) -> None:
+        life = uuid4().hex
+        commit = CommitId(life, "sink", 0, 1)
+        self._write(commit, [("a", 1), ("b", 2)])
+        self._commit(commit, [("a", 1), ("b", 2)])
+        self._expect([("a", 1), ("b", 2)])
+
+    def test_death_while_publishing_publishes_again(self) -> None:
+        life = uuid4().hex
+        first, second = CommitId(life, "sink", 0, 1), CommitId(life, "sink", 1, 1)
+        receipts = {
+            first: self._write(first, [("a", 1)]),
+            second: self._write(second, [("b", 2)]),
+        }
+        self._publish(self._sink(), {first: receipts[first]})
+        self._publish(self._sink(), receipts)
+        self._publish(self._sink(), receipts)
+        self._expect([("a", 1), ("b", 2)])
+
+    def test_a_writer_stays_open_from_batch_to_batch(self) -> None:
+        life = uuid4().hex
+        sink = self._sink()
+        writer = sink.open()
+        for batch in range(3):
+            commit = CommitId(life, "sink", 0, batch)
+            self._publish(sink, {commit: writer.write(_results([("a", batch)]), commit)})
+        writer.close()
+        self._expect([("a", 0), ("a", 1), ("a", 2)])
+
+    def test_a_refused_row_spoils_no_other_and_is_refused_again(self) -> None:
+        life = uuid4().hex
+        commit = CommitId(life, "sink", 0, 1)
+        first, again = (_results([("a", 1), ("b", 2)], self._bad()) for _ in range(2))
+        self._write(commit, first)
+        self._publish(self._sink(), {commit: self._write(commit, again)})
+        assert first.refused == again.refused
+        assert [row.row for row in first.refused] == [2]
+        self._expect([("a", 1), ("b", 2)])
+
+    def test_a_refused_row_that_fails_leaves_nothing(self) -> None:
+        life = uuid4().hex
+        commit = CommitId(life, "sink", 0, 1)
+        results = _results([("a", 1)], self._bad())
+        results.fails = True
+        with suppress(RecordRefusedError):
+            self._write(commit, results)
+            raise AssertionError("what refuse raises leaves write")
+        assert list(self.seen()) == []
+
+    def test_a_sink_travels_and_shows_no_more_than_its_label(self) -> None:
+        sink = self._sink()
+        again = pickle.loads(pickle.dumps(sink))  # noqa: S301  # our own
+        assert (again.label, again.guarantee) == (sink.label, sink.guarantee)
+
+    def _bad(self) -> Record[str, int]:
+        if self.bad is None:
+            raise SkipTest("the place takes all")
+        return self.bad
+
+    def _sink(self) -> Sink[str, int]:
+        sink = self.make()
+        sink.prepare()
+        return sink
+
+    def _write(self, commit: CommitId, rows: _Given | Sequence[tuple[str, int]]) -> Sequence[str]:
+        writer: Writer[str, int] = self._sink().open()
+        try:
+            return writer.write(rows if isinstance(rows, _Given) else _results(rows), commit)
+        finally:
+            writer.close()
+
+    def _publish(self, sink: Sink[str, int], receipts: dict[CommitId, Sequence[str]]) -> None:
+        found = {commit: names for commit, names in receipts.items() if names}
+        if found:
+            sink.publish(found)
+
+    def _commit(self, commit: CommitId, rows: Sequence[tuple[str, int]]) -> None:
+        self._publish(self._sink(), {commit: self._write(commit, rows)})
+
+    def _expect(self, pairs: Sequence[tuple[str, int]]) -> None:
+        expected = list(dict(pairs).items()) if self.keeps_last else list(pairs)
+        assert sorted(self.seen()) == sorted(expected)
+
+
+class _Dying(_Given):
+    """Results of a process that is killed when they are asked for."""
+
+    def records(self) -> Sequence[Record[Any, Any]]:
+        """Die."""
+        raise _Killed
+
+    def columns(self) -> pa.Table:
+        """Die."""
+        raise _Killed
+
+
+def _records(pairs: Sequence[tuple[str, int]]) -> list[Record[str, int]]:
+    return [Record(key, value, 1_000 + number) for number, (key, value) in enumerate(pairs)]
+
+
+def _results(pairs: Sequence[tuple[str, int]], *others: Record[str, int]) -> _Given:
+    return _Given([*_records(pairs), *others])
