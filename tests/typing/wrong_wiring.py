@@ -124,10 +124,10 @@ b.add_sink("recorded wrongly", recorded, words)  # red
 b.add_sink("recorded deletes", recorded, deletable)  # red
 
 
-def take_results(results: Results[str, str], commit: CommitId) -> None:
-    """Take text."""
+def take_results(results: Results[str, int], commit: CommitId) -> None:
+    """Take numbers."""
 
 
-b.add_sink("batches", to_batches(take_results), words)
-b.add_sink("wrong batches", to_batches(take_results), totals)  # red
+b.add_sink("batches", to_batches(take_results), totals)
+b.add_sink("wrong batches", to_batches(take_results), words)  # red
 b.add_sink("no ids there", recorded, totals, result_ids=True)  # red
