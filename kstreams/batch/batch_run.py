@@ -13,7 +13,7 @@ from kstreams.batch.stage_run import Message
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.task_call import TaskCall
 from kstreams.batch.task_status import TaskStatus
-from kstreams.checkpoint.plans import Plan, PlanDirectory
+from kstreams.checkpoint.plans import Plan, PlanLog
 from kstreams.errors import VersionGoneError
 from kstreams.global_tables.versions import QueryTables, Versions
 from kstreams.ids import TaskId
@@ -47,7 +47,7 @@ class BatchRun:
         settings: QuerySettings,
         *,
         planner: BatchPlanner,
-        plans: PlanDirectory,
+        plans: PlanLog,
         fence: Callable[[], None],
         tables: QueryTables | None = None,
     ) -> None:

@@ -13,7 +13,7 @@ from kstreams.batch.portion import Portion, Portions
 from kstreams.batch.read_order import feeding_tables
 from kstreams.batch.refusal import Refusal
 from kstreams.batch.task_status import ReadSizes
-from kstreams.checkpoint.plans import Plan, PlanDirectory, Slice
+from kstreams.checkpoint.plans import Plan, PlanLog, Slice
 from kstreams.clock import to_ms
 from kstreams.errors import DataLossError, PartitionCountError, Where
 from kstreams.graph.nodes import SourceNode
@@ -53,7 +53,7 @@ class BatchPlanner:
         *,
         max_records: int,
         max_bytes: int,
-        plans: PlanDirectory,
+        plans: PlanLog,
         positions: Mapping[TopicPartition, int],
         topics: Mapping[str, str] | None = None,
         start_ms: int | None = None,

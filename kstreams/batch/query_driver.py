@@ -19,7 +19,7 @@ from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.task_status import TaskStatus
 from kstreams.batch.task_timers import TaskTimers
 from kstreams.checkpoint.opening import OpenedQuery
-from kstreams.checkpoint.plans import Plan, PlanDirectory
+from kstreams.checkpoint.plans import Plan, PlanLog
 from kstreams.clock import Clock, WatchedClock
 from kstreams.errors import FencedError, StateCorruptError
 from kstreams.global_tables.versions import QueryTables
@@ -106,13 +106,13 @@ class QueryDriver:
         return self._settings.name
 
     @property
-    def plans(self) -> PlanDirectory:
+    def plans(self) -> PlanLog:
         """The plans of its batches."""
         return self._opened.plans
 
     @property
-    def spark_notes(self) -> Path:
-        """Where Spark keeps its own notes of the query."""
+    def spark_notes(self) -> Path | None:
+        """Where Spark keeps its own notes of the query; None: each start has new ones."""
         return self._opened.spark_notes
 
     # ------------------------------------------------------------ planning

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from pathlib import Path
 from types import ModuleType
 from typing import Literal
 
 from kstreams.checkpoint.fork import ForkSource
+from kstreams.checkpoint.home import CheckpointHome
 from kstreams.checkpoint.migration import Migration
 from kstreams.errors import CompileError
 from kstreams.processors.interceptor import Interceptor
@@ -33,7 +33,7 @@ class AppSettings:
 
     Attributes:
         app_id: Names the checkpoint, and records on Kafka.
-        checkpoint: The checkpoint directory, absolute.
+        checkpoint: Where its checkpoint is kept.
         state: Backend of the stores.
         trigger: Least time between the starts of two batches.
         max_records_per_batch: How many records a query reads in one batch at most.
@@ -55,7 +55,7 @@ class AppSettings:
     """
 
     app_id: str
-    checkpoint: Path
+    checkpoint: CheckpointHome
     state: StateBackend = field(default_factory=Memory)
     trigger: timedelta = timedelta(milliseconds=100)
     max_records_per_batch: int = 250_000

@@ -57,8 +57,7 @@ def begin_logs(
         return checkpoint
     begun = {query: _begin(checkpoint, query, objects, lasts.get(query)) for query in fresh}
     made = replace(checkpoint, begun={**checkpoint.begun, **begun})
-    made.save()
-    return made
+    return made.save()
 
 
 def _begin(checkpoint: Checkpoint, query: str, objects: ObjectStore, last: Commit | None) -> str:

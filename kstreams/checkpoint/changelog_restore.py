@@ -142,9 +142,7 @@ class ChangelogRestore:
             for query in queries:
                 seed = self._seed(made, query, lasts[query], groups, reader, progress)
                 begun[query] = begin_log(made, query, self.objects, seed)
-        made = replace(made, begun={**made.begun, **begun})
-        made.save()
-        return made
+        return replace(made, begun={**made.begun, **begun}).save()
 
     def _last(self, query: str) -> Commit:
         last = self.checkpoint.commits(query, self.objects).last()

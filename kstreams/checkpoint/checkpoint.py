@@ -1,81 +1,52 @@
-"""The checkpoint directory: what an app is, and where its parts are."""
+"""A checkpoint: what an app is, and where its parts are."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
 
+from kstreams.checkpoint.home import CheckpointHome
+from kstreams.checkpoint.plans import PlanLog
 from kstreams.errors import (
     CheckpointMismatchError,
+    FencedError,
     InvalidNameError,
     NoCheckpointError,
     StateCorruptError,
 )
-from kstreams.files import write_new
 from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.ids import TaskId
 from kstreams.names import (
     MAX_NAME_BYTES,
     check_incarnation,
     check_step,
-    is_path_below,
-    path_step,
     shown_name,
 )
-from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 from kstreams.state.backend.task_key import TaskKey
 from kstreams.state.log.commits import SEED, CommitLog
-from kstreams.state.log.directory import Directory
 from kstreams.state.log.document import read_document, seal
 from kstreams.state.log.fields import Fields, WrongFieldError, checked_integer, checked_text
 
-__all__ = (
-    "ENTRIES",
-    "FORKING",
-    "Checkpoint",
-    "checkpoint_path",
-    "queries_of",
-    "query_name",
-    "refuse_remains",
-    "remove_drafts",
-    "write_entry",
-)
+__all__ = ("Checkpoint", "queries_of", "query_name", "refuse_remains")
 
 _FORMAT = 4
 _UNSEALED_FORMAT = 3
-_DESCRIPTION = "app.json"
-FORKING = "fork.json"
-"""Says which incarnation a fork is making, until it is made."""
-ENTRIES = frozenset({_DESCRIPTION, FORKING, "generations", "lock", "queries", "state"})
-"""All that an app keeps in its checkpoint directory; anything else there is not its own."""
-_PARTS = ("queries", "generations", "state", "plans", "spark", FORKING)
-
-
-def checkpoint_path(app: str, named: str | Path | None = None) -> Path:
-    """Return an app's checkpoint directory: the one named, or `.kstreams/<app>`.
-
-    Raises:
-        InvalidNameError: The app's id cannot name a directory.
-    """
-    check_step("an app's id", app)
-    return Path(named or Path(".kstreams") / app).absolute()
+_APART = frozenset({"home", "revision"})
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """An app's directory.
-
-    `app.json` says what the app is; `state/` holds deltas, snapshots and commits;
-    `queries/<name>/` holds a query's plans and Spark's own checkpoint. A query that an
-    upgrade has started again, on the state it had, is in `generations/<number>/<name>/`.
+    """What an app is, as its checkpoint describes it.
 
     Attributes:
-        path: The directory.
+        home: Where it is kept.
         app: Id of the app.
         incarnation: Id of this checkpoint; after a reset it is another.
         shape: `Topology.shape` of what ran last: groups, routing, stores and their serdes.
@@ -88,9 +59,10 @@ class Checkpoint:
         origin: What the checkpoint was forked from; empty if it was not.
         begun: By query, the digest of what its commit log begins with, once it does: from
             then on it has to be there.
+        revision: Of this description; -1 before it is written.
     """
 
-    path: Path
+    home: CheckpointHome
     app: str
     incarnation: str
     shape: Mapping[str, Any]
@@ -101,11 +73,12 @@ class Checkpoint:
     start_ms: int | None = None
     origin: str = ""
     begun: Mapping[str, str] = field(default_factory=dict)
+    revision: int = field(default=-1, compare=False)
 
     @classmethod
     def open(
         cls,
-        path: Path,
+        home: CheckpointHome,
         app: str,
         topology: Topology,
         *,
@@ -114,7 +87,7 @@ class Checkpoint:
         """Open a checkpoint as it is, whatever topology it has, or begin one.
 
         Args:
-            path: The directory.
+            home: Where it is kept.
             app: Id of the app.
             topology: What a new one runs.
             tasks: Number of tasks by group, if the checkpoint is new.
@@ -124,24 +97,25 @@ class Checkpoint:
             InvalidNameError: The ids of the app and of a query are too long together.
             StateCorruptError: What it says it is cannot be read, or is gone.
         """
-        if not (path / _DESCRIPTION).exists():
-            refuse_remains(path)
+        if not home.stamp():
+            refuse_remains(home)
             epoch = uuid4().hex[:12]
             queries = queries_of(topology)
-            made = cls(path, app, epoch, topology.shape(), queries, dict(tasks))
+            made = cls(home, app, epoch, topology.shape(), queries, dict(tasks))
             for query in queries:
                 _check_scope(made, query)
-            made.save()
-        found = cls.load(path)
+            with suppress(FencedError):  # another driver begins it at the same time
+                made.save()
+        found = cls.load(home)
         if found.app != app:
             raise CheckpointMismatchError(
-                f"checkpoint {str(path)!r} belongs to app {found.app!r}, not to {app!r}",
+                f"checkpoint {str(home)!r} belongs to app {found.app!r}, not to {app!r}",
                 hint="give each app its own checkpoint.",
             )
         return found
 
     @classmethod
-    def load(cls, path: Path) -> Checkpoint:
+    def load(cls, home: CheckpointHome) -> Checkpoint:
         """Read what a checkpoint says it is, without asking whether it fits anything.
 
         Raises:
@@ -150,45 +124,44 @@ class Checkpoint:
             InvalidNameError: A name in it leads elsewhere.
             StateCorruptError: It cannot be read.
         """
-        try:
-            data = (path / _DESCRIPTION).read_bytes()
-        except (FileNotFoundError, NotADirectoryError) as exc:
+        found = home.description()
+        if found is None:
             raise NoCheckpointError(
-                f"there is no checkpoint at {path}",
-                hint="name the directory that the app was given: .kstreams/<app id> by default.",
-            ) from exc
-        version = _format_of(data)
+                f"there is no checkpoint at {home}",
+                hint="name the place that the app was given: .kstreams/<app id> by default.",
+            )
+        version = _format_of(found.data)
         if version not in (None, _UNSEALED_FORMAT, _FORMAT):
             raise CheckpointMismatchError(
-                f"checkpoint {str(path)!r} has format {version!r}, "
-                f"this version reads {_UNSEALED_FORMAT} and {_FORMAT} (so says {_DESCRIPTION!r})",
+                f"checkpoint {str(home)!r} has format {version!r}, "
+                f"this version reads {_UNSEALED_FORMAT} and {_FORMAT} (so says {found.name!r})",
                 hint="run it with the version that wrote it, or reset the app.",
             )
         return read_document(
-            data,
-            _DESCRIPTION,
-            lambda fields, _: cls.from_json(path, fields),
-            what=f"{str(path / _DESCRIPTION)!r}, which says what the checkpoint is,",
-            hint="bring it back from a copy of the checkpoint directory. Without one, move the "
-            "directory away to start fresh, or fork a savepoint of which there is a copy.",
+            found.data,
+            found.name,
+            lambda fields, _: replace(cls.from_json(home, fields), revision=found.revision),
+            what=f"{f'{home}/{found.name}'!r}, which says what the checkpoint is,",
+            hint="bring it back from a copy of the checkpoint. Without one, move it away to start "
+            "fresh, or fork a savepoint of which there is a copy.",
             sealed=version != _UNSEALED_FORMAT,
         )
 
     @classmethod
-    def from_json(cls, path: Path, fields: Fields) -> Checkpoint:
+    def from_json(cls, home: CheckpointHome, fields: Fields) -> Checkpoint:
         """Read what `to_json` returned; `WrongFieldError` says what is wrong with it.
 
         Raises:
             InvalidNameError: A name in it leads elsewhere.
         """
-        app, epoch = _checked_names(path, fields)
+        app, epoch = _checked_names(home, fields)
         queries = {
             query: tuple(checked_text(group, "a group") for group in Fields(found).items(query))
             for found in [fields.mapping("queries")]
             for query in found
         }
         made = cls(
-            path,
+            home,
             app,
             epoch,
             _checked_shape(fields),
@@ -206,15 +179,20 @@ class Checkpoint:
         return made
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data: all but the path."""
-        fields = asdict(self)
-        del fields["path"]
-        return {"format": _FORMAT, **fields}
+        """Return plain data: all but where it is kept."""
+        described = {name: value for name, value in vars(self).items() if name not in _APART}
+        return {"format": _FORMAT, **described}
 
-    def save(self) -> None:
-        """Make this what the checkpoint says it is, in one step."""
-        document = seal(self.to_json(), _DESCRIPTION, indent=1)
-        write_entry(self.path, _DESCRIPTION, document.data)
+    def save(self) -> Checkpoint:
+        """Make this what the checkpoint says it is, in one step; return it as it is saved.
+
+        Raises:
+            FencedError: Another driver has described it since this description was read.
+        """
+        made = replace(self, revision=self.revision + 1)
+        document = seal(self.to_json(), self.home.description_name(made.revision), indent=1)
+        self.home.describe(made.revision, document.data)
+        return made
 
     def epoch(self, query: str) -> str:
         """Return the id of a query's batches: no other incarnation or generation has it."""
@@ -248,25 +226,19 @@ class Checkpoint:
         return f"savepoints/{quote(f'{self.app}.{self.incarnation}', safe='')}/"
 
     @property
-    def log(self) -> Directory:
+    def log(self) -> ObjectStoreSettings:
         """The durable log for backends that bring none of their own."""
-        return self.log_of(self.path)
+        return self.home.log
 
-    @staticmethod
-    def log_of(path: Path) -> Directory:
-        """Return the durable log in a checkpoint directory."""
-        return Directory(str(path / "state"))
+    def plans(self, query: str) -> PlanLog:
+        """Open the plans of a query."""
+        line = self.line(query)
+        place = self.home.plans(query, self.generations.get(query, 0), line)
+        return PlanLog(place.objects, place.prefix, line)
 
-    def query(self, query: str) -> Path:
-        """Return a query's directory."""
-        root = self._generation(self.generations.get(query, 0))
-        step = path_step(query)
-        if step != query and is_path_below(query) and (root / query / "plans").is_dir():
-            return root / query  # made before such names were quoted
-        return root / step
-
-    def _generation(self, number: int) -> Path:
-        return self.path / "generations" / str(number) if number else self.path / "queries"
+    def spark_notes(self, query: str) -> Path | None:
+        """Return where Spark's own notes of a query are kept; None where they are not kept."""
+        return self.home.spark_notes(query, self.generations.get(query, 0))
 
     def query_of_group(self, group: str) -> str:
         """Return the query that runs a group; `KeyError` when there is none."""
@@ -284,26 +256,9 @@ class Checkpoint:
         }
 
 
-def write_entry(checkpoint: Path, name: str, data: bytes) -> None:
-    """Put a file of a checkpoint in its place, in one step, whether there is one or not."""
-    checkpoint.mkdir(parents=True, exist_ok=True)
-    temporary = checkpoint / f".app-{uuid4().hex}.json"
-    write_new(temporary, data, durable=True)
-    temporary.replace(checkpoint / name)
-
-
-def remove_drafts(checkpoint: Path) -> None:
-    """Remove files that `write_entry` was killed before it put them in their place.
-
-    To be called under the checkpoint's lock: then no one else writes one.
-    """
-    for draft in checkpoint.glob(".app-*.json"):
-        draft.unlink(missing_ok=True)
-
-
-def _checked_names(path: Path, fields: Fields) -> tuple[str, str]:
+def _checked_names(home: CheckpointHome, fields: Fields) -> tuple[str, str]:
     """Return an app's id and incarnation that lead to nothing but its own objects."""
-    place = f"the description of checkpoint {str(path)!r}"
+    place = f"the description of checkpoint {str(home)!r}"
     epoch = check_incarnation(fields.anything("incarnation"), place)
     return check_step(f"in {place} an app's id", fields.text("app")), epoch
 
@@ -327,22 +282,23 @@ def _check_scope(checkpoint: Checkpoint, query: str) -> None:
         )
 
 
-def refuse_remains(path: Path, *, but: Collection[str] = ()) -> None:
+def refuse_remains(home: CheckpointHome, *, but: Collection[str] = ()) -> None:
     """Refuse to begin a checkpoint on what is left of another.
 
     Args:
-        path: A directory without `app.json`, or none.
+        home: A place without a description.
         but: Names of the parts that may be there.
 
     Raises:
         StateCorruptError: Other parts of a checkpoint are there.
     """
-    remains = [name for name in _PARTS if name not in but and (path / name).exists()]
+    remains = [name for name in home.remains() if name not in but]
     if remains:
+        described = home.description_name(0)
         raise StateCorruptError(
-            f"{path} is no new checkpoint: it has {', '.join(remains)}, but no {_DESCRIPTION}, "
+            f"{home} is no new checkpoint: it has {', '.join(remains)}, but no {described}, "
             "which says whose they are",
-            hint=f"bring {_DESCRIPTION} back from a copy. Without one, move the directory away to "
+            hint=f"bring {described} back from a copy. Without one, move the rest away to "
             "start fresh, or fork a savepoint of which there is a copy; a fork that was cut short "
             "can be made again.",
         )

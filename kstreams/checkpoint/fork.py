@@ -5,13 +5,13 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
 from uuid import uuid4
 
 from kstreams.checkpoint.app_objects import epoch_objects
 from kstreams.checkpoint.beginnings import begin_log
-from kstreams.checkpoint.checkpoint import FORKING, Checkpoint, refuse_remains, write_entry
-from kstreams.checkpoint.lock import CheckpointLock
+from kstreams.checkpoint.checkpoint import Checkpoint, refuse_remains
+from kstreams.checkpoint.home import CheckpointHome
+from kstreams.checkpoint.named_home import CheckpointName, home_of
 from kstreams.checkpoint.resume import positions_after
 from kstreams.checkpoint.savepoints import Savepoint, Savepoints
 from kstreams.clock import to_ms
@@ -29,6 +29,7 @@ from kstreams.state.log.pointer import ObjectRef, Pointer
 __all__ = ("ForkSource", "copy_savepoint", "fork")
 
 _PARALLEL_COPIES = 8
+_NOTE = "fork.json"
 _FORKED = "forked"
 """Stands for the epoch of batches that were another app's: it is no epoch."""
 
@@ -38,23 +39,23 @@ class ForkSource:
     """What a fork begins on.
 
     Args:
-        checkpoint: The checkpoint directory of the original.
+        checkpoint: The checkpoint of the original: its directory, URL or storage.
         savepoint: Name of its savepoint.
-        log: Where the original keeps its durable log; None is its checkpoint directory.
+        log: Where the original keeps its durable log; None is its checkpoint.
         start: Begin reading at this time in every source, instead of at the offsets that
             belong to the state: for topics that are not the original's own. What the state
             holds already may then be counted again, or something be left out; only the
             caller knows which time fits.
     """
 
-    checkpoint: str | Path
+    checkpoint: CheckpointName
     savepoint: str
     log: ObjectStoreSettings | None = None
     start: datetime | None = None
 
     @classmethod
     def parse(cls, text: str) -> ForkSource:
-        """Read `checkpoint directory@savepoint`.
+        """Read `checkpoint@savepoint`.
 
         Raises:
             SavepointError: It is not of this form.
@@ -62,29 +63,29 @@ class ForkSource:
         path, at, name = text.rpartition("@")
         if not (path and at and name):
             raise SavepointError(
-                f"{text!r} names no savepoint", hint="write <checkpoint directory>@<savepoint>."
+                f"{text!r} names no savepoint", hint="write <checkpoint>@<savepoint>."
             )
         return cls(path, name)
 
     def __str__(self) -> str:
         """Name checkpoint and savepoint."""
-        return f"{self.checkpoint}@{self.savepoint}"
+        return f"{home_of(self.checkpoint)}@{self.savepoint}"
 
     def load(self) -> tuple[Savepoint, ObjectStore]:
         """Return the savepoint, and the durable log that has its objects.
 
         Raises:
-            NoCheckpointError: The directory is no checkpoint.
+            NoCheckpointError: It is no checkpoint.
             SavepointError: It has no such savepoint.
         """
-        origin = Checkpoint.load(Path(self.checkpoint).absolute())
+        origin = Checkpoint.load(home_of(self.checkpoint))
         objects = (self.log or origin.log).open()
         return Savepoints(origin, objects).load(self.savepoint), objects
 
 
 def fork(
     source: ForkSource,
-    target: Path,
+    target: CheckpointName,
     app: str,
     *,
     log: ObjectStoreSettings | None = None,
@@ -97,9 +98,9 @@ def fork(
 
     Args:
         source: What to copy.
-        target: The new checkpoint directory.
+        target: Where the new checkpoint is to be.
         app: Id of the app that is to run on it.
-        log: Durable log of that app; None is the new checkpoint directory.
+        log: Durable log of that app; None is the new checkpoint.
 
     Raises:
         InvalidNameError: The app's id cannot name a directory.
@@ -107,21 +108,26 @@ def fork(
         StateCorruptError: The savepoint's objects are not what they were.
         AppLockedError: An app runs on `target`.
     """
-    lock = CheckpointLock(target)
+    home = home_of(target)
+    lock = home.lock()
     lock.acquire()
     try:
-        if (target / "app.json").exists():
+        if home.stamp():
             raise SavepointError(
-                f"there is a checkpoint at {target} already",
-                hint="fork into another directory.",
+                f"there is a checkpoint at {home} already",
+                hint="fork into another place.",
             )
-        return copy_savepoint(source, target, app, log=log)
+        return copy_savepoint(source, home, app, log=log)
     finally:
         lock.release()
 
 
 def copy_savepoint(
-    source: ForkSource, target: Path, app: str, *, log: ObjectStoreSettings | None = None
+    source: ForkSource,
+    target: CheckpointHome,
+    app: str,
+    *,
+    log: ObjectStoreSettings | None = None,
 ) -> Checkpoint:
     """Do the work of `fork`, for one who holds the lock of `target` and has seen it empty.
 
@@ -129,13 +135,14 @@ def copy_savepoint(
     log that it wrote to, if this one does too; an app's queries are.
     """
     check_step("an app's id", app)
-    refuse_remains(target, but=("state", FORKING))
+    refuse_remains(target, but=("state", "commits", _NOTE))
     savepoint, theirs = source.load()
-    ours = (log or Checkpoint.log_of(target)).open()
+    ours = (log or target.log).open()
     _remove_half(target, app, ours)
     made = replace(
         savepoint.checkpoint,
-        path=target,
+        home=target,
+        revision=-1,
         app=app,
         incarnation=uuid4().hex[:12],
         generations={},
@@ -150,38 +157,37 @@ def copy_savepoint(
     for query, commit in savepoint.commits.items():
         seed = copier.seed(made, query, commit, offsets=source.start is None)
         begun[query] = begin_log(made, query, ours, seed)
-    made = replace(made, begun=begun)
-    made.save()
-    (target / FORKING).unlink()
+    made = replace(made, begun=begun).save()
+    target.forget_fork()
     return made
 
 
 def _note(made: Checkpoint) -> None:
     """Write down which incarnation is being made, before the log has anything of it."""
-    document = seal({"app": made.app, "incarnation": made.incarnation}, FORKING)
-    write_entry(made.path, FORKING, document.data)
+    document = seal({"app": made.app, "incarnation": made.incarnation}, _NOTE)
+    made.home.note_fork(document.data)
 
 
-def _remove_half(target: Path, app: str, objects: ObjectStore) -> None:
+def _remove_half(target: CheckpointHome, app: str, objects: ObjectStore) -> None:
     """Delete what a fork has written that was cut short: no one else has its incarnation."""
-    path = target / FORKING
-    if not path.exists():
+    note, place = target.fork_note(), f"{target}/{_NOTE}"
+    if note is None:
         return
     half_app, epoch = read_document(
-        path.read_bytes(),
-        FORKING,
+        note,
+        _NOTE,
         lambda fields, _: (fields.text("app"), fields.text("incarnation")),
-        what=f"{str(path)!r}, which says what a fork was making,",
-        hint="remove the directory, if there is no app in it, and make the fork again.",
+        what=f"{place!r}, which says what a fork was making,",
+        hint="remove it, if there is no app at this place, and make the fork again.",
         sealed=True,
     )
     if half_app != app:
         raise StateCorruptError(
-            f"{path} says that a fork to app {half_app!r} was cut short, not to {app!r}",
-            hint=f"fork into another directory, or go on with app {half_app!r}.",
+            f"{place} says that a fork to app {half_app!r} was cut short, not to {app!r}",
+            hint=f"fork into another place, or go on with app {half_app!r}.",
         )
-    objects.delete(list(epoch_objects(objects, app, check_incarnation(epoch, f"{str(path)!r}"))))
-    path.unlink()
+    objects.delete(list(epoch_objects(objects, app, check_incarnation(epoch, repr(place)))))
+    target.forget_fork()
 
 
 class _Copier:

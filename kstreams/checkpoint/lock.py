@@ -12,12 +12,49 @@ import json
 import os
 import socket
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 from uuid import uuid4
 
 from kstreams.errors import AppLockedError, CheckpointMismatchError, FencedError
 
-__all__ = ("CheckpointLock",)
+__all__ = ("CheckpointLock", "Exclusion", "NoLock")
+
+
+class Exclusion(Protocol):
+    """Keeps a second driver from a checkpoint, or finds that there is one."""
+
+    def acquire(self) -> None:
+        """Take the checkpoint.
+
+        Raises:
+            AppLockedError: Another app holds it.
+        """
+        ...
+
+    def check(self) -> None:
+        """Make sure that no other app has taken the checkpoint since.
+
+        Raises:
+            FencedError: One has.
+        """
+        ...
+
+    def release(self) -> None:
+        """Let go; a second call does nothing."""
+        ...
+
+
+class NoLock:
+    """Excludes nobody: of two drivers the older one finds its next plan taken."""
+
+    def acquire(self) -> None:
+        """Do nothing."""
+
+    def check(self) -> None:
+        """Do nothing: whoever writes a plan finds out."""
+
+    def release(self) -> None:
+        """Do nothing."""
 
 
 class CheckpointLock:

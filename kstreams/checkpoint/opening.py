@@ -9,10 +9,10 @@ from pathlib import Path
 from kstreams.checkpoint.app_objects import named_elsewhere, remove_leftovers
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.beginnings import begin_logs
-from kstreams.checkpoint.checkpoint import Checkpoint, query_name, remove_drafts
+from kstreams.checkpoint.checkpoint import Checkpoint, query_name
 from kstreams.checkpoint.fork import copy_savepoint
-from kstreams.checkpoint.plans import PlanDirectory
-from kstreams.checkpoint.resume import Resumption, plans_of, resume
+from kstreams.checkpoint.plans import PlanLog
+from kstreams.checkpoint.resume import Resumption, resume
 from kstreams.checkpoint.upgrade import Upgrade, upgrade
 from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.scratch import remove_dead_scratch
@@ -40,7 +40,7 @@ class OpenedQuery:
         objects: The durable log; counts what the driver asks of it.
         plans: Its plans.
         commits: Its commit log.
-        spark_notes: Where Spark keeps its own notes of the query.
+        spark_notes: Where Spark keeps its own notes of the query; None: each start has new ones.
         resumed: Where it goes on.
         start_ms: Where sources begin that have no position; None: where each of them says.
     """
@@ -52,9 +52,9 @@ class OpenedQuery:
     scope: str
     log: ObjectStoreSettings
     objects: CountedObjects
-    plans: PlanDirectory
+    plans: PlanLog
     commits: CommitLog
-    spark_notes: Path
+    spark_notes: Path | None
     resumed: Resumption
     start_ms: int | None = None
 
@@ -97,7 +97,7 @@ def open_for_running(
         SavepointError: There is no savepoint to fork.
     """
     remove_dead_scratch()
-    remove_drafts(settings.checkpoint)
+    settings.checkpoint.remove_drafts()
     _fork_first(settings)
     found = Checkpoint.open(settings.checkpoint, settings.app_id, topology, tasks=tasks)
     log = settings.state.log or found.log
@@ -142,9 +142,9 @@ def opened_query(
         checkpoint.scope(name),
         log,
         objects,
-        plans_of(checkpoint, name),
+        checkpoint.plans(name),
         checkpoint.commits(name, objects),
-        checkpoint.query(name) / "spark",
+        checkpoint.spark_notes(name),
         resumed or resume(checkpoint, name, objects),
         checkpoint.start_ms,
     )
@@ -152,9 +152,9 @@ def opened_query(
 
 def _fork_first(settings: AppSettings) -> None:
     """Begin a checkpoint that is not there on a copy of another's savepoint, if asked to."""
-    path = settings.checkpoint
-    if settings.fork is not None and not (path / "app.json").exists():
-        copy_savepoint(settings.fork, path, settings.app_id, log=settings.state.log)
+    home = settings.checkpoint
+    if settings.fork is not None and not home.stamp():
+        copy_savepoint(settings.fork, home, settings.app_id, log=settings.state.log)
 
 
 def _publish_last(lasts: Iterable[Commit | None], publish: Publish) -> None:

@@ -1,44 +1,42 @@
-"""Plan files: what the driver decides that a micro-batch shall read.
+"""Plans: what the driver decides that a micro-batch shall read.
 
 Each batch of a query has one, of the batch's own number, written before Spark runs it: a
 batch that comes again after a crash reads the same. A plan lists what each task reads of
 its source topics; a task without slices is only called, for its wall-clock work. It names
 the commit that it follows. The newest plan also says where planning goes on.
 
-A batch that is found to hold more bytes than allowed, before it was committed, gets a
-smaller plan: a revision, in its own file. The newest revision counts. So does one that is
+Each is an object that is created if it is absent, so that of two drivers one wins. A batch
+that is found to hold more bytes than allowed, before it was committed, gets a smaller plan: a
+revision, an object of its own. The newest revision counts. So does one that is
 told to read other versions of global tables, because those that it names are gone.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, TypeVar
-from uuid import uuid4
 
 from kstreams.checkpoint.pins import Pin, Pins
-from kstreams.errors import FencedError
-from kstreams.files import sync_directory, write_new
+from kstreams.errors import FencedError, ObjectMissingError
 from kstreams.ids import TopicPartition, parse_keys, text_keys
+from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.commits import CommitId
-from kstreams.state.log.document import Document, read_document, seal
+from kstreams.state.log.document import read_document, seal
 from kstreams.state.log.fields import MOST, Fields, checked_integer, checked_text
 from kstreams.task.holding import Holding
 
-__all__ = ("Plan", "PlanDirectory", "Slice")
+__all__ = ("Plan", "PlanLog", "Slice")
 
 T = TypeVar("T")
-"""What a file says."""
+"""What an object says."""
 
 _PLAN = re.compile(r"(\d{12})(?:-([1-9]\d*))?\.json")
 _BEGIN = "begin.json"
 _HINT = (
-    "bring it back from a copy of the checkpoint directory. If there is none: without the plans "
-    "directory the app goes on from its last commit."
+    "bring it back from a copy of the checkpoint. If there is none: without any of these plans "
+    "the app goes on from its last commit."
 )
 
 
@@ -109,7 +107,7 @@ class Plan:
         since_ms: Wall time at which this run of the app began: no idleness before counts.
         close_windows: Whether the tasks close what is open.
         after: The commit that it follows; None when there is none, or none is recorded.
-        digest: Its own, once it is in a directory.
+        digest: Its own, once it is recorded.
         topics: Id of each topic that the positions are in; without those that have none.
         cuts: By stage number and task, the revision of the plan in which the task got less
             to read, or other global tables; empty in the first plan of a batch.
@@ -200,17 +198,19 @@ class Plan:
         )
 
 
-class PlanDirectory:
-    """The plans of one query.
+class PlanLog:
+    """The plans of one query, below a prefix of an object store.
 
     Args:
-        path: Where they are; made with the first.
-        epoch: The query's epoch: no other query has the same.
+        objects: Has them.
+        prefix: What their names begin with there.
+        line: The query's; no other query has the same.
     """
 
-    def __init__(self, path: Path, epoch: str = "") -> None:
-        self.path = path
-        self._life = epoch
+    def __init__(self, objects: ObjectStore, prefix: str = "", line: str = "") -> None:
+        self._objects = objects
+        self._prefix = prefix
+        self._line = line
 
     def begin(self, positions: Mapping[TopicPartition, int], topics: Mapping[str, str]) -> Plan:
         """Decide once where a query begins; return what was decided first, a plan of nothing.
@@ -225,10 +225,9 @@ class PlanDirectory:
         Raises:
             StateCorruptError: What was decided cannot be read.
         """
-        file = self.path / _BEGIN
-        if not file.exists():
-            decided = {"positions": text_keys(positions), "topics": dict(topics)}
-            self._create(file, seal(decided, self._document(file)))
+        decided = {"positions": text_keys(positions), "topics": dict(topics)}
+        document = seal(decided, self._document(_BEGIN))
+        self._objects.put_if_absent(self._prefix + _BEGIN, document.data)
 
         def parse(fields: Fields, _: str) -> Plan:
             if "positions" in fields:
@@ -236,18 +235,16 @@ class PlanDirectory:
                 return Plan({}, _positions(fields), topics=topics)
             return Plan({}, _positions(Fields({"positions": fields.all()})))
 
-        return self._read(file, parse)
+        return self._read(_BEGIN, parse)
 
     def numbers(self) -> list[int]:
         """Return the numbers of the plans that are still there, rising."""
         return sorted(self._revisions())
 
     def strays(self) -> list[str]:
-        """Return the names of files among the plans that are none, sorted."""
+        """Return the names of objects among the plans that are none, sorted."""
         return sorted(
-            name
-            for name in self._names()
-            if not (_PLAN.fullmatch(name) or name == _BEGIN or name.startswith("."))
+            name for name in self._names() if not (_PLAN.fullmatch(name) or name == _BEGIN)
         )
 
     def newest(self) -> Plan | None:
@@ -256,8 +253,11 @@ class PlanDirectory:
         Raises:
             StateCorruptError: It cannot be read.
         """
-        numbers = self.numbers()
-        return self.at(numbers[-1]) if numbers else None
+        revisions = self._revisions()
+        if not revisions:
+            return None
+        number = max(revisions)
+        return self._read(_name(number, revisions[number]), Plan.from_json)
 
     def find(self, number: int) -> Plan | None:
         """Return the plan of a batch, or None if none was made.
@@ -265,19 +265,20 @@ class PlanDirectory:
         Raises:
             StateCorruptError: It cannot be read.
         """
-        return self.at(number) if self._file(number).exists() else None
+        try:
+            return self.at(number)
+        except ObjectMissingError:
+            return None
 
     def at(self, number: int) -> Plan:
         """Return the newest plan of a batch that has one.
 
         Raises:
-            FileNotFoundError: It has none, or none any more.
+            ObjectMissingError: It has none, or none any more.
             StateCorruptError: It cannot be read.
         """
-        revision = 0
-        while self._file(number, revision + 1).exists():
-            revision += 1
-        return self._read(self._file(number, revision), Plan.from_json)
+        revision = self._revisions(f"{number:012d}").get(number, 0)
+        return self._read(_name(number, revision), Plan.from_json)
 
     def write(self, number: int, plan: Plan) -> Plan:
         """Record a plan, durably, under a number that no other plan has.
@@ -288,7 +289,7 @@ class PlanDirectory:
         Raises:
             FencedError: Another driver has written this plan.
         """
-        return self._record(number, plan, f"plan {number} of {self.path}")
+        return self._record(number, plan, f"plan {number}")
 
     def replace(self, number: int, plan: Plan) -> Plan:
         """Record the next plan of a batch that was never committed, durably.
@@ -306,67 +307,52 @@ class PlanDirectory:
         Raises:
             FencedError: Another driver has written this revision.
         """
-        what = f"revision {plan.revision} of plan {number} of {self.path}"
-        recorded = self._record(number, plan, what)
-        sync_directory(self.path)
-        return recorded
+        return self._record(number, plan, f"revision {plan.revision} of plan {number}")
 
     def _record(self, number: int, plan: Plan, what: str) -> Plan:
-        file = self._file(number, plan.revision)
-        document = seal(plan.to_json(), self._document(file))
-        if not self._create(file, document):
+        name = _name(number, plan.revision)
+        document = seal(plan.to_json(), self._document(name))
+        if not self._objects.put_if_absent(self._prefix + name, document.data):
             raise FencedError(
-                f"{what} was written by another driver",
-                hint="two apps run on one checkpoint; stop one of them.",
+                f"{what} of {self._objects} was written by another driver",
+                hint="two apps run on one checkpoint: the newer one goes on; stop this one.",
             )
         return replace(plan, digest=document.digest)
 
     def forget_before(self, number: int) -> None:
         """Delete plans of batches that are long committed; the newest always stays."""
         revisions = self._revisions()
-        for old in sorted(revisions)[:-1]:
-            if old < number:
-                for revision in range(revisions[old], -1, -1):
-                    self._file(old, revision).unlink(missing_ok=True)
+        self._objects.delete(
+            self._prefix + _name(old, revision)
+            for old in sorted(revisions)[:-1]
+            if old < number
+            for revision in range(revisions[old], -1, -1)
+        )
 
-    def _revisions(self) -> dict[int, int]:
+    def _revisions(self, prefix: str = "") -> dict[int, int]:
         """Return the newest revision of each plan, by number."""
         found: dict[int, int] = {}
-        for match in map(_PLAN.fullmatch, self._names()):
+        for match in map(_PLAN.fullmatch, self._names(prefix)):
             if match is not None:
                 number = int(match[1])
                 found[number] = max(found.get(number, 0), int(match[2] or 0))
         return found
 
-    def _names(self) -> list[str]:
-        try:
-            return [path.name for path in self.path.iterdir()]
-        except (FileNotFoundError, NotADirectoryError):
-            return []
+    def _names(self, prefix: str = "") -> list[str]:
+        start = len(self._prefix)
+        return [name[start:] for name in self._objects.list(self._prefix + prefix)]
 
-    def _create(self, file: Path, document: Document) -> bool:
-        """Write a file whole, unless it is there; tell whether it was not."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        temporary = self.path / f".{file.name}-{uuid4().hex}.tmp"
-        write_new(temporary, document.data, durable=True)
-        try:
-            os.link(temporary, file)
-        except FileExistsError:
-            return False
-        finally:
-            temporary.unlink()
-        return True
+    def _read(self, name: str, parse: Callable[[Fields, str], T]) -> T:
+        data = self._objects.get(self._prefix + name)
+        what = f"plan {self._prefix + name!r} in {self._objects}"
+        return read_document(data, self._document(name), parse, what=what, hint=_HINT)
 
-    def _read(self, file: Path, parse: Callable[[Fields, str], T]) -> T:
-        data = file.read_bytes()
-        name = self._document(file)
-        return read_document(data, name, parse, what=f"plan {str(file)!r}", hint=_HINT)
+    def _document(self, name: str) -> str:
+        return f"plans/{self._line}/{name}"
 
-    def _document(self, file: Path) -> str:
-        return f"plans/{self._life}/{file.name}"
 
-    def _file(self, number: int, revision: int = 0) -> Path:
-        return self.path / (f"{number:012d}-{revision}.json" if revision else f"{number:012d}.json")
+def _name(number: int, revision: int) -> str:
+    return f"{number:012d}-{revision}.json" if revision else f"{number:012d}.json"
 
 
 def _positions(fields: Fields) -> dict[TopicPartition, int]:

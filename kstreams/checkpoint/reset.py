@@ -17,7 +17,8 @@ from pathlib import Path
 from uuid import uuid4
 
 from kstreams.checkpoint.app_objects import epoch_objects
-from kstreams.checkpoint.checkpoint import ENTRIES, Checkpoint, checkpoint_path
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.directory_home import DESCRIPTION, ENTRIES, DirectoryHome
 from kstreams.checkpoint.lock import CheckpointLock
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.errors import (
@@ -27,13 +28,12 @@ from kstreams.errors import (
     StateCorruptError,
 )
 from kstreams.files import sync_directory
-from kstreams.names import check_incarnation
+from kstreams.names import check_incarnation, check_step
 from kstreams.state.backend.working import StateBackend
 from kstreams.state.versions.local import local_home, local_parts
 
 __all__ = ("Leftover", "Survey", "reset", "survey")
 
-_DESCRIPTION = "app.json"
 _BARE = re.compile(r"lock|\.app-[0-9a-f]+\.json|\.probe-[0-9a-f]+|\.nfs[0-9a-f]+|\.DS_Store")
 """What may stand in a checkpoint that was never finished, or that systems leave there."""
 
@@ -94,7 +94,7 @@ def survey(
         AppLockedError: An app runs on it; stop it first.
         StoreError: The durable log cannot be reached.
     """
-    path = checkpoint_path(app_id, checkpoint)
+    path = _path(app_id, checkpoint)
     leftovers = tuple(_interrupted(app_id, path))
     if path.is_symlink():
         raise CheckpointMismatchError(
@@ -153,7 +153,7 @@ def reset(
     there are no internal topics to delete here.
     """
     found = survey(app_id, checkpoint=checkpoint, state=state)
-    path = checkpoint_path(app_id, checkpoint)
+    path = _path(app_id, checkpoint)
     try:
         if found.checkpoint is None:
             _remove(found, state)
@@ -175,8 +175,13 @@ def reset(
     return found
 
 
+def _path(app_id: str, checkpoint: str | Path | None) -> Path:
+    check_step("an app's id", app_id)
+    return Path(checkpoint or Path(".kstreams") / app_id).absolute()
+
+
 def _missing(app_id: str, path: Path) -> NoCheckpointError:
-    siblings = sorted(file.parent.name for file in path.parent.glob(f"*/{_DESCRIPTION}"))
+    siblings = sorted(file.parent.name for file in path.parent.glob(f"*/{DESCRIPTION}"))
     near = get_close_matches(path.name, siblings, n=1)
     if near:
         hint = f"did you mean {near[0]!r}?"
@@ -192,11 +197,11 @@ def _check(app_id: str, path: Path, state: StateBackend | None) -> None:
     if not path.is_dir():
         raise CheckpointMismatchError(f"{path} is no directory")
     names = sorted(p.name for p in path.iterdir())
-    if _DESCRIPTION not in names:
+    if DESCRIPTION not in names:
         strange = [name for name in names if not _BARE.fullmatch(name)]
         if strange:
             raise CheckpointMismatchError(
-                f"{path} is no checkpoint: it has {_listed(strange)}, but no {_DESCRIPTION}",
+                f"{path} is no checkpoint: it has {_listed(strange)}, but no {DESCRIPTION}",
                 hint="nothing was removed; delete the directory yourself if you are sure.",
             )
         return
@@ -229,7 +234,7 @@ def _listed(names: list[str]) -> str:
 
 def _described(path: Path) -> dict[str, object]:
     try:
-        found = json.loads((path / _DESCRIPTION).read_text())
+        found = json.loads((path / DESCRIPTION).read_text())
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
@@ -241,7 +246,7 @@ def _interrupted(app_id: str, path: Path) -> Iterator[Path]:
     for found in sorted(path.parent.iterdir()) if path.parent.is_dir() else ():
         if not pattern.fullmatch(found.name) or found.is_symlink() or not found.is_dir():
             continue
-        if (found / _DESCRIPTION).exists():
+        if (found / DESCRIPTION).exists():
             is_own = _described(found).get("app") == app_id
         else:
             is_own = all(_BARE.fullmatch(entry.name) for entry in found.iterdir())
@@ -282,7 +287,7 @@ def _objects(
 def _savepoints(checkpoints: tuple[Path, ...], state: StateBackend | None) -> Iterator[str]:
     for path in checkpoints:
         try:
-            found = Checkpoint.load(path)
+            found = Checkpoint.load(DirectoryHome(path))
         except (NoCheckpointError, CheckpointMismatchError, StateCorruptError):
             continue  # one that was never finished, or of another version: it goes all the same
         log = None if state is None else state.log
@@ -321,7 +326,7 @@ def _remove(found: Survey, state: StateBackend | None, *renamed: Path) -> None:
         for child in path.iterdir():
             if child.is_symlink():
                 child.unlink()
-            elif child.name != _DESCRIPTION and child.is_dir():
+            elif child.name != DESCRIPTION and child.is_dir():
                 _delete(child)
         _delete(path)
 

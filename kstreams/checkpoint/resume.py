@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.plans import Plan, PlanDirectory
+from kstreams.checkpoint.plans import Plan
 from kstreams.errors import LogMismatchError, Where
 from kstreams.ids import TopicPartition
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.commits import SEED, Commit, CommitId
 from kstreams.task.meta import TaskMeta
 
-__all__ = ("Resumption", "plans_of", "positions_after", "resume")
+__all__ = ("Resumption", "positions_after", "resume")
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,6 @@ class Resumption:
     pending: int | None
 
 
-def plans_of(checkpoint: Checkpoint, query: str) -> PlanDirectory:
-    """Open the plans of a query."""
-    return PlanDirectory(checkpoint.query(query) / "plans", checkpoint.line(query))
-
-
 def resume(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> Resumption:
     """Return where a query goes on, if what there is of it fits together.
 
@@ -61,8 +56,8 @@ def resume(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> Resumpti
         LogMismatchError: The log lacks batches that were committed, or is another.
         StateCorruptError: A plan or a commit cannot be read.
     """
-    noted = _last_noted(checkpoint.query(query) / "spark")
-    plans = plans_of(checkpoint, query)
+    noted = _last_noted(checkpoint.spark_notes(query))
+    plans = checkpoint.plans(query)
     numbers, newest = plans.numbers(), plans.newest()
     commits = checkpoint.commits(query, objects)
     seed = ""
@@ -88,8 +83,10 @@ def resume(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> Resumpti
     return Resumption(None, {}, {}, None)
 
 
-def _last_noted(spark: Path) -> int:
+def _last_noted(spark: Path | None) -> int:
     """Return the last batch that Spark has noted as done; -1 before any."""
+    if spark is None:
+        return -1
     try:
         names = [path.name for path in (spark / "commits").iterdir()]
     except (FileNotFoundError, NotADirectoryError):
@@ -147,7 +144,7 @@ def _ends_at(last: Commit | None) -> str:
 
 def _mismatch(checkpoint: Checkpoint, objects: ObjectStore, problem: str) -> LogMismatchError:
     return LogMismatchError(
-        f"the durable log {objects} is not the one that checkpoint {str(checkpoint.path)!r} "
+        f"the durable log {objects} is not the one that checkpoint {str(checkpoint.home)!r} "
         f"stands on, or was changed: {problem}",
         hint=LogMismatchError.WAY_ON,
         where=Where(app=checkpoint.app),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
 from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.home import CheckpointHome
 from kstreams.clock import Clock
 from kstreams.errors import InvalidNameError, ObjectMissingError, SavepointError
 from kstreams.names import MAX_NAME_BYTES, shown_name, text_problem
@@ -102,7 +102,7 @@ class Savepoints:
                 f"app {self._checkpoint.app!r} has no savepoint {shown_name(name)}; "
                 f"there are: {known}"
             ) from exc
-        return _read(data, self._name(name))
+        return _read(data, self._name(name), self._checkpoint.home)
 
     def names(self) -> list[str]:
         """Return the names of all savepoints, sorted."""
@@ -111,7 +111,7 @@ class Savepoints:
     def all(self) -> Iterator[Savepoint]:
         """Yield all savepoints, by name."""
         for found in self._objects_of():
-            yield _read(self._objects.get(found), found)
+            yield _read(self._objects.get(found), found, self._checkpoint.home)
 
     def delete(self, name: str) -> None:
         """Let clean-up collect a savepoint's version; one that is not there is no error."""
@@ -182,17 +182,15 @@ def _to_json(savepoint: Savepoint) -> dict[str, Any]:
     return {
         "name": savepoint.name,
         "wall_ms": savepoint.wall_ms,
-        "path": str(savepoint.checkpoint.path),
+        "path": str(savepoint.checkpoint.home),
         "checkpoint": savepoint.checkpoint.to_json(),
         "commits": {query: commit.to_json() for query, commit in savepoint.commits.items()},
     }
 
 
-def _read(data: bytes, name: str) -> Savepoint:
+def _read(data: bytes, name: str, home: CheckpointHome) -> Savepoint:
     def parse(fields: Fields, _: str) -> Savepoint:
-        described = Checkpoint.from_json(
-            Path(fields.text("path")), Fields(fields.mapping("checkpoint"))
-        )
+        described = Checkpoint.from_json(home, Fields(fields.mapping("checkpoint")))
         found = Savepoint(
             fields.text("name"),
             fields.integer("wall_ms"),

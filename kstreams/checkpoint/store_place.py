@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from kstreams.checkpoint.checkpoint import Checkpoint, checkpoint_path
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.home import CheckpointHome
+from kstreams.checkpoint.named_home import CheckpointName, app_home, home_of, is_url
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.errors import CheckpointMismatchError, ObjectMissingError, StoreError, Where
 from kstreams.partitioner import Murmur2Partitioner, Partitioner
@@ -16,7 +17,7 @@ from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 from kstreams.state.log.commits import Commit
 from kstreams.state.stores.spec import StoreSpec
 
-__all__ = ("StorePlace", "checkpoint_of", "stamp_of")
+__all__ = ("StorePlace", "checkpoint_of")
 
 
 @dataclass(frozen=True)
@@ -37,18 +38,20 @@ class StorePlace:
     spec: StoreSpec[Any]
     group: str
     query: str
-    stamp: tuple[int, int]
+    stamp: str
 
     @classmethod
-    def find(cls, path: Path, log: ObjectStoreSettings | None, spec: StoreSpec[Any]) -> StorePlace:
+    def find(
+        cls, home: CheckpointHome, log: ObjectStoreSettings | None, spec: StoreSpec[Any]
+    ) -> StorePlace:
         """Look up a store.
 
         Raises:
             NoCheckpointError: There is no checkpoint.
             CheckpointMismatchError: It has no such store, or has it as something else.
         """
-        stamp = stamp_of(path)
-        checkpoint = Checkpoint.load(path)
+        stamp = home.stamp()
+        checkpoint = Checkpoint.load(home)
         group = _group(checkpoint, spec)
         objects = (log or checkpoint.log).open()
         return cls(checkpoint, objects, spec, group, checkpoint.query_of_group(group), stamp)
@@ -105,24 +108,16 @@ class StorePlace:
         return known if known.name == name else None
 
 
-def checkpoint_of(source: str | Path) -> Path:
-    """Return the checkpoint directory that is meant: by its path, or by the app's id.
+def checkpoint_of(source: CheckpointName) -> CheckpointHome:
+    """Return the checkpoint that is meant: by its place, or by the app's id.
 
     A text of one step that names no directory here is an app's id.
     """
-    path = Path(source)
-    if isinstance(source, str) and path.name == source and not path.is_dir():
-        return checkpoint_path(source)
-    return path.absolute()
-
-
-def stamp_of(path: Path) -> tuple[int, int]:
-    """Return what changes whenever a checkpoint's description is written; zeros without one."""
-    try:
-        found = os.stat(path / "app.json")  # noqa: PTH116  # asked for at every read
-    except (FileNotFoundError, NotADirectoryError):
-        return 0, 0
-    return found.st_ino, found.st_mtime_ns
+    if isinstance(source, str) and not is_url(source):
+        path = Path(source)
+        if path.name == source and not path.is_dir():
+            return app_home(source)
+    return home_of(source)
 
 
 def _group(checkpoint: Checkpoint, spec: StoreSpec[Any]) -> str:

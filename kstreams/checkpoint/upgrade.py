@@ -99,7 +99,7 @@ def _refuse(checkpoint: Checkpoint, plan: UpgradePlan) -> None:
     if not plan.problems:
         return
     raise CheckpointMismatchError(
-        f"checkpoint {str(checkpoint.path)!r} was written by another topology:"
+        f"checkpoint {str(checkpoint.home)!r} was written by another topology:"
         + "".join(f"\n  - {problem}" for problem in plan.problems)
         + "\nThe whole plan:"
         + "".join(f"\n  {line}" for line in plan.lines()),
@@ -148,9 +148,7 @@ class _Upgrader:
         for query in moved:
             seed = self._seed(made, query, [groups[name] for name in queries[query]])
             begun[query] = begin_log(made, query, objects, seed)
-        made = replace(made, begun={**made.begun, **begun})
-        made.save()
-        return made
+        return replace(made, begun={**made.begun, **begun}).save()
 
     def _ended(self, queries: Collection[str], moved: Collection[str]) -> dict[str, int]:
         """Return the last batches of queries that do not go on as they are."""

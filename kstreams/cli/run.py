@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from enum import Enum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -53,11 +52,11 @@ def run(
         ),
     ] = None,
     checkpoint: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            metavar="DIR",
-            help="What the app goes on from at its next run; on a file system that all "
-            "executors share.",
+            metavar="PLACE",
+            help="What the app goes on from at its next run: a directory on a file system that "
+            "all executors share, or a URL such as s3://bucket/app.",
             show_default=".kstreams/ID",
         ),
     ] = None,

@@ -9,13 +9,19 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from kstreams.checkpoint.checkpoint import checkpoint_path
 from kstreams.checkpoint.fork import ForkSource
 from kstreams.checkpoint.fork import fork as fork_app
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.cli.consoles import stdout
 from kstreams.cli.moments import parse_moment
-from kstreams.cli.stores import AppArgument, AppState, CheckpointOption, LogOption, load_log
+from kstreams.cli.stores import (
+    AppArgument,
+    AppState,
+    CheckpointOption,
+    LogOption,
+    find_home,
+    load_log,
+)
 from kstreams.cli.usage import for_option
 from kstreams.clock import SystemClock
 from kstreams.errors import StateCorruptError
@@ -60,8 +66,8 @@ def fork(
     source: Annotated[
         str,
         typer.Argument(
-            metavar="DIR@NAME",
-            help="The original's checkpoint directory, and its savepoint.",
+            metavar="PLACE@NAME",
+            help="The original's checkpoint, a directory or a URL, and its savepoint.",
             show_default=False,
         ),
     ],
@@ -73,7 +79,7 @@ def fork(
         str | None,
         typer.Option(
             metavar="MODULE:NAME",
-            help="The original's durable log, if it is not in its checkpoint directory.",
+            help="The original's durable log, if it is not in its checkpoint.",
             show_default=False,
         ),
     ] = None,
@@ -97,7 +103,7 @@ def fork(
         kstreams state fork .kstreams/word-count@before-upgrade word-count-2
         kstreams state fork /mnt/live@monday trial --start 2024-05-01T00:00:00Z
     """
-    with for_option("DIR@NAME"):
+    with for_option("PLACE@NAME"):
         parsed = ForkSource.parse(source)
     with for_option("--start"):
         moment = None if start is None else _at(parse_moment(start))
@@ -107,10 +113,10 @@ def fork(
         log=None if source_log is None else load_log(source_log),
         start=moment,
     )
-    target = checkpoint_path(app, checkpoint)
+    target = find_home(app, checkpoint).named
     made = fork_app(origin, target, app, log=None if log is None else load_log(log))
     stdout().print(
-        f"Forked [bold]{escape(app)}[/] at [cyan]{escape(str(made.path))}[/] from "
+        f"Forked [bold]{escape(app)}[/] at [cyan]{escape(str(made.home))}[/] from "
         f"{escape(str(origin))}."
     )
 

@@ -11,7 +11,6 @@ from rich.markup import escape
 
 from kstreams.batch.feed import publish_commit
 from kstreams.checkpoint.changelog_restore import ChangelogRestore, Rebuilt
-from kstreams.checkpoint.lock import CheckpointLock
 from kstreams.checkpoint.resume import resume
 from kstreams.cli.backends import state_backend
 from kstreams.cli.consoles import counted, stderr, stdout
@@ -69,7 +68,7 @@ def restore(
     backend = state_backend(state)
     with for_option("--topology"):
         loaded = load_topology(topology)
-    lock = CheckpointLock(found.checkpoint.path)
+    lock = found.checkpoint.home.lock()
     lock.acquire()
     try:
         found = AppState.find(app, checkpoint, log)

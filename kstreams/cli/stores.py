@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 import pyarrow as pa
 import typer
 
-from kstreams.checkpoint.checkpoint import Checkpoint, checkpoint_path
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.home import CheckpointHome
+from kstreams.checkpoint.named_home import app_home
 from kstreams.cli.formats import find_serde, recorded_serde
 from kstreams.cli.loading import load_object, load_topology
 from kstreams.cli.usage import WrongUsageError, for_option
@@ -33,6 +34,7 @@ __all__ = (
     "StoreArgument",
     "TopologyOption",
     "ValueOption",
+    "find_home",
     "load_log",
 )
 
@@ -46,14 +48,18 @@ StoreArgument = Annotated[
     str, typer.Argument(metavar="STORE", help="The store's name.", show_default=False)
 ]
 CheckpointOption = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="Its checkpoint directory.", show_default=".kstreams/APP"),
+    str | None,
+    typer.Option(
+        metavar="PLACE",
+        help="Its checkpoint: a directory, or a URL such as s3://bucket/app.",
+        show_default=".kstreams/APP",
+    ),
 ]
 LogOption = Annotated[
     str | None,
     typer.Option(
         metavar="MODULE:NAME",
-        help="The settings of its durable log, if that is not in the checkpoint directory.",
+        help="The settings of its durable log, if that is not in the checkpoint.",
         show_default=False,
     ),
 ]
@@ -134,14 +140,14 @@ class AppState:
     log: ObjectStoreSettings
 
     @classmethod
-    def find(cls, app: str, directory: Path | None, log: str | None) -> AppState:
+    def find(cls, app: str, named: str | None, log: str | None) -> AppState:
         """Return an app's state, or raise `NoCheckpointError`."""
-        path = checkpoint_path(app, directory)
-        checkpoint = Checkpoint.load(path)
+        home = find_home(app, named)
+        checkpoint = Checkpoint.load(home)
         if checkpoint.app != app:
             raise CheckpointMismatchError(
-                f"checkpoint {str(path)!r} belongs to app {checkpoint.app!r}, not to {app!r}",
-                hint=f"say {checkpoint.app!r}, or name another directory with --checkpoint.",
+                f"checkpoint {str(home)!r} belongs to app {checkpoint.app!r}, not to {app!r}",
+                hint=f"say {checkpoint.app!r}, or name another place with --checkpoint.",
             )
         return cls(checkpoint, checkpoint.log if log is None else load_log(log))
 
@@ -161,7 +167,7 @@ class AppState:
         """Return a view of a store, by the user's definition or by what is recorded."""
         version = int(as_of) if as_of is not None and as_of.lstrip("-").isdigit() else as_of
         spec = self._spec(store, topology, key, value)
-        return View(self.checkpoint.path, spec, log=self.log, as_of=version)
+        return View(self.checkpoint.home.named, spec, log=self.log, as_of=version)
 
     def _spec(
         self, store: str, topology: str | None, key: str | None, value: str | None
@@ -187,6 +193,12 @@ class AppState:
             _serde(schema["key"], key, "--key"),
             _serde(schema["value"], value, "--value"),
         )
+
+
+def find_home(app: str, named: str | None) -> CheckpointHome:
+    """Return where an app's checkpoint is, by what `--checkpoint` says."""
+    with for_option("--checkpoint"):
+        return app_home(app, named)
 
 
 def load_log(target: str) -> ObjectStoreSettings:

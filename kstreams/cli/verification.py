@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.plans import Plan, PlanDirectory
-from kstreams.checkpoint.resume import plans_of, resume
+from kstreams.checkpoint.plans import Plan, PlanLog
+from kstreams.checkpoint.resume import resume
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.errors import KStreamsError, ObjectMissingError, SavepointError, StoreError
 from kstreams.state.backend.objects import ObjectStore
@@ -75,8 +75,8 @@ class Verification:
 
     def _query(self, query: str) -> Part:
         log = self._checkpoint.commits(query, self._objects)
-        plans = plans_of(self._checkpoint, query)
-        self.strays += (str(plans.path / name) for name in plans.strays())
+        plans = self._checkpoint.plans(query)
+        self.strays += (f"plans of query {query!r}: {name}" for name in plans.strays())
         try:
             resume(self._checkpoint, query, self._objects)
             self.strays += log.strays()
@@ -88,12 +88,12 @@ class Verification:
         self._check_plans(plans, written, commits)
         return self._part(query, commits, log)
 
-    def _plans(self, plans: PlanDirectory) -> dict[int, Plan]:
+    def _plans(self, plans: PlanLog) -> dict[int, Plan]:
         found: dict[int, Plan] = {}
         for number in plans.numbers():
             try:
                 found[number] = plans.at(number)
-            except FileNotFoundError:  # passed since it was listed
+            except ObjectMissingError:  # passed since it was listed
                 continue
             except StoreError as exc:
                 self._problem(f"plan {number}", exc)
@@ -124,7 +124,7 @@ class Verification:
                 )
 
     def _check_plans(
-        self, plans: PlanDirectory, written: Mapping[int, Plan], commits: Sequence[Commit]
+        self, plans: PlanLog, written: Mapping[int, Plan], commits: Sequence[Commit]
     ) -> None:
         """Each commit is that of its plan."""
         for commit in commits:

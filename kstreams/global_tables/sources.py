@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Protocol
 
+from kstreams.checkpoint.home import CheckpointHome
 from kstreams.checkpoint.pins import Pin
-from kstreams.checkpoint.store_place import StorePlace, stamp_of
+from kstreams.checkpoint.store_place import StorePlace
 from kstreams.errors import ObjectMissingError, VersionGoneError, Where
 from kstreams.global_tables.open_tables import REPIN_HINT
 from kstreams.global_tables.table_version import TablePlace, TableVersion
@@ -76,7 +76,7 @@ class AppTableSource:
     """A table of another app, as it stands in that app's checkpoint.
 
     Args:
-        path: The checkpoint directory.
+        home: Where its checkpoint is kept.
         log: Where the app keeps its durable log, if not there.
         spec: The app's own definition of the store.
         partitioner: The rule by which its keys were routed, if it is not Kafka's.
@@ -88,22 +88,22 @@ class AppTableSource:
 
     def __init__(
         self,
-        path: Path,
+        home: CheckpointHome,
         log: ObjectStoreSettings | None,
         spec: StoreSpec[Any],
         partitioner: Partitioner | None,
     ) -> None:
-        self._path = path
+        self._home = home
         self._log = log
         self._spec = spec
         self._partitioner = partitioner
-        self._found = StorePlace.find(path, log, spec)
+        self._found = StorePlace.find(home, log, spec)
         self._last: Commit | None = None
 
     def newest(self) -> Pin:
         """Return the newest version; see `TableSource`."""
-        if stamp_of(self._path) != self._found.stamp:
-            self._found = StorePlace.find(self._path, self._log, self._spec)
+        if self._home.stamp() != self._found.stamp:
+            self._found = StorePlace.find(self._home, self._log, self._spec)
             self._last = None
         found = self._found
         commits = found.checkpoint.commits(found.query, found.objects)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kstreams.checkpoint.pins import Pins
-from kstreams.checkpoint.plans import PlanDirectory
+from kstreams.checkpoint.plans import PlanLog
 from kstreams.errors import LimitError, Where
 from kstreams.global_tables.sources import OwnTableSource, TableSource
 from kstreams.global_tables.table_version import TableVersion
@@ -37,7 +37,7 @@ class GlobalVersions:
         self,
         sources: Mapping[str, TableSource],
         writers: Mapping[str, Collection[str]],
-        readers: Mapping[str, PlanDirectory],
+        readers: Mapping[str, PlanLog],
         done: Mapping[str, int],
         backend: StateBackend,
     ) -> None:

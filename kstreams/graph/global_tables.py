@@ -25,17 +25,17 @@ class AppTable(Generic[K, V]):
     """A table of another app, read at that app's commits: no topic lies between.
 
     Args:
-        checkpoint: The other app's checkpoint directory, or its id where that is below
-            `.kstreams`. The driver reads it; executors need its durable log alone.
+        checkpoint: The other app's checkpoint: its directory, URL or storage; or its id where
+            that is below `.kstreams`. The driver reads it; executors need its durable log alone.
         store: The other app's own definition of the store.
-        log: Where the other app keeps its durable log, if not in its checkpoint directory.
+        log: Where the other app keeps its durable log, if not in its checkpoint.
         partitioner: The rule by which the other app's keys were routed, if it is not Kafka's;
             it only makes reads faster.
 
     Source: goka's `Lookup` of a group table, at one commit.
     """
 
-    checkpoint: str | Path
+    checkpoint: str | Path | ObjectStoreSettings
     store: StoreSpec[TimestampedStore[K, V]] | StoreSpec[VersionedKeyValueStore[K, V]]
     log: ObjectStoreSettings | None = None
     partitioner: Partitioner | None = field(default=None)

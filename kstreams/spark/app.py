@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 from typing import Literal
 
 from pyspark.sql import SparkSession
@@ -13,10 +12,9 @@ from pyspark.sql import SparkSession
 from kstreams.batch.report import AppState, BatchReport, report_batch
 from kstreams.batch.signals import stopping_on_signals
 from kstreams.checkpoint.app_settings import AppSettings, Packages, store_names
-from kstreams.checkpoint.checkpoint import Checkpoint, checkpoint_path
 from kstreams.checkpoint.fork import ForkSource
-from kstreams.checkpoint.lock import CheckpointLock
 from kstreams.checkpoint.migration import Migration
+from kstreams.checkpoint.named_home import CheckpointName, app_home
 from kstreams.clock import Clock, SystemClock
 from kstreams.connection import Connection
 from kstreams.errors import CompileError, KStreamsError
@@ -45,8 +43,11 @@ class App:
         connection: Where all its topics live: `Embedded(...)` or `Kafka(...)`.
         state: Backend of the stores; `Memory()` by default.
         app_id: Names the checkpoint, and records on Kafka; the topology's name by default.
-        checkpoint: Directory that the driver and all executors share;
-            `.kstreams/<app_id>` by default.
+        checkpoint: What the app goes on from at its next start, `.kstreams/<app_id>` by
+            default: a directory, which all executors share unless the state has a log
+            elsewhere; or a storage, by URL (`s3://bucket/app`) or settings (`S3(...)`): then
+            driver and executors share nothing else, and a new driver takes over from an older
+            one. A checkpoint is one app's.
         trigger: Least time between the starts of two batches.
         max_records_per_batch: How many records a query reads in one batch at most, so that
             a backlog of any size runs in bounded memory.
@@ -68,7 +69,7 @@ class App:
         reset: After a change of the topology: names of stores that would be emptied or
             misread, and whose old contents are to be dropped. Passed over once it is done.
         fork: If there is no checkpoint yet, begin on a copy of another's savepoint:
-            `"<checkpoint directory>@<savepoint>"`, or a `ForkSource`.
+            `"<checkpoint>@<savepoint>"`, or a `ForkSource`.
         retained_batches: How many committed batches of each query stay readable, by
             `View(as_of=...)`; 2 or more.
         repin: Whether a batch that was planned and not committed may read the newest version
@@ -79,6 +80,7 @@ class App:
 
     Raises:
         CompileError: A setting is out of range.
+        PluginError: No installed package serves the checkpoint's URL.
         SavepointError: `fork` is a text that names no savepoint.
     """
 
@@ -89,7 +91,7 @@ class App:
         *,
         state: StateBackend | None = None,
         app_id: str | None = None,
-        checkpoint: str | Path | None = None,
+        checkpoint: CheckpointName | None = None,
         trigger: timedelta = timedelta(milliseconds=100),
         max_records_per_batch: int = 250_000,
         max_bytes_per_batch: int = 256 * 1024 * 1024,
@@ -109,10 +111,11 @@ class App:
     ) -> None:
         self.topology = topology
         self.app_id = app_id or topology.name
-        self.checkpoint = checkpoint_path(self.app_id, checkpoint)
+        home = app_home(self.app_id, checkpoint)
+        self.checkpoint = home.named
         self._settings = AppSettings(
             self.app_id,
-            self.checkpoint,
+            home,
             state=state or Memory(),
             trigger=trigger,
             max_records_per_batch=max_records_per_batch,
@@ -131,7 +134,7 @@ class App:
         self._parts = AppParts(
             topology=topology,
             connection=connection,
-            lock=CheckpointLock(self.checkpoint),
+            lock=home.lock(),
             clock=clock or SystemClock(),
             report=partial(report_batch, on_batch),
             spark=spark,
@@ -146,7 +149,7 @@ class App:
     @property
     def log(self) -> ObjectStoreSettings:
         """Where its durable log is: for a `View` of its stores."""
-        return self._settings.state.log or Checkpoint.log_of(self.checkpoint)
+        return self._settings.state.log or self._settings.checkpoint.log
 
     @property
     def failure(self) -> KStreamsError | None:

@@ -10,7 +10,7 @@ from uuid import uuid4
 from pyspark.sql import SparkSession
 
 from kstreams.batch.report import BatchReport
-from kstreams.checkpoint.lock import CheckpointLock
+from kstreams.checkpoint.lock import Exclusion
 from kstreams.clock import Clock
 from kstreams.connection import Connection
 from kstreams.graph.topology import Topology
@@ -37,7 +37,7 @@ class AppParts:
 
     topology: Topology
     connection: Connection
-    lock: CheckpointLock
+    lock: Exclusion
     clock: Clock
     report: Callable[[BatchReport, Sequence[str]], None]
     spark: SparkSession | None = None

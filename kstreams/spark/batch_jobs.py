@@ -12,7 +12,7 @@ from kstreams.batch.envelope import Content, Envelope
 from kstreams.batch.planner import BatchPlanner
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.task_status import TaskStatus
-from kstreams.checkpoint.plans import Plan, PlanDirectory
+from kstreams.checkpoint.plans import Plan, PlanLog
 from kstreams.errors import KStreamsError, VersionGoneError
 from kstreams.global_tables.versions import QueryTables, Versions
 from kstreams.spark.failure import ErrorChannel
@@ -52,7 +52,7 @@ class BatchJobs:
         archives: tuple[str, ...],
         *,
         planner: BatchPlanner,
-        plans: PlanDirectory,
+        plans: PlanLog,
         fence: Callable[[], None],
         tables: QueryTables,
         stopping: Callable[[], bool],

@@ -119,7 +119,9 @@ def _prepare_executors(session: SparkSession, settings: AppSettings) -> Executor
     width = settings.parallelism or session.sparkContext.defaultParallelism
     archives: tuple[str, ...] = ()
     if not is_local(session):
-        check_shared(session, settings.checkpoint)
+        directory = settings.checkpoint.directory
+        if directory is not None and settings.state.log is None:
+            check_shared(session, directory)
         archives = ship(session, settings.packages)
     return Executors(width, executor_cores(session), archives)
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from kstreams.checkpoint.named_home import CheckpointName
 from kstreams.graph.topology import Topology
 from kstreams.state.backend.objects import ObjectStoreSettings
 
 __all__ = ("ViewedApp",)
 
 
+@runtime_checkable
 class ViewedApp(Protocol):
     """What a view needs of an `App`."""
 
@@ -20,8 +21,8 @@ class ViewedApp(Protocol):
         ...
 
     @property
-    def checkpoint(self) -> Path:
-        """Return its checkpoint directory."""
+    def checkpoint(self) -> CheckpointName:
+        """Return what its checkpoint is called by."""
         ...
 
     @property

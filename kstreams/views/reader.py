@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar, cast
 
-from kstreams.checkpoint.store_place import StorePlace, stamp_of
+from kstreams.checkpoint.home import CheckpointHome
+from kstreams.checkpoint.store_place import StorePlace
 from kstreams.clock import Clock, steady_ms
 from kstreams.errors import (
     KStreamsError,
@@ -54,7 +55,7 @@ class ReaderSettings:
         kept: How many versions before the newest can be read too, `beside` alone.
     """
 
-    path: Path
+    home: CheckpointHome
     log: ObjectStoreSettings | None
     as_of: int | str | None
     max_age_ms: int
@@ -114,7 +115,7 @@ class Reader(Generic[S]):
         self._generation = 0
         self._scans = 0
         self._closed = False
-        self._place = StorePlace.find(settings.path, settings.log, spec)
+        self._place = StorePlace.find(settings.home, settings.log, spec)
         self._version: _Version[S] = _Version(None, self._place.group)
         self._kept: deque[_Version[S]] = deque(maxlen=settings.kept)
         self._looked_ms = 0
@@ -149,7 +150,7 @@ class Reader(Generic[S]):
                 try:
                     self._look()
                 except LogMismatchError:
-                    if stamp_of(self._settings.path) == self._place.stamp:
+                    if self._settings.home.stamp() == self._place.stamp:
                         raise  # else the app was reset or upgraded in between
                 else:
                     break
@@ -183,11 +184,11 @@ class Reader(Generic[S]):
 
     def _find_again(self) -> None:
         """Notice that the checkpoint has been upgraded, or started fresh."""
-        path = self._settings.path
-        if stamp_of(path) == self._place.stamp:
+        home = self._settings.home
+        if home.stamp() == self._place.stamp:
             return
         try:
-            found = StorePlace.find(path, self._settings.log, self._spec)
+            found = StorePlace.find(home, self._settings.log, self._spec)
         except NoCheckpointError:  # between a reset and the next start
             self._begin_again()
             raise

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from kstreams.checkpoint.named_home import CheckpointName, home_of
 from kstreams.checkpoint.store_place import checkpoint_of
 from kstreams.clock import Clock, SystemClock, to_ms
 from kstreams.errors import CheckpointMismatchError
@@ -47,10 +47,10 @@ class View(NamedReads[S_co], Generic[S_co]):
     these names. `read`, `read_key`, `scan` and `scan_key` take any function of a live store.
 
     Args:
-        source: The app's checkpoint directory, the app's id where that is below `.kstreams`,
-            or the app.
+        source: The app's checkpoint: its directory, its URL (`s3://bucket/app`) or the settings
+            of its storage; the app's id where it is below `.kstreams`; or the app.
         store: The app's own definition of the store.
-        log: Where the app keeps its durable log, if not in its checkpoint directory.
+        log: Where the app keeps its durable log, if not in its checkpoint.
         as_of: Stay at an earlier version: the batch of one that is retained
             (`App(retained_batches=...)`), or the name of a savepoint.
         max_age: How old the version of a read may be, before newer ones are looked for.
@@ -77,7 +77,7 @@ class View(NamedReads[S_co], Generic[S_co]):
 
     def __init__(
         self,
-        source: str | Path | ViewedApp,
+        source: CheckpointName | ViewedApp,
         store: StoreSpec[S_co],
         *,
         log: ObjectStoreSettings | None = None,
@@ -88,13 +88,13 @@ class View(NamedReads[S_co], Generic[S_co]):
         partitioner: Partitioner | None = None,
         clock: Clock | None = None,
     ) -> None:
-        if isinstance(source, (str, Path)):
-            path = checkpoint_of(source)
-        else:
-            path, log = source.checkpoint, log or source.log
+        if isinstance(source, ViewedApp):
+            home, log = home_of(source.checkpoint), log or source.log
             partitioner = partitioner or _partitioner(source, store)
+        else:
+            home = checkpoint_of(source)
         settings = ReaderSettings(
-            path,
+            home,
             log,
             as_of,
             to_ms(max_age),

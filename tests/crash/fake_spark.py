@@ -44,8 +44,9 @@ class FakeSpark:
 
     def begin(self, pipeline: Pipeline) -> FakeSpark:
         self._settings = pipeline._settings
-        self._commits = pipeline.driver.spark_notes / "commits"
-        self._begun = pipeline.driver.spark_notes / "offsets"
+        notes = pipeline.driver.spark_notes
+        assert notes is not None
+        self._commits, self._begun = notes / "commits", notes / "offsets"
         for folder in (self._commits, self._begun):
             folder.mkdir(parents=True, exist_ok=True)
         return self

@@ -20,9 +20,10 @@ from kstreams.batch.worker_state import WorkerState
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.beginnings import begin_logs
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.lock import CheckpointLock
+from kstreams.checkpoint.lock import NoLock
+from kstreams.checkpoint.named_home import home_of
 from kstreams.checkpoint.opening import opened_query
-from kstreams.checkpoint.plans import Plan, PlanDirectory
+from kstreams.checkpoint.plans import Plan, PlanLog
 from kstreams.global_tables.opening import open_global_tables
 from kstreams.spark.app_parts import AppParts
 from kstreams.spark.pipeline import Pipeline
@@ -179,7 +180,7 @@ class Harness:
         tasks = {group.name: PARTITIONS for group in topology.groups}
         settings = AppSettings(
             "crash",
-            self.home / "checkpoint",
+            home_of(self.home / "checkpoint"),
             state=self.backend,
             trigger=timedelta(0),
             max_records_per_batch=10_000,
@@ -191,7 +192,7 @@ class Harness:
         parts = AppParts(
             topology=topology,
             connection=self.connection,
-            lock=_Unlocked(settings.checkpoint),
+            lock=NoLock(),
             clock=self.clock,
             report=self._reported,
             run=f"run-{self._starts}",
@@ -234,7 +235,7 @@ class Harness:
         log: ObjectStoreSettings | None = None,
     ) -> Iterator[Overlay]:
         """Yield the stores of each task that has them, as of a checkpoint's last commits."""
-        checkpoint = Checkpoint.load(path or self.home / "checkpoint")
+        checkpoint = Checkpoint.load(home_of(path or self.home / "checkpoint"))
         objects, names = (log or self.log).open(), {spec.name for spec in specs}
         for query in checkpoint.queries:
             last = checkpoint.commits(query, objects).last()
@@ -358,14 +359,14 @@ class Harness:
                 publish(log, [output], batch)
                 reach("published one")
 
-        def replaced(plans: PlanDirectory, number: int, plan: Plan) -> Plan:
+        def replaced(plans: PlanLog, number: int, plan: Plan) -> Plan:
             reach("before replace plan")
             recorded = replace_plan(plans, number, plan)
             reach("after replace plan")
             return recorded
 
-        replace_plan = PlanDirectory.replace
-        self._patch.setattr(PlanDirectory, "replace", replaced)
+        replace_plan = PlanLog.replace
+        self._patch.setattr(PlanLog, "replace", replaced)
         next_plan = BatchPlanner.next
 
         def too_large(planner: BatchPlanner, **options: Any) -> Plan | None:
@@ -376,13 +377,6 @@ class Harness:
             self._patch.setattr(BatchPlanner, "next", too_large)
         self._patch.setattr(LocalVersions, "publish", named)
         self._patch.setattr(embedded_feed, "publish", published)
-
-
-class _Unlocked(CheckpointLock):
-    """A lock that nobody has taken, and nobody takes over."""
-
-    def check(self) -> None:
-        return
 
 
 def _copied(source: str, target: str) -> str:

@@ -150,7 +150,7 @@ def savepoint(harness: Harness, _logs: Logs) -> None:
         savepoints.create("kept", harness.clock)
     for _ in range(2 * BEFORE):
         harness.batch()
-    source = ForkSource(harness.checkpoint.path, "kept", log=harness.log)
+    source = ForkSource(harness.checkpoint.home.named, "kept", log=harness.log)
     log = Directory(str(harness.home / "fork-log"))
     fork(source, harness.home / "fork", "forked", log=log)
     assert harness.state(harness.home / "fork", log) == state
@@ -162,7 +162,7 @@ def fork_it(harness: Harness, logs: Logs) -> None:
     savepoints = Savepoints(harness.checkpoint, harness.log.open())
     savepoints.create("kept", harness.clock)
     state = harness.state()
-    source = ForkSource(harness.checkpoint.path, "kept", log=harness.log)
+    source = ForkSource(harness.checkpoint.home.named, "kept", log=harness.log)
     target, log = harness.home / "fork", logs("fork-log")
     harness.arm()
     faulty = FaultyLog(log, harness.faults)

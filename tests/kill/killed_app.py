@@ -16,6 +16,7 @@ from devtools.spark_home import spark_home
 from kstreams import INT64, TEXT, Emitter, View
 from kstreams.checkpoint.changelog_restore import ChangelogRestore
 from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.named_home import home_of
 from kstreams.connection import RawRecord
 from kstreams.io import Connection
 from kstreams.state import Memory
@@ -267,7 +268,7 @@ class KilledApp:
     def rebuilt(self) -> dict[str, int]:
         """Lose the store's objects, rebuild it from its changelog, and return what it holds."""
         place, log = self.folder / "checkpoint", Directory(str(self.folder / "log"))
-        checkpoint, objects = Checkpoint.load(place), log.open()
+        checkpoint, objects = Checkpoint.load(home_of(place)), log.open()
         for query in checkpoint.queries:
             last = checkpoint.commits(query, objects).last()
             assert last is not None

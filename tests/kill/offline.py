@@ -35,9 +35,10 @@ from kstreams.batch.feed import publish_commit
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.lock import CheckpointLock
+from kstreams.checkpoint.named_home import home_of
 from kstreams.checkpoint.opening import open_for_running
 from kstreams.checkpoint.plans import Plan
-from kstreams.checkpoint.resume import plans_of, resume
+from kstreams.checkpoint.resume import resume
 from kstreams.cli.program import PROGRAM
 from kstreams.cli.verification import Verification
 from kstreams.ids import TaskId, TopicPartition
@@ -112,7 +113,7 @@ def start(
     try:
         settings = AppSettings(
             app,
-            Path(app).absolute(),
+            home_of(app),
             state=BACKEND,
             migrate={"new": Migration(OLD)} if upgraded else {},
             reset=frozenset({"gone"} if upgraded else ()),
@@ -140,7 +141,7 @@ def batch(checkpoint: Checkpoint, topology: Topology, pairs: Mapping[str, int]) 
         before = {} if last is None else last.pointers()
         read = {TopicPartition(group.name, p): number + 1 for p in range(PARTITIONS)}
         after = None if last is None else last.id
-        plan = plans_of(checkpoint, group.name).write(number, Plan({}, read, after=after))
+        plan = checkpoint.plans(group.name).write(number, Plan({}, read, after=after))
         tasks, outputs = {}, []
         for partition in range(PARTITIONS):
             name = TaskId(group.name, partition)
@@ -224,7 +225,7 @@ def _partition(key: str) -> int:
 
 def lose_state() -> None:
     """Lose the objects of a group's stores."""
-    checkpoint, objects = Checkpoint.load(Path("app").absolute()), LOG.open()
+    checkpoint, objects = Checkpoint.load(home_of(Path("app").absolute())), LOG.open()
     last = checkpoint.commits("in", objects).last()
     assert last is not None
     objects.delete(ref.name for p in last.pointers().values() for ref in p.objects())
@@ -257,6 +258,6 @@ def published() -> list[tuple[bytes | None, bytes | None]]:
 
 def problems(app: str) -> dict[str, str]:
     """Return what `kstreams state verify` finds wrong."""
-    found = Verification(Checkpoint.load(Path(app).absolute()), LOG.open())
+    found = Verification(Checkpoint.load(home_of(Path(app).absolute())), LOG.open())
     list(found.parts())
     return {**found.problems, **dict.fromkeys(found.strays, "stray")}

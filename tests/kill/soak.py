@@ -31,6 +31,7 @@ from devtools.processes import command, end_session, kill, session
 from devtools.servers.s3 import ACCESS_KEY, SECRET_KEY, Bucket, S3Server
 from kstreams import Emitter, View
 from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.named_home import home_of
 from kstreams.errors import StoreError
 from kstreams.state.log.durable import checked_object
 from kstreams_s3 import S3
@@ -154,7 +155,7 @@ class SoakedVictim(KilledApp):
 
     def damaged(self) -> list[str]:
         """Return what is wrong with objects of the retained versions."""
-        found, wrong = Checkpoint.load(self.folder / "checkpoint"), []
+        found, wrong = Checkpoint.load(home_of(self.folder / "checkpoint")), []
         for query in found.queries:
             log = found.commits(query, self._log)
             pointers = [p for batch in log.batches() for p in log.at(batch).pointers().values()]

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.named_home import home_of
 from kstreams.errors import CheckpointMismatchError, StateCorruptError
 from tests.kill.effects import in_process, killed_at
 from tests.kill.offline import (
@@ -129,7 +130,7 @@ def all_objects() -> Iterator[str]:
 
 
 def epoch(app: str) -> str:
-    return f"{app}.{Checkpoint.load(Path(app).absolute()).incarnation}"
+    return f"{app}.{Checkpoint.load(home_of(Path(app).absolute())).incarnation}"
 
 
 # ---------------------------------------------------------------- an upgrade

@@ -8,6 +8,7 @@ import pytest
 
 from devtools.servers.kafka import KafkaBroker
 from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.named_home import home_of
 from kstreams.state.log.directory import Directory
 from tests.kill.barriers import BEFORE_COMMIT
 from tests.kill.killed_app import Kill, KilledApp, LoopingApp, by_word
@@ -67,7 +68,10 @@ def test_embedded_topics_hold_each_result_once_in_each_round(
     run_series(killed_app, ON_EMBEDDED)
 
     assert by_word(killed_app.results()) == killed_app.expected()
-    checkpoint, log = Checkpoint.load(tmp_path / "checkpoint"), Directory(str(tmp_path / "log"))
+    checkpoint, log = (
+        Checkpoint.load(home_of(tmp_path / "checkpoint")),
+        Directory(str(tmp_path / "log")),
+    )
     (query,) = checkpoint.queries
     last = checkpoint.commits(query, log.open()).last()
     assert last is not None

@@ -44,10 +44,13 @@ class DirectoryObjectStore:
 
     Args:
         root: The directory; made when the first object is.
+        sync_names: Whether a creation waits until its name is on the disk, too. Without, a loss
+            of power may take the last ones back, whole.
     """
 
-    def __init__(self, root: str | Path) -> None:
+    def __init__(self, root: str | Path, *, sync_names: bool = True) -> None:
         self._root = Path(root)
+        self._sync_names = sync_names
         self._swept = False
 
     def __repr__(self) -> str:
@@ -70,7 +73,7 @@ class DirectoryObjectStore:
                     os.link(unfinished, path)
                 except FileExistsError:
                     return False
-            for directory in made:
+            for directory in made if self._sync_names else ():
                 _sync_directory(directory)
         except OSError as error:
             raise self._failed("write", name, error) from error

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from kstreams import INT64, TEXT, Embedded, Topic, TopologyBuilder, key_value_store
 from kstreams.batch.embedded.feed import EmbeddedFeed
 from kstreams.batch.planner import BatchPlanner
-from kstreams.checkpoint.plans import Plan, PlanDirectory
+from kstreams.checkpoint.plans import Plan, PlanLog
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.graph.nodes import Start
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TopicPartition, parse_keys
 from kstreams.processors.peek import peek
+from kstreams.state.log.directory import DirectoryObjectStore
 
 STORE = key_value_store("store", key=TEXT, value=INT64)
 
@@ -56,14 +57,14 @@ def planner_on(
 ) -> BatchPlanner:
     known = {name.replace("__", "/"): offset for name, offset in positions.items()}
     path = log.root.parent / f"{log.root.name}-plans"
-    plans = PlanDirectory(path / f"of-{uuid4().hex}")
+    plans = PlanLog(DirectoryObjectStore(path / f"of-{uuid4().hex}"))
     return planner_of(log, groups, plans, most, max_bytes, **known)
 
 
 def planner_of(
     log: EmbeddedLog,
     groups: tuple[PartitionGroup, ...],
-    plans: PlanDirectory,
+    plans: PlanLog,
     most: int = 100,
     max_bytes: int = 1 << 28,
     **known: int,

@@ -22,7 +22,8 @@ from kstreams.batch.task_call import TaskCall
 from kstreams.batch.task_status import TaskStatus
 from kstreams.batch.worker_state import WorkerState
 from kstreams.checkpoint.app_settings import AppSettings
-from kstreams.checkpoint.plans import Plan, PlanDirectory
+from kstreams.checkpoint.named_home import home_of
+from kstreams.checkpoint.plans import Plan, PlanLog
 from kstreams.connection import TopicEnds
 from kstreams.errors import ExecutionError, KStreamsError
 from kstreams.global_tables.versions import Versions
@@ -30,7 +31,7 @@ from kstreams.ids import TaskId
 from kstreams.operators import map_
 from kstreams.state.backend.memory import Memory
 from kstreams.state.log.commits import Commit
-from kstreams.state.log.directory import Directory
+from kstreams.state.log.directory import Directory, DirectoryObjectStore
 from kstreams.stores import key_value_store
 from tests.kstreams.testing.counting import Count
 
@@ -61,7 +62,7 @@ class Query:
         self.settings = QuerySettings(
             AppSettings(
                 "app",
-                home / "checkpoint",
+                home_of(home / "checkpoint"),
                 state=Memory(directory=str(home / "local")),
                 max_bytes_per_batch=max_bytes,
             ),
@@ -74,7 +75,7 @@ class Query:
             io=self.feed.io,
         )
         self.worker = WorkerState()
-        self.plans = PlanDirectory(home / "plans")
+        self.plans = PlanLog(DirectoryObjectStore(home / "plans"))
         self.planner = BatchPlanner(
             self.feed,
             groups,

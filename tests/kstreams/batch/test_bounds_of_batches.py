@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from kstreams.batch.batch_size import share
 from kstreams.batch.refusal import Refusal
-from kstreams.checkpoint.plans import PlanDirectory
+from kstreams.checkpoint.plans import PlanLog
 from kstreams.ids import TopicPartition
+from kstreams.state.log.directory import DirectoryObjectStore
 from tests.kstreams.batch.planned import (
     LAGS,
     append,
@@ -53,7 +54,10 @@ def test_later_batches_are_bounded_by_what_was_read(tmp_path: Path) -> None:
 
 
 def test_a_refused_batch_is_cut_and_positions_follow(tmp_path: Path) -> None:
-    log, plans = new_log(tmp_path / "topics", "a", "b", partitions=2), PlanDirectory(tmp_path / "p")
+    log, plans = (
+        new_log(tmp_path / "topics", "a", "b", partitions=2),
+        PlanLog(DirectoryObjectStore(tmp_path / "p")),
+    )
     for topic in "ab":
         for partition in range(2):
             append(log, topic, partition, *range(40))

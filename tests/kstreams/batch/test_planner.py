@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from kstreams.checkpoint.plans import PlanDirectory
+from kstreams.checkpoint.plans import PlanLog
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.errors import DataLossError
 from kstreams.graph.nodes import Start
 from kstreams.ids import TopicPartition, text_keys
+from kstreams.state.log.directory import DirectoryObjectStore
 from tests.kstreams.batch.planned import (
     append,
     groups_of,
@@ -119,7 +120,10 @@ def test_sources_begin_where_they_say(tmp_path: Path, start: Start, first: int) 
 
 
 def test_a_query_begins_where_it_was_first_decided(tmp_path: Path) -> None:
-    log, plans = new_log(tmp_path / "topics", "a", partitions=2), PlanDirectory(tmp_path / "plans")
+    log, plans = (
+        new_log(tmp_path / "topics", "a", partitions=2),
+        PlanLog(DirectoryObjectStore(tmp_path / "plans")),
+    )
     append(log, "a", 0, *range(5))
     first = planner_of(log, groups_of("a", start="latest"), plans)
     append(log, "a", 0, *range(5))

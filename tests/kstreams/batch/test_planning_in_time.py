@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from kstreams import INT64, TEXT, Topic, TopologyBuilder, key_value_store
-from kstreams.checkpoint.plans import Plan, PlanDirectory
+from kstreams.checkpoint.plans import Plan, PlanLog
 from kstreams.embedded.admin import EmbeddedAdmin
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TopicPartition
 from kstreams.processors.peek import peek
+from kstreams.state.log.directory import DirectoryObjectStore
 from kstreams.task.holding import Holding
 from tests.kstreams.batch.planned import (
     append,
@@ -144,7 +145,7 @@ def test_a_record_too_far_ahead_does_not_keep_its_partition_for_the_end(tmp_path
 
 
 def test_a_plan_says_up_to_when_and_what_is_held(tmp_path: Path) -> None:
-    plans = PlanDirectory(tmp_path / "plans", "epoch")
+    plans = PlanLog(DirectoryObjectStore(tmp_path / "plans"), line="epoch")
     holding = Holding(frozenset({TopicPartition("a", 0), TopicPartition("b", 1)}), 17)
     plan = plans.write(3, Plan({(0, 0): ()}, {}, horizon=-5, holding=holding))
     found = plans.at(3)

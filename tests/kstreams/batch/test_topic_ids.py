@@ -9,9 +9,10 @@ import pytest
 from kstreams import Embedded
 from kstreams.batch.embedded.feed import EmbeddedFeed
 from kstreams.batch.planner import BatchPlanner
-from kstreams.checkpoint.plans import PlanDirectory
+from kstreams.checkpoint.plans import PlanLog
 from kstreams.errors import TopicRecreatedError
 from kstreams.ids import TopicPartition
+from kstreams.state.log.directory import DirectoryObjectStore
 from tests.kstreams.batch.planned import (
     append,
     created_again,
@@ -48,7 +49,7 @@ def test_a_topic_created_again_while_stopped_is_told_at_the_start(
 ) -> None:
     log = new_log(tmp_path, "a", partitions=1)
     append(log, "a", 0, *range(5))
-    plans = PlanDirectory(tmp_path.parent / f"{tmp_path.name}-plans")
+    plans = PlanLog(DirectoryObjectStore(tmp_path.parent / f"{tmp_path.name}-plans"))
     plan = planner_of(log, groups_of("a"), plans).next()
     assert plan is not None
     plans.write(0, plan)
@@ -60,7 +61,7 @@ def test_a_topic_created_again_while_stopped_is_told_at_the_start(
 def test_where_a_query_was_to_begin_belongs_to_its_topic(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", partitions=1)
     append(log, "a", 0, *range(5))
-    plans = PlanDirectory(tmp_path.parent / f"{tmp_path.name}-plans")
+    plans = PlanLog(DirectoryObjectStore(tmp_path.parent / f"{tmp_path.name}-plans"))
     planner_of(log, groups_of("a", start="latest"), plans)
     created_again(log, 50)
     with pytest.raises(TopicRecreatedError):
@@ -70,7 +71,10 @@ def test_where_a_query_was_to_begin_belongs_to_its_topic(tmp_path: Path) -> None
 def test_a_commit_knows_its_topics_where_there_is_no_plan(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", partitions=1)
     append(log, "a", 0, *range(50))
-    feed, plans = EmbeddedFeed(Embedded(tmp_path, durable=False)), PlanDirectory(tmp_path / ".p")
+    feed, plans = (
+        EmbeddedFeed(Embedded(tmp_path, durable=False)),
+        PlanLog(DirectoryObjectStore(tmp_path / ".p")),
+    )
     with pytest.raises(TopicRecreatedError):
         BatchPlanner(
             feed,

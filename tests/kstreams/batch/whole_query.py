@@ -18,6 +18,7 @@ from kstreams.batch.worker_state import WorkerState
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.beginnings import begin_logs
 from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.named_home import home_of
 from kstreams.checkpoint.opening import opened_query
 from kstreams.checkpoint.plans import Plan
 from kstreams.connection import RawRecord
@@ -61,7 +62,7 @@ class WholeQuery:
         self._partitions = partitions
         self._settings = AppSettings(
             "whole",
-            home / "checkpoint",
+            home_of(home / "checkpoint"),
             state=Memory(directory=str(home / "local"), log=Directory(str(home / "log"))),
             max_records_per_batch=most,
             max_bytes_per_batch=max_bytes,
@@ -75,7 +76,8 @@ class WholeQuery:
         """Start the app, for the first time or again: nothing is known but what is on disk."""
         tasks = {group.name: self._partitions for group in self._groups}
         settings = self._settings
-        log = Directory(str(settings.checkpoint.parent / "log"))
+        log = settings.state.log
+        assert log is not None
         opened = Checkpoint.open(settings.checkpoint, settings.app_id, self._topology, tasks=tasks)
         query = opened_query(begin_logs(opened, log.open(), {}), self._groups, log)
         feed = EmbeddedFeed(self.connection)

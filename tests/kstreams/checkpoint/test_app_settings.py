@@ -17,6 +17,7 @@ from pyspark import cloudpickle
 from kstreams import TEXT, App, key_value_store
 from kstreams.app import ForkSource, Migration
 from kstreams.checkpoint.app_settings import AppSettings, store_names
+from kstreams.checkpoint.named_home import home_of
 from kstreams.errors import CompileError
 
 OBJECTS = {"self", "topology", "connection", "spark", "clock", "on_batch"}
@@ -24,7 +25,7 @@ OBJECTS = {"self", "topology", "connection", "spark", "clock", "on_batch"}
 
 
 def settings(**given: Any) -> AppSettings:
-    return AppSettings("app", Path("/checkpoint"), **given)
+    return AppSettings("app", home_of(Path("/checkpoint")), **given)
 
 
 def test_each_setting_has_the_name_that_the_user_gives_it() -> None:

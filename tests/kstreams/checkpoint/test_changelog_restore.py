@@ -15,6 +15,7 @@ from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.changelog_restore import ChangelogRestore, Rebuilt
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.fork import fork
+from kstreams.checkpoint.named_home import home_of
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.checkpoint.upgrade import Upgrade, upgrade
 from kstreams.errors import (
@@ -60,7 +61,9 @@ class Logging:
         self.path = home / "checkpoint"
         self.specs = specs
         self.topology = topology(*specs)
-        self.checkpoint = Checkpoint.open(self.path, "app", self.topology, tasks={"in": PARTITIONS})
+        self.checkpoint = Checkpoint.open(
+            home_of(self.path), "app", self.topology, tasks={"in": PARTITIONS}
+        )
         self.objects = self.checkpoint.log.open()
         self.pointers = {p: Pointer.empty() for p in range(PARTITIONS)}
         self.batch = -1
@@ -123,7 +126,7 @@ class Logging:
 
     def restore(self, *names: str, by: Topology | None = None) -> list[Rebuilt]:
         job = ChangelogRestore(
-            Checkpoint.load(self.path),
+            Checkpoint.load(home_of(self.path)),
             by or self.topology,
             self.connection,
             Memory(),
@@ -154,7 +157,7 @@ def test_a_lost_store_is_rebuilt_and_the_rest_of_the_task_stays(tmp_path: Path) 
     assert [(r.store, r.partition, r.done) for r in seen] == [("s", 0, True), ("s", 1, True)]
     assert sum(r.records for r in seen) == len(PAIRS) + 3
     assert app.read() == expected
-    made = Checkpoint.load(app.path)
+    made = Checkpoint.load(home_of(app.path))
     assert made.generations == {"in": 1}
     seed = made.commits("in", app.objects).last()
     assert seed is not None
@@ -173,7 +176,7 @@ def test_a_changelog_that_was_created_again_rebuilds_nothing_before_it_has_all(
     with pytest.raises(TopicRecreatedError, match="'s-log' of store 's' was deleted") as caught:
         app.restore()
     assert caught.value.where.store == "s"
-    assert Checkpoint.load(app.path).generations == {}
+    assert Checkpoint.load(home_of(app.path)).generations == {}
     app.commit({"k1": 100})
     expected = app.read()
     app.lose_state()
@@ -195,7 +198,7 @@ def test_all_or_nothing_when_a_store_beside_it_is_lost(tmp_path: Path) -> None:
     app.lose_state()
     with pytest.raises(StateCorruptError, match="'other' of the same task have to be rebuilt too"):
         app.restore("s")
-    assert Checkpoint.load(app.path).generations == {}
+    assert Checkpoint.load(home_of(app.path)).generations == {}
     both = Logging(tmp_path / "both", LOGGED, OTHER.with_changelog("other-log"))
     both.commit(PAIRS)
     both.lose_state()
@@ -225,9 +228,9 @@ def test_an_upgrade_ends_a_life_too(tmp_path: Path) -> None:
     app.commit(PAIRS)
     app.commit({"k1": 100, "ghost": 1}, counts=False)
     changed = topology(LOGGED, key_value_store("other", key=TEXT, value=TEXT))
-    settings = AppSettings("app", app.path, reset=frozenset({"other"}))
+    settings = AppSettings("app", home_of(app.path), reset=frozenset({"other"}))
     wanted = Upgrade(settings, changed, {"in": PARTITIONS}, app.objects, "run")
-    upgrade(Checkpoint.load(app.path), wanted)
+    upgrade(Checkpoint.load(home_of(app.path)), wanted)
     app.restore(by=changed)
     assert app.read() == PAIRS
 
@@ -250,7 +253,7 @@ def test_a_restored_app_can_be_restored_again(tmp_path: Path) -> None:
     app.restore()
     app.restore()
     assert app.read() == PAIRS
-    assert Checkpoint.load(app.path).generations == {"in": 2}
+    assert Checkpoint.load(home_of(app.path)).generations == {"in": 2}
 
 
 def test_what_cannot_be_rebuilt_is_said(tmp_path: Path) -> None:
@@ -270,7 +273,7 @@ def test_what_cannot_be_rebuilt_is_said(tmp_path: Path) -> None:
     with pytest.raises(DeserializationError) as caught:
         app.restore()
     assert (caught.value.where.topic, caught.value.where.partition) == ("s-log", 0)
-    assert Checkpoint.load(app.path).generations == {}
+    assert Checkpoint.load(home_of(app.path)).generations == {}
 
 
 def test_a_fork_and_a_store_that_was_reset_begin_their_changelog_again(tmp_path: Path) -> None:
@@ -284,13 +287,13 @@ def test_a_fork_and_a_store_that_was_reset_begin_their_changelog_again(tmp_path:
 
     changed = key_value_store("s", key=TEXT, value=TEXT).with_changelog("s-log")
     wanted = Upgrade(
-        AppSettings("app", app.path, reset=frozenset({"s"})),
+        AppSettings("app", home_of(app.path), reset=frozenset({"s"})),
         topology(changed, *app.specs[1:]),
         {"in": PARTITIONS},
         app.objects,
         "run",
     )
-    upgraded = upgrade(Checkpoint.load(app.path), wanted).commits("in", app.objects).last()
+    upgraded = upgrade(Checkpoint.load(home_of(app.path)), wanted).commits("in", app.objects).last()
     assert upgraded is not None
     assert [list(p.meta["logs"]) for p in upgraded.pointers().values()] == [["other"]] * 2
     assert [list(p.meta["log_ids"]) for p in upgraded.pointers().values()] == [["other"]] * 2

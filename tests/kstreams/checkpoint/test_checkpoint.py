@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, filter_
-from kstreams.checkpoint.checkpoint import Checkpoint, checkpoint_path
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.directory_home import DirectoryHome
+from kstreams.checkpoint.named_home import app_home, home_of
 from kstreams.errors import CheckpointMismatchError, InvalidNameError, StateCorruptError
 from kstreams.ids import TaskId
 from kstreams.state.backend.memory import Memory
@@ -33,7 +35,7 @@ def _topology(*topics: Topic[str, int]) -> Topology:
 
 def _open(path: Path, topology: Topology, app: str = "app", tasks: int = 2) -> Checkpoint:
     counts = {group.name: tasks for group in topology.groups}
-    return Checkpoint.open(path, app, topology, tasks=counts)
+    return Checkpoint.open(home_of(path), app, topology, tasks=counts)
 
 
 def test_a_checkpoint_is_found_again(tmp_path: Path) -> None:
@@ -72,7 +74,7 @@ def test_no_link_is_followed_where_a_file_is_to_be(tmp_path: Path) -> None:
     outside.write_text("untouched")
     (tmp_path / "c").mkdir()
     (tmp_path / "c" / f".app-{os.getpid()}.json").symlink_to(outside)
-    assert _open(tmp_path / "c", _topology(A)) == Checkpoint.load(tmp_path / "c")
+    assert _open(tmp_path / "c", _topology(A)) == Checkpoint.load(home_of(tmp_path / "c"))
     assert outside.read_text() == "untouched"
 
 
@@ -82,7 +84,7 @@ def test_a_forged_incarnation_is_refused(tmp_path: Path, forged: str | None) -> 
     file = tmp_path / "app.json"
     _change(file, incarnation=forged)
     with pytest.raises(InvalidNameError, match="expected 12 hex digits"):
-        Checkpoint.load(tmp_path)
+        Checkpoint.load(home_of(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -99,7 +101,7 @@ def test_a_description_of_wrong_types_is_refused(tmp_path: Path, field: str, val
     _open(tmp_path, _topology(A))
     _change(tmp_path / "app.json", **{field: value})
     with pytest.raises(StateCorruptError, match=r"app\.json', which says .* cannot be read"):
-        Checkpoint.load(tmp_path)
+        Checkpoint.load(home_of(tmp_path))
 
 
 @pytest.mark.parametrize("app", ["../x", "/x", "a/b", "..", "a\0", "a\n", ".a", ""])
@@ -107,30 +109,36 @@ def test_a_forged_id_of_an_app_is_refused(tmp_path: Path, app: str) -> None:
     _open(tmp_path, _topology(A))
     _change(tmp_path / "app.json", app=app)
     with pytest.raises(InvalidNameError, match="an app's id cannot be"):
-        Checkpoint.load(tmp_path)
+        Checkpoint.load(home_of(tmp_path))
 
 
 @pytest.mark.parametrize("app", ["../x", "/x", "a/b", "..", "a\0", "a\n", ".a", "", "a" * 256])
 def test_an_id_that_leads_out_of_its_folder_is_refused(app: str) -> None:
     with pytest.raises(InvalidNameError, match="an app's id cannot be"):
-        checkpoint_path(app)
+        app_home(app)
     with pytest.raises(InvalidNameError, match="an app's id cannot be"):
-        checkpoint_path(app, "named")
+        app_home(app, "named")
 
 
 @pytest.mark.parametrize("app", ["word-count", "Zähler", "two words", "a:b", "a.b", "日本"])
 def test_odd_ids_go_on(app: str) -> None:
-    assert checkpoint_path(app) == (Path(".kstreams") / app).absolute()
+    assert app_home(app) == DirectoryHome((Path(".kstreams") / app).absolute())
+
+
+def folder(made: Checkpoint, query: str) -> Path:
+    notes = made.spark_notes(query)
+    assert notes is not None
+    return notes.parent
 
 
 @pytest.mark.parametrize("name", ["../x", "/etc", "a/b", "..", ".", "a\0b", "%2E", "a/../../b"])
 def test_a_query_named_after_a_node_stays_in_its_directory(tmp_path: Path, name: str) -> None:
     made = _open(tmp_path, _named(name))
-    assert made.query(name).parent == tmp_path / "queries"
-    assert made.query(name).name not in (".", "..")
-    made.query(name).mkdir(parents=True)
+    assert folder(made, name).parent == tmp_path / "queries"
+    assert folder(made, name).name not in (".", "..")
+    folder(made, name).mkdir(parents=True)
     again = replace(made, generations={name: 2})
-    assert again.query(name).parent == tmp_path / "generations" / "2"
+    assert folder(again, name).parent == tmp_path / "generations" / "2"
     log = DirectoryObjectStore(tmp_path / "state")
     made.commits(name, log).append(
         Commit(0, "run", 0, {TaskId(name, 0): Pointer.empty().to_json()})
@@ -142,16 +150,16 @@ def test_a_query_named_after_a_node_stays_in_its_directory(tmp_path: Path, name:
 def test_queries_of_two_nodes_never_share_a_directory(tmp_path: Path) -> None:
     made = _open(tmp_path, _topology(A))
     names = ["a", "a/plans", "%a%2Fplans", "a%2Fplans", ".", "%.", "..", "%%."]
-    assert len({made.query(name) for name in names}) == len(names)
+    assert len({folder(made, name) for name in names}) == len(names)
 
 
 def test_a_query_that_has_its_plans_where_earlier_versions_put_them_keeps_it(
     tmp_path: Path,
 ) -> None:
     made = _open(tmp_path, _named("in/eu"))
-    assert made.query("in/eu") == tmp_path / "queries" / "%in%2Feu"
+    assert folder(made, "in/eu") == tmp_path / "queries" / "%in%2Feu"
     (tmp_path / "queries/in/eu/plans").mkdir(parents=True)
-    assert made.query("in/eu") == tmp_path / "queries/in/eu"
+    assert folder(made, "in/eu") == tmp_path / "queries/in/eu"
 
 
 @pytest.mark.parametrize(("app", "node"), [("a" * 200, "n" * 60), ("a", "é" * 60), ("a", "\ud800")])

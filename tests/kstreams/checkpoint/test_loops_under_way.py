@@ -13,6 +13,7 @@ from kstreams.batch import query_driver
 from kstreams.checkpoint.app_objects import epoch_objects, remove_leftovers
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.fork import ForkSource, fork
+from kstreams.checkpoint.named_home import home_of
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.checkpoint.upgrade import Upgrade, upgrade
 from kstreams.cli.verification import Verification
@@ -113,7 +114,7 @@ def test_a_savepoint_keeps_it_and_a_fork_goes_on_with_it(
     assert named <= set(loop_objects(harness))
 
     log = Directory(str(tmp_path / "second" / "checkpoint" / "state"))
-    source = ForkSource(harness.checkpoint.path, "kept", log=harness.log)
+    source = ForkSource(harness.checkpoint.home.named, "kept", log=harness.log)
     fork(source, tmp_path / "second" / "checkpoint", "crash", log=log)
     forked = LoopHarness(
         tmp_path / "second",
@@ -141,7 +142,7 @@ def test_a_savepoint_keeps_it_and_a_fork_goes_on_with_it(
 def upgraded(
     harness: LoopHarness, topology: Topology, tasks: int = PARTITIONS, **given: Any
 ) -> Any:
-    settings = AppSettings("crash", harness.checkpoint.path, state=Memory(), **given)
+    settings = AppSettings("crash", home_of(harness.checkpoint.home.named), state=Memory(), **given)
     wanted = Upgrade(settings, topology, {"words": tasks}, harness.log.open(), "upgrade")
     return upgrade(harness.checkpoint, wanted)
 
@@ -226,7 +227,7 @@ def test_the_command_line_shows_and_verifies_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = under_way(tmp_path, monkeypatch)
-    where = ("--checkpoint", str(harness.checkpoint.path))
+    where = ("--checkpoint", str(harness.checkpoint.home.named))
 
     lines = [line.split() for line in say("state", "list", "crash", *where).splitlines()]
     assert ["again", "words", str(len(harness.input)), "0"] in lines

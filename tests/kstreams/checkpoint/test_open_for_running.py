@@ -11,6 +11,7 @@ import pytest
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, filter_, key_value_store
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.named_home import home_of
 from kstreams.checkpoint.opening import OpenedQuery, open_for_running
 from kstreams.errors import CheckpointMismatchError
 from kstreams.ids import TaskId, TopicPartition
@@ -39,7 +40,7 @@ class Start:
 
     def open(self, wanted: Topology, **given: Any) -> tuple[OpenedQuery, ...]:
         tasks = {group.name: 1 for group in wanted.groups}
-        settings = AppSettings("app", self.home / "checkpoint", **given)
+        settings = AppSettings("app", home_of(self.home / "checkpoint"), **given)
         return open_for_running(settings, wanted, tasks, run="run", publish=self._publish)
 
     def _publish(self, commit: Commit) -> None:
@@ -61,7 +62,7 @@ def test_a_new_checkpoint_has_all_queries_of_the_topology_in_its_order(start: St
     opened = start.open(topology("b", "a"))
     assert [query.name for query in opened] == ["b", "a"]
     assert [query.resumed.last for query in opened] == [None, None]
-    saved = Checkpoint.load(start.home / "checkpoint")
+    saved = Checkpoint.load(home_of(start.home / "checkpoint"))
     assert set(saved.begun) == {"a", "b"}
     assert {query.scope for query in opened} == {saved.scope("a"), saved.scope("b")}
 

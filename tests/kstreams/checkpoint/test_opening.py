@@ -9,6 +9,7 @@ import pytest
 
 from kstreams import INT64, TEXT, Topic, TopologyBuilder
 from kstreams.checkpoint.app_settings import AppSettings
+from kstreams.checkpoint.named_home import home_of
 from kstreams.checkpoint.opening import open_for_running
 from kstreams.processors.filter import filter_
 
@@ -19,7 +20,9 @@ def _start(path: Path) -> None:
     builder.add_processor("all", filter_(lambda k, v: True), source)
     topology = builder.build()
     tasks = {group.name: 1 for group in topology.groups}
-    open_for_running(AppSettings("app", path), topology, tasks, run="run", publish=lambda *_: None)
+    open_for_running(
+        AppSettings("app", home_of(path)), topology, tasks, run="run", publish=lambda *_: None
+    )
 
 
 def test_a_start_removes_half_written_descriptions_and_dead_scratch(

@@ -11,6 +11,7 @@ import pytest
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.fork import ForkSource, fork
 from kstreams.checkpoint.lock import CheckpointLock
+from kstreams.checkpoint.named_home import home_of
 from kstreams.checkpoint.savepoints import Savepoints, pinned_objects
 from kstreams.clock import FakeClock
 from kstreams.errors import (
@@ -150,7 +151,7 @@ def test_a_fork_has_state_and_offsets_and_outlives_its_original(tmp_path: Path) 
     saved(tmp_path / "one")
     made = fork(ForkSource.parse(f"{tmp_path / 'one'}@before"), tmp_path / "two", "copy")
     shutil.rmtree(tmp_path / "one")
-    assert made == Checkpoint.load(tmp_path / "two")
+    assert made == Checkpoint.load(home_of(tmp_path / "two"))
     assert (made.app, made.origin) == ("copy", f"{tmp_path / 'one'}@before")
     seed = made.commits("a", made.log.open()).last()
     assert seed is not None
@@ -205,11 +206,11 @@ def test_what_a_fork_that_was_cut_short_has_written_goes_with_the_next(tmp_path:
         fork(source, tmp_path / "fork", "fork", log=log)
     half = set(log.open().list(""))
     with pytest.raises(StateCorruptError, match=r"it has fork\.json"):
-        Checkpoint.open(tmp_path / "fork", "fork", topology(kv()), tasks={"a": 2})
+        Checkpoint.open(home_of(tmp_path / "fork"), "fork", topology(kv()), tasks={"a": 2})
     with pytest.raises(StateCorruptError, match="a fork to app 'fork' was cut short"):
         fork(source, tmp_path / "fork", "trial", log=log)
     epoch.objects.put_if_absent(lost, data)
-    made = fork(source, tmp_path / "fork", "fork", log=log)
+    fork(source, tmp_path / "fork", "fork", log=log)
     left = half & set(log.open().list(""))
     assert left == {"fork.0123456789ab.a/00/a/0/1-x.delta"}
-    assert {path.name for path in made.path.iterdir()} == {"app.json", "lock"}
+    assert {path.name for path in (tmp_path / "fork").iterdir()} == {"app.json", "lock"}

@@ -22,6 +22,7 @@ from kstreams import (
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.migration import Migration
+from kstreams.checkpoint.named_home import home_of
 from kstreams.checkpoint.upgrade import Upgrade, upgrade
 from kstreams.durations import minutes
 from kstreams.errors import CheckpointMismatchError, KStreamsError, ProcessingError
@@ -67,7 +68,7 @@ class Life:
     def __init__(self, path: Path, first: Topology) -> None:
         self.path = path
         tasks = {group.name: 2 for group in first.groups}
-        self.checkpoint = Checkpoint.open(path, "app", first, tasks=tasks)
+        self.checkpoint = Checkpoint.open(home_of(path), "app", first, tasks=tasks)
         self.objects = self.checkpoint.log.open()
         self.records: Callable[[str], int] | None = None
 
@@ -97,10 +98,12 @@ class Life:
         reset: Collection[str] = (),
     ) -> Checkpoint:
         counts = {group.name: tasks for group in new.groups}
-        settings = AppSettings("app", self.path, migrate=migrate or {}, reset=frozenset(reset))
+        settings = AppSettings(
+            "app", home_of(self.path), migrate=migrate or {}, reset=frozenset(reset)
+        )
         wanted = Upgrade(settings, new, counts, self.objects, "run", self.records)
-        self.checkpoint = upgrade(Checkpoint.load(self.path), wanted)
-        assert Checkpoint.load(self.path) == self.checkpoint
+        self.checkpoint = upgrade(Checkpoint.load(home_of(self.path)), wanted)
+        assert Checkpoint.load(home_of(self.path)) == self.checkpoint
         return self.checkpoint
 
     def last(self, query: str = "a") -> Commit:
@@ -151,7 +154,7 @@ def test_another_source_begins_a_generation_on_state_and_offsets(tmp_path: Path)
     builder.add_processor("keep-b", filter_(lambda k, v: True), b, stores=[kv()])
     made = epoch.upgrade(builder.build())
     assert made.generations == {"a": 1}
-    assert made.query("a") == tmp_path / "generations" / "1" / "a"
+    assert made.spark_notes("a") == tmp_path / "generations" / "1" / "a" / "spark"
     assert made.epoch("a") != made.incarnation
     assert (epoch.last().batch, text_keys(epoch.last().positions)) == (SEED, {"a/0": 7, "a/1": 7})
     assert epoch.last().topics == {"a": "id-of-a"}

@@ -12,7 +12,6 @@ import pytest
 
 from kstreams.checkpoint.beginnings import begin_logs
 from kstreams.checkpoint.plans import Plan
-from kstreams.checkpoint.resume import plans_of
 from kstreams.cli.verification import Verification
 from kstreams.ids import TopicPartition, text_keys
 from kstreams.state.log.document import seal
@@ -24,13 +23,16 @@ from tests.kstreams.views.committing import Committing
 COMMITS = "c/state/commits/viewed.{epoch}.in"
 
 
+PLANS = Path("c/queries/in/plans")
+
+
 class Written(Committing):
     """An app with plans, of which each commit names its own and the commit before."""
 
     def __init__(self) -> None:
         super().__init__(Path("c").absolute(), COUNTS)
         self.checkpoint = begin_logs(self.checkpoint, self.objects, {})
-        self.plans = plans_of(self.checkpoint, "in")
+        self.plans = self.checkpoint.plans("in")
         self.folder = Path(COMMITS.format(epoch=self.checkpoint.incarnation))
         for number in range(5):
             self.put([(f"key-{number}", number)])
@@ -41,7 +43,7 @@ class Written(Committing):
             commit = replace(bare, after=after, plan=plan.digest, positions=plan.positions)
             self.file(number).unlink()
             self.commits.append(commit)
-        spark = self.checkpoint.query("in") / "spark" / "commits"
+        spark = Path("c/queries/in/spark/commits")
         spark.mkdir(parents=True)
         for number in range(5):
             (spark / str(number)).touch()
@@ -98,12 +100,12 @@ def a_commit_emptied(written: Written) -> None:
 
 
 def a_plan_cut(written: Written) -> None:
-    file = written.plans.path / f"{2:012d}.json"
+    file = PLANS / f"{2:012d}.json"
     file.write_text(file.read_text()[:30])
 
 
 def another_plan(written: Written) -> None:
-    (written.plans.path / f"{3:012d}.json").unlink()
+    (PLANS / f"{3:012d}.json").unlink()
     written.plans.write(3, Plan({(0, 0): ()}, {TopicPartition("in", 0): 300}))
 
 
@@ -150,7 +152,7 @@ def test_what_is_not_whole_is_named(
 
 def test_what_is_not_the_apps_is_named_and_no_problem(written: Written) -> None:
     (written.folder / "notes.txt").write_text("x")
-    (written.plans.path / "7.json").write_text("x")
+    (PLANS / "7.json").write_text("x")
     savepoints = Path("c/state") / written.checkpoint.savepoints_prefix
     savepoints.mkdir(parents=True)
     (savepoints / "notes.txt").write_text("x")

@@ -16,6 +16,7 @@ from kstreams.batch.stage_run import StageRun
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.worker_state import WorkerState
 from kstreams.checkpoint.app_settings import AppSettings
+from kstreams.checkpoint.named_home import home_of
 from kstreams.checkpoint.opening import OpenedQuery, open_for_running
 from kstreams.checkpoint.plans import Plan
 from kstreams.clock import FakeClock
@@ -117,7 +118,7 @@ class ByHand:
         given: dict[str, Any] = {"retained_batches": 2, "trigger": timedelta(0), **options}
         self.settings = AppSettings(
             topology.name,
-            home / topology.name,
+            home_of(home / topology.name),
             state=state or Memory(directory=str(home / "local")),
             **given,
         )

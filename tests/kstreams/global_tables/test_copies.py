@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kstreams import INT64, TEXT
+from kstreams.checkpoint.named_home import home_of
 from kstreams.durations import days
 from kstreams.errors import StateCorruptError, StoreError, VersionGoneError
 from kstreams.global_tables.open_tables import OpenTables
@@ -35,7 +36,7 @@ class Written:
 
     def __init__(self, path: Path, seed: int = 0) -> None:
         self.app = Committing(path / "app", COUNTS)
-        self.source = AppTableSource(path / "app", None, COUNTS, None)
+        self.source = AppTableSource(home_of(path / "app"), None, COUNTS, None)
         self.random = random.Random(seed)
         self.model: Model = {}
         self.versions: list[tuple[TableVersion, Model]] = []
@@ -179,7 +180,7 @@ def test_a_version_that_was_collected_is_a_typed_error(
     with pytest.raises(VersionGoneError, match="not retained") as caught:
         Reading(tmp_path / "copies", backend).open(old)
     assert "--repin" in caught.value.hint
-    source = AppTableSource(tmp_path / "app", None, COUNTS, None)
+    source = AppTableSource(home_of(tmp_path / "app"), None, COUNTS, None)
     with pytest.raises(VersionGoneError, match="its commit is not retained"):
         source.at(pin)
 
@@ -218,7 +219,7 @@ def test_a_key_in_a_partition_that_is_not_its_own_is_found(
             store.put("key-0", 77, 0)
 
     app.commit(change)
-    source = AppTableSource(tmp_path / "app", None, COUNTS, None)
+    source = AppTableSource(home_of(tmp_path / "app"), None, COUNTS, None)
     access = Reading(tmp_path / "copies", backend).open(source.at(source.newest()))
     rows = read(access)
     assert rows == {key: (home, 0) for key, home in homes.items()} | {"key-0": (77, 0)}
@@ -234,7 +235,7 @@ def test_a_versioned_table_is_read_as_of_a_time(tmp_path: Path, backend: StateBa
                 store.put(key, 2, 200)
 
     app.commit(change)
-    source = AppTableSource(tmp_path / "app", None, RATES, None)
+    source = AppTableSource(home_of(tmp_path / "app"), None, RATES, None)
     access = Reading(tmp_path / "copies", backend).open(source.at(source.newest()), RATES)
     as_of = access.get_as_of
     assert as_of is not None
@@ -249,7 +250,7 @@ def test_a_versioned_table_is_read_as_of_a_time(tmp_path: Path, backend: StateBa
 
 def test_before_the_first_commit_a_table_is_empty(tmp_path: Path, backend: StateBackend) -> None:
     Committing(tmp_path / "app", COUNTS)
-    source = AppTableSource(tmp_path / "app", None, COUNTS, None)
+    source = AppTableSource(home_of(tmp_path / "app"), None, COUNTS, None)
     pin = source.newest()
     assert pin.commit is None
     assert read(Reading(tmp_path / "copies", backend).open(source.at(pin))) == {}

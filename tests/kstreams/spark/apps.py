@@ -27,6 +27,7 @@ from kstreams import (
 )
 from kstreams.app import BatchReport
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
+from kstreams.checkpoint.named_home import home_of
 from kstreams.connection import RawRecord
 from kstreams.errors import KStreamsError
 from kstreams.state.backend.memory import MemoryStore
@@ -152,8 +153,8 @@ class Bench:
     def commits(self, topology: Topology, query: int = 0) -> CommitLog:
         """Open the driver's log of a query."""
         name = query_name(topology.pipelines()[query])
-        log = Checkpoint.log_of(self.checkpoint)
-        return Checkpoint.load(self.checkpoint).commits(name, log.open())
+        log = home_of(self.checkpoint).log
+        return Checkpoint.load(home_of(self.checkpoint)).commits(name, log.open())
 
     def last_commit(self, topology: Topology, query: int = 0) -> Commit:
         found = self.commits(topology, query).last()
@@ -170,9 +171,11 @@ class Bench:
                 continue
             pointer = Pointer.from_json(text)
             store = MemoryStore(sorted({*pointer.stores, spec.name}))
-            scope = Checkpoint.load(self.checkpoint).scope(query_name(topology.pipelines()[query]))
+            scope = Checkpoint.load(home_of(self.checkpoint)).scope(
+                query_name(topology.pipelines()[query])
+            )
             key = TaskKey(scope, *task)
-            DurableLog(Checkpoint.log_of(self.checkpoint).open(), key).restore(pointer, store)
+            DurableLog(home_of(self.checkpoint).log.open(), key).restore(pointer, store)
             found.update(spec.open(Overlay(store)).range())
         return found
 

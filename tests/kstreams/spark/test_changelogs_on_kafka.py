@@ -30,6 +30,7 @@ from kstreams import (
 from kstreams.aggregators import count
 from kstreams.batch.kafka.io import KafkaIO
 from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.named_home import home_of
 from kstreams.durations import seconds
 from kstreams.errors import StateCorruptError
 from kstreams.stores import window_store
@@ -115,7 +116,7 @@ class Shop:
 
     def leave_behind(self) -> None:
         """Write what a batch leaves that is killed between writing and committing."""
-        found = Checkpoint.load(self.checkpoint)
+        found = Checkpoint.load(home_of(self.checkpoint))
         last = found.commits("clicks", found.log.open()).last()
         assert last is not None
         (group,) = TOPOLOGY.groups
@@ -130,7 +131,7 @@ class Shop:
 
     def lose_state(self) -> None:
         """Delete all objects of the stores, and the working copies."""
-        found = Checkpoint.load(self.checkpoint)
+        found = Checkpoint.load(home_of(self.checkpoint))
         objects = found.log.open()
         last = found.commits("clicks", objects).last()
         assert last is not None

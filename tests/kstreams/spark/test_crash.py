@@ -21,7 +21,8 @@ from kstreams.batch.embedded.io import publish
 from kstreams.batch.planner import BatchPlanner
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.fork import ForkSource, fork
-from kstreams.checkpoint.plans import Plan, PlanDirectory
+from kstreams.checkpoint.named_home import home_of
+from kstreams.checkpoint.plans import Plan, PlanLog
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.errors import KStreamsError
 from kstreams.state.log.directory import Directory
@@ -129,7 +130,7 @@ class Running:
         source, target = ForkSource(path, name, log=self.log), self.home / name
         target_log = Directory(str(self.home / f"{name}-log"))
         own = faulty if point.does == "savepoint" else self.log
-        savepoints = Savepoints(Checkpoint.load(path), own.open())
+        savepoints = Savepoints(Checkpoint.load(home_of(path)), own.open())
         with suppress(Killed):
             savepoints.create(name, SystemClock())
             fork(source, target, name, log=FaultyLog(target_log, self.faults))
@@ -168,7 +169,7 @@ def driver_faults(apps: dict[Settings, Running], monkeypatch: pytest.MonkeyPatch
             publish(log, [output], batch)  # type: ignore[arg-type]  # the app's
             reach("published one")
 
-    def replaced(plans: PlanDirectory, number: int, plan: Plan) -> Plan:
+    def replaced(plans: PlanLog, number: int, plan: Plan) -> Plan:
         reach("before replace plan")
         recorded = replace_plan(plans, number, plan)
         reach("after replace plan")
@@ -179,8 +180,8 @@ def driver_faults(apps: dict[Settings, Running], monkeypatch: pytest.MonkeyPatch
             planner.portions.sizes = RecordSizes(lambda *_: 1.0)
         return next_plan(planner, **options)
 
-    replace_plan, next_plan = PlanDirectory.replace, BatchPlanner.next
-    monkeypatch.setattr(PlanDirectory, "replace", replaced)
+    replace_plan, next_plan = PlanLog.replace, BatchPlanner.next
+    monkeypatch.setattr(PlanLog, "replace", replaced)
     monkeypatch.setattr(BatchPlanner, "next", unknown_sizes)
     monkeypatch.setattr(embedded_feed, "publish", published)
     monkeypatch.setattr(query_driver, "_SWEEP_EVERY", 1)

@@ -14,7 +14,8 @@ from kstreams import INT64, TEXT, App, Emitter, Record, Topic, Topology, Topolog
 from kstreams.app import BatchReport
 from kstreams.batch.embedded.feed import EmbeddedFeed
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
-from kstreams.checkpoint.plans import Plan, PlanDirectory, Slice
+from kstreams.checkpoint.named_home import home_of
+from kstreams.checkpoint.plans import Plan, PlanLog, Slice
 from kstreams.errors import FencedError
 from kstreams.ids import TopicPartition
 from kstreams.kafka.options import Kafka
@@ -32,10 +33,9 @@ def words(count: int, size: int = SIZE) -> Iterator[tuple[str, str]]:
         yield f"k{n % 7}", "x" * size
 
 
-def plans_of(bench: Bench, topology: Topology) -> PlanDirectory:
+def plans_of(bench: Bench, topology: Topology) -> PlanLog:
     name = query_name(topology.pipelines()[0])
-    checkpoint = Checkpoint.load(bench.checkpoint)
-    return PlanDirectory(checkpoint.query(name) / "plans", checkpoint.line(name))
+    return Checkpoint.load(home_of(bench.checkpoint)).plans(name)
 
 
 def plan_all(bench: Bench, topology: Topology) -> int:
@@ -46,7 +46,7 @@ def plan_all(bench: Bench, topology: Topology) -> int:
         (0, p): list(feed.slices(node, p, 0, end)) for p, end in ends.items()
     }
     plans = plans_of(bench, topology)
-    noted = (plans.path.parent / "spark" / "commits").glob("[0-9]*")  # also of batches without plan
+    noted = bench.checkpoint.glob("queries/*/spark/commits/[0-9]*")  # also of batches without plan
     number = 1 + max([bench.last_commit(topology).batch, *(int(path.name) for path in noted)])
     positions = {TopicPartition(WORDS.name, p): end for p, end in ends.items()}
     plans.write(number, Plan(tasks, positions, wall_ms=1))
@@ -117,13 +117,13 @@ def test_of_two_drivers_that_cut_a_plan_one_wins(
     bench.run(topology)
     bench.emit(WORDS, words(200))
     plan_all(bench, topology)
-    replace = PlanDirectory.replace
+    replace = PlanLog.replace
 
-    def after_another(directory: PlanDirectory, number: int, plan: Plan) -> Plan:
+    def after_another(directory: PlanLog, number: int, plan: Plan) -> Plan:
         replace(directory, number, plan)
         return replace(directory, number, plan)
 
-    monkeypatch.setattr(PlanDirectory, "replace", after_another)
+    monkeypatch.setattr(PlanLog, "replace", after_another)
     with pytest.raises(FencedError, match="another driver"):
         bench.run(topology, max_bytes_per_batch=BOUND)
     monkeypatch.undo()

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from kstreams import View
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.fork import ForkSource, fork
+from kstreams.checkpoint.named_home import home_of
 from kstreams.checkpoint.resume import resume
 from kstreams.errors import LogMismatchError, StateCorruptError
 from kstreams.state import Memory
@@ -70,7 +71,7 @@ def test_a_checkpoint_from_before_checksums_is_adopted_and_goes_on(older: Older)
     bench.emit(WORDS, KEYS)
     bench.run(counting())
     check(bench, 7)
-    found = Checkpoint.load(bench.checkpoint)
+    found = Checkpoint.load(home_of(bench.checkpoint))
     assert set(found.begun) == set(found.queries)
     assert '"format": 4' in (bench.checkpoint / "app.json").read_text()
     bench.emit(WORDS, KEYS)
@@ -141,5 +142,5 @@ def test_sixty_records_are_never_counted_as_ten(bench: Bench) -> None:
     shutil.rmtree(bench.checkpoint / "queries" / "words" / "spark")
     bench.run(counting())
     check(bench, 7)
-    found = Checkpoint.load(bench.checkpoint)
+    found = Checkpoint.load(home_of(bench.checkpoint))
     assert resume(found, "words", found.log.open()).pending is None

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from kstreams import Record
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
+from kstreams.checkpoint.named_home import home_of
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.backend.task_key import TaskKey
 from kstreams.state.log.durable import DurableLog
@@ -47,8 +48,8 @@ def state(bench: Bench) -> Rows:
     ((task, text),) = bench.last_commit(topology).tasks.items()
     pointer = Pointer.from_json(text)
     store = MemoryStore(pointer.stores)
-    key = TaskKey(Checkpoint.load(bench.checkpoint).scope(name), *task)
-    DurableLog(Checkpoint.log_of(bench.checkpoint).open(), key).restore(pointer, store)
+    key = TaskKey(Checkpoint.load(home_of(bench.checkpoint)).scope(name), *task)
+    DurableLog(home_of(bench.checkpoint).log.open(), key).restore(pointer, store)
     return {each: list(store.scan(each, b"", None)) for each in sorted(pointer.stores)}
 
 

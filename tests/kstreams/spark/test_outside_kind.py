@@ -9,6 +9,7 @@ import pytest
 from kstreams import Record, Topology, View
 from kstreams.app import ForkSource, Migration
 from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.named_home import home_of
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.clock import SystemClock
 from kstreams.testing import TopologyTestDriver
@@ -44,7 +45,7 @@ def test_it_runs_is_seen_saved_forked_and_upgraded(bench: Bench) -> None:
     last = {record.key: record.value for record in bench.raw("scores-log")}
     assert {key.decode() for key in last if key is not None} == set(TOTALS)
 
-    checkpoint = Checkpoint.load(bench.checkpoint)
+    checkpoint = Checkpoint.load(home_of(bench.checkpoint))
     Savepoints(checkpoint, checkpoint.log.open()).create("monday", SystemClock())
     copy = bench.home / "copy"
     fork = ForkSource(bench.checkpoint, "monday")

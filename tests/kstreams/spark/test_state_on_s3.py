@@ -16,6 +16,7 @@ from kstreams import INT64, TEXT, Topic, View
 from kstreams.app import ForkSource, Migration
 from kstreams.checkpoint.changelog_restore import ChangelogRestore
 from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.named_home import home_of
 from kstreams.checkpoint.reset import reset
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.clock import SystemClock
@@ -161,7 +162,7 @@ def test_a_running_app_on_s3_is_viewed_forked_upgraded_rebuilt_and_reset(
         with View(app, LOGGED) as view:
             assert dict(view.items()) == Counter(key for key, _ in FIRST)
             first = view.version
-            found = Checkpoint.load(bench.checkpoint)
+            found = Checkpoint.load(home_of(bench.checkpoint))
             Savepoints(found, log.open()).create("first", SystemClock())
             bench.emit(WORDS, SECOND)
             app.drain(timeout=timedelta(seconds=90))
@@ -191,12 +192,17 @@ def test_a_running_app_on_s3_is_viewed_forked_upgraded_rebuilt_and_reset(
         assert dict(forked.items()) == {key: n / 2 for key, n in counts[1].items()}
 
     # All objects of the original's state are lost: its changelog brings the store back.
-    commit = Checkpoint.load(bench.checkpoint).commits("words", log.open()).last()
+    commit = Checkpoint.load(home_of(bench.checkpoint)).commits("words", log.open()).last()
     assert commit is not None
     log.open().delete(ref.name for p in commit.pointers().values() for ref in p.objects())
     shutil.rmtree(bench.home / "local")
     job = ChangelogRestore(
-        Checkpoint.load(bench.checkpoint), logged, bench.connection, Memory(), log.open(), "run"
+        Checkpoint.load(home_of(bench.checkpoint)),
+        logged,
+        bench.connection,
+        Memory(),
+        log.open(),
+        "run",
     )
     job.run_all(job.stores(), lambda rebuilt: None)
     bench.emit(WORDS, THIRD)

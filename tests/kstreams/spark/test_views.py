@@ -21,6 +21,7 @@ from kstreams import (
 )
 from kstreams.app import ForkSource, Migration
 from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.named_home import home_of
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.clock import SystemClock
 from kstreams.errors import CheckpointMismatchError, TopicRecreatedError
@@ -45,7 +46,7 @@ MORE = Topic("more", TEXT, TEXT)
 
 
 def save(bench: Bench, name: str) -> None:
-    checkpoint = Checkpoint.load(bench.checkpoint)
+    checkpoint = Checkpoint.load(home_of(bench.checkpoint))
     Savepoints(checkpoint, checkpoint.log.open()).create(name, SystemClock())
 
 
@@ -164,4 +165,4 @@ def test_a_stateless_change_just_starts(bench: Bench) -> None:
     bench.emit(WORDS, LINES)
     bench.run(builder.build())
     assert bench.store(builder.build(), COUNTS) == {key: 2 * n for key, n in EXPECTED.items()}
-    assert Checkpoint.load(bench.checkpoint).generations == {}
+    assert Checkpoint.load(home_of(bench.checkpoint)).generations == {}

@@ -9,6 +9,7 @@ from typing import Any
 
 from kstreams import INT64, TEXT, Serde, Topic, Topology, TopologyBuilder, filter_
 from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.named_home import home_of
 from kstreams.clock import Clock, FakeClock
 from kstreams.ids import TaskId
 from kstreams.partitioner import partition_of
@@ -60,7 +61,9 @@ class Committing:
         self.path = path
         self.spec = spec
         self.topology = topology(spec, key)
-        self.checkpoint = Checkpoint.open(path, "viewed", self.topology, tasks={"in": PARTITIONS})
+        self.checkpoint = Checkpoint.open(
+            home_of(path), "viewed", self.topology, tasks={"in": PARTITIONS}
+        )
         self.objects = objects or self.checkpoint.log.open()
         self.commits = self.checkpoint.commits("in", self.objects)
         self.pointers = {p: Pointer.empty() for p in range(PARTITIONS)}

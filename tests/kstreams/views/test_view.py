@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kstreams import DOUBLE, INT64, TEXT
 from kstreams.checkpoint.beginnings import begin_logs
-from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.named_home import home_of
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.errors import (
     CheckpointMismatchError,
@@ -237,7 +237,7 @@ def test_it_leaves_nothing_behind_and_touches_nothing(
 
 
 def test_it_reads_a_log_that_is_elsewhere(tmp_path: Path) -> None:
-    log = Checkpoint.log_of(tmp_path / "elsewhere")
+    log = home_of(tmp_path / "elsewhere").log
     app = Committing(tmp_path / "c", COUNTS, objects=log.open())
     app.put([("a", 1)])
     with View(tmp_path / "c", COUNTS, log=log) as view:

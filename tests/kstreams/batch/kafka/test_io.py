@@ -14,7 +14,7 @@ from kstreams import BYTES, Topic, TopologyBuilder
 from kstreams.batch.kafka.feed import KafkaFeed
 from kstreams.batch.kafka.io import KafkaIO
 from kstreams.batch.planner import BatchPlanner
-from kstreams.checkpoint.plans import Plan, PlanDirectory
+from kstreams.checkpoint.plans import Plan, PlanLog
 from kstreams.errors import (
     DataLossError,
     PartitionCountError,
@@ -26,6 +26,7 @@ from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TopicPartition
 from kstreams.kafka.options import Kafka
 from kstreams.partitioner import partition_by
+from kstreams.state.log.directory import DirectoryObjectStore
 from kstreams.task.outputs import TaskOutput
 from tests.kstreams.kafka.samples import fill, output_table, read_all
 
@@ -47,7 +48,7 @@ def group_of(*topics: str, start: Start = "earliest") -> PartitionGroup:
 def planner(
     kafka: Kafka, path: Path, *topics: str, start: Start = "earliest", most: int = 1_000
 ) -> BatchPlanner:
-    groups, plans = [group_of(*topics, start=start)], PlanDirectory(path / "plans")
+    groups, plans = [group_of(*topics, start=start)], PlanLog(DirectoryObjectStore(path / "plans"))
     newest = plans.newest() or Plan({})
     return BatchPlanner(
         KafkaFeed(kafka),
@@ -163,7 +164,7 @@ def test_another_topic_of_the_same_name_is_data_loss(
     plans = planner(kafka, tmp_path, topic_name)
     plan = plans.next()
     assert plan is not None
-    PlanDirectory(tmp_path / "plans").write(0, plan)
+    PlanLog(DirectoryObjectStore(tmp_path / "plans")).write(0, plan)
     kafka.admin().delete(topic_name)
     broker.create_topic(topic_name)
     fill(kafka, topic_name, 0, length)

@@ -13,10 +13,11 @@ from kstreams.batch.kafka.feed import KafkaFeed
 from kstreams.batch.kafka.io import KafkaIO
 from kstreams.batch.planner import BatchPlanner
 from kstreams.batch.read_order import read_order
-from kstreams.checkpoint.plans import Plan, PlanDirectory
+from kstreams.checkpoint.plans import Plan, PlanLog
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TopicPartition
 from kstreams.kafka.options import Kafka
+from kstreams.state.log.directory import DirectoryObjectStore
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 
@@ -31,7 +32,7 @@ def group_of(*topics: str) -> PartitionGroup:
     return group
 
 
-def planner_of(kafka: Kafka, group: PartitionGroup, plans: PlanDirectory) -> BatchPlanner:
+def planner_of(kafka: Kafka, group: PartitionGroup, plans: PlanLog) -> BatchPlanner:
     newest = plans.newest() or Plan({})
     return BatchPlanner(
         KafkaFeed(kafka),
@@ -72,7 +73,7 @@ def test_the_order_of_records_is_that_of_their_times(
     for partition in range(2):
         write(kafka, rows, partition, [*range(1_000, 1_500), *[20_100] * 4 * MOST])
         write(kafka, records, partition, [*disorder, *range(40_000, 40_100)])
-    plans, order = PlanDirectory(tmp_path / "plans"), read_order([group])
+    plans, order = PlanLog(DirectoryObjectStore(tmp_path / "plans")), read_order([group])
     planner, highest = planner_of(kafka, group, plans), dict[TopicPartition, int]()
     merged: list[tuple[int, tuple[int, ...], int]] = []
     number, sizes = 0, []
