@@ -64,7 +64,7 @@ def store_by_url(url: str) -> ObjectStoreSettings:
         ValueError: It is no URL of its kind.
     """
     scheme = url.partition("://")[0].lower()
-    needs = f"pip install {_PACKAGES[scheme]!r}" if scheme in _PACKAGES else ""
+    needs = f"pip install {_PACKAGES[scheme]!r}." if scheme in _PACKAGES else ""
     try:
         make = load_plugin("kstreams.stores", scheme)
     except ImportError as exc:
