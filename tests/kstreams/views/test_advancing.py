@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kstreams.checkpoint.named_home import home_of
 from kstreams.clock import SystemClock
 from kstreams.errors import NoCheckpointError, StateCorruptError, StoreError
 from kstreams.state.backend.objects import ObjectStore
@@ -36,7 +37,7 @@ def _until(condition: Callable[[], bool]) -> None:
 
 def _beside(path: Path, log: Any = None, *, kept: int = 0) -> Reader[Any]:
     settings_ = ReaderSettings(
-        path, log, None, 0, None, None, SystemClock(), beside=True, kept=kept
+        home_of(path), log, None, 0, None, None, SystemClock(), beside=True, kept=kept
     )
     return Reader(COUNTS, settings_)
 
