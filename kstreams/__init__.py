@@ -37,6 +37,7 @@ from kstreams.errors.base import KStreamsError
 from kstreams.graph.builder import TopologyBuilder
 from kstreams.graph.nodes import Node
 from kstreams.graph.topology import Topology
+from kstreams.late_pandas import leave_pandas_out as _leave_pandas_out
 from kstreams.lazy import lazy_names
 from kstreams.processors.aggregate import aggregate
 from kstreams.processors.context import ProcessorContext
@@ -68,6 +69,8 @@ else:  # a checker would take any name then
             "Kafka": "kstreams.kafka.options",
         },
     )
+
+_leave_pandas_out()  # before any array is made
 
 __all__ = (
     "BYTES",

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from kstreams.errors import CompileError
 from kstreams.spark.java import java_home
+from kstreams.spark.numpy_arguments import spare_imports
 
 __all__ = ("app_session", "check_shared", "executor_cores", "is_local", "query_session")
 
@@ -50,6 +51,7 @@ def app_session(app: str, *, config: Mapping[str, str]) -> SparkSession:
         app: Name for Spark's own pages.
         config: Spark's settings for a session made here.
     """
+    spare_imports()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     running = SparkSession.getActiveSession()

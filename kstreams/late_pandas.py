@@ -1,0 +1,118 @@
+"""pandas is imported by who uses it, and not because pyarrow wants to know whether there is any."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+import numpy as np
+import pyarrow as pa
+
+__all__ = ("leave_pandas_out",)
+
+_NAME = "pandas"
+
+
+def leave_pandas_out() -> None:
+    """Let pyarrow do without pandas until somebody imports it, and then know all of it.
+
+    pyarrow imports pandas at the first array that it makes, for two questions: whether it was
+    given a Series, and which objects are pandas' own null, time and so on. That takes longer than
+    most else that a start does, in the driver and again in each worker, for a library that this
+    one does not use. So pyarrow asks here: the first question while pandas cannot be found, the
+    second of the few modules of pandas in which those objects are. Whoever imports pandas later
+    gets the whole of it, and before that returns pyarrow has asked the first question again.
+
+    Where pandas is imported already, is not installed or is otherwise made than expected, pyarrow
+    asks by itself as ever.
+    """
+    if _NAME in sys.modules:
+        return
+    finder = _LatePandas()
+    sys.meta_path.insert(0, finder)
+    finder.answer()
+
+
+class _EnoughError(Exception):
+    """Ends the import of pandas after what Arrow asks for, as that of a module which fails."""
+
+
+class _LatePandas:
+    """Finds pandas as the other finders do, and has pyarrow ask at moments of its choice."""
+
+    def __init__(self) -> None:
+        self._asked_in = 0  # the thread in which pyarrow asks: others find pandas meanwhile
+        self._is_hidden = False
+        self._module: ModuleType | None = None
+        self._given: dict[str, object] = {}
+
+    def answer(self) -> None:
+        """Have pyarrow ask both questions."""
+        self._asked_in = threading.get_ident()
+        try:
+            self._is_hidden = True
+            pa.array(np.zeros(1))  # whether this is a Series
+            self._is_hidden = False
+            import_module(_NAME)
+        except Exception:  # noqa: BLE001, S110  # not there, or it fails: whoever imports it hears
+            pass
+        finally:
+            self._asked_in = 0
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Find pandas; nothing else."""
+        if name != _NAME:
+            return None
+        is_asked = self._asked_in == threading.get_ident()
+        if is_asked and self._is_hidden:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        for finder in sys.meta_path:
+            if isinstance(finder, _LatePandas):
+                continue
+            found = finder.find_spec(name, path, target)
+            if found is not None and found.loader is not None:
+                self._watch(found.loader, in_part=is_asked)
+                return found
+        return None
+
+    def _watch(self, loader: Loader, *, in_part: bool) -> None:
+        """Have a loader, which is of this import alone, execute a part of pandas, or all."""
+        if self._module is not None:  # modules of its part have it as `pandas`
+            loader.create_module = lambda spec: self._module  # type: ignore[method-assign]
+        execute = self._execute_part if in_part else partial(self._execute, loader.exec_module)
+        loader.exec_module = execute  # type: ignore[method-assign]
+
+    def _execute_part(self, module: ModuleType) -> None:
+        self._module = module
+        times = import_module(f"{_NAME}._libs.tslibs")
+        missing = import_module(f"{_NAME}._libs.missing")
+        self._given = {name: getattr(times, name) for name in ("NaT", "Timedelta", "Timestamp")}
+        self._given |= {"NA": missing.NA, "DateOffset": times.offsets.DateOffset}
+        vars(module).update(self._given)
+        pa.array([0])  # which objects are pandas' own: asked once in a process
+        module.__getattr__ = _of_whole_pandas  # type: ignore[method-assign]
+        raise _EnoughError
+
+    def _execute(self, execute: Callable[[ModuleType], None], module: ModuleType) -> None:
+        vars(module).pop("__getattr__", None)
+        execute(module)
+        pa.array(np.zeros(1)).to_pandas()  # asks again whether this is a Series
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+        other = [name for name, value in self._given.items() if getattr(module, name) is not value]
+        if other:
+            warnings.warn(f"pyarrow knows other {', '.join(other)} than pandas has", stacklevel=2)
+
+
+def _of_whole_pandas(name: str) -> object:
+    """Serve a thread that has imported pandas meanwhile: Python gives it the part, as it waited."""
+    return getattr(import_module(_NAME), name)

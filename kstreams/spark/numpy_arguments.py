@@ -1,0 +1,33 @@
+"""Arguments of calls into the JVM are looked at without importing what they are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from pyspark.sql.types import NumpyArrayConverter, NumpyScalarConverter
+
+__all__ = ("spare_imports",)
+
+_Asks = Callable[[Any, Any], bool]
+
+
+def spare_imports() -> None:
+    """Let PySpark take an argument for NumPy's only if it is; more than once is as once.
+
+    For each argument of a call that is a list, say, PySpark 4.1 asks its own tests' helpers
+    whether NumPy is installed, and those import unittest, pandas and more, a second and longer.
+    """
+    for converter in (NumpyScalarConverter, NumpyArrayConverter):
+        if not hasattr(converter.can_convert, "__wrapped__"):
+            asks = _of_numpy_alone(converter.can_convert)
+            converter.can_convert = asks  # type: ignore[method-assign,assignment]  # a method
+
+
+def _of_numpy_alone(asks: _Asks) -> _Asks:
+    def can_convert(converter: Any, argument: Any) -> bool:  # noqa: ANN401  # PySpark's, and anything
+        return isinstance(argument, np.generic | np.ndarray) and asks(converter, argument)
+
+    can_convert.__wrapped__ = asks  # type: ignore[attr-defined]  # as functools does
+    return can_convert
