@@ -6,7 +6,7 @@ import re
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 import pytest
 
@@ -16,7 +16,7 @@ from devtools.servers.s3 import Bucket, S3Server
 from devtools.servers.spark_connect import SparkConnectServer
 
 if TYPE_CHECKING:
-    from pyspark.sql.connect.session import SparkSession as ConnectSession
+    from pyspark.sql import SparkSession
 
 
 class Broker(Protocol):
@@ -99,13 +99,18 @@ def connect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCo
 
 
 @pytest.fixture(scope="session")
-def connect(connect_server: SparkConnectServer) -> Iterator[ConnectSession]:
+def connect(connect_server: SparkConnectServer) -> Iterator[SparkSession]:
     """A session on that server, beside whatever classic one this process has."""
-    from pyspark.sql.connect.session import SparkSession
+    made = connect_to(connect_server)
+    yield made
+    made.stop()
 
-    session = SparkSession.builder.remote(connect_server.url).create()
-    yield session
-    session.stop()
+
+def connect_to(server: SparkConnectServer) -> SparkSession:
+    """Return a new session on a server, under the type that users see it by."""
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+    return cast("SparkSession", ConnectSession.builder.remote(server.url).create())
 
 
 def _need_connect() -> None:

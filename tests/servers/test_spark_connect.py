@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 
 from devtools.servers.spark_connect import SparkConnectServer
-
-if TYPE_CHECKING:
-    from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 
-def test_a_session_runs_python_on_it(connect: ConnectSession) -> None:
+def test_a_session_runs_python_on_it(connect: SparkSession) -> None:
     def doubled(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         for batch in batches:
             yield pa.record_batch({"n": [2 * n for n in batch.column("n").to_pylist()]})
@@ -27,7 +24,7 @@ def test_a_session_runs_python_on_it(connect: ConnectSession) -> None:
 
 
 def test_nobody_gets_in_without_the_token(
-    connect: ConnectSession, connect_server: SparkConnectServer
+    connect: SparkSession, connect_server: SparkConnectServer
 ) -> None:
     from pyspark.errors import PySparkException
 

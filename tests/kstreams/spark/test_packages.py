@@ -126,7 +126,7 @@ def test_what_has_no_files_is_refused() -> None:
 
 def test_too_much_is_refused(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (project / "user_package" / "big").write_bytes(b"x" * 2_000)
-    monkeypatch.setattr("kstreams.spark.packages._MAX_BYTES", 1_000)
+    monkeypatch.setattr("kstreams.spark.package_archive._MAX_BYTES", 1_000)
     session: Any = _Session()
     with pytest.raises(CompileError, match="user_package") as caught:
         ship(session, ["user_package"])

@@ -1,0 +1,139 @@
+"""What functions on DataFrames take with them to Python workers: settings, and the user's modules.
+
+Sessions have ways of their own to send files (`addArtifacts`), which streaming queries on Spark
+Connect do not see. Pickling the user's code by value leaves out what is imported within functions,
+and cannot do generated classes such as protobuf's. So modules travel with the function, as files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import io
+import sys
+import zipfile
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Generic, TypeVar
+
+from kstreams.checkpoint.app_settings import Packages
+from kstreams.errors import CompileError
+from kstreams.scratch import scratch_directory
+from kstreams.spark.package_archive import PackageArchive, package_archive
+from kstreams.spark.worker import drop_spark_archives, leave_quietly, load_once
+
+__all__ = ("Carried", "Shipped")
+
+T = TypeVar("T")
+"""What is carried."""
+
+_MAX_BYTES = 8_000_000
+"""Compressed: they are in each function, and Spark sends its functions with each batch."""
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """The user's modules, as they go with a function.
+
+    Attributes:
+        archive: The modules; None if there are none.
+    """
+
+    archive: PackageArchive | None = field(repr=False)
+
+    @classmethod
+    def of(cls, packages: Packages) -> Shipped:
+        """Return packages of this process.
+
+        Args:
+            packages: Modules or their names; `"auto"` for all that this process has imported
+                and that are not installed.
+
+        Raises:
+            CompileError: One is not to be found, or they have over 8 MB compressed.
+        """
+        archive = package_archive(packages)
+        if archive is not None and len(archive.data) > _MAX_BYTES:
+            raise CompileError(
+                f"the user's packages have {len(archive.data) / 1e6:.0f} MB compressed, and would "
+                "go with each batch",
+                hint="name the ones that executors need, packages=['my_package'], or install "
+                "them on the cluster and say packages=().",
+            )
+        return cls(archive)
+
+    def add(self) -> None:
+        """Make the modules those of this worker, once, and forget those of another version."""
+        name = None if self.archive is None else self.archive.name
+        if name == _PRESENT.name:
+            return
+        _PRESENT.forget()
+        if self.archive is not None:
+            _PRESENT.unpack(self.archive)
+
+
+@dataclass(frozen=True)
+class Carried(Generic[T]):
+    """An object that refers to the user's modules, as it goes with a function.
+
+    Attributes:
+        data: The object, pickled.
+        digest: Of the data.
+        shipped: The modules.
+    """
+
+    data: bytes = field(repr=False)
+    digest: str
+    shipped: Shipped = field(repr=False)
+
+    @classmethod
+    def of(cls, data: bytes, shipped: Shipped) -> Carried[T]:
+        """Return what is pickled here, with the modules it needs."""
+        return cls(data, hashlib.sha256(data).hexdigest(), shipped)
+
+    def get(self) -> T:
+        """Return the object, in a worker; unpickled once there."""
+        leave_quietly()
+        drop_spark_archives()
+        self.shipped.add()
+        name = "" if self.shipped.archive is None else self.shipped.archive.name
+        found: T = load_once(f"{self.digest}-{name}", self.data)
+        return found
+
+
+@dataclass
+class _Present:
+    """The modules that this process has now: its own, not what a fork has brought along."""
+
+    name: str | None = None
+    folder: Path | None = None
+    held: ExitStack = field(default_factory=ExitStack)
+
+    def unpack(self, archive: PackageArchive) -> None:
+        folder = self.held.enter_context(scratch_directory()) / "packages"
+        with zipfile.ZipFile(io.BytesIO(archive.data)) as content:
+            content.extractall(folder)
+        sys.path.insert(0, str(folder))
+        importlib.invalidate_caches()
+        self.name, self.folder = archive.name, folder
+
+    def forget(self) -> None:
+        if self.folder is None:
+            return
+        for name, module in list(sys.modules.items()):
+            if _lies_in(module, self.folder):
+                del sys.modules[name]
+        sys.path.remove(str(self.folder))
+        sys.path_importer_cache.pop(str(self.folder), None)
+        self.held.close()
+        self.name = self.folder = None
+
+
+_PRESENT = _Present()
+
+
+def _lies_in(module: ModuleType | None, folder: Path) -> bool:
+    places = [getattr(module, "__file__", None), *(getattr(module, "__path__", None) or ())]
+    return any(place is not None and Path(place).is_relative_to(folder) for place in places)

@@ -1,0 +1,163 @@
+"""Whether executors can do their work: the library is there, and one place for state.
+
+The client may see neither what executors have installed nor the storage that they use, so they
+are asked, by small jobs at the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+from uuid import uuid4
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from kstreams.errors import CompileError, ObjectMissingError
+from kstreams.quoting import one_line
+from kstreams.spark.failure import ErrorChannel
+from kstreams.spark.frames.shipped import Carried
+from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
+
+__all__ = ("check_library", "check_store")
+
+_PACKAGE = "kstreams-spark"
+_PROBES = "probes/"
+_Batches = Iterable[pa.RecordBatch]
+"""What a function of `mapInArrow` takes."""
+
+
+def check_library(session: SparkSession, width: int) -> None:
+    """Make sure that executors have this library, in this version.
+
+    Args:
+        session: The session.
+        width: How many Python workers to ask.
+
+    Raises:
+        CompileError: One has none, or another version.
+    """
+    package = _PACKAGE
+
+    # A function within a function goes by value: it runs where the library is missing.
+    def look(batches: _Batches) -> Iterator[pa.RecordBatch]:
+        import importlib.metadata as metadata  # noqa: PLC0415  # in the worker
+        import socket  # noqa: PLC0415  # as above
+
+        import pyarrow  # noqa: PLC0415  # as above
+
+        for _ in batches:
+            try:
+                found = metadata.version(package)
+            except metadata.PackageNotFoundError:
+                found = "none"
+            said = {"host": [socket.gethostname()], "found": [found]}
+            yield pyarrow.RecordBatch.from_pydict(said)
+
+    here = version(_PACKAGE)
+    rows = _asked(session, width, look, "host string, found string")
+    for host, found in sorted({(row["host"], row["found"]) for row in rows}):
+        if found != here:
+            raise CompileError(
+                f"{package} {here} runs here, and the Python of executors on {host!r} has {found}",
+                hint=f"install {package}=={here} on the cluster, with the extras of its state "
+                "backend, in the Python that PYSPARK_PYTHON names there.",
+            )
+
+
+def check_store(session: SparkSession, log: Carried[ObjectStoreSettings], width: int) -> None:
+    """Make sure that executors see one durable log, and that it refuses a name that is taken.
+
+    Args:
+        session: The session.
+        log: Settings of the log.
+        width: How many Python workers to ask.
+
+    Raises:
+        CompileError: Some do not see what others write, or a name that is taken is overwritten.
+        StoreError: The storage refuses; `StoreOpenError` where it is not reached.
+    """
+    errors = ErrorChannel()
+    name = f"{_PROBES}{uuid4().hex}"
+    try:
+        _asked(session, 1, _Probe(log, name, "write", errors), _SAID)
+        looks = _asked(session, width, _Probe(log, name, "read", errors), _SAID)
+        _asked(session, 1, _Probe(log, name, "delete", errors), _SAID)
+    except Exception as exc:
+        found = errors.find(exc)
+        if found is None:
+            raise
+        raise found from exc
+    blind = sorted({row["host"] for row in looks if not row["seen"]})
+    if blind:
+        raise CompileError(
+            f"executors on {', '.join(map(repr, blind))} do not see what another has written to "
+            "the durable log of the state",
+            hint="give the backend a log that all reach: Directory on a mount they share, or S3.",
+        )
+
+
+_SAID = "host string, seen boolean"
+
+
+@dataclass(frozen=True)
+class _Probe:
+    """A function of `mapInArrow` that tries the log; says where, and whether it saw the object."""
+
+    log: Carried[ObjectStoreSettings]
+    name: str
+    what: str
+    errors: ErrorChannel
+
+    def __call__(self, batches: _Batches) -> Iterator[pa.RecordBatch]:
+        import socket  # noqa: PLC0415  # in the worker alone
+
+        for _ in batches:
+            try:
+                seen = _TRIES[self.what](self.log.get().open(), self.name)
+            except Exception as exc:  # noqa: BLE001  # all of it must reach the driver, typed
+                raise self.errors.wrap(exc) from None
+            yield pa.RecordBatch.from_pydict({"host": [socket.gethostname()], "seen": [seen]})
+
+
+def _write(store: ObjectStore, name: str) -> bool:
+    store.put_if_absent(name, b"first")
+    if store.put_if_absent(name, b"second") or store.get(name) != b"first":
+        raise CompileError(
+            f"the durable log {one_line(repr(store), 200)} overwrites an object although it was "
+            "asked not to",
+            hint="use a storage with conditional puts: without them two attempts at a batch "
+            "could both count.",
+        )
+    return True
+
+
+def _read(store: ObjectStore, name: str) -> bool:
+    try:
+        return store.get(name) == b"first"
+    except ObjectMissingError:
+        return False
+
+
+def _delete(store: ObjectStore, name: str) -> bool:
+    store.delete([name])
+    return True
+
+
+_TRIES: dict[str, Callable[[ObjectStore, str], bool]] = {
+    "write": _write,
+    "read": _read,
+    "delete": _delete,
+}
+
+
+def _asked(
+    session: SparkSession,
+    width: int,
+    ask: Callable[[_Batches], Iterator[pa.RecordBatch]],
+    said: str,
+) -> list[Any]:
+    """Return what Python workers say; each partition is one row."""
+    return session.range(0, width, 1, width).mapInArrow(ask, said).collect()

@@ -1,0 +1,1 @@
+"""Tests of topologies on DataFrames."""

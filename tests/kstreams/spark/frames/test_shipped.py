@@ -1,0 +1,112 @@
+"""The user's modules go with the functions on DataFrames, to workers that outlive the client."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from kstreams.errors import CompileError
+from kstreams.spark.frames.shipped import Carried, Shipped
+
+pytestmark = [pytest.mark.spark]
+
+PACKAGE = "shipped_by_test"
+CODE = """
+from dataclasses import dataclass
+from functools import lru_cache
+
+@lru_cache(None)
+def cached(number):
+    return number + 100
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    number: int
+
+    def told(self):
+        from {package}.inner import VERSION
+        return f"{{cached(self.number)}} of {{VERSION}}"
+"""
+
+
+@pytest.fixture
+def ask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[str], tuple[Any, Shipped]]]:
+    """Return an object of a package of the user's, of the version that is asked for."""
+    folder = tmp_path / PACKAGE
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (folder / "__init__.py").write_text("")
+    (folder / "code.py").write_text(CODE.format(package=PACKAGE))
+
+    def order(version: str) -> tuple[Any, Shipped]:
+        (folder / "inner.py").write_text(f"VERSION = {version!r}")
+        _forget()
+        return importlib.import_module(f"{PACKAGE}.code").Order(3), Shipped.of([PACKAGE])
+
+    yield order
+    _forget()
+
+
+def _forget() -> None:
+    for name in [name for name in sys.modules if name.startswith(PACKAGE)]:
+        del sys.modules[name]
+    importlib.invalidate_caches()
+
+
+def telling(order: Any, shipped: Shipped) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    carried: Carried[Any] = Carried.of(pickle.dumps(order), shipped)
+
+    def told(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield pa.RecordBatch.from_pydict({"told": [carried.get().told()] * batch.num_rows})
+
+    return told
+
+
+def test_what_an_import_in_a_function_needs_goes_too_and_of_each_version_its_own(
+    connect: SparkSession, ask: Callable[[str], tuple[Any, Shipped]]
+) -> None:
+    for version in ("first", "second", "second", "first"):  # workers stay from one to the next
+        frame = connect.range(0, 4, 1, 2).mapInArrow(telling(*ask(version)), "told string")
+        assert {row["told"] for row in frame.collect()} == {f"103 of {version}"}
+
+
+def test_streams_have_it_as_well(
+    connect: SparkSession, ask: Callable[[str], tuple[Any, Shipped]], tmp_path: Path
+) -> None:
+    connect.range(2).write.parquet(str(tmp_path / "in"))
+    rows = connect.readStream.schema("id long").parquet(str(tmp_path / "in"))
+    query = (
+        rows.mapInArrow(telling(*ask("streamed")), "told string")
+        .writeStream.format("parquet")
+        .option("path", str(tmp_path / "out"))
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    found = connect.read.parquet(str(tmp_path / "out")).collect()
+    assert [row["told"] for row in found] == ["103 of streamed"] * 2
+
+
+def test_packages_that_are_too_large_for_each_batch_are_refused(
+    ask: Callable[[str], tuple[Any, Shipped]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask("any")
+    monkeypatch.setattr("kstreams.spark.frames.shipped._MAX_BYTES", 100)
+    with pytest.raises(CompileError, match="would go with each batch"):
+        Shipped.of([PACKAGE])
+
+
+def test_no_package_is_no_archive() -> None:
+    assert Shipped.of(()).archive is None

@@ -1,0 +1,101 @@
+"""Executors without the library or without one durable log are found at the start."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from pyspark import cloudpickle
+from pyspark.sql import SparkSession
+
+from devtools.servers.s3 import Bucket
+from kstreams.errors import CompileError, StoreError
+from kstreams.spark.frames import store_check
+from kstreams.spark.frames.shipped import Carried, Shipped
+from kstreams.spark.frames.store_check import check_library, check_store
+from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
+from kstreams.state.log.directory import Directory, DirectoryObjectStore
+
+pytestmark = [pytest.mark.spark]
+
+WIDTH = 4
+
+
+@dataclass(frozen=True)
+class Made:
+    """Settings of a log that a function opens."""
+
+    make: Callable[[], ObjectStore]
+
+    def open(self) -> ObjectStore:
+        return self.make()
+
+
+def check(session: SparkSession, log: ObjectStoreSettings) -> None:
+    carried: Carried[ObjectStoreSettings] = Carried.of(
+        cloudpickle.dumps(log),  # type: ignore[no-untyped-call]  # pyspark's
+        Shipped.of([__name__.partition(".")[0]]),
+    )
+    check_store(session, carried, WIDTH)
+
+
+def test_a_log_that_all_reach_is_left_as_it_was(connect: SparkSession, tmp_path: Path) -> None:
+    log = Directory(str(tmp_path))
+    check(connect, log)
+    assert list(log.open().list("")) == []
+
+
+def test_executors_that_do_not_see_what_others_write_are_named(
+    connect: SparkSession, tmp_path: Path
+) -> None:
+    def make() -> ObjectStore:
+        return DirectoryObjectStore(tmp_path / os.urandom(4).hex())
+
+    with pytest.raises(CompileError, match="do not see what another has written"):
+        check(connect, Made(make))
+
+
+def test_a_storage_that_overwrites_is_refused(connect: SparkSession, tmp_path: Path) -> None:
+    class Overwriting(DirectoryObjectStore):
+        def put_if_absent(self, name: str, data: bytes) -> bool:
+            self.delete([name])
+            return super().put_if_absent(name, data)
+
+    with pytest.raises(CompileError, match="overwrites an object"):
+        check(connect, Made(lambda: Overwriting(tmp_path)))
+
+
+def test_a_storage_that_is_not_reached_says_so(connect: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="file"):
+        check(connect, Directory(str(tmp_path / "file")))
+
+
+@pytest.mark.slow
+def test_an_object_storage_is_tried(connect: SparkSession, bucket: Bucket) -> None:
+    there = bucket.settings("tried")
+    check(connect, there)
+    with pytest.raises(StoreError, match="no-such-bucket"):
+        check(connect, replace(there, url="s3://no-such-bucket/tried"))
+
+
+def test_executors_with_another_version_are_named(
+    connect: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_library(connect, WIDTH)
+    monkeypatch.setattr(store_check, "version", lambda package: "9.9.9")
+    with pytest.raises(CompileError, match=r"9\.9\.9 runs here, and the Python of executors"):
+        check_library(connect, WIDTH)
+
+
+def test_executors_without_the_library_are_named(
+    connect: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_check, "_PACKAGE", "kstreams-of-nobody")
+    monkeypatch.setattr(store_check, "version", lambda package: "1.0")
+    with pytest.raises(CompileError, match="has none") as found:
+        check_library(connect, WIDTH)
+    assert "install kstreams-of-nobody==1.0" in found.value.hint
