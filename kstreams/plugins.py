@@ -1,8 +1,9 @@
-"""State backends, durable logs, kinds of stores and serdes by name, from installed packages.
+"""State backends, durable logs, kinds of stores, serdes and sinks by name, from installed packages.
 
 A package offers one by an entry point of the group `kstreams.stores` (a class or function
 that makes a state backend, or the settings of a durable log), `kstreams.store_kinds` (a
-`StoreKind`, or a function that makes one), `kstreams.serdes` (a serde, or a function that
+`StoreKind`, or a function that makes one), `kstreams.connectors` (a class or function that makes
+a `Sink`), `kstreams.serdes` (a serde, or a function that
 makes one) or `kstreams.serde_texts` (a `SerdeByText`: what its name means on a command line).
 """
 
@@ -20,7 +21,11 @@ from kstreams.errors import PluginError
 __all__ = ("PluginGroup", "load_plugin", "plugin_names")
 
 PluginGroup = Literal[
-    "kstreams.stores", "kstreams.store_kinds", "kstreams.serdes", "kstreams.serde_texts"
+    "kstreams.stores",
+    "kstreams.store_kinds",
+    "kstreams.connectors",
+    "kstreams.serdes",
+    "kstreams.serde_texts",
 ]
 """The groups of entry points that the library looks at."""
 

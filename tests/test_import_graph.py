@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 _ROOT = Path(__file__).parents[1]
-_FOLDERS = (_ROOT, _ROOT / "stores", _ROOT / "serdes")
+_FOLDERS = (_ROOT, _ROOT / "connectors", _ROOT / "stores", _ROOT / "serdes")
 _PACKAGES = tuple(
     package.name
     for folder in (_ROOT, *_FOLDERS[1:])

@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+FOLDERS = ("connectors", "stores", "serdes")
 
 
 def packages() -> list[str]:
     """Every package that is to be shipped, by path."""
-    plugins = [p for d in ("stores", "serdes") for p in sorted((ROOT / d).iterdir()) if p.is_dir()]
+    plugins = [p for d in FOLDERS for p in sorted((ROOT / d).iterdir()) if p.is_dir()]
     return ["kstreams", *(str(p.relative_to(ROOT)) for p in plugins if p.name != "__pycache__")]
 
 
@@ -33,14 +34,14 @@ def test_package_says_that_it_is_typed_and_what_it_is_for(package: str) -> None:
 
 
 def test_plugin_folders_hold_packages_only() -> None:
-    loose = [p for d in ("stores", "serdes") for p in (ROOT / d).iterdir() if p.is_file()]
+    loose = [p for d in FOLDERS for p in (ROOT / d).iterdir() if p.is_file()]
 
     assert loose == []
 
 
-@pytest.mark.parametrize("group", ["kstreams.stores", "kstreams.serdes", "kstreams.serde_texts"])
-def test_entry_points_name_modules_that_exist(group: str) -> None:
-    ours = [e for e in entry_points(group=group) if e.module.startswith("kstreams")]
+@pytest.mark.parametrize("kind", ["stores", "connectors", "serdes", "serde_texts"])
+def test_entry_points_name_modules_that_exist(kind: str) -> None:
+    ours = [e for e in entry_points(group=f"kstreams.{kind}") if e.module.startswith("kstreams")]
 
     assert ours != []
     assert [e.name for e in ours if find_spec(e.module) is None] == []

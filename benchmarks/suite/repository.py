@@ -8,5 +8,5 @@ from pathlib import Path
 __all__ = ("ON_PATH", "ROOT")
 
 ROOT = Path(__file__).parents[2]
-ON_PATH = os.pathsep.join(str(ROOT / part) for part in (".", "serdes", "stores"))
+ON_PATH = os.pathsep.join(str(ROOT / part) for part in (".", "connectors", "serdes", "stores"))
 """For PYTHONPATH."""

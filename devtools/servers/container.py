@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import pytest
+from testcontainers.community.postgres import PostgresContainer
 from testcontainers.kafka import KafkaContainer
 from testcontainers.minio import MinioContainer
 
@@ -44,6 +45,15 @@ def container_bucket() -> Iterator[Bucket]:
         pytest.skip(f"Docker does not answer: {silence}")
     with MinioContainer(access_key=ACCESS_KEY, secret_key=SECRET_KEY) as container:
         yield Bucket(f"http://{container.get_config()['endpoint']}", "tests")
+
+
+@contextmanager
+def container_postgres() -> Iterator[str]:
+    """Run PostgreSQL in a container; skip the test when Docker does not answer."""
+    if silence := _why_docker_is_silent():
+        pytest.skip(f"Docker does not answer: {silence}")
+    with PostgresContainer("postgres:16-alpine", driver=None) as container:
+        yield container.get_connection_url()
 
 
 def _why_docker_is_silent() -> str:

@@ -52,6 +52,7 @@ def launch(
     log: Path,
     answers: Callable[[], bool],
     within_s: float,
+    user: str | None = None,
 ) -> subprocess.Popen[bytes]:
     """
     Start a server, and return it once it answers.
@@ -63,6 +64,7 @@ def launch(
         log: What it says goes behind this.
         answers: Tells whether it does.
         within_s: How long that may take.
+        user: Who runs it; this user by default.
 
     Raises:
         RuntimeError: It has ended, or does not answer in time; nothing of it is left.
@@ -75,6 +77,7 @@ def launch(
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=file,
+            user=user,
             start_new_session=True,  # Ctrl-C in the terminal is the test's, not the server's
         )
     deadline = time.monotonic() + within_s

@@ -18,7 +18,7 @@ from kstreams.record import Record
 from kstreams.sink import CommitId, RefusedRow, Sink, Writer
 from kstreams.task.results import SinkInput
 
-__all__ = ("SinkContract",)
+__all__ = ("GivenResults", "SinkContract")
 
 
 class _Killed(BaseException):
@@ -26,7 +26,7 @@ class _Killed(BaseException):
 
 
 @dataclass
-class _Given:
+class GivenResults:
     """A `Results` of a test: some records, and which of them were refused.
 
     Args:
@@ -205,10 +205,13 @@ class SinkContract:
         sink.prepare()
         return sink
 
-    def _write(self, commit: CommitId, rows: _Given | Sequence[tuple[str, int]]) -> Sequence[str]:
+    def _write(
+        self, commit: CommitId, rows: GivenResults | Sequence[tuple[str, int]]
+    ) -> Sequence[str]:
         writer: Writer[str, int] = self._sink().open()
         try:
-            return writer.write(rows if isinstance(rows, _Given) else _results(rows), commit)
+            given = rows if isinstance(rows, GivenResults) else _results(rows)
+            return writer.write(given, commit)
         finally:
             writer.close()
 
@@ -225,7 +228,7 @@ class SinkContract:
         assert sorted(self.seen()) == sorted(expected)
 
 
-class _Dying(_Given):
+class _Dying(GivenResults):
     """Results of a process that is killed when they are asked for."""
 
     def records(self) -> Sequence[Record[Any, Any]]:
@@ -241,5 +244,5 @@ def _records(pairs: Sequence[tuple[str, int]]) -> list[Record[str, int]]:
     return [Record(key, value, 1_000 + number) for number, (key, value) in enumerate(pairs)]
 
 
-def _results(pairs: Sequence[tuple[str, int]], *others: Record[str, int]) -> _Given:
-    return _Given([*_records(pairs), *others])
+def _results(pairs: Sequence[tuple[str, int]], *others: Record[str, int]) -> GivenResults:
+    return GivenResults([*_records(pairs), *others])

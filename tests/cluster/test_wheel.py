@@ -16,8 +16,9 @@ from tests.cluster.project import expected_counts, make_project, run_project
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
 STORES = ("rocksdb", "s3")
+CONNECTORS = ("postgres",)
 SERDES = ("avro", "json", "msgpack", "msgspec", "protobuf", "registry", "xml")
-PACKAGES = ("kstreams", *(f"kstreams_{name}" for name in (*STORES, *SERDES)))
+PACKAGES = ("kstreams", *(f"kstreams_{name}" for name in (*CONNECTORS, *STORES, *SERDES)))
 
 LOOK = f"""
 import importlib.metadata as m
@@ -27,7 +28,7 @@ from kstreams import App
 for name in {PACKAGES}:
     package = import_module(name)
     print(package.__file__, (Path(package.__file__).parent / "py.typed").is_file())
-for group in ("kstreams.stores", "kstreams.serdes"):
+for group in ("kstreams.connectors", "kstreams.stores", "kstreams.serdes"):
     for entry in sorted(m.entry_points(group=group), key=lambda e: e.name):
         print(entry.name, entry.load().__module__)
 """
@@ -51,6 +52,7 @@ def test_packages_types_and_entry_points_are_installed(python: Path, tmp_path: P
     assert lines[:count] == [f"{site / name / '__init__.py'} True" for name in PACKAGES]
     serdes = [name for name in SERDES if name not in ("msgspec", "registry")]
     assert lines[count:] == [
+        *(f"{name} kstreams_{name}.table" for name in CONNECTORS),
         "memory kstreams.state.backend.memory",
         "rocksdb kstreams_rocksdb.settings",
         "s3 kstreams_s3.settings",

@@ -126,7 +126,7 @@ class KilledApp:
 
     def start(self) -> None:
         """Start the app, again on what it left."""
-        paths = (ROOT, ROOT / "stores", ROOT / "serdes")
+        paths = (ROOT, ROOT / "connectors", ROOT / "stores", ROOT / "serdes")
         with (self.folder / "output").open("a") as output:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", self.module, str(self.folder)]

@@ -29,7 +29,7 @@ class Speculating(KilledApp):
 def cluster(killed_app: KilledApp, port: int) -> Iterator[str]:
     """Run a master and two workers with a core each; yield the master's address."""
     master, daemons = f"spark://{HOSTS[0]}:{port}", "org.apache.spark.deploy"
-    paths = (ROOT, ROOT / "stores", ROOT / "serdes")
+    paths = (ROOT, ROOT / "connectors", ROOT / "stores", ROOT / "serdes")
     env = {
         **os.environ,
         "SPARK_HOME": str(killed_app.folder / "spark"),

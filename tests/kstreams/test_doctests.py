@@ -10,9 +10,15 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
+PLUGINS = ("connectors", "stores", "serdes")
 FILES = [
     (path, folder)
-    for folder, packages in ((ROOT, "kstreams"), (ROOT / "stores", "*"), (ROOT / "serdes", "*"))
+    for folder, packages in (
+        (ROOT, "kstreams"),
+        (ROOT / "connectors", "*"),
+        (ROOT / "stores", "*"),
+        (ROOT / "serdes", "*"),
+    )
     for path in sorted(folder.glob(f"{packages}/**/*.py"))
     if ">>> " in path.read_text()
 ]

@@ -22,6 +22,7 @@ USERS = [
     *sorted(ROOT.glob("examples/*.py")),
     *sorted(ROOT.glob("stores/**/*.py")),
     *sorted(ROOT.glob("serdes/**/*.py")),
+    *sorted(ROOT.glob("connectors/**/*.py")),
     *sorted(ROOT.glob("benchmarks/workloads/*.py")),
     *sorted(ROOT.glob("docs/*.md")),
     ROOT / "README.md",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import pytest
 
 from devtools.servers.kafka import KafkaBroker
+from devtools.servers.postgres import PostgresServer, new_schema, postgres_or_skip
 from devtools.servers.registry import Registry
 from devtools.servers.s3 import Bucket, S3Server
 from devtools.servers.spark_connect import SparkConnectServer
@@ -118,3 +119,27 @@ def _need_connect() -> None:
         pytest.importorskip(
             module, reason="Spark Connect needs its extra: pip install 'kstreams-spark[connect]'"
         )
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A PostgreSQL server process for the whole run; never stop it."""
+    with postgres_or_skip() as running:
+        yield running
+
+
+@pytest.fixture(scope="session", params=["process", "container"])
+def any_postgres(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Address of the server process, then of one in a container, where Docker answers."""
+    with ExitStack() as stack:
+        if request.param == "process":
+            yield request.getfixturevalue("postgres_server").url
+        else:
+            container = pytest.importorskip("devtools.servers.container", exc_type=ImportError)
+            yield stack.enter_context(container.container_postgres())
+
+
+@pytest.fixture
+def database(postgres_server: PostgresServer) -> str:
+    """Address of a database, with a schema that the test has alone."""
+    return new_schema(postgres_server.url)

@@ -1,0 +1,26 @@
+"""Results in PostgreSQL, exactly once.
+
+Read `PostgresTable` first: a sink that keeps a row a key, or appends rows. What a task gives it
+in a batch is written in one transaction together with a fence: a row that says which commit was
+written last. An attempt that comes again, or late, finds it and changes nothing. Depends on
+psycopg and on the core's contracts, on nothing of Spark.
+
+Example:
+    >>> from kstreams_postgres import PostgresTable
+    >>> totals = PostgresTable(
+    ...     "postgresql://app:secret@db/shop",
+    ...     "totals",
+    ...     key=("word",),
+    ...     row=lambda word, total: {"total": total},
+    ... )
+    >>> totals.guarantee
+    'exactly-once'
+    >>> totals
+    PostgresTable(table='totals', key=('word',), visible='at-write', fence='kstreams_fence')
+"""
+
+from __future__ import annotations
+
+from kstreams_postgres.table import Columns, PostgresTable, Visible
+
+__all__ = ("Columns", "PostgresTable", "Visible")

@@ -1,0 +1,207 @@
+"""Write many rows at once, and find those that cannot be written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from operator import attrgetter
+
+import psycopg
+from psycopg import sql
+
+from kstreams.sinks import RefusedRow
+from kstreams_postgres.catalog import Table
+from kstreams_postgres.connecting import Connection, code_of, may_pass
+from kstreams_postgres.rows import Row, refused
+
+__all__ = ("BulkWriter", "deletion", "upsert")
+
+_INCOMING = sql.Identifier("pg_temp", "kstreams_rows")
+_ALL = sql.SQL("")
+_TRUE = sql.SQL("true")
+_OF_ROWS = ("22", "23", "44")
+"""Classes of SQLSTATE that are a row's: data, constraints, a view's check."""
+_ALSO_OF_ROWS = ("21000", "54000", "P0001")
+"""Two rows that the database has for one; a key too long for its index; a trigger's refusal."""
+_ROW_ERRORS = (TypeError, ValueError, OverflowError, AttributeError, ArithmeticError)
+"""What psycopg raises of values that have no form for the column."""
+
+
+class BulkWriter:
+    """Writes rows within a transaction: by a copy into a temporary table, then from there.
+
+    Args:
+        connection: The connection; its temporary table is made here, once.
+        table: The table.
+    """
+
+    def __init__(self, connection: Connection, table: Table) -> None:
+        self._connection = connection
+        self._table = table
+        self._binary = True
+        self._used = False
+        connection.execute(
+            sql.SQL(
+                "CREATE TEMP TABLE IF NOT EXISTS kstreams_rows ON COMMIT DELETE ROWS "
+                "AS SELECT * FROM {} WITH NO DATA"
+            ).format(table.target)
+        )
+
+    def write(self, rows: Sequence[Row]) -> list[RefusedRow]:
+        """Write rows in the present transaction; return those that the table does not take.
+
+        With a key, the last row of each counts; where that is refused, the one before it.
+
+        Raises:
+            psycopg.Error: The database does not answer, or is not as it should be.
+        """
+        self._binary, self._used = True, False
+        if not self._table.key:
+            return [self._said(row, exc) for row, exc in self._apart(rows, self._append)]
+        by_key: dict[tuple[object, ...], list[Row]] = {}
+        for row in rows:
+            by_key.setdefault(row.key, []).append(row)
+        found: list[RefusedRow] = []
+        while by_key:
+            lasts = [own[-1] for own in by_key.values()]
+            bad = self._apart(lasts, self._replace)
+            found += [self._said(row, exc) for row, exc in bad]
+            left = {row.key: by_key[row.key][:-1] for row, _ in bad}
+            by_key = {key: own for key, own in left.items() if own}
+        return found
+
+    def stage(
+        self, into: sql.Identifier, names: Sequence[str], rows: Iterable[Sequence[object]]
+    ) -> None:
+        """Copy rows into a table of staged rows: they were tried, so all go in."""
+        self._binary = False  # others than the table's columns are there, too
+        self._copy(into, names, rows)
+
+    def _copy(
+        self,
+        into: sql.Identifier,
+        names: Sequence[str],
+        rows: Iterable[Sequence[object]],
+    ) -> None:
+        binary = self._binary
+        statement = sql.SQL("COPY {} ({}) FROM STDIN {}").format(
+            into, _listed(names), sql.SQL("(FORMAT BINARY)" if binary else "")
+        )
+        with self._connection.cursor() as cursor, cursor.copy(statement) as copy:
+            if binary:
+                copy.set_types([self._table.columns[name].oid for name in names])
+            write = copy.write_row
+            for row in rows:
+                write(row)
+
+    def _apart(
+        self, rows: Sequence[Row], write: Callable[[Sequence[Row]], None]
+    ) -> list[tuple[Row, Exception]]:
+        """Write rows; where that fails by a row, halves of them, down to the rows that fail."""
+        if not rows:
+            return []
+        try:
+            with self._connection.transaction():
+                write(rows)
+        except (psycopg.Error, *_ROW_ERRORS) as exc:
+            if not _is_rows(exc):
+                raise
+            if self._binary and _is_clients(exc):
+                self._binary = False  # the server finds a form for more values than psycopg
+                return self._apart(rows, write)
+            if len(rows) == 1:
+                return [(rows[0], exc)]
+        else:
+            return []
+        half = len(rows) // 2
+        return self._apart(rows[:half], write) + self._apart(rows[half:], write)
+
+    def _append(self, rows: Sequence[Row]) -> None:
+        for names, own in groupby(rows, attrgetter("names")):
+            self._copy(self._table.target, names, [row.values for row in own])
+
+    def _replace(self, rows: Sequence[Row]) -> None:
+        deleted = [row.key for row in rows if not row.names]
+        by_names: dict[tuple[str, ...], list[tuple[object, ...]]] = {}
+        for row in rows:
+            if row.names:
+                by_names.setdefault(row.names, []).append(row.values)
+        if deleted:
+            self._through(self._table.key, deleted, deletion(self._table, _INCOMING))
+        for names, values in by_names.items():
+            self._through(names, values, upsert(self._table, _INCOMING, names))
+
+    def _through(
+        self, names: Sequence[str], rows: Sequence[Sequence[object]], then: sql.Composed
+    ) -> None:
+        """Copy rows into the temporary table, and do something with them."""
+        if self._used:
+            self._connection.execute(sql.SQL("TRUNCATE {}").format(_INCOMING))
+        self._used = True
+        self._copy(_INCOMING, names, rows)
+        self._connection.execute(then)
+
+    def _said(self, row: Row, exc: Exception) -> RefusedRow:
+        reason = str(exc) or type(exc).__name__
+        if isinstance(exc, psycopg.Error) and exc.diag.message_primary:
+            reason = exc.diag.message_primary
+        return refused(row, self._table.key, reason, code_of(exc))
+
+
+def upsert(
+    table: Table,
+    source: sql.Identifier,
+    names: Sequence[str],
+    where: sql.Composable = _ALL,
+) -> sql.Composed:
+    """Return what writes the rows of another table, in the order of their keys.
+
+    One order for all tasks, so that none of two waits for the other.
+
+    Args:
+        table: Where to.
+        source: Where from.
+        names: Their columns, the key's among them.
+        where: Which rows.
+    """
+    values = [name for name in names if name not in table.key]
+    changed = sql.SQL(", ").join(
+        sql.SQL("{0} = excluded.{0}").format(sql.Identifier(name)) for name in values
+    )
+    clash = sql.SQL("DO UPDATE SET {}").format(changed) if values else sql.SQL("DO NOTHING")
+    return sql.SQL(
+        "INSERT INTO {} ({names}) SELECT {names} FROM {} {} ORDER BY {key} ON CONFLICT ({key}) {}"
+    ).format(table.target, source, where, clash, names=_listed(names), key=_listed(table.key))
+
+
+def deletion(table: Table, source: sql.Identifier, where: sql.Composable = _TRUE) -> sql.Composed:
+    """Return what deletes the rows whose keys another table has.
+
+    Args:
+        table: Where from.
+        source: Has the keys, as `s`.
+        where: Which rows of it.
+    """
+    same = sql.SQL(" AND ").join(
+        sql.SQL("t.{0} = s.{0}").format(sql.Identifier(name)) for name in table.key
+    )
+    return sql.SQL("DELETE FROM {} t USING {} s WHERE {} AND {}").format(
+        table.target, source, where, same
+    )
+
+
+def _listed(names: Iterable[str]) -> sql.Composed:
+    return sql.SQL(", ").join(map(sql.Identifier, names))
+
+
+def _is_clients(exc: BaseException) -> bool:
+    """Tell whether psycopg has no form for a value, before the server has seen it."""
+    if isinstance(exc, psycopg.Error):
+        return not code_of(exc) and not may_pass(exc)
+    return True
+
+
+def _is_rows(exc: BaseException) -> bool:
+    """Tell whether an error is of one of the rows."""
+    code = code_of(exc)
+    return _is_clients(exc) or code[:2] in _OF_ROWS or code in _ALSO_OF_ROWS

@@ -1,0 +1,169 @@
+"""What a sink knows of its tables: their names, quoted, and the columns of its own."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import NamedTuple
+
+import psycopg
+from psycopg import sql
+
+from kstreams.errors import SinkError
+from kstreams_postgres.connecting import Connection
+
+__all__ = ("Column", "Names", "Table", "create_missing", "described")
+
+
+class Column(NamedTuple):
+    """A column of a table: its name, its type as SQL has it, and the type's oid."""
+
+    name: str
+    type: str
+    oid: int
+
+
+@dataclass(frozen=True)
+class Names:
+    """The tables of a sink, as a user names them; a schema stands before a dot."""
+
+    table: str
+    fence: str
+
+    @property
+    def quoted_table(self) -> sql.Identifier:
+        """The table, quoted."""
+        return sql.Identifier(*self.table.split("."))
+
+    @property
+    def quoted_fence(self) -> sql.Identifier:
+        """The table of fences, quoted."""
+        return sql.Identifier(*self.fence.split("."))
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as it is.
+
+    Attributes:
+        names: Its name, and its fence's.
+        key: Columns of its key; empty where rows are appended.
+        columns: All that may be written, by name.
+        defers: Whether it has constraints that may wait for the end of a transaction.
+    """
+
+    names: Names
+    key: tuple[str, ...]
+    columns: dict[str, Column]
+    defers: bool = False
+
+    @property
+    def target(self) -> sql.Identifier:
+        """The table, quoted."""
+        return self.names.quoted_table
+
+    def begin(self, connection: Connection) -> None:
+        """Begin a transaction's work: no constraint waits for its end, where no row is named."""
+        if self.defers:
+            connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
+
+    @property
+    def staged(self) -> sql.Identifier:
+        """Where rows wait for the commit, in the schema of the fence: another for other columns."""
+        digest = sha256(repr((self.names.table, [c[:2] for c in self.columns.values()])).encode())
+        *schema, _ = self.names.fence.split(".")
+        return sql.Identifier(*schema, f"kstreams_staged_{digest.hexdigest()[:16]}")
+
+
+_COLUMNS = """
+SELECT attname::text, format_type(atttypid, atttypmod), atttypid::int8
+FROM pg_attribute
+WHERE attrelid = %s::text::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+ORDER BY attnum
+"""
+
+_KEYS = """
+SELECT ARRAY(SELECT attname::text FROM pg_attribute
+             WHERE attrelid = i.indrelid AND attnum = ANY (i.indkey) ORDER BY attname)
+FROM pg_index i
+WHERE indrelid = %s::text::regclass AND indisunique AND indisvalid AND indpred IS NULL
+  AND indexprs IS NULL
+"""
+
+_DEFERS = """
+SELECT EXISTS (SELECT 1 FROM pg_constraint
+               WHERE conrelid = %s::text::regclass AND condeferrable)
+"""
+
+_FENCE = """
+CREATE TABLE IF NOT EXISTS {} (
+    life text NOT NULL, sink text NOT NULL, task integer NOT NULL,
+    batch_number bigint NOT NULL, revision integer NOT NULL, fingerprint text NOT NULL,
+    rejected text NOT NULL, PRIMARY KEY (life, sink, task))
+"""
+
+_STAGED = """
+CREATE TABLE IF NOT EXISTS {} AS
+SELECT ''::text AS kstreams_lane, 0::bigint AS kstreams_batch, ''::text AS kstreams_attempt,
+       0::integer AS kstreams_part, t.* FROM {} t WITH NO DATA
+"""
+
+
+def described(connection: Connection, names: Names, key: tuple[str, ...]) -> Table:
+    """Return a table as it is now.
+
+    Raises:
+        SinkError: It is not there, or lacks a column of the key, or a unique constraint on it.
+    """
+    quoted = names.quoted_table.as_string(connection)
+    found = connection.execute("SELECT to_regclass(%s::text)", (quoted,)).fetchone()
+    if found is None or found[0] is None:
+        raise SinkError(
+            f"there is no table {names.table!r}",
+            "42P01",
+            hint="create it: the sink makes no tables for results.",
+        )
+    rows = connection.execute(_COLUMNS, (quoted,)).fetchall()
+    columns = {name: Column(name, kind, int(oid)) for name, kind, oid in rows}
+    missing = [name for name in key if name not in columns]
+    if missing:
+        raise SinkError(
+            f"table {names.table!r} has no column {missing[0]!r}, only {', '.join(columns)}",
+            "42703",
+            hint="key= names the columns of its key.",
+        )
+    uniques = [found for (found,) in connection.execute(_KEYS, (quoted,)).fetchall()]
+    if key and sorted(key) not in uniques:
+        raise SinkError(
+            f"table {names.table!r} has no unique key on {', '.join(key)}",
+            "42P10",
+            hint="give it a primary key or a unique constraint on just these columns.",
+        )
+    defers = connection.execute(_DEFERS, (quoted,)).fetchone()
+    return Table(names, key, columns, bool(defers and defers[0]))
+
+
+def create_missing(
+    connection: Connection, names: Names, key: tuple[str, ...], stages: bool
+) -> None:
+    """Look at a table, and make those that the sink needs beside it, where they are not there."""
+    table = described(connection, names, key)
+    _create(connection, names.quoted_fence, sql.SQL(_FENCE).format(names.quoted_fence))
+    if stages:
+        made = sql.SQL(_STAGED).format(table.staged, table.target)
+        if _create(connection, table.staged, made):
+            statement = sql.SQL("CREATE INDEX ON {} (kstreams_lane, kstreams_batch)")
+            connection.execute(statement.format(table.staged))
+
+
+def _create(connection: Connection, name: sql.Identifier, statement: sql.Composed) -> bool:
+    """Create a table if it is not there, which a role without the right may find done."""
+    quoted = name.as_string(connection)
+    found = connection.execute("SELECT to_regclass(%s::text)", (quoted,)).fetchone()
+    if found is not None and found[0] is not None:
+        return False
+    with suppress(psycopg.errors.UniqueViolation, psycopg.errors.DuplicateTable):  # of a race
+        connection.execute(statement)
+        return True
+    return False

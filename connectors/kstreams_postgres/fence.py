@@ -1,0 +1,125 @@
+"""The fence: which commit a task's rows are of, in the same transaction as the rows."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from psycopg import sql
+
+from kstreams import Record
+from kstreams.errors import SinkError
+from kstreams.sinks import CommitId, RefusedRow
+from kstreams_postgres.catalog import Names
+from kstreams_postgres.connecting import Connection
+
+__all__ = ("claim", "note")
+
+_LOG = logging.getLogger(__name__)
+
+_CLAIM = """
+INSERT INTO {} AS fence (life, sink, task, batch_number, revision, fingerprint, rejected)
+VALUES (%s, %s, %s, %s, %s, %s, '[]')
+ON CONFLICT (life, sink, task) DO UPDATE
+SET batch_number = excluded.batch_number, revision = excluded.revision,
+    fingerprint = excluded.fingerprint, rejected = excluded.rejected
+WHERE (fence.batch_number, fence.revision) < (excluded.batch_number, excluded.revision)
+RETURNING 1
+"""
+_FIND = """
+SELECT batch_number, revision, fingerprint, rejected FROM {}
+WHERE (life, sink, task) = (%s, %s, %s)
+"""
+_NOTE = "UPDATE {} SET rejected = %s WHERE (life, sink, task) = (%s, %s, %s)"
+
+
+def claim(connection: Connection, names: Names, commit: CommitId) -> list[RefusedRow] | None:
+    """Move the fence to a commit, and hold it until the transaction ends; None: it is the first.
+
+    Other attempts at the same task wait here. Two transactions never write one commit.
+
+    Returns:
+        Where the commit was written before, the rows that were refused then; none where it is
+        older than what was written.
+    """
+    place = (commit.life, commit.sink, commit.task)
+    fence = names.quoted_fence
+    claimed = connection.execute(
+        sql.SQL(_CLAIM).format(fence), (*place, *commit.order, commit.fingerprint)
+    ).fetchone()
+    if claimed is not None:
+        return None
+    found = connection.execute(sql.SQL(_FIND).format(fence), place).fetchone()
+    if found is None or (found[0], found[1]) != commit.order:
+        _LOG.warning("what is older than the fence is not written: %s", commit)
+        return []
+    if found[2] != commit.fingerprint:
+        _LOG.warning(
+            "commit %s was written by another topology (%s); what this one (%s) makes of the same "
+            "records is not",
+            commit,
+            found[2],
+            commit.fingerprint,
+        )
+    return _from_text(found[3])
+
+
+def note(
+    connection: Connection, names: Names, commit: CommitId, refused: Sequence[RefusedRow]
+) -> None:
+    """Keep with the fence which rows were refused, so that they are when the commit comes again."""
+    statement = sql.SQL(_NOTE).format(names.quoted_fence)
+    connection.execute(statement, (_to_text(refused), commit.life, commit.sink, commit.task))
+
+
+def _to_text(rows: Sequence[RefusedRow]) -> str:
+    """Return rows as JSON without anything that a column of text does not take."""
+    return json.dumps(
+        [
+            [
+                row.row,
+                row.reason,
+                row.code,
+                _coded(row.letter.key),
+                _coded(row.letter.value),
+                row.letter.timestamp,
+                [[name, _coded(value)] for name, value in row.letter.headers],
+            ]
+            for row in rows
+        ]
+    )
+
+
+def _from_text(text: str) -> list[RefusedRow]:
+    try:
+        return [_row(*found) for found in json.loads(text)]
+    except (ValueError, TypeError) as exc:
+        raise SinkError(
+            f"what a fence has of refused rows cannot be read: {exc}",
+            hint="nobody but the library may write to the table of fences.",
+        ) from exc
+
+
+def _row(
+    number: int,
+    reason: str,
+    code: str,
+    key: str | None,
+    value: str | None,
+    timestamp: int,
+    headers: list[list[Any]],
+) -> RefusedRow:
+    pairs = tuple((str(name), _decoded(has)) for name, has in headers)
+    letter = Record(_decoded(key), _decoded(value), int(timestamp), pairs)
+    return RefusedRow(int(number), str(reason), letter, str(code))
+
+
+def _coded(data: bytes | None) -> str | None:
+    return None if data is None else base64.b64encode(data).decode()
+
+
+def _decoded(text: str | None) -> bytes | None:
+    return None if text is None else base64.b64decode(text)

@@ -1,0 +1,186 @@
+"""From results to rows: which row is which key's, which is the last, which can be none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from kstreams import Record
+from kstreams.sinks import RefusedRow
+
+__all__ = ("Columns", "Given", "PerBatch", "PerRecord", "Row", "RowMaker", "refused")
+
+K_contra = TypeVar("K_contra", contravariant=True)
+"""Type of the results' keys."""
+V_contra = TypeVar("V_contra", contravariant=True)
+"""Type of the results' values."""
+K = TypeVar("K")
+"""Type of the results' keys."""
+V = TypeVar("V")
+"""Type of the results' values."""
+
+Columns = Mapping[str, object]
+"""Values of a row by column, as psycopg takes them: dicts are JSON."""
+
+_SHOWN = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row to write.
+
+    Attributes:
+        number: Of the result that it comes of; without one, its place among a batch's rows.
+        key: Values of the key's columns.
+        names: Columns that it has, the key's first; empty to delete.
+        values: Theirs.
+        record: The result.
+    """
+
+    number: int
+    key: tuple[object, ...]
+    names: tuple[str, ...]
+    values: tuple[object, ...]
+    record: Record[Any, Any]
+
+
+_Made = tuple[int, object, "Columns | Exception | None", Record[Any, Any]]
+"""Number, key, columns or what went wrong, and the record that it comes of."""
+
+
+class Given(Protocol[K_contra, V_contra]):
+    """How rows are made."""
+
+    def made(self, records: Sequence[Record[K_contra, V_contra]]) -> Iterator[_Made]:
+        """Yield what is to be written, in order."""
+        ...
+
+
+@dataclass(frozen=True)
+class PerRecord(Generic[K, V]):
+    """A row a record."""
+
+    row: Callable[[K, V], Columns | None]
+
+    def made(self, records: Sequence[Record[K, V]]) -> Iterator[_Made]:
+        """Yield a row for each record; one that cannot be made is that record's failure."""
+        for number, record in enumerate(records):
+            try:
+                columns: Columns | Exception | None = self.row(record.key, record.value)
+            except Exception as exc:  # noqa: BLE001  # user code
+                columns = exc
+            yield number, record.key, columns, record
+
+
+@dataclass(frozen=True)
+class PerBatch(Generic[K, V]):
+    """The rows of all records together."""
+
+    rows: Callable[[Sequence[Record[K, V]]], Iterable[tuple[object, Columns | None]]]
+
+    def made(self, records: Sequence[Record[K, V]]) -> Iterator[_Made]:
+        """Yield the rows; what is raised fails the batch."""
+        last = records[-1]
+        for number, (key, columns) in enumerate(self.rows(records)):
+            yield number, key, columns, Record(key, columns, last.timestamp)
+
+
+class RowMaker:
+    """Makes rows for a table, and says what is none.
+
+    Args:
+        key: Columns of the key.
+        columns: All columns that there are.
+    """
+
+    def __init__(self, key: tuple[str, ...], columns: Iterable[str]) -> None:
+        self._key = key
+        self._columns = frozenset(columns)
+        self._known: dict[tuple[str, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {}
+
+    def rows(self, made: Iterable[_Made]) -> tuple[list[Row], list[RefusedRow]]:
+        """Return rows, in order, and those that are refused before any is written."""
+        rows: list[Row] = []
+        wrong: list[RefusedRow] = []
+        for number, key, columns, record in made:
+            if columns is None and not self._key:
+                continue  # nothing to append
+            try:
+                rows.append(self._row(number, key, columns, record))
+            except Exception as exc:  # noqa: BLE001  # of what user code has given
+                bad = Row(number, (key,), (), (), record)
+                wrong.append(refused(bad, self._key, f"{type(exc).__name__}: {exc}", ""))
+        return rows, wrong
+
+    def _row(
+        self,
+        number: int,
+        key: object,
+        columns: Columns | Exception | None,
+        record: Record[Any, Any],
+    ) -> Row:
+        if isinstance(columns, Exception):
+            raise columns
+        own = self._own_key(key)
+        if columns is None:
+            return Row(number, own, (), (), record)
+        given = tuple(columns)
+        names, others = self._known.get(given) or self._names(given)
+        if len(others) + len(self._key) != len(given) and any(
+            columns[name] != value
+            for name, value in zip(self._key, own, strict=True)
+            if name in columns
+        ):
+            raise ValueError(f"the row's key is not the record's, {own!r}")
+        return Row(number, own, names, (*own, *[columns[name] for name in others]), record)
+
+    def _own_key(self, key: object) -> tuple[object, ...]:
+        width = len(self._key)
+        if not width:
+            return ()
+        if width == 1:
+            own: tuple[object, ...] = (key,)
+        elif isinstance(key, tuple) and len(key) == width:
+            own = key
+        else:
+            raise TypeError(f"the key is no tuple of {width}, for {', '.join(self._key)}: {key!r}")
+        if None in own:
+            raise ValueError(f"the key has a null: {own!r}")
+        hash(own)
+        return own
+
+    def _names(self, given: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return all columns of rows with given ones, and those that are not the key's."""
+        unknown = [name for name in given if name not in self._columns]
+        if unknown:
+            known = ", ".join(sorted(self._columns))
+            raise ValueError(f"the table has no column {unknown[0]!r}, only {known}")
+        others = tuple(name for name in given if name not in self._key)
+        if not given and not self._key:
+            raise ValueError("the row has no column")
+        found = self._known[given] = (*self._key, *others), others
+        return found
+
+
+def refused(row: Row, key: tuple[str, ...], reason: str, code: str) -> RefusedRow:
+    """Return what is said of a row that cannot be written: its letter has JSON of it."""
+    record = row.record
+    own = dict(zip(key, row.key, strict=False)) if key else record.key
+    has = dict(zip(row.names, row.values, strict=True)) if row.names else record.value
+    return RefusedRow(
+        row.number,
+        reason[:_SHOWN],
+        Record(_json(own), _json(has), record.timestamp, record.headers),
+        code,
+    )
+
+
+def _json(found: object) -> bytes | None:
+    if found is None:
+        return None
+    try:
+        return json.dumps(found, default=str).encode()
+    except (TypeError, ValueError, RecursionError):
+        return json.dumps(str(found)).encode()

@@ -1,0 +1,3 @@
+"""Tests of the connectors."""
+
+from __future__ import annotations

@@ -1,0 +1,230 @@
+"""Which rows are written, and which are refused, without harm to the others."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+
+import pytest
+
+from kstreams.errors import RecordRefusedError, SinkError
+from kstreams_postgres import Columns, PostgresTable
+from tests.connectors.kstreams_postgres.tables import SOON, Place, given, refused_rows, write
+
+pytestmark = pytest.mark.slow
+
+NOW = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.timezone.utc)
+
+
+@pytest.fixture
+def place(database: str) -> Place:
+    return Place(database)
+
+
+def test_the_last_row_of_a_key_counts_and_none_deletes(place: Place) -> None:
+    place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int, kept int DEFAULT 7)")
+    sink = place.totals()
+    write(sink, given(("a", 1), ("b", 2), ("a", 3), ("c", 4), ("c", None), ("d", None)), 1)
+    assert place.rows() == [("a", 3, 7), ("b", 2, 7)]
+    place.execute("UPDATE totals SET kept = 8 WHERE word = 'a'")
+    write(sink, given(("b", None), ("b", 5), ("a", 9)), 2)
+    assert place.rows() == [("a", 9, 8), ("b", 5, 7)]
+
+
+def test_each_bad_row_is_refused_for_its_reason_and_all_others_are_written(place: Place) -> None:
+    place.execute(
+        "CREATE TABLE totals (word varchar(5) PRIMARY KEY, total smallint NOT NULL CHECK "
+        "(total <> 13))"
+    )
+    pairs: list[tuple[str, object]] = [(f"w{n}", n + 100) for n in range(300)]
+    bad = {
+        7: ("too long", 1),
+        50: ("w", 13),
+        51: ("x", 1 << 40),
+        52: ("y", "text"),
+        53: ("nul\0", 1),
+        299: ("z", Decimal("1e9")),
+    }
+    for number, pair in bad.items():
+        pairs[number] = pair
+    refused = write(place.totals(), given(*pairs))
+    assert [row.row for row in refused] == sorted(bad)
+    codes = {row.row: row.code for row in refused}
+    assert (codes[7], codes[50], codes[51]) == ("22001", "23514", "22003")
+    assert len(place.rows()) == 300 - len(bad)
+    letter = refused[0].letter
+    assert json.loads(letter.key or b"") == {"word": "too long"}
+    assert json.loads(letter.value or b"") == {"word": "too long", "total": 1}
+    assert letter.timestamp == 1_007
+
+
+def test_a_refused_last_row_leaves_the_one_before_it(place: Place) -> None:
+    place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int CHECK (total < 100))")
+    refused = write(place.totals(), given(("a", 1), ("a", 500), ("b", 500), ("a", 600)))
+    assert refused_rows(refused) == [(1, "23514"), (2, "23514"), (3, "23514")]
+    assert place.rows() == [("a", 1)]
+
+
+def test_refused_rows_are_the_same_when_the_commit_comes_again(place: Place) -> None:
+    place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int CHECK (total < 100))")
+    pairs = (("a", 1), ("b", 500), ("nul\0", 7))
+    first = write(place.totals(), given(*pairs))
+    place.execute("ALTER TABLE totals DROP CONSTRAINT totals_total_check")
+    assert write(place.totals(), given(*pairs)) == first
+    assert place.rows() == [("a", 1)]
+
+
+def test_values_of_unlike_types_find_their_columns(place: Place) -> None:
+    place.execute(
+        "CREATE TYPE mood AS ENUM ('good'); CREATE TABLE totals (word text PRIMARY KEY, n numeric, "
+        "at timestamptz, doc jsonb, list int[], raw bytea, mood mood, day date)"
+    )
+    columns: Columns = {
+        "n": 1.5,
+        "at": NOW,
+        "doc": {"a": [1, None]},
+        "list": [1, 2],
+        "raw": b"\0\1",
+        "mood": "good",
+        "day": NOW.date(),
+    }
+    sink = place.totals(row=lambda _word, _total: columns)
+    assert write(sink, given(("a", 1))) == []
+    assert place.rows() == [
+        ("a", Decimal("1.5"), NOW, {"a": [1, None]}, [1, 2], b"\0\1", "good", NOW.date())
+    ]
+
+
+def test_rows_may_have_unlike_columns_and_none_that_are_not_there(place: Place) -> None:
+    place.execute("CREATE TABLE totals (word text PRIMARY KEY, x int DEFAULT 5, y int DEFAULT 6)")
+
+    def row(_word: str, columns: Mapping[str, object]) -> Mapping[str, object]:
+        return columns
+
+    sink: PostgresTable[str, Mapping[str, object]] = place.totals(row=row)
+    rows = given(("a", {"x": 1}), ("b", {"y": 2}), ("c", {}), ("d", {"z; drop table totals": 1}))
+    (refused,) = write(sink, rows)
+    assert refused.row == 3
+    assert "no column" in refused.reason
+    assert place.rows() == [("a", 1, 6), ("b", 5, 2), ("c", 5, 6)]
+
+
+def test_a_row_that_cannot_be_made_is_refused(place: Place) -> None:
+    place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int)")
+
+    def row(_word: str, total: int) -> Mapping[str, object]:
+        return {"total": 10 // total}
+
+    refused = write(place.totals(row=row), given(("a", 5), ("b", 0), (None, 1), ([1], 2)))
+    assert [row.row for row in refused] == [1, 2, 3]
+    assert "ZeroDivisionError" in refused[0].reason
+    assert place.rows() == [("a", 2)]
+
+
+def test_a_key_of_several_columns_is_a_tuple_and_rows_do_not_contradict_it(place: Place) -> None:
+    place.execute("CREATE TABLE totals (shop text, day date, n int, PRIMARY KEY (day, shop))")
+    sink = place.totals(key=("shop", "day"), row=lambda _key, row: row)
+    day = NOW.date()
+    rows = given(
+        (("s", day), {"n": 1}),
+        (("s", day), {"n": 2, "shop": "s"}),
+        (("s", day), {"n": 3, "shop": "other"}),
+        ("s", {"n": 4}),
+        (("t", day), {"n": 5}),
+        (("t", day), None),
+    )
+    refused = write(sink, rows)
+    assert [row.row for row in refused] == [2, 3]
+    assert place.rows() == [("s", day, 2)]
+
+
+def test_names_are_quoted_whatever_they_are(place: Place) -> None:
+    place.execute('CREATE TABLE "to""tals; --" ("wo rd" text PRIMARY KEY, "%s" int)')
+    sink: PostgresTable[str, int] = PostgresTable(
+        place.url,
+        'to"tals; --',
+        key=("wo rd",),
+        row=lambda _word, total: {"%s": total},
+        give_up_after=SOON,
+        fence='fen"ce',
+    )
+    assert write(sink, given(("a'; --", 1))) == []
+    assert place.execute('SELECT * FROM "to""tals; --"') == [("a'; --", 1)]
+
+
+def test_keys_that_the_database_has_for_one_are_written_one_after_the_other(place: Place) -> None:
+    place.execute("CREATE TABLE totals (word numeric PRIMARY KEY, total int)")
+    refused = write(place.totals(), given(("1", 1), ("1.0", 2), ("2", 3)))
+    assert refused == []
+    assert place.rows() == [(Decimal(1), 2), (Decimal(2), 3)]
+
+
+def test_a_trigger_a_foreign_key_and_a_deferred_constraint_refuse_rows(place: Place) -> None:
+    place.execute("CREATE TABLE words (word text PRIMARY KEY); INSERT INTO words VALUES ('a')")
+    place.execute(
+        "CREATE TABLE totals (word text PRIMARY KEY REFERENCES words DEFERRABLE INITIALLY "
+        "DEFERRED, total int)"
+    )
+    place.execute(
+        "CREATE FUNCTION odd() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.total = 13 "
+        "THEN RAISE 'unlucky'; END IF; RETURN NEW; END $$"
+    )
+    place.execute(
+        "CREATE TRIGGER odd BEFORE INSERT OR UPDATE ON totals FOR EACH ROW EXECUTE FUNCTION odd()"
+    )
+    refused = write(place.totals(), given(("a", 1), ("b", 2), ("a", 13)))
+    assert refused_rows(refused) == [(1, "23503"), (2, "P0001")]
+    assert place.rows() == [("a", 1)]
+
+
+def test_the_policy_to_fail_leaves_nothing_and_the_commit_may_come_again(place: Place) -> None:
+    place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int CHECK (total < 100))")
+    with pytest.raises(RecordRefusedError, match="violates check constraint"):
+        write(place.totals(), given(("a", 1), ("b", 500), fails=True))
+    assert place.rows() == []
+    write(place.totals(), given(("a", 1), ("b", 5)))
+    assert place.rows() == [("a", 1), ("b", 5)]
+
+
+def test_appended_rows_keep_their_order_and_none_is_left_out(place: Place) -> None:
+    place.execute("CREATE TABLE totals (id serial, word text, total int)")
+
+    def row(word: str, total: int | None) -> Columns | None:
+        return None if total is None else {"word": word, "total": total}
+
+    sink = place.totals(key=(), row=row)
+    write(sink, given(("a", 1), ("a", 2), ("b", None), ("c", "x")), 1)
+    write(sink, given(("a", 3)), 2)
+    assert [found[1:] for found in place.rows()] == [("a", 1), ("a", 2), ("a", 3)]
+
+
+def test_a_smaller_plan_takes_the_place_of_a_larger_one(place: Place) -> None:
+    place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int)")
+    write(place.totals(), given(("a", 1), ("b", 2)), 4)
+    write(place.totals(), given(("a", 1)), 4, revision=1)
+    write(place.totals(), given(("a", 9), ("b", 9)), 4)  # of a driver that was late
+    write(place.totals(), given(("b", 2)), 5)
+    assert place.rows() == [("a", 1), ("b", 2)]
+
+
+@pytest.mark.parametrize(
+    ("ddl", "options", "why"),
+    [
+        ("CREATE TABLE other (word text)", {}, "there is no table 'totals'"),
+        ("CREATE TABLE totals (w text PRIMARY KEY)", {}, "has no column 'word'"),
+        ("CREATE TABLE totals (word text, total int)", {}, "no unique key on word"),
+        (
+            "CREATE TABLE totals (word text, total int, UNIQUE (word, total))",
+            {},
+            "no unique key on word",
+        ),
+    ],
+)
+def test_a_table_that_does_not_fit_is_told_at_the_start(
+    place: Place, ddl: str, options: dict[str, object], why: str
+) -> None:
+    place.execute(ddl)
+    with pytest.raises(SinkError, match=why):
+        place.totals(**options).prepare()
