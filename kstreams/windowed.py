@@ -27,12 +27,13 @@ class Windowed(Generic[K_co]):
     Source: `org.apache.kafka.streams.kstream.Windowed`.
     """
 
-    __slots__ = ("end_ms", "key", "start_ms")
+    __slots__ = ("_hash", "end_ms", "key", "start_ms")
 
     def __init__(self, key: K_co, start_ms: int, end_ms: int) -> None:
         self.key: Final = key
         self.start_ms: Final = start_ms
         self.end_ms: Final = end_ms
+        self._hash: int | None = None
 
     def __eq__(self, other: object) -> bool:
         """Compare key, start and end."""
@@ -42,8 +43,10 @@ class Windowed(Generic[K_co]):
         return mine == (other.key, other.start_ms, other.end_ms)
 
     def __hash__(self) -> int:
-        """Hash key, start and end."""
-        return hash((self.key, self.start_ms, self.end_ms))
+        """Hash key, start and end; once, as a batch looks a key up in many dictionaries."""
+        if self._hash is None:
+            self._hash = hash((self.key, self.start_ms, self.end_ms))
+        return self._hash
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by constructor arguments."""

@@ -9,11 +9,13 @@ joins with global tables, follow a join that does.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kstreams.errors import TopologyError
-from kstreams.graph.nodes import AnyNode, Entry, JoinNode, ProcessorNode, SourceNode, serdes_of
+from kstreams.graph.diamonds import joins_behind
+from kstreams.graph.nodes import JoinNode, ProcessorNode
+from kstreams.graph.surroundings import Surroundings, waits_for_end
 from kstreams.graph.topology import PartitionGroup
 from kstreams.processors.columns import (
     ChainedSupplier,
@@ -22,8 +24,8 @@ from kstreams.processors.columns import (
     ColumnJoinSupplier,
     ColumnLookupSupplier,
     ColumnProcessor,
-    ColumnSource,
     ColumnSupplier,
+    ColumnTableJoinSupplier,
     ColumnTableSupplier,
     Execution,
 )
@@ -46,18 +48,30 @@ class ExecutionPlanner:
     """
 
     def __init__(self, group: PartitionGroup, *, intercepted: bool = False) -> None:
-        self._entries = {entry.name: entry for entry in group.inputs}
-        self._followers = group.followers
+        self._around = Surroundings(group, intercepted=intercepted)
         self._nodes = {node.name: node for node in group.processors}
-        self._intercepted = intercepted
-        self._children = group.children()
-        self._places = {node.name: place for place, node in enumerate(group.nodes)}
-        self._last = max((self._places[node.name] for node in group.processors), default=-1)
+        self._last = max((self._around.places[name] for name in self._nodes), default=-1)
         self._made: dict[tuple[str, bool], ColumnProcessor | str] = {}
-        self._users: dict[str, list[str]] = {}
-        for node in group.processors:
-            for spec in (*node.stores, *node.reads):
-                self._users.setdefault(spec.name, []).append(node.name)
+        self._apart: dict[str, str] = {}
+        self._choose_table_joins(group)
+
+    def _choose_table_joins(self, group: PartitionGroup) -> None:
+        """Find which joins of tables cannot run by columns, and why.
+
+        A table runs by columns if all joins that take its changes do, and they do if both of
+        their tables do: so all are thought to, until one is found that cannot.
+        """
+        joins = [node for node in group.processors if _joins_tables(node)]
+        for behind in joins_behind(group).values() if joins else ():
+            self._apart.update(dict.fromkeys(behind, "a record may reach both of its inputs"))
+        while True:
+            left = [join for join in joins if join.name not in self._apart]
+            found = {join.name: self._found(join, punctuated=False) for join in left}
+            obstacles = {name: why for name, why in found.items() if isinstance(why, str)}
+            if not obstacles:
+                return
+            self._apart.update(obstacles)
+            self._made.clear()
 
     def column_processor(self, node: ProcessorNode, *, punctuated: bool) -> ColumnProcessor | None:
         """Return a new column processor for a node; None runs it by records.
@@ -97,7 +111,7 @@ class ExecutionPlanner:
         found = self._found(node, punctuated=False)
         if not isinstance(found, ColumnProcessor):
             return f"records ({found})" if found else None
-        if self._places[node.name] < self._last:
+        if self._around.places[node.name] < self._last:
             found = self._found(node, punctuated=True)
         if not isinstance(found, ColumnProcessor):
             return "columns (records if a node after it has a stream-time punctuator)"
@@ -120,24 +134,29 @@ class ExecutionPlanner:
         if isinstance(supplier, ChainedSupplier) and self._follows(node.parents):
             return supplier.chained()
         if isinstance(supplier, ColumnTableSupplier) and self._is_looked_up(node):
-            return self._table_obstacle(node) or supplier.column_table(self._source(node.parents))
+            return self._table_obstacle(node) or supplier.column_table(
+                self._around.source(node.parents)
+            )
         if isinstance(supplier, ColumnChangesSupplier):
+            ended = self._ends_batch(node.parents)
             return self._changes_obstacle(node) or supplier.column_changes(
-                self._source(node.parents)
+                None if ended else self._around.source(node.parents)
             )
         if isinstance(supplier, ColumnAnswerSupplier) and isinstance(node, JoinNode):
             return self._answer(node, supplier)
+        if isinstance(supplier, ColumnTableJoinSupplier) and isinstance(node, JoinNode):
+            return self._table_join(node, supplier)
         if isinstance(supplier, ColumnLookupSupplier) and isinstance(node, JoinNode):
             return self._lookup(node, supplier)
         if isinstance(supplier, ColumnJoinSupplier) and isinstance(node, JoinNode):
             left, right = ([port] for port in node.ports)
             return self._obstacle(node, left, right) or supplier.column_join(
-                self._source(left, punctuated=punctuated),
-                self._source(right, punctuated=punctuated),
+                self._around.source(left, punctuated=punctuated),
+                self._around.source(right, punctuated=punctuated),
             )
         if isinstance(supplier, ColumnSupplier):
             return self._obstacle(node, node.parents) or supplier.column_processor(
-                self._source(node.parents, punctuated=punctuated)
+                self._around.source(node.parents, punctuated=punctuated)
             )
         return ""
 
@@ -151,33 +170,88 @@ class ExecutionPlanner:
         if isinstance(found, str):
             return f"its table {join.ports[1]!r} runs by records{found and f': {found}'}"
         stream = [join.ports[0]]
-        return supplier.column_lookup(None if self._follows(stream) else self._source(stream))
+        return supplier.column_lookup(
+            None if self._follows(stream) else self._around.source(stream)
+        )
 
     def _answer(self, join: JoinNode, supplier: ColumnAnswerSupplier) -> ColumnProcessor | str:
         """Return a join that answers by columns, which takes that the table runs by columns."""
         subscriptions, table = join.ports
-        obstacle = self._input_obstacle([subscriptions])
+        obstacle = self._around.input_obstacle([subscriptions])
         if obstacle is not None:
             return obstacle
         if not self._follows([table]):
             return f"its table {table!r} runs by records"
-        return supplier.column_answer(self._source([subscriptions]))
+        return supplier.column_answer(self._around.source([subscriptions]))
+
+    def _table_join(
+        self, join: JoinNode, supplier: ColumnTableJoinSupplier
+    ) -> ColumnProcessor | str:
+        """Return a join of two tables by columns, which takes that both run by columns."""
+        if join.name in self._apart:
+            return self._apart[join.name]
+        for port in join.ports:
+            table = self._table_above(port)
+            if table is None:
+                return f"table {port!r} is of another group"
+            found = self._found(table, punctuated=False)
+            if isinstance(found, str):
+                return f"its table {table.name!r} runs by records: {found}"
+            if not self._follows([port]):
+                return f"its table {port!r} runs by records"
+        tables = {spec for port in join.ports for spec in self._stores_above(port)}
+        own = [spec for spec in join.stores if spec not in tables]
+        return (
+            self._around.shared(join, own)
+            or self._around.mixed(join)
+            or supplier.column_table_join()
+        )
+
+    def _table_above(self, name: str) -> ProcessorNode | None:
+        """Return the node that a table is, or that it is derived from without a store."""
+        node = self._nodes.get(name)
+        while node is not None and not node.stores and len(node.parents) == 1:
+            node = self._nodes.get(node.parents[0])
+        return node
+
+    def _stores_above(self, name: str) -> tuple[StoreSpec[Any], ...]:
+        """Return the stores of the table that a node is, or is derived from."""
+        table = self._table_above(name)
+        return () if table is None else tuple(table.stores)
+
+    def _joins_changes(self, name: str, table: ProcessorNode) -> bool:
+        """Return whether a node is a join by columns of the changes of a table."""
+        join = self._nodes[name]
+        if not isinstance(join, JoinNode) or not _joins_tables(join) or name in self._apart:
+            return False
+        return any(self._table_above(port) is table for port in join.ports)
+
+    def _ends_batch(self, parents: Sequence[str]) -> bool:
+        """Return whether all records come from one node when a batch ends."""
+        node = self._nodes.get(parents[0])
+        return len(parents) == 1 and node is not None and waits_for_end(node)
 
     def _changes_obstacle(self, node: ProcessorNode) -> str | None:
         """Return why a table cannot be kept by columns that forwards its changes.
 
-        What reads its store may do so only when the batch ends.
+        What reads its store may do so only when all of its rows are put: when the batch ends,
+        or for what has not changed.
         """
-        obstacle = self._input_obstacle(node.parents)
+        ended = self._ends_batch(node.parents)
+        obstacle = self._around.obstacle() if ended else self._around.input_obstacle(node.parents)
         if obstacle is not None:
             return obstacle
-        answering = {name for name in self._nodes if self._answers(name, node)}
-        users = {user for spec in node.stores for user in self._users[spec.name]}
+        answering = {
+            name
+            for name in self._nodes
+            if self._answers(name, node) or self._joins_changes(name, node)
+        }
+        users = {user for spec in node.stores for user in self._around.users[spec.name]}
         others = users - answering - {node.name}
         if others:
-            first = min(others, key=self._places.__getitem__)
+            first = min(others, key=self._around.places.__getitem__)
             return f"node {first!r} gets its changes or reads its store"
-        return self._mixed(node, but_for=answering)
+        return self._around.mixed(node, but_for=answering)
 
     def _answers(self, name: str, table: ProcessorNode) -> bool:
         """Return whether a node is a join by columns that answers the changes of a table."""
@@ -185,27 +259,24 @@ class ExecutionPlanner:
         supplier: object = join.supplier
         if not isinstance(join, JoinNode) or not isinstance(supplier, ColumnAnswerSupplier):
             return False
-        above = self._nodes.get(join.ports[1])
-        while above is not None and above is not table and len(above.parents) == 1:
-            chains = isinstance(above.supplier, ChainedSupplier)
-            above = self._nodes.get(above.parents[0]) if chains and not above.stores else None
-        return above is table and self._input_obstacle([join.ports[0]]) is None
+        above = self._table_above(join.ports[1])
+        return above is table and self._around.input_obstacle([join.ports[0]]) is None
 
     def _is_looked_up(self, table: ProcessorNode) -> bool:
         """Return whether joins look a table up, or nothing takes its changes."""
-        children = self._children[table.name]
+        children = self._around.children[table.name]
         return not children or any(
             isinstance(child, JoinNode) and _looks_up(child.supplier) for child in children
         )
 
     def _table_obstacle(self, node: ProcessorNode) -> str | None:
         """Return why a table cannot be kept by columns, beside the joins that read it."""
-        obstacle = self._input_obstacle(node.parents)
+        obstacle = self._around.input_obstacle(node.parents)
         if obstacle is not None:
             return obstacle
-        readers = {user for spec in node.stores for user in self._users[spec.name]}
+        readers = {user for spec in node.stores for user in self._around.users[spec.name]}
         for name in sorted(
-            readers.union(child.name for child in self._children[node.name]) - {node.name}
+            readers.union(child.name for child in self._around.children[node.name]) - {node.name}
         ):
             join = self._nodes.get(name)
             if not isinstance(join, JoinNode) or not _looks_up(join.supplier):
@@ -221,51 +292,20 @@ class ExecutionPlanner:
         """Return why a join with a table cannot run by columns, whatever the table does."""
         stream, table = join.ports
         if not self._follows([stream]):
-            obstacle = self._input_obstacle([stream])
+            obstacle = self._around.input_obstacle([stream])
             if obstacle is not None:
                 return obstacle
         kept = self._nodes[table].stores if table in self._nodes else ()
         own = [spec for spec in join.stores if spec not in kept]
-        return self._shared(join, own) or self._mixed(join, table)
+        return self._around.shared(join, own) or self._around.mixed(join, table)
 
     def _obstacle(self, node: ProcessorNode, *inputs: Sequence[str]) -> str | None:
         """Return why a node cannot run by columns, whatever it does."""
         for parents in inputs:
-            obstacle = self._input_obstacle(parents)
+            obstacle = self._around.input_obstacle(parents)
             if obstacle is not None:
                 return obstacle
-        return self._shared(node, node.stores) or self._mixed(node)
-
-    def _shared(self, node: ProcessorNode, stores: Iterable[StoreSpec[Any]]) -> str | None:
-        """Return why a node cannot run by columns because others use its stores."""
-        users = {user for spec in stores for user in self._users[spec.name]} - {node.name}
-        if not users:
-            return None
-        return f"node {min(users, key=self._places.__getitem__)!r} uses its store too"
-
-    def _input_obstacle(self, parents: Sequence[str]) -> str | None:
-        """Return why what parents forward cannot come as columns."""
-        if self._intercepted:
-            return "an interceptor has no bind_columns"
-        above = [parent for parent in parents if parent not in self._entries]
-        if above:
-            return f"it is below processor {above[0]!r}, rather than directly below a source"
-        loops = [parent for parent in parents if parent in self._followers]
-        if loops:
-            return f"records of loop {loops[0]!r} do not move stream time"
-        entries = [self._entries[parent] for parent in parents]
-        if len({serdes_of(entry) for entry in entries}) > 1:
-            return f"its sources {_listed(entries)} have different serdes"
-        lenient = [entry for entry in self._entries.values() if entry.on_error != "fail"]
-        if lenient:
-            return f"{lenient[0].name!r} goes on after records that fail (on_error)"
-        return None
-
-    def _source(self, parents: Sequence[str], *, punctuated: bool = False) -> ColumnSource:
-        entries = [self._entries[parent] for parent in parents]
-        key, value = serdes_of(entries[0])
-        nulls = any(not isinstance(e, SourceNode) or e.topic.nulls == "pass" for e in entries)
-        return ColumnSource(key, value, nulls, punctuated)
+        return self._around.shared(node, node.stores) or self._around.mixed(node)
 
     def _follows(self, parents: Sequence[str]) -> bool:
         """Return whether all records come from one join or table by columns, or what follows it."""
@@ -279,34 +319,6 @@ class ExecutionPlanner:
             return False
         return isinstance(self._found(node, punctuated=False), ColumnProcessor)
 
-    def _mixed(
-        self, node: ProcessorNode, *others: str, but_for: Collection[str] = ()
-    ) -> str | None:
-        """Return which node below another one gets records from elsewhere too.
-
-        Args:
-            node: The node.
-            others: Nodes that it gets them from in any case.
-            but_for: Nodes to which the order of their inputs does not matter.
-        """
-        below = self._below(node, but_for)
-        known = {node.name, *others, *(other.name for other in below)}
-        for other in below:
-            if not known.issuperset(other.parents):
-                return f"node {other.name!r} below it gets records from elsewhere too"
-        return None
-
-    def _below(self, node: ProcessorNode, but_for: Collection[str]) -> list[AnyNode]:
-        """Return the nodes that a node's records may reach, in the group's order."""
-        found: dict[str, AnyNode] = {}
-        waiting = list(self._children[node.name])
-        while waiting:
-            other = waiting.pop()
-            if other.name not in found and other.name not in but_for:
-                found[other.name] = other
-                waiting.extend(self._children[other.name])
-        return sorted(found.values(), key=lambda other: self._places[other.name])
-
 
 def execution_problems(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
     """Yield what is wrong with nodes that ask for columns and cannot have them."""
@@ -316,6 +328,11 @@ def execution_problems(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
             problem = planner.problem(node)
             if problem is not None:
                 yield problem
+
+
+def _joins_tables(node: ProcessorNode) -> bool:
+    supplier: object = node.supplier
+    return isinstance(node, JoinNode) and isinstance(supplier, ColumnTableJoinSupplier)
 
 
 def _looks_up(supplier: object) -> bool:
@@ -334,7 +351,3 @@ def _asked(node: ProcessorNode) -> Execution:
 
 def _refusal(node: ProcessorNode, reason: str) -> str:
     return f"node {node.name!r} cannot run by columns: {reason}"
-
-
-def _listed(entries: list[Entry]) -> str:
-    return " and ".join(repr(entry.name) for entry in entries)

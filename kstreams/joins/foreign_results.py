@@ -46,8 +46,10 @@ class ForeignResults:
         """Return a new processor."""
         return _Results(self.store)
 
-    def column_changes(self, source: ColumnSource) -> ColumnProcessor | str:
+    def column_changes(self, source: ColumnSource | None) -> ColumnProcessor | str:
         """Return a new processor that works by columns, or why there is none."""
+        if source is None:
+            return "it is not directly below a repartition edge"
         if not has_key_codes(source.key):
             return f"keys of {source.key.name} do not differ by their bytes as they come"
         return ForeignResultColumns(self.store, source)

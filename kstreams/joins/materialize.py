@@ -48,10 +48,17 @@ class Materialize:
             return f"keys of {source.key.name} do not differ by their bytes as they come"
         return MaterializeColumns(self.store, source)
 
-    def column_changes(self, source: ColumnSource) -> ColumnProcessor | str:
+    def column_changes(self, source: ColumnSource | None) -> ColumnProcessor | str:
         """Return a new processor that forwards changes by columns, or why there is none."""
-        if self.store.kind.has_history:
-            return f"changes of a {self.store.kind.name} store are made one by one"
+        kind, key = self.store.kind, self.store.key
+        if kind.has_history:
+            return f"changes of a {kind.name} store are made one by one"
+        if source is None:
+            if not kind.has_table_columns:
+                return f"a {kind.name} store cannot be read by columns"
+            if not key.ordered.hashes_by_bytes:
+                return f"keys of {key.name} do not differ as their bytes do"
+            return TableChanges(self.store, None)
         found = self.column_table(source)
         return found if isinstance(found, str) else TableChanges(self.store, source)
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kstreams.joins.change import Change
+from kstreams.joins.columns.table_join import TableJoinColumns
 from kstreams.joins.compaction import by_key
 from kstreams.joins.join_processor import ClosureJoinProcessor
 from kstreams.joins.joiner import Joiner
-from kstreams.joins.table_rows import RowOf, TableRows, keeping
+from kstreams.joins.table_rows import DerivedRows, RowOf, StoredRows, TableRows, keeping
 from kstreams.joins.terms import Terms
+from kstreams.processors.columns import ColumnProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.serde.base import Serde
@@ -49,6 +51,19 @@ class TableJoin:
     def __call__(self) -> _TableJoin:
         """Return a new processor."""
         return _TableJoin(self)
+
+    def column_table_join(self) -> ColumnProcessor | str:
+        """Return a new processor that works by columns, or why there is none."""
+        for table in (self.left, self.right):
+            if not isinstance(table, (StoredRows, DerivedRows)):
+                return "it joins the result of another join"
+            if not table.key.ordered.hashes_by_bytes:
+                return f"keys of {table.key.name} do not differ as their bytes do"
+        if self.store is not None:
+            kind = self.store.kind
+            if kind.has_history or not kind.has_table_columns:
+                return f"its results are kept one by one in a {kind.name} store"
+        return TableJoinColumns(self.left, self.right, self.joiner, self.store)
 
     @property
     def join_terms(self) -> Terms:

@@ -20,6 +20,7 @@ __all__ = (
     "LAST_PLACE",
     "PLACE",
     "STREAM_TIME",
+    "BatchEndSupplier",
     "ChainedSupplier",
     "ColumnAnswerSupplier",
     "ColumnChangesSupplier",
@@ -30,6 +31,7 @@ __all__ = (
     "ColumnProcessor",
     "ColumnSource",
     "ColumnSupplier",
+    "ColumnTableJoinSupplier",
     "ColumnTableSupplier",
     "Execution",
 )
@@ -177,8 +179,31 @@ class ColumnTableSupplier(Protocol):
 class ColumnChangesSupplier(Protocol):
     """A supplier of processors that keep a table and forward its changes."""
 
-    def column_changes(self, source: ColumnSource) -> ColumnProcessor | str:
-        """Return a new processor that works by columns, or why there is none."""
+    def column_changes(self, source: ColumnSource | None) -> ColumnProcessor | str:
+        """Return a new processor that works by columns, or why there is none.
+
+        Args:
+            source: What the records come from; None for another column processor.
+        """
+        ...
+
+
+@runtime_checkable
+class ColumnTableJoinSupplier(Protocol):
+    """A supplier of joins of two tables, each kept by a `ColumnChangesSupplier`."""
+
+    def column_table_join(self) -> ColumnProcessor | str:
+        """Return a new processor of both tables' changes by columns, or why there is none."""
+        ...
+
+
+@runtime_checkable
+class BatchEndSupplier(Protocol):
+    """A supplier that may say that its processors forward nothing before a batch ends."""
+
+    @property
+    def at_batch_end(self) -> bool:
+        """Return whether all is forwarded when a batch ends, by records and by columns."""
         ...
 
 

@@ -15,7 +15,7 @@ from kstreams.processors.columns import ColumnProcessor
 from kstreams.processors.processor import BatchProcessor
 from kstreams.quoting import text_of
 from kstreams.record import Record
-from kstreams.serde.held_objects import is_held
+from kstreams.serde.held_objects import HeldObjects, is_held
 from kstreams.task.columns import COLUMNS, arrow_type_of, concat, table_of, whole
 from kstreams.task.decoding import Form
 
@@ -142,14 +142,32 @@ class ColumnBuffer(BatchBuffer):
     ) -> None:
         super().__init__(node, processor)
         self.form = "values" if processor.reads_values else "keys"
+        self._held = HeldObjects()
         self._process_batch = process_batch
         self._after = after
+
+    def take(self, record: Record[Any, Any]) -> None:
+        """Take a record of a node that is done with it: the library's own, when a batch ends."""
+        self._items.append(record)
 
     def flush(self) -> None:
         """Hand what has gathered to the processor."""
         super().flush()
         if self._after is not None:
             self._after()
+
+    def _table(self, items: list[_Item]) -> pa.Table:
+        """Return rows that entries forward, or records, of which no row is there then."""
+        records = [item for item in items if isinstance(item, Record)]
+        if not records:
+            return super()._table(items)
+        self._held.clear()  # of a release before, which is done with
+        columns = {
+            "key": self._held.column([record.key for record in records]),
+            "value": self._held.column([record.value for record in records]),
+            "timestamp": pa.array([record.timestamp for record in records], pa.int64()),
+        }
+        return pa.table(columns)
 
     def _whole(self, table: pa.Table) -> pa.Table:
         return table

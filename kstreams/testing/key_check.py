@@ -16,6 +16,7 @@ from kstreams.ids import TaskId
 from kstreams.partitioner import Partitioner
 from kstreams.record import Record
 from kstreams.serde.base import Serde
+from kstreams.serde.objects import objects_of
 from kstreams.topic import Topic
 from kstreams.windowed import Windowed
 
@@ -52,11 +53,14 @@ class KeyCheck:
             return process_batch
 
         def checked(table: pa.Table) -> None:
-            keys = table.column("key").unique()
-            if pa.types.is_binary(keys.type):
-                check.encoded(keys, task.partition)
+            keys = table.column("key")
+            if isinstance(keys.type, pa.BaseExtensionType):  # of objects
+                for key in dict.fromkeys(objects_of(keys)):
+                    check.key(key, task.partition)
+            elif pa.types.is_binary(keys.type):
+                check.encoded(keys.unique(), task.partition)
             else:  # of another column processor
-                check.column(keys, task.partition)
+                check.column(keys.unique(), task.partition)
             process_batch(table)
 
         return checked

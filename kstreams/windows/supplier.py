@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 from kstreams._types import K
 from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
+from kstreams.processors.emission import OncePerBatch
 from kstreams.processors.processor import BaseProcessor
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.windowed import Windowed
@@ -54,6 +55,11 @@ class WindowedSupplier(Generic[K, V, A]):
     def execution(self) -> Execution:
         """Return how the node is to run."""
         return self.plan.execution
+
+    @property
+    def at_batch_end(self) -> bool:
+        """Return whether all results are those of a batch; late records go at once."""
+        return isinstance(self.plan.emit, OncePerBatch) and self.plan.routes is None
 
     def column_processor(self, source: ColumnSource) -> ColumnProcessor | str:
         """Return a new processor that works by columns, or why there is none."""

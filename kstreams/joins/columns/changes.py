@@ -12,9 +12,14 @@ from kstreams.processors.columns import ColumnProcessor, ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.serde.held_objects import HeldObjects
 from kstreams.serde.objects import objects_of
+from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.table_access import Row
+from kstreams.state.stores.table_columns import PresentColumns
 
-__all__ = ("ChangedRows", "Changes", "ChangesProcessor", "changes_of")
+__all__ = ("OLD_TIME", "Changes", "ChangesProcessor", "StoredChanges", "changes_of", "put_rows")
+
+OLD_TIME = "old_timestamp"
+"""The column (int64, ms) with the times of old rows, 0 without one, of changes that a store has."""
 
 Changes = tuple[list[Any], list["Change[Any]"], list[int]]
 """Keys, what became of their rows, and when (ms)."""
@@ -28,22 +33,31 @@ def changes_of(table: pa.Table) -> Changes:
     return keys, changes, times
 
 
-class ChangedRows:
-    """Rows that change one after the other, of which none is read twice.
+def put_rows(
+    table: PresentColumns, keys: list[Any], values: list[Any], times: list[int]
+) -> list[Row | None]:
+    """Put rows into a table, one after the other; return what each replaces.
 
     Args:
-        keys: All that may change, as they are told apart.
-        rows: What they have.
+        table: Where none waits to be put.
+        keys: Their keys, as they are told apart.
+        values: Their values; None deletes.
+        times: Their times, ms.
     """
-
-    def __init__(self, keys: list[Any], rows: list[Row | None]) -> None:
-        self.present: dict[Any, Row | None] = dict(zip(keys, rows, strict=True))
-
-    def change(self, key: object, value: object, time_ms: int) -> Change[Any]:
-        """Set the value of a key; None deletes it."""
-        before = self.present[key]
-        self.present[key] = None if value is None else (value, time_ms)
-        return Change(value, None if before is None else before[0])
+    pairs = zip(values, times, strict=True)
+    rows = [None if value is None else (value, time) for value, time in pairs]
+    different = list(dict.fromkeys(keys))
+    stored = table.read(different)
+    if len(different) == len(keys):
+        table.write(keys, rows)
+        return stored
+    present = dict(zip(different, stored, strict=True))
+    before = []
+    for key, row in zip(keys, rows, strict=True):
+        before.append(present[key])
+        present[key] = row
+    table.write(different, [present[key] for key in different])
+    return before
 
 
 class ChangesProcessor(ColumnProcessor):
@@ -78,3 +92,34 @@ class ChangesProcessor(ColumnProcessor):
         keys = source.key.to_arrow(raw)
         table = table.set_column(table.column_names.index("key"), "key", keys)
         return table, objects_of(keys)
+
+
+class StoredChanges(ChangesProcessor):
+    """Puts rows into a table's store, and forwards the changes.
+
+    Args:
+        store: Definition of the store; nothing else writes to it.
+    """
+
+    def __init__(self, store: StoreSpec[Any]) -> None:
+        self._spec = store
+
+    def init(self, context: BatchContext) -> None:
+        """Get the store ready."""
+        super().init(context)
+        table = self._spec.kind.table_columns(self._spec, context.store(self._spec))
+        self._table = PresentColumns.among(table, self._spec.name)
+
+    def _put(self, table: pa.Table, keys: list[Any], values: list[Any], times: list[int]) -> None:
+        """Put a table's rows, one after the other, and forward it with what they change.
+
+        Args:
+            table: The rows as they are forwarded, but for their values.
+            keys: Their keys, as they are told apart.
+            values: Their values; None deletes.
+            times: Their times, ms.
+        """
+        before = put_rows(self._table, keys, values, times)
+        changes = list(map(Change, values, [None if row is None else row[0] for row in before]))
+        old_times = pa.array([0 if row is None else row[1] for row in before], pa.int64())
+        self._forward(table.append_column(OLD_TIME, old_times), changes)

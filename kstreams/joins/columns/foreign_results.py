@@ -9,18 +9,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kstreams.joins.columns.changes import ChangedRows, ChangesProcessor
+from kstreams.joins.columns.changes import StoredChanges
 from kstreams.joins.foreign_messages import opened_responses
 from kstreams.processors.columns import ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.serde.objects import objects_of
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.state.stores.table_columns import PresentColumns
 
 __all__ = ("ForeignResultColumns",)
 
 
-class ForeignResultColumns(ChangesProcessor):
+class ForeignResultColumns(StoredChanges):
     """What `ForeignResults` does.
 
     Args:
@@ -29,15 +28,13 @@ class ForeignResultColumns(ChangesProcessor):
     """
 
     def __init__(self, store: StoreSpec[Any], source: ColumnSource) -> None:
-        self._spec = store
+        super().__init__(store)
         self._source = source
         self._changed: set[object] = set()
 
     def init(self, context: BatchContext) -> None:
-        """Get the store ready."""
+        """Get ready to forget, when a batch ends, which rows have changed."""
         super().init(context)
-        table = self._spec.kind.table_columns(self._spec, context.store(self._spec))
-        self._table = PresentColumns.among(table, self._spec.name)
         self._at_end = context.hold(self._forget)
 
     def process_batch(self, table: pa.Table) -> None:
@@ -51,13 +48,8 @@ class ForeignResultColumns(ChangesProcessor):
         elif keys:
             self._note(keys)
         values = self._spec.value.deserialize_many(results)
-        times: list[int] = objects_of(table.column("timestamp"))
-        different = list(dict.fromkeys(keys))
-        rows = ChangedRows(different, self._table.read(different))
-        changes = list(map(rows.change, keys, values, times))
-        self._table.write(different, [rows.present[key] for key in different])
-        if changes:
-            self._forward(table, changes)
+        if keys:
+            self._put(table, keys, values, objects_of(table.column("timestamp")))
 
     def _of_now(
         self, table: pa.Table, keys: list[Any], news: npt.NDArray[np.bool_], results: pa.Array

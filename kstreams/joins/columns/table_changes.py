@@ -6,44 +6,35 @@ from typing import Any
 
 import pyarrow as pa
 
-from kstreams.joins.columns.changes import ChangedRows, ChangesProcessor
+from kstreams.joins.columns.changes import StoredChanges
 from kstreams.processors.columns import ColumnSource
-from kstreams.processors.context import BatchContext
 from kstreams.serde.objects import objects_of
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.state.stores.table_columns import PresentColumns
 
 __all__ = ("TableChanges",)
 
 
-class TableChanges(ChangesProcessor):
-    """What `Materialize` does, where nothing reads the store before the batch ends.
+class TableChanges(StoredChanges):
+    """What `Materialize` does, where nothing reads the store before all of its rows are put.
 
     Args:
         store: Definition of the store.
-        source: What the records come from.
+        source: What the records come from; None for another column processor.
     """
 
-    def __init__(self, store: StoreSpec[Any], source: ColumnSource) -> None:
-        self._spec = store
+    def __init__(self, store: StoreSpec[Any], source: ColumnSource | None) -> None:
+        super().__init__(store)
         self._source = source
-
-    def init(self, context: BatchContext) -> None:
-        """Get the store ready."""
-        super().init(context)
-        table = self._spec.kind.table_columns(self._spec, context.store(self._spec))
-        self._table = PresentColumns.among(table, self._spec.name)
 
     def process_batch(self, table: pa.Table) -> None:
         """Put a table's rows."""
         table = self.without_nulls(table, "key")
         if not table.num_rows:
             return
-        values = self._source.objects(table.column("value"))
         times: list[int] = objects_of(table.column("timestamp"))
-        table, keys = self._typed(table, self._source)
-        different = list(dict.fromkeys(keys))
-        rows = ChangedRows(different, self._table.read(different))
-        changes = list(map(rows.change, keys, values, times))
-        self._table.write(different, [rows.present[key] for key in different])
-        self._forward(table, changes)
+        if self._source is None:
+            keys, values = (objects_of(table.column(name)) for name in ("key", "value"))
+        else:
+            values = self._source.objects(table.column("value"))
+            table, keys = self._typed(table, self._source)
+        self._put(table, keys, values, times)

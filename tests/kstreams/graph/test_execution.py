@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -267,8 +268,19 @@ def with_a_shared_store(builder: TopologyBuilder, supplier: Any) -> None:
 
 def above_a_mixed_node(builder: TopologyBuilder, supplier: Any) -> None:
     clicks: Any = builder.add_source("clicks", CLICKS)
+    supplier = replace(supplier, plan=replace(supplier.plan, emit=each_update()))
     results = builder.add_processor("counted", supplier, clicks)
     builder.add_sink("out", to_stdout(), builder.merge("both", results, clicks))
+
+
+def test_what_forwards_when_a_batch_ends_does_so_in_its_turn_whatever_comes_from_elsewhere() -> (
+    None
+):
+    builder = TopologyBuilder("t")
+    clicks: Any = builder.add_source("clicks", CLICKS)
+    results = builder.add_processor("counted", counted(), clicks)
+    builder.add_sink("out", to_stdout(), builder.merge("both", results, clicks))
+    assert execution(builder.build()) == "columns"
 
 
 SURROUNDINGS: list[tuple[Callable[[TopologyBuilder, Any], None], str]] = [

@@ -1,0 +1,114 @@
+"""What is around the nodes of a group, and keeps them from work by columns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from kstreams.graph.nodes import AnyNode, Entry, ProcessorNode, SourceNode, serdes_of
+from kstreams.graph.topology import PartitionGroup
+from kstreams.processors.columns import BatchEndSupplier, ColumnSource
+from kstreams.state.stores.spec import StoreSpec
+
+__all__ = ("Surroundings", "waits_for_end")
+
+
+class Surroundings:
+    """The nodes of a group, and what stands between them and columns.
+
+    Args:
+        group: The nodes.
+        intercepted: Whether an interceptor cannot be around column processors.
+
+    Attributes:
+        children: The nodes below each.
+        places: Where each node stands in the group's order.
+        users: By store, the nodes that use it.
+    """
+
+    def __init__(self, group: PartitionGroup, *, intercepted: bool) -> None:
+        self._entries = {entry.name: entry for entry in group.inputs}
+        self._followers = group.followers
+        self._intercepted = intercepted
+        self.children = group.children()
+        self.places = {node.name: place for place, node in enumerate(group.nodes)}
+        self.users: dict[str, list[str]] = {}
+        for node in group.processors:
+            for spec in (*node.stores, *node.reads):
+                self.users.setdefault(spec.name, []).append(node.name)
+
+    def shared(self, node: ProcessorNode, stores: Iterable[StoreSpec[Any]]) -> str | None:
+        """Return why a node cannot run by columns because others use its stores."""
+        users = {user for spec in stores for user in self.users[spec.name]} - {node.name}
+        if not users:
+            return None
+        return f"node {min(users, key=self.places.__getitem__)!r} uses its store too"
+
+    def input_obstacle(self, parents: Sequence[str]) -> str | None:
+        """Return why what parents forward cannot come as columns."""
+        obstacle = self.obstacle()
+        if obstacle is not None:
+            return obstacle
+        above = [parent for parent in parents if parent not in self._entries]
+        if above:
+            return f"it is below processor {above[0]!r}, rather than directly below a source"
+        loops = [parent for parent in parents if parent in self._followers]
+        if loops:
+            return f"records of loop {loops[0]!r} do not move stream time"
+        entries = [self._entries[parent] for parent in parents]
+        if len({serdes_of(entry) for entry in entries}) > 1:
+            return f"its sources {_listed(entries)} have different serdes"
+        return None
+
+    def obstacle(self) -> str | None:
+        """Return why no node of the group can run by columns."""
+        if self._intercepted:
+            return "an interceptor has no bind_columns"
+        lenient = [entry for entry in self._entries.values() if entry.on_error != "fail"]
+        if lenient:
+            return f"{lenient[0].name!r} goes on after records that fail (on_error)"
+        return None
+
+    def source(self, parents: Sequence[str], *, punctuated: bool = False) -> ColumnSource:
+        entries = [self._entries[parent] for parent in parents]
+        key, value = serdes_of(entries[0])
+        nulls = any(not isinstance(e, SourceNode) or e.topic.nulls == "pass" for e in entries)
+        return ColumnSource(key, value, nulls, punctuated)
+
+    def mixed(self, node: ProcessorNode, *others: str, but_for: Collection[str] = ()) -> str | None:
+        """Return which node below another one gets records from elsewhere too.
+
+        Args:
+            node: The node.
+            others: Nodes that it gets them from in any case.
+            but_for: Nodes to which the order of their inputs does not matter.
+        """
+        if waits_for_end(node):
+            return None  # it forwards in its own turn, by records too
+        below = self._below(node, but_for)
+        known = {node.name, *others, *(other.name for other in below)}
+        for other in below:
+            if not known.issuperset(other.parents):
+                return f"node {other.name!r} below it gets records from elsewhere too"
+        return None
+
+    def _below(self, node: ProcessorNode, but_for: Collection[str]) -> list[AnyNode]:
+        """Return the nodes that a node's records may reach, in the group's order."""
+        found: dict[str, AnyNode] = {}
+        waiting = list(self.children[node.name])
+        while waiting:
+            other = waiting.pop()
+            if other.name not in found and other.name not in but_for:
+                found[other.name] = other
+                waiting.extend(self.children[other.name])
+        return sorted(found.values(), key=lambda other: self.places[other.name])
+
+
+def waits_for_end(node: ProcessorNode) -> bool:
+    """Return whether a node forwards nothing before a batch ends."""
+    supplier: object = node.supplier
+    return isinstance(supplier, BatchEndSupplier) and supplier.at_batch_end
+
+
+def _listed(entries: list[Entry]) -> str:
+    return " and ".join(repr(entry.name) for entry in entries)
