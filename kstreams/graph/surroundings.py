@@ -70,6 +70,12 @@ class Surroundings:
         return None
 
     def source(self, parents: Sequence[str], *, punctuated: bool = False) -> ColumnSource:
+        """Return what parents forward, which are entries.
+
+        Args:
+            parents: Their names.
+            punctuated: Whether a node below has a stream-time punctuator.
+        """
         entries = [self._entries[parent] for parent in parents]
         key, value = serdes_of(entries[0])
         nulls = any(not isinstance(e, SourceNode) or e.topic.nulls == "pass" for e in entries)

@@ -273,7 +273,7 @@ def above_a_mixed_node(builder: TopologyBuilder, supplier: Any) -> None:
     builder.add_sink("out", to_stdout(), builder.merge("both", results, clicks))
 
 
-def test_what_forwards_when_a_batch_ends_does_so_in_its_turn_whatever_comes_from_elsewhere() -> (
+def test_what_forwards_when_a_batch_ends_may_be_above_a_mixed_node() -> (
     None
 ):
     builder = TopologyBuilder("t")
