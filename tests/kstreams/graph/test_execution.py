@@ -273,9 +273,7 @@ def above_a_mixed_node(builder: TopologyBuilder, supplier: Any) -> None:
     builder.add_sink("out", to_stdout(), builder.merge("both", results, clicks))
 
 
-def test_what_forwards_when_a_batch_ends_may_be_above_a_mixed_node() -> (
-    None
-):
+def test_what_forwards_when_a_batch_ends_may_be_above_a_mixed_node() -> None:
     builder = TopologyBuilder("t")
     clicks: Any = builder.add_source("clicks", CLICKS)
     results = builder.add_processor("counted", counted(), clicks)
