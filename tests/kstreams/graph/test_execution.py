@@ -273,14 +273,6 @@ def above_a_mixed_node(builder: TopologyBuilder, supplier: Any) -> None:
     builder.add_sink("out", to_stdout(), builder.merge("both", results, clicks))
 
 
-def test_what_forwards_when_a_batch_ends_may_be_above_a_mixed_node() -> None:
-    builder = TopologyBuilder("t")
-    clicks: Any = builder.add_source("clicks", CLICKS)
-    results = builder.add_processor("counted", counted(), clicks)
-    builder.add_sink("out", to_stdout(), builder.merge("both", results, clicks))
-    assert execution(builder.build()) == "columns"
-
-
 SURROUNDINGS: list[tuple[Callable[[TopologyBuilder, Any], None], str]] = [
     (below_another, "it is below processor 'merged', rather than directly below a source"),
     (of_two_serdes, "its sources 'clicks' and 'views' have different serdes"),

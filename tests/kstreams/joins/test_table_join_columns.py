@@ -29,6 +29,7 @@ from kstreams.joins import inner, left, outer
 from kstreams.processors import PunctuationType
 from kstreams.stores import window_store
 from kstreams.testing import TopologyTestDriver
+from kstreams.topology import to_stdout
 from kstreams.windows import TumblingWindows, windowed, windowed_aggregate
 
 LEFT: Topic[Any, Any] = Topic("left", TEXT, TEXT, nulls="pass", null_keys="pass")
@@ -194,6 +195,15 @@ def executions(topology: Topology) -> dict[str, str]:
         elif "execution:" in line:
             found[node] = line.split(": ", 1)[1]
     return found
+
+
+def test_an_aggregation_that_ends_with_its_batch_may_be_above_a_mixed_node() -> None:
+    builder: Any = TopologyBuilder("t")
+    source = builder.add_source("left", LEFT)
+    store = window_store("counts", key=TEXT, value=INT64)
+    counted = builder.add_processor("count", windowed_aggregate(SIZE, count(), store=store), source)
+    builder.add_sink("out", to_stdout(), builder.merge("mixed", counted, source))
+    assert executions(builder.build())["count"] == "columns"
 
 
 def test_one_table_by_records_lets_all_that_joins_it_run_by_records() -> None:
