@@ -20,12 +20,13 @@ from kstreams.batch.task_status import TaskStatus
 from kstreams.batch.task_timers import TaskTimers
 from kstreams.checkpoint.opening import OpenedQuery
 from kstreams.checkpoint.plans import Plan, PlanLog
+from kstreams.checkpoint.takeover import kept_with, take_over
 from kstreams.clock import Clock, WatchedClock
 from kstreams.errors import FencedError, StateCorruptError
 from kstreams.global_tables.versions import QueryTables
 from kstreams.ids import TopicPartition
 from kstreams.state.backend.task_key import TaskKey
-from kstreams.state.log.commits import Commit
+from kstreams.state.log.commits import SEED, Commit
 from kstreams.state.log.garbage import collect_garbage
 from kstreams.state.log.loop_objects import object_names, sweep_loops
 from kstreams.state.log.pointer import Pointer
@@ -97,6 +98,10 @@ class QueryDriver:
         self.timers = TaskTimers(settings.groups, settings.counts, self._clock, resumed.last)
         self.last = resumed.last
         self._pending = -1 if resumed.pending is None else resumed.pending
+        self._takes_over = opened.checkpoint.home.takes_over
+        self._inherited = self._pending if self._takes_over else -1
+        self._kept = resumed.kept
+        self._began = self._takes_over and self._pending < 0  # by the plan that took over
         self._closing = False
         self._looped_bytes = 0
 
@@ -132,6 +137,19 @@ class QueryDriver:
         self._feed.publish(commit.outputs, commit.batch)
         publish_receipts(self._sinks, commit.receipts)
 
+    def number(self, begun: int) -> int:
+        """Return which batch it is that Spark begins: its own number, if its notes are kept.
+
+        Else Spark begins to count again at each start, and the batch is the one that comes next.
+
+        Args:
+            begun: Spark's number.
+        """
+        if not self._takes_over:
+            return begun
+        last = SEED if self.last is None else self.last.batch
+        return max(last + 1, self._pending)
+
     def is_over(self, batch: int) -> bool:
         """Tell whether a batch that Spark begins was done, or passed over, before.
 
@@ -141,19 +159,8 @@ class QueryDriver:
         return (self.last is not None and batch <= self.last.batch) or batch < self._pending
 
     def planned(self, batch: int) -> Plan | None:
-        """Return the plan that a batch has from before a crash, or None.
-
-        Raises:
-            FencedError: It has come since: another driver runs on the checkpoint.
-        """
-        found = self._opened.plans.find(batch)
-        if found is not None and batch != self._pending:
-            self.fence()
-            raise FencedError(
-                f"batch {batch} of query {self.name!r} was planned by another driver",
-                hint="two apps run on one checkpoint; stop one of them.",
-            )
-        return found
+        """Return the plan that a batch has from before a crash, or None."""
+        return self._opened.plans.at(batch) if batch == self._pending else None
 
     @property
     def is_looping(self) -> bool:
@@ -203,6 +210,10 @@ class QueryDriver:
         Raises:
             FencedError: Another driver has planned the batch.
         """
+        if self._takes_over:
+            if not self._began:
+                self._began, self._kept = True, kept_with(self._kept, batch)
+            plan = replace(plan, kept=self._kept)
         recorded = self._opened.plans.write(batch, plan)
         self._pending = batch
         return recorded
@@ -264,7 +275,12 @@ class QueryDriver:
             receipts=tuple(each for status in statuses for each in status.receipts),
         )
         self.fence()
-        commit = self._opened.commits.append(commit)
+        try:
+            commit = self._opened.commits.append(commit)
+        except FencedError:
+            if batch != self._inherited:
+                raise
+            return self._report(self._adopted(batch), (), began)
         self.fence()  # a driver that hung may have appended what others have long forgotten
         self._publish(commit)
         self.last = commit
@@ -277,6 +293,29 @@ class QueryDriver:
             self.sweep()
             self._sweep_topics()
         return self._report(commit, statuses, began)
+
+    def _adopted(self, batch: int) -> Commit:
+        """Go on from a commit of the older driver, which was quicker, and take over from there."""
+        opened = self._opened
+        commit = opened.commits.at(batch)
+        found = take_over(
+            opened.checkpoint,
+            opened.name,
+            opened.objects,
+            run=self._run,
+            publish=self._publish,
+        )
+        if found.last is None:
+            raise FencedError(f"the commits of query {self.name!r} are gone")
+        self.last, self._kept = found.last, found.kept
+        self._inherited = self._pending = -1 if found.pending is None else found.pending
+        self._began = found.pending is None
+        self.planner.positions.update(found.positions)
+        self.timers = TaskTimers(
+            self._settings.groups, self._settings.counts, self._clock, self.last
+        )
+        self.tables.committed(self.last)
+        return commit
 
     def _report(self, commit: Commit, statuses: Sequence[TaskStatus], began: float) -> BatchReport:
         dropped: Counter[str] = Counter()
@@ -313,7 +352,7 @@ class QueryDriver:
             return
         others = list(opened.commits.of(held - {commit.batch for commit in kept}))
         opened.commits.forget_before(kept[0].batch, but=held)
-        opened.plans.forget_before(kept[0].batch)
+        opened.plans.forget_before(kept[0].batch, but=self._kept)
         pointers: dict[TaskKey, list[Pointer]] = {}
         for commit in kept:
             for task, text in commit.tasks.items():

@@ -42,9 +42,13 @@ class TaskTimers:
         self._clock = clock
         self._due: dict[tuple[int, int], int] = {}
         self._called_for: int | None = None  # when the clock was set, if tasks were called for it
-        self.call_all = last is None or any(
-            pointer.meta.get("due") or "heard" in pointer.meta
-            for pointer in last.pointers().values()
+        self.call_all = (
+            last is None
+            or not last.tasks
+            or any(
+                pointer.meta.get("due") or "heard" in pointer.meta
+                for pointer in last.pointers().values()
+            )
         )
 
     def note(self, task: TaskId, due_ms: int | None) -> None:

@@ -12,6 +12,7 @@ from kstreams.checkpoint.beginnings import begin_log
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.generations import copy_store, epochs_after, next_generation, rewritten
 from kstreams.checkpoint.resume import positions_after
+from kstreams.checkpoint.takeover import take_over
 from kstreams.connection import Connection, RawRecord, TopicReader
 from kstreams.errors import (
     CheckpointMismatchError,
@@ -72,6 +73,7 @@ class ChangelogRestore:
         backend: Kind of the working copies.
         objects: The app's durable log.
         run: Id of this run.
+        publish: Shows what a commit has left unshown, where a query is taken over.
     """
 
     checkpoint: Checkpoint
@@ -80,6 +82,7 @@ class ChangelogRestore:
     backend: StateBackend
     objects: ObjectStore
     run: str
+    publish: Callable[[Commit], None] = lambda _: None
 
     def stores(self, names: Collection[str] = ()) -> tuple[StoreSpec[Any], ...]:
         """Return the definitions of stores that can be rebuilt: those named, or all.
@@ -129,6 +132,16 @@ class ChangelogRestore:
         for spec in stores:
             groups.setdefault(self.checkpoint.stores()[spec.name][0], []).append(spec)
         queries = dict.fromkeys(self.checkpoint.query_of_group(group) for group in groups)
+        if self.checkpoint.home.takes_over:
+            for query in queries:
+                take_over(
+                    self.checkpoint,
+                    query,
+                    self.objects,
+                    run=self.run,
+                    publish=self.publish,
+                    give_up=True,
+                )
         numbers = {q: next_generation(self.checkpoint, q, self.objects) for q in queries}
         lasts = {query: self._last(query) for query in queries}
         made = replace(

@@ -55,6 +55,14 @@ class DirectoryHome:
         """The directory."""
         return self.path
 
+    @property
+    def takes_over(self) -> bool:
+        """The lock keeps a new driver away."""
+        return False
+
+    def prove(self) -> None:
+        """Do nothing: the lock is tried by taking it."""
+
     def lock(self) -> CheckpointLock:
         """Return the lock of the directory."""
         return CheckpointLock(self.path)

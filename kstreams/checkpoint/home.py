@@ -61,6 +61,19 @@ class CheckpointHome(Protocol):
         """What a user calls it by."""
         ...
 
+    @property
+    def takes_over(self) -> bool:
+        """Tell whether a new driver takes over from an older one, rather than be kept away."""
+        ...
+
+    def prove(self) -> None:
+        """Try what a checkpoint counts on.
+
+        Raises:
+            StoreOpenError: The storage does not do it.
+        """
+        ...
+
     def lock(self) -> Exclusion:
         """Return what keeps a second driver away at once, not taken yet."""
         ...

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from kstreams.checkpoint.home import Description, PlansPlace
 from kstreams.checkpoint.lock import NoLock
-from kstreams.errors import FencedError, ObjectMissingError
+from kstreams.errors import FencedError, ObjectMissingError, StoreOpenError
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 
 __all__ = ("PLANS", "ObjectHome")
@@ -60,6 +60,25 @@ class ObjectHome:
 
     def __getstate__(self) -> dict[str, object]:
         return {"settings": self.settings}
+
+    @property
+    def takes_over(self) -> bool:
+        """There is no lock: a new driver takes over."""
+        return True
+
+    def prove(self) -> None:
+        """Try whether the storage refuses to create what is there.
+
+        Raises:
+            StoreOpenError: It does not, so that two drivers could both win.
+        """
+        found = self.description()
+        if found is not None and self.objects.put_if_absent(found.name, found.data):
+            raise StoreOpenError(
+                f"{self} overwrites what is there when it should be created only if absent",
+                hint="a checkpoint needs conditional writes (If-None-Match: * of S3): use a "
+                "storage that has them.",
+            )
 
     def lock(self) -> NoLock:
         """Return nothing that excludes: a new driver takes over from an older one."""

@@ -13,6 +13,7 @@ from kstreams.checkpoint.checkpoint import Checkpoint, query_name
 from kstreams.checkpoint.fork import copy_savepoint
 from kstreams.checkpoint.plans import PlanLog
 from kstreams.checkpoint.resume import Resumption, resume
+from kstreams.checkpoint.takeover import take_over
 from kstreams.checkpoint.upgrade import Upgrade, upgrade
 from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.scratch import remove_dead_scratch
@@ -74,9 +75,9 @@ def open_for_running(
 ) -> tuple[OpenedQuery, ...]:
     """Open an app's checkpoint: begun, forked or upgraded as is needed.
 
-    To be called under the checkpoint's lock. Nothing of it is changed before all that is
-    there was found to fit together, and each step counts whole or not at all: a start that is
-    killed is simply repeated.
+    To be called under the checkpoint's lock, if it has one; else the queries are taken over from
+    whoever runs them. Nothing is changed before all that is there was found to fit together, and
+    each step counts whole or not at all: a start that is killed is simply repeated.
 
     Args:
         settings: The app's.
@@ -95,23 +96,31 @@ def open_for_running(
         LogMismatchError: The durable log is not the one that the checkpoint stands on.
         StateCorruptError: Something of it cannot be read.
         SavepointError: There is no savepoint to fork.
+        FencedError: Another driver starts at the same time.
+        StoreOpenError: The storage of the checkpoint lacks what is needed.
     """
     remove_dead_scratch()
     settings.checkpoint.remove_drafts()
     _fork_first(settings)
     found = Checkpoint.open(settings.checkpoint, settings.app_id, topology, tasks=tasks)
+    found.home.prove()
     log = settings.state.log or found.log
     objects = log.open()
     resumed = {query: resume(found, query, objects) for query in found.queries}
     if found.shape != topology.shape():
         _publish_last((each.last for each in resumed.values()), publish)
-    made = upgrade(found, Upgrade(settings, topology, tasks, objects, run, records))
+    made = upgrade(found, Upgrade(settings, topology, tasks, objects, run, records, publish))
     same = {
         query: resumed[query]
         for query in made.queries
         if query in resumed and made.line(query) == found.line(query)
     }
     made = begin_logs(made, objects, {query: each.last for query, each in same.items()})
+    if made.home.takes_over:
+        same = {
+            query: take_over(made, query, objects, run=run, publish=publish)
+            for query in made.queries
+        }
     remove_leftovers(made, objects)
     return tuple(
         opened_query(made, groups, log, same.get(query_name(groups)))

@@ -14,7 +14,7 @@ told to read other versions of global tables, because those that it names are go
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -115,6 +115,8 @@ class Plan:
         horizon: All records before this time are read by then, and none after it, ms since the
             epoch; None where the batch was not cut in time.
         holding: What the tasks hold back; None: nothing.
+        takeover: Id of the driver that takes over by it; empty for the plan of a batch.
+        kept: Numbers of the plans that clean-up leaves alone; see `kstreams.checkpoint.takeover`.
     """
 
     tasks: Mapping[tuple[int, int], Sequence[Slice]]
@@ -129,6 +131,8 @@ class Plan:
     globals: Pins = field(default_factory=dict)
     horizon: int | None = None
     holding: Holding | None = None
+    takeover: str = ""
+    kept: tuple[int, ...] = ()
 
     @property
     def revision(self) -> int:
@@ -163,6 +167,8 @@ class Plan:
             "globals": {store: pin.to_json() for store, pin in self.globals.items()},
             "horizon": self.horizon,
             "holding": None if self.holding is None else self.holding.to_json(),
+            **({"takeover": self.takeover} if self.takeover else {}),
+            **({"kept": list(self.kept)} if self.kept else {}),
         }
 
     @classmethod
@@ -195,6 +201,11 @@ class Plan:
             None
             if (held := fields.anything("holding")) is None
             else Holding.from_json(Fields(held)),
+            fields.text("takeover", ""),
+            tuple(
+                checked_integer(number, "a plan that is kept")
+                for number in (fields.items("kept") if "kept" in fields else ())
+            ),
         )
 
 
@@ -228,7 +239,20 @@ class PlanLog:
         decided = {"positions": text_keys(positions), "topics": dict(topics)}
         document = seal(decided, self._document(_BEGIN))
         self._objects.put_if_absent(self._prefix + _BEGIN, document.data)
+        return self._begun()
 
+    def begun(self) -> Plan | None:
+        """Return where the query was decided to begin, or None where that was not yet.
+
+        Raises:
+            StateCorruptError: It cannot be read.
+        """
+        try:
+            return self._begun()
+        except ObjectMissingError:
+            return None
+
+    def _begun(self) -> Plan:
         def parse(fields: Fields, _: str) -> Plan:
             if "positions" in fields:
                 topics = fields.texts("topics", {})
@@ -319,13 +343,13 @@ class PlanLog:
             )
         return replace(plan, digest=document.digest)
 
-    def forget_before(self, number: int) -> None:
-        """Delete plans of batches that are long committed; the newest always stays."""
+    def forget_before(self, number: int, *, but: Collection[int] = ()) -> None:
+        """Delete plans of batches that are long committed, but some; the newest always stays."""
         revisions = self._revisions()
         self._objects.delete(
             self._prefix + _name(old, revision)
             for old in sorted(revisions)[:-1]
-            if old < number
+            if old < number and old not in but
             for revision in range(revisions[old], -1, -1)
         )
 

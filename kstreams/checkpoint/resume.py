@@ -33,12 +33,14 @@ class Resumption:
         positions: Where planning goes on in each partition; empty before the first plan.
         topics: Ids of the topics that these are in, as far as they are known.
         pending: Number of the plan that was made and is not committed, or None.
+        kept: Numbers of the plans that clean-up leaves alone.
     """
 
     last: Commit | None
     positions: Mapping[TopicPartition, int]
     topics: Mapping[str, str]
     pending: int | None
+    kept: tuple[int, ...] = ()
 
 
 def resume(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> Resumption:
@@ -73,14 +75,15 @@ def resume(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> Resumpti
     if problem:
         raise _mismatch(checkpoint, objects, f"query {query!r}: {problem}")
     batch = SEED - 1 if last is None else last.batch
-    if newest is not None and newest.positions and numbers[-1] >= batch:
+    kept = () if newest is None else newest.kept
+    if newest and (newest.positions or newest.takeover) and numbers[-1] >= batch:
         pending = numbers[-1] if numbers[-1] > batch else None
         # What the tasks of its last plan have held back, its commit alone says.
         done = last.positions if last is not None and pending is None else {}
-        return Resumption(last, {**newest.positions, **done}, newest.topics, pending)
+        return Resumption(last, {**newest.positions, **done}, newest.topics, pending, kept)
     if last is not None:
-        return Resumption(last, positions_after(last), last.topics, None)
-    return Resumption(None, {}, {}, None)
+        return Resumption(last, positions_after(last), last.topics, None, kept)
+    return Resumption(None, {}, {}, None, kept)
 
 
 def _last_noted(spark: Path | None) -> int:

@@ -21,6 +21,7 @@ from kstreams.checkpoint.generations import (
 from kstreams.checkpoint.loops_under_way import loop_problems, loops_of
 from kstreams.checkpoint.migration import migrate_store
 from kstreams.checkpoint.resume import positions_after
+from kstreams.checkpoint.takeover import take_over
 from kstreams.checkpoint.waiting_records import waiting_records
 from kstreams.errors import CheckpointMismatchError
 from kstreams.graph.topology import PartitionGroup, Topology
@@ -47,6 +48,7 @@ class Upgrade:
         objects: The durable log.
         run: Id of the driver.
         records: Returns how many records a topic has; None where that is not known.
+        publish: Shows what a commit has left unshown, where a query is taken over.
     """
 
     settings: AppSettings
@@ -55,6 +57,7 @@ class Upgrade:
     objects: ObjectStore
     run: str
     records: Callable[[str], int] | None = None
+    publish: Callable[[Commit], None] = lambda _: None
 
 
 def upgrade(checkpoint: Checkpoint, wanted: Upgrade) -> Checkpoint:
@@ -121,7 +124,7 @@ class _Upgrader:
         self._old = checkpoint
         self._wanted = wanted
         self._changes: dict[str, StoreChange] = {c.store: c for c in plan.stores}
-        self._commits = commits
+        self._commits = dict(commits)
 
     def run(self) -> Checkpoint:
         topology = self._wanted.topology
@@ -129,6 +132,8 @@ class _Upgrader:
         moved = [query for query in queries if not self._goes_on(query, queries[query])]
         generations = {q: n for q, n in self._old.generations.items() if q in queries or n}
         objects = self._wanted.objects
+        if self._old.home.takes_over:
+            self._seal([query for query in self._old.queries if query not in {*queries} - {*moved}])
         for query in moved:
             if self._is_used(query):
                 generations[query] = next_generation(self._old, query, objects)
@@ -149,6 +154,20 @@ class _Upgrader:
             seed = self._seed(made, query, [groups[name] for name in queries[query]])
             begun[query] = begin_log(made, query, objects, seed)
         return replace(made, begun={**made.begun, **begun}).save()
+
+    def _seal(self, queries: Collection[str]) -> None:
+        """Keep whoever still runs queries from another batch, and take their last commits."""
+        for query in queries:
+            found = take_over(
+                self._old,
+                query,
+                self._wanted.objects,
+                run=self._wanted.run,
+                publish=self._wanted.publish,
+                give_up=True,
+            )
+            if found.last is not None:
+                self._commits[query] = found.last
 
     def _ended(self, queries: Collection[str], moved: Collection[str]) -> dict[str, int]:
         """Return the last batches of queries that do not go on as they are."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from kstreams.batch.stage_settings import QuerySettings
 from kstreams.checkpoint.plans import Plan
 from kstreams.errors import ExecutionError
 from kstreams.ids import TopicPartition
+from kstreams.scratch import scratch_directory
 from kstreams.spark.app_parts import AppParts
 from kstreams.spark.batch_jobs import BatchJobs
 from kstreams.spark.failure import jvm_is_gone, typed
@@ -80,6 +82,7 @@ class Pipeline:
         self._stopping = False
         self._failure: BaseException | None = None
         self._query: StreamingQuery | None = None
+        self._scratch = ExitStack()
 
     @property
     def name(self) -> str:
@@ -96,11 +99,16 @@ class Pipeline:
         self.driver.publish_last()
         if self._pinned:
             self._jobs.use_pinned_workers(session.sparkContext)
+        notes = self.driver.spark_notes
+        if notes is None:  # the driver's alone, whatever file system is Spark's default
+            place = self._scratch.enter_context(scratch_directory()).as_uri()
+        else:
+            place = str(notes)
         ticks = session.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
         self._query = (
             ticks.writeStream.queryName(f"{self._settings.app.app_id}/{self.name}")
             .foreachBatch(self._on_batch)
-            .option("checkpointLocation", str(self.driver.spark_notes))
+            .option("checkpointLocation", place)
             .trigger(processingTime="0 seconds")
             .start()
         )
@@ -158,7 +166,8 @@ class Pipeline:
 
     # ------------------------------------------------------------ running, in Spark's callback
 
-    def _on_batch(self, frame: DataFrame, batch: int) -> None:
+    def _on_batch(self, frame: DataFrame, begun: int) -> None:
+        batch = self.driver.number(begun)
         try:
             if self.driver.is_over(batch):
                 return
@@ -242,6 +251,7 @@ class Pipeline:
             if not jvm_is_gone(exc):  # and the query with it
                 raise
         self._query = None
+        self._scratch.close()
 
 
 class _StoppedError(Exception):

@@ -17,6 +17,8 @@ from kstreams.batch.stage_settings import QuerySettings
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.opening import OpenedQuery, open_for_running
 from kstreams.connection import Connection, TopicEnds
+from kstreams.embedded.connection import Embedded
+from kstreams.errors import CompileError
 from kstreams.global_tables.opening import open_global_tables
 from kstreams.global_tables.versions import QueryTables
 from kstreams.graph.framed_topics import prepare_topics
@@ -27,6 +29,7 @@ from kstreams.spark.packages import ship
 from kstreams.spark.pipeline import Pipeline
 from kstreams.spark.session import (
     app_session,
+    check_reached,
     check_shared,
     executor_cores,
     is_local,
@@ -65,6 +68,8 @@ def start(settings: AppSettings, parts: AppParts) -> tuple[Pipeline, ...]:
 
     Raises:
         AppLockedError: Another app runs on the checkpoint.
+        CompileError: Topics and checkpoint do not go together, or executors do not see the
+            state's log.
         UnknownTopicError: A source's topic does not exist.
         PartitionCountError: Topics of one group differ.
         CheckpointMismatchError: The checkpoint is another app's, or state in it would be
@@ -73,6 +78,7 @@ def start(settings: AppSettings, parts: AppParts) -> tuple[Pipeline, ...]:
         NoCheckpointError: The app whose table is to be read is not there.
         RegistryUnavailableError: A registry that serdes need does not answer.
     """
+    _check_place(settings, parts.connection)
     parts.lock.acquire()
     prepare_topics(parts.topology)
     tasks = _count_tasks(parts.connection, parts.topology)
@@ -86,7 +92,7 @@ def start(settings: AppSettings, parts: AppParts) -> tuple[Pipeline, ...]:
         publish=publish,
         records=partial(_count_records, parts.connection),
     )
-    executors = _prepare_executors(session, settings)
+    executors = _prepare_executors(session, settings, queries)
     changelogs = open_changelogs(parts.connection, parts.topology, tasks)
     tables = open_global_tables(settings, parts.topology, queries)
     pipelines = tuple(
@@ -97,6 +103,16 @@ def start(settings: AppSettings, parts: AppParts) -> tuple[Pipeline, ...]:
     )
     _begin(pipelines, session)
     return pipelines
+
+
+def _check_place(settings: AppSettings, connection: Connection) -> None:
+    """Refuse a checkpoint that outlives the machine beside topics that do not."""
+    if settings.checkpoint.directory is None and isinstance(connection, Embedded):
+        raise CompileError(
+            f"checkpoint {settings.checkpoint} is in an object storage, and the topics are files "
+            "of this machine's: embedded topics are for one machine",
+            hint="name a directory as the checkpoint, or give the app topics on Kafka.",
+        )
 
 
 def _count_tasks(connection: Connection, topology: Topology) -> dict[str, int]:
@@ -114,8 +130,10 @@ def _count_records(connection: Connection, topic: str) -> int:
     return sum(end.values()) - sum(begin.values())
 
 
-def _prepare_executors(session: SparkSession, settings: AppSettings) -> Executors:
-    """Make sure that executors see the checkpoint and have the user's packages."""
+def _prepare_executors(
+    session: SparkSession, settings: AppSettings, queries: Sequence[OpenedQuery]
+) -> Executors:
+    """Make sure that executors see the durable log and have the user's packages."""
     width = settings.parallelism or session.sparkContext.defaultParallelism
     archives: tuple[str, ...] = ()
     if not is_local(session):
@@ -123,6 +141,8 @@ def _prepare_executors(session: SparkSession, settings: AppSettings) -> Executor
         if directory is not None and settings.state.log is None:
             check_shared(session, directory)
         archives = ship(session, settings.packages)
+        if directory is None or settings.state.log is not None:
+            check_reached(session, queries[0].log, queries[0].commits.prefix)
     return Executors(width, executor_cores(session), archives)
 
 

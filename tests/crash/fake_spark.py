@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from kstreams.batch.stage_run import Message, StageRun
 from kstreams.batch.stage_settings import StageSettings
@@ -43,9 +44,11 @@ class FakeSpark:
     # ------------------------------------------------------------ as a session, and a query
 
     def begin(self, pipeline: Pipeline) -> FakeSpark:
+        self._pipeline = pipeline
         self._settings = pipeline._settings
         notes = pipeline.driver.spark_notes
-        assert notes is not None
+        if notes is None:  # as Spark's are that a start has for itself
+            notes = self._harness.home / "notes" / uuid4().hex
         self._commits, self._begun = notes / "commits", notes / "offsets"
         for folder in (self._commits, self._begun):
             folder.mkdir(parents=True, exist_ok=True)
@@ -74,7 +77,7 @@ class FakeSpark:
 
     def run(self, batch: int) -> None:
         """Run a batch, and note that."""
-        self._batch = batch
+        self._batch = self._pipeline.driver.number(batch)
         (self._begun / str(batch)).touch()
         self._on_batch(self, batch)
         (self._commits / str(batch)).touch()

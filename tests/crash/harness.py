@@ -19,11 +19,14 @@ from kstreams.batch.planner import BatchPlanner
 from kstreams.batch.worker_state import WorkerState
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.beginnings import begin_logs
-from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.checkpoint import Checkpoint, query_name
+from kstreams.checkpoint.home import CheckpointHome
 from kstreams.checkpoint.lock import NoLock
 from kstreams.checkpoint.named_home import home_of
 from kstreams.checkpoint.opening import opened_query
 from kstreams.checkpoint.plans import Plan, PlanLog
+from kstreams.checkpoint.resume import Resumption
+from kstreams.checkpoint.takeover import take_over
 from kstreams.global_tables.opening import open_global_tables
 from kstreams.spark.app_parts import AppParts
 from kstreams.spark.pipeline import Pipeline
@@ -82,6 +85,7 @@ class Harness:
         point: Where it is to die.
         recovery: How it goes on.
         patch: Puts faults where no part of an app can be exchanged.
+        place: Where the checkpoint is; a directory below `home` by default.
     """
 
     def __init__(
@@ -92,8 +96,10 @@ class Harness:
         point: Point,
         recovery: Recovery,
         patch: pytest.MonkeyPatch,
+        place: CheckpointHome | None = None,
     ) -> None:
         self.home = home
+        self.place = place or home_of(home / "checkpoint")
         self.point = point
         self.recovery = recovery
         self.log = log
@@ -180,7 +186,7 @@ class Harness:
         tasks = {group.name: PARTITIONS for group in topology.groups}
         settings = AppSettings(
             "crash",
-            home_of(self.home / "checkpoint"),
+            self.place,
             state=self.backend,
             trigger=timedelta(0),
             max_records_per_batch=10_000,
@@ -201,7 +207,11 @@ class Harness:
         opened = Checkpoint.open(settings.checkpoint, settings.app_id, topology, tasks=tasks)
         self.checkpoint = begin_logs(opened, self.log.open(), {})
         pipelines = topology.pipelines()
-        queries = [opened_query(self.checkpoint, each, self.faulty_log) for each in pipelines]
+        taken = self._taken_over(parts.run) if self.place.takes_over else {}
+        queries = [
+            opened_query(self.checkpoint, each, self.faulty_log, taken.get(query_name(each)))
+            for each in pipelines
+        ]
         tables = open_global_tables(settings, topology, queries)
         for query in queries:
             wanted = PlanAtOnce()
@@ -217,6 +227,19 @@ class Harness:
             self.pipelines[query.name] = pipeline
             spark = self.sparks.setdefault(query.name, FakeSpark(self))
             pipeline.start(spark.begin(pipeline))  # type: ignore[arg-type]  # played
+
+    def _taken_over(self, run: str) -> dict[str, Resumption]:
+        """Take over from the driver before, as a start does."""
+        objects, taken = self.faulty_log.open(), {}
+        for query in self.checkpoint.queries:
+            taken[query] = take_over(
+                self.checkpoint,
+                query,
+                objects,
+                run=run,
+                publish=lambda last: publish(self.connection.log(), last.outputs, last.batch),
+            )
+        return taken
 
     # ------------------------------------------------------------ what is checked
 
@@ -235,7 +258,7 @@ class Harness:
         log: ObjectStoreSettings | None = None,
     ) -> Iterator[Overlay]:
         """Yield the stores of each task that has them, as of a checkpoint's last commits."""
-        checkpoint = Checkpoint.load(home_of(path or self.home / "checkpoint"))
+        checkpoint = Checkpoint.load(home_of(path) if path else self.place)
         objects, names = (log or self.log).open(), {spec.name for spec in specs}
         for query in checkpoint.queries:
             last = checkpoint.commits(query, objects).last()
@@ -319,7 +342,8 @@ class Harness:
         driver = self.pipelines[name].driver
         planned = driver.planner.reached(driver.end())
         waits = driver.timers.call_all or driver.is_looping
-        return self.sparks[name].is_replaying() or waits or not planned
+        inherited = self.place.takes_over and driver.planned(driver.number(0)) is not None
+        return self.sparks[name].is_replaying() or inherited or waits or not planned
 
     def _reported(self, *_: object) -> None:
         self.faults.reach("reported")

@@ -15,6 +15,8 @@ import pytest
 from devtools.servers.s3 import Bucket
 from kstreams.batch import query_driver
 from kstreams.checkpoint.fork import ForkSource, fork
+from kstreams.checkpoint.home import CheckpointHome
+from kstreams.checkpoint.object_home import ObjectHome
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.state import Memory
 from kstreams.state.backend.objects import ObjectStoreSettings
@@ -82,6 +84,26 @@ def test_on_disk(
 
 @pytest.mark.parametrize(
     ("backend", "point", "recovery"),
+    cells("memory", (p for p in POINTS if p.in_memory), ["restart"]),
+)
+def test_without_a_directory(
+    backend: str,
+    point: Point,
+    recovery: Recovery,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The checkpoint is an object store: each new driver takes over."""
+
+    def logs(name: str) -> ObjectStoreSettings:
+        return Directory(str(tmp_path / name))
+
+    place = ObjectHome(logs("objects"))
+    cell(backend, logs, point, recovery, tmp_path, monkeypatch, place)
+
+
+@pytest.mark.parametrize(
+    ("backend", "point", "recovery"),
     # Where nothing else is left of the app than what is on S3.
     cells("rocksdb", (p for p in POINTS if p.on_s3), ["empty machine"]),
 )
@@ -109,13 +131,14 @@ def cell(
     recovery: Recovery,
     home: Path,
     patch: pytest.MonkeyPatch,
+    place: CheckpointHome | None = None,
 ) -> None:
     """Run some batches, die at the point, recover, run some more, and compare."""
     kind = Memory if backend == "memory" else RocksDB
     if "delete" in point.event:
         patch.setattr(query_driver, "_SWEEP_EVERY", 1)
     harness = Harness(
-        home, kind(directory=str(home / "local")), logs("log"), point, recovery, patch
+        home, kind(directory=str(home / "local")), logs("log"), point, recovery, patch, place
     )
     harness.start_driver()
     for _ in range(BEFORE):

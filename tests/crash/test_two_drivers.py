@@ -137,5 +137,6 @@ def test_a_plan_that_another_driver_has_written_is_not_run(
     assert newer.planned(batch) is None
     newer.record(batch, plan)
     assert newer.planned(batch) is not None
-    with pytest.raises(FencedError, match=f"batch {batch} .* was planned by another driver"):
-        older.planned(batch)
+    assert older.planned(batch) is None
+    with pytest.raises(FencedError, match=f"plan {batch} .* was written by another driver"):
+        older.record(batch, plan)
