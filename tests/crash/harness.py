@@ -25,8 +25,6 @@ from kstreams.checkpoint.lock import NoLock
 from kstreams.checkpoint.named_home import home_of
 from kstreams.checkpoint.opening import opened_query
 from kstreams.checkpoint.plans import Plan, PlanLog
-from kstreams.checkpoint.resume import Resumption
-from kstreams.checkpoint.takeover import take_over
 from kstreams.global_tables.opening import open_global_tables
 from kstreams.spark.app_parts import AppParts
 from kstreams.spark.pipeline import Pipeline
@@ -51,6 +49,7 @@ from tests.crash.faults import (
     FaultyProcess,
     FaultySharingBackend,
 )
+from tests.crash.taking_over import taken_over
 from tests.crash.workload import (
     COUNTS,
     LAST,
@@ -207,7 +206,7 @@ class Harness:
         opened = Checkpoint.open(settings.checkpoint, settings.app_id, topology, tasks=tasks)
         self.checkpoint = begin_logs(opened, self.log.open(), {})
         pipelines = topology.pipelines()
-        taken = self._taken_over(parts.run) if self.place.takes_over else {}
+        taken = taken_over(self.connection, self.checkpoint, self.faulty_log.open(), parts.run)
         queries = [
             opened_query(self.checkpoint, each, self.faulty_log, taken.get(query_name(each)))
             for each in pipelines
@@ -227,19 +226,6 @@ class Harness:
             self.pipelines[query.name] = pipeline
             spark = self.sparks.setdefault(query.name, FakeSpark(self))
             pipeline.start(spark.begin(pipeline))  # type: ignore[arg-type]  # played
-
-    def _taken_over(self, run: str) -> dict[str, Resumption]:
-        """Take over from the driver before, as a start does."""
-        objects, taken = self.faulty_log.open(), {}
-        for query in self.checkpoint.queries:
-            taken[query] = take_over(
-                self.checkpoint,
-                query,
-                objects,
-                run=run,
-                publish=lambda last: publish(self.connection.log(), last.outputs, last.batch),
-            )
-        return taken
 
     # ------------------------------------------------------------ what is checked
 
