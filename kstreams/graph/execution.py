@@ -28,6 +28,7 @@ from kstreams.processors.columns import (
     ColumnTableJoinSupplier,
     ColumnTableSupplier,
     Execution,
+    TableViewSupplier,
 )
 from kstreams.state.stores.spec import StoreSpec
 
@@ -165,7 +166,7 @@ class ExecutionPlanner:
         obstacle = self._lookup_obstacle(join)
         if obstacle is not None:
             return obstacle
-        table = self._nodes.get(join.ports[1])
+        table = self._table_above(join.ports[1])
         found = "" if table is None else self._found(table, punctuated=False)
         if isinstance(found, str):
             return f"its table {join.ports[1]!r} runs by records{found and f': {found}'}"
@@ -264,24 +265,33 @@ class ExecutionPlanner:
 
     def _is_looked_up(self, table: ProcessorNode) -> bool:
         """Return whether joins look a table up, or nothing takes its changes."""
-        children = self._around.children[table.name]
-        return not children or any(
-            isinstance(child, JoinNode) and _looks_up(child.supplier) for child in children
+        readers = [self._nodes.get(name) for name in self._readers(table)]
+        return not readers or any(
+            isinstance(reader, JoinNode) and _looks_up(reader.supplier) for reader in readers
         )
+
+    def _readers(self, table: ProcessorNode) -> set[str]:
+        """Return who reads a table's store or takes its changes: of its views, who reads those."""
+        found = {user for spec in table.stores for user in self._around.users[spec.name]}
+        waiting = list(self._around.children[table.name])
+        while waiting:
+            child = waiting.pop()
+            if isinstance(child, ProcessorNode) and _is_view(child):
+                waiting.extend(self._around.children[child.name])
+            else:
+                found.add(child.name)
+        return found - {table.name}
 
     def _table_obstacle(self, node: ProcessorNode) -> str | None:
         """Return why a table cannot be kept by columns, beside the joins that read it."""
         obstacle = self._around.input_obstacle(node.parents)
         if obstacle is not None:
             return obstacle
-        readers = {user for spec in node.stores for user in self._around.users[spec.name]}
-        for name in sorted(
-            readers.union(child.name for child in self._around.children[node.name]) - {node.name}
-        ):
+        for name in sorted(self._readers(node)):
             join = self._nodes.get(name)
             if not isinstance(join, JoinNode) or not _looks_up(join.supplier):
                 return f"node {name!r} gets its changes or reads its store"
-            if join.ports[1] != node.name or _asked(join) == "records":
+            if self._table_above(join.ports[1]) is not node or _asked(join) == "records":
                 return f"join {name!r} runs by records"
             obstacle = self._lookup_obstacle(join)
             if obstacle is not None:
@@ -295,7 +305,7 @@ class ExecutionPlanner:
             obstacle = self._around.input_obstacle([stream])
             if obstacle is not None:
                 return obstacle
-        kept = self._nodes[table].stores if table in self._nodes else ()
+        kept = self._stores_above(table)
         own = [spec for spec in join.stores if spec not in kept]
         return self._around.shared(join, own) or self._around.mixed(join, table)
 
@@ -328,6 +338,11 @@ def execution_problems(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
             problem = planner.problem(node)
             if problem is not None:
                 yield problem
+
+
+def _is_view(node: ProcessorNode) -> bool:
+    supplier: object = node.supplier
+    return isinstance(supplier, TableViewSupplier) and supplier.is_view
 
 
 def _joins_tables(node: ProcessorNode) -> bool:

@@ -37,6 +37,11 @@ class Derive:
         return "it has a store" if self.store is not None else DerivedChanges(self.function)
 
     @property
+    def is_view(self) -> bool:
+        """Return whether it has no store."""
+        return self.store is None
+
+    @property
     def stores(self) -> tuple[StoreSpec[Any], ...]:
         """Return the store, if there is one."""
         return () if self.store is None else (self.store,)

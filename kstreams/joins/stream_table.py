@@ -10,7 +10,7 @@ from kstreams.joins.columns.stream_table import StreamTableColumns
 from kstreams.joins.history import history_reader
 from kstreams.joins.join_processor import ClosureJoinProcessor, found_in_store
 from kstreams.joins.joiner import Joiner
-from kstreams.joins.table_rows import StoredRows, TableRows
+from kstreams.joins.table_rows import TableRows, derivation
 from kstreams.joins.terms import Terms
 from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
 from kstreams.processors.context import ProcessorContext
@@ -47,11 +47,15 @@ class StreamTableJoin:
 
     def column_lookup(self, source: ColumnSource | None) -> ColumnProcessor | str:
         """Return a new processor that works by columns, or why there is none."""
-        if not isinstance(self.rows, StoredRows):
-            return "its table has no store of its own"
+        found = derivation(self.rows)
+        if found is None:
+            return "its table is a join without a store"
+        stored, maker = found
+        if maker is not None and stored.store.kind.has_history:
+            return "its table is derived from one with a history"
         if source is not None and source.key != self.rows.key:
             return f"keys come as {source.key.name}, and the table's are {self.rows.key.name}"
-        return StreamTableColumns(self.rows.store, self.joiner, source)
+        return StreamTableColumns(stored.store, self.joiner, source, maker)
 
     def __call__(self) -> _StreamTableJoin:
         """Return a new processor."""

@@ -15,11 +15,13 @@ from kstreams.state.stores.table_access import Row
 __all__ = (
     "DerivedRows",
     "JoinedRows",
+    "RowMaker",
     "RowOf",
     "RowsOf",
     "StoreContext",
     "StoredRows",
     "TableRows",
+    "derivation",
     "keeping",
 )
 
@@ -27,6 +29,8 @@ RowOf = Callable[[Any], "Row | None"]
 """Returns the value of a key and its time (ms since the epoch), or None."""
 RowsOf = Callable[[Sequence[Any]], "list[Row | None]"]
 """The same of many keys, in their order: one read of each store."""
+RowMaker = Callable[[Any, "Row | None"], "Row | None"]
+"""Makes a row of a key and its row in another table."""
 
 
 class StoreContext(Protocol):
@@ -103,7 +107,7 @@ class DerivedRows:
 
     def open(self, context: StoreContext) -> RowOf:
         """Return what reads the other table and calls the function."""
-        row_of, derived = self.table.open(context), self._derived
+        row_of, derived = self.table.open(context), self.derived
         return lambda key: derived(key, row_of(key))
 
     def open_many(self, context: StoreContext) -> RowsOf:
@@ -111,7 +115,8 @@ class DerivedRows:
         rows_of, derived = self.table.open_many(context), self._derived
         return lambda keys: list(map(derived, keys, rows_of(keys)))
 
-    def _derived(self, key: object, row: Row | None) -> Row | None:
+    def derived(self, key: object, row: Row | None) -> Row | None:
+        """Return what becomes of a row of the other table."""
         value = None if row is None else self.function(key, row[0])
         return None if row is None or value is None else (value, row[1])
 
@@ -151,6 +156,21 @@ class JoinedRows:
         if value is None:
             return None
         return value, max(found[1] for found in (one, two) if found is not None)
+
+
+def derivation(rows: TableRows) -> tuple[StoredRows, RowMaker | None] | None:
+    """Return of which store's rows a table's are, and what makes them of those.
+
+    None for a table that is not of one store; no maker where it is the store's own.
+    """
+    if isinstance(rows, StoredRows):
+        return rows, None
+    found = derivation(rows.table) if isinstance(rows, DerivedRows) else None
+    if found is None or not isinstance(rows, DerivedRows):
+        return None
+    stored, before = found
+    own = rows.derived
+    return stored, own if before is None else lambda key, row: own(key, before(key, row))
 
 
 _Keep = Callable[[Any, "Change[Any]", int], "Change[Any]"]

@@ -34,6 +34,7 @@ __all__ = (
     "ColumnTableJoinSupplier",
     "ColumnTableSupplier",
     "Execution",
+    "TableViewSupplier",
 )
 
 Execution = Literal["auto", "records", "columns"]
@@ -235,6 +236,16 @@ class ColumnLookupSupplier(Protocol):
         Args:
             source: What the left input comes from; None for another column processor.
         """
+        ...
+
+
+@runtime_checkable
+class TableViewSupplier(Protocol):
+    """A supplier of processors that make a table of another one."""
+
+    @property
+    def is_view(self) -> bool:
+        """Return whether it keeps nothing: who looks the table up reads the other one."""
         ...
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 from kstreams._types import Ints
 from kstreams.joins.joiner import Joiner
 from kstreams.joins.ready import left_value, pair, right_value
+from kstreams.joins.table_rows import RowMaker
 from kstreams.processors.columns import ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.processors.each_row import EachRow, each_row, replaced
@@ -38,14 +39,20 @@ class LookUps(EachRow):
         store: Definition of the table's store.
         joiner: An inner or a left one.
         source: What the stream's records come from; None for another column processor.
+        maker: Makes the table's rows of the store's; None where they are the same.
     """
 
     def __init__(
-        self, store: StoreSpec[Any], joiner: Joiner[Any, Any, Any, Any], source: ColumnSource | None
+        self,
+        store: StoreSpec[Any],
+        joiner: Joiner[Any, Any, Any, Any],
+        source: ColumnSource | None,
+        maker: RowMaker | None = None,
     ) -> None:
         self._spec = store
         self._joiner = joiner
         self._source = source
+        self._maker = maker
 
     def init(self, context: BatchContext) -> None:
         """Get the table ready."""
@@ -86,11 +93,28 @@ class LookUps(EachRow):
         found = self._table.rows_at(encoded.dictionary, codes[known], places[known], times[known])
         if found.unknown:
             self.context.drop("no-history", found.unknown)
+        if self._maker is not None:
+            rows = table if not keys.null_count else table.take(pa.array(known))
+            found = self._made(self._maker, found, rows)
         if not keys.null_count:
             return found
         numbers = np.full(len(codes), len(found.rows), np.int64)
         numbers[known] = found.numbers
         return Found([*found.rows, None], numbers)
+
+    def _made(self, maker: RowMaker, found: Found, table: pa.Table) -> Found:
+        """Return the rows that are made of those found, each once.
+
+        Args:
+            maker: Makes them.
+            found: Rows of the store.
+            table: The records, of each look-up one.
+        """
+        used, first = np.unique(found.numbers, return_index=True)
+        asking = table.select(["key", "timestamp"]).take(pa.array(first))
+        before = [found.rows[number] for number in used.tolist()]
+        made = each_row(maker, asking, objects_of(asking.column("key")), before)
+        return found._replace(rows=made, numbers=np.searchsorted(used, found.numbers))
 
     def join(self, table: pa.Table, lefts: Values, found: Found) -> None:
         """Forward what the joiner makes of the stream's values and the rows found."""

@@ -65,11 +65,20 @@ class Ticks(FixedKeyProcessor[str, tuple[int, str | None], tuple[int, str | None
 
 
 def topology(
-    execution: str, joiner: Joiner, *, ticks: bool, chain: bool, store: Any = STORE
+    execution: str,
+    joiner: Joiner,
+    *,
+    ticks: bool,
+    chain: bool,
+    store: Any = STORE,
+    derived: bool = False,
 ) -> Topology:
     builder = TopologyBuilder("t")
     clicks = builder.add_source("clicks", CLICKS)
-    users = builder.add_table("users", USERS, store=store)
+    users: Any = builder.add_table("users", USERS, store=store)
+    if derived:
+        users = builder.derive("of key", users, lambda k, v: f"{k} is {v}")
+        users = builder.derive("some", users, lambda k, v: v if v != "a is x" else None)
     node = builder.join_table("join", clicks, users, joiner, execution=execution)  # type: ignore[arg-type]
     if chain:
         other = builder.join_table("again", clicks, users, left(pair), execution=execution)  # type: ignore[arg-type]
@@ -113,18 +122,19 @@ def written(driver: TopologyTestDriver, batch: Batch, value: Serde[Any]) -> None
     st.sampled_from([inner(pair), left(pair)]),
     st.booleans(),
     st.booleans(),
-    st.sampled_from([STORE, HISTORY]),
+    st.sampled_from([(STORE, False), (STORE, True), (HISTORY, False)]),
 )
 def test_columns_give_what_records_give(
     batches: list[Batch],
     joiner: Joiner,
     ticks: bool,
     chain: bool,
-    store: Any,
+    table: tuple[Any, bool],
 ) -> None:
     results = []
+    store, derived = table
     for execution in ("records", "columns"):
-        made = topology(execution, joiner, ticks=ticks, chain=chain, store=store)
+        made = topology(execution, joiner, ticks=ticks, chain=chain, store=store, derived=derived)
         with TopologyTestDriver(made, partitions=2) as driver:
             for batch in batches:
                 written(driver, batch, INT64)
@@ -198,6 +208,41 @@ def test_a_table_that_others_read_runs_by_records() -> None:
         f"execution: records ({why})",
         f"execution: records (its table 'users' runs by records: {why})",
     ]
+
+
+def test_a_derived_table_with_others_than_look_ups_runs_by_records() -> None:
+    def made(more: str) -> list[str]:
+        store = HISTORY if more == "history" else STORE
+        builder: Any = TopologyBuilder("t")
+        clicks = builder.add_source("clicks", Topic("clicks", TEXT, INT64))
+        users = builder.add_table("users", USERS, store=store)
+        some = builder.derive("some", users, lambda _, v: v)
+        builder.add_sink("out", to_stdout(), builder.join_table("join", clicks, some, left(pair)))
+        if more == "changes":
+            builder.add_sink("table", to_stdout(), builder.to_stream("each", some))
+        return executions(builder.build())
+
+    assert made("") == ["execution: columns"] * 3
+    assert any("'each' gets its changes or reads its store" in each for each in made("changes"))
+    assert "execution: columns" not in made("changes")
+    assert made("history")[-1].endswith("derived from one with a history)")
+
+
+def test_a_function_of_a_derived_table_that_raises_names_the_record_that_asks() -> None:
+    builder: Any = TopologyBuilder("t")
+    clicks = builder.add_source("clicks", Topic("clicks", TEXT, INT64))
+    users = builder.add_table("users", USERS, store=STORE)
+    some = builder.derive("some", users, lambda _, v: 1 // (v != "y") and v)
+    node = builder.join_table("join", clicks, some, left(pair), execution="columns")
+    builder.add_sink("out", Topic("out", TEXT, PAIR), node)
+    with TopologyTestDriver(builder.build()) as driver:
+        driver.write(USERS, "b", "y", timestamp=1)
+        for time, key in enumerate("ab", 2):
+            driver.write(CLICKS, key, 1, timestamp=time)
+        with pytest.raises(ProcessingError, match="ZeroDivisionError") as raised:
+            driver.run()
+    where = raised.value.where
+    assert (where.node, where.key, where.timestamp) == ("join", "b", 3)
 
 
 def test_asking_for_columns_where_there_are_none_is_refused() -> None:
