@@ -73,9 +73,10 @@ class JoinBuilder(TableBuilder):
             table: The table, of the same keys.
             joiner: `inner(f)` or `left(f)`.
             execution: `auto` joins by columns where the results are the same: stream and
-                table directly below sources or repartition edges, and the table, and what is
-                derived from it, read by such joins alone. `records` never does, and `columns` is an error at `build()`
-                where it cannot be. `Topology.describe` tells which it will be, and why.
+                table directly below sources or repartition edges, and the table, with what
+                is derived from it, read by such joins alone. `records` never does, and
+                `columns` is an error at `build()` where it cannot be. `Topology.describe`
+                tells which it will be, and why.
 
         Source: `KStream#join(KTable)`, `KStream#leftJoin(KTable)`.
         """
