@@ -112,7 +112,7 @@ class DerivedRows:
 
     def open_many(self, context: StoreContext) -> RowsOf:
         """Return what reads many rows of the other table and calls the function for each."""
-        rows_of, derived = self.table.open_many(context), self._derived
+        rows_of, derived = self.table.open_many(context), self.derived
         return lambda keys: list(map(derived, keys, rows_of(keys)))
 
     def derived(self, key: object, row: Row | None) -> Row | None:
