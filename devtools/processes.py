@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ("alive", "ancestor", "command", "end_session", "kill", "session")
+__all__ = ("alive", "ancestor", "command", "end_session", "kill", "session", "state")
 
 
 def _stat(pid: int) -> list[str]:
@@ -24,12 +24,17 @@ def command(pid: int) -> str:
         return ""
 
 
+def state(pid: int) -> str:
+    """Return the letter of a process's state, T where it was stopped; empty without the process."""
+    try:
+        return _stat(pid)[0]
+    except OSError:
+        return ""
+
+
 def alive(pid: int) -> bool:
     """Tell whether a process runs; one that waits for its parent's look does not."""
-    try:
-        return _stat(pid)[0] not in "ZX"
-    except OSError:
-        return False
+    return state(pid) not in ("", "Z", "X")
 
 
 def session(leader: int) -> list[int]:

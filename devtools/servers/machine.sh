@@ -31,4 +31,5 @@ for path in $kept; do
     mount -o remount,bind,ro "$path"
 done
 umount -l /mnt
+cd "$HOME"
 exec "$@"

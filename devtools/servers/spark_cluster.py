@@ -60,9 +60,9 @@ class Worker:
     machine: Machine
     process: subprocess.Popen[bytes]
 
-    def running(self, text: str) -> list[int]:
-        """Return the processes on its machine with a text in their command lines."""
-        return [pid for pid in session(self.process.pid) if text in command(pid)]
+    def executors(self) -> list[int]:
+        """Return the executors that it runs."""
+        return [pid for pid in session(self.process.pid) if _EXECUTOR in command(pid)]
 
 
 class SparkCluster(Server):
@@ -237,7 +237,7 @@ class SparkCluster(Server):
 
     def executors(self) -> list[int]:
         """Return the executors' processes, on the workers in the order of their starts."""
-        return [pid for worker in self.workers for pid in worker.running(_EXECUTOR)]
+        return [pid for worker in self.workers for pid in worker.executors()]
 
     # ------------------------------------------------------------ processes
 

@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-from uuid import uuid4
+from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
-from kstreams.errors import CompileError
-from kstreams.quoting import text_of
 from kstreams.spark.java import java_home
 from kstreams.spark.numpy_arguments import spare_imports
-from kstreams.state.backend.objects import ObjectStoreSettings
 
-__all__ = (
-    "app_session",
-    "check_reached",
-    "check_shared",
-    "executor_cores",
-    "is_local",
-    "query_session",
-)
+__all__ = ("app_session", "executor_cores", "is_local", "query_session")
 
 _DEFAULTS = {
     "spark.ui.enabled": "false",
@@ -96,59 +84,3 @@ def executor_cores(session: SparkSession) -> int:
     if is_local(session):
         return session.sparkContext.defaultParallelism
     return int(session.sparkContext.getConf().get("spark.executor.cores") or 1)
-
-
-def check_shared(session: SparkSession, checkpoint: Path) -> None:
-    """Make sure that executors see the checkpoint directory that the driver sees.
-
-    Raises:
-        CompileError: They do not.
-    """
-    probe = checkpoint / f".probe-{uuid4().hex}"
-    probe.write_text("")
-    path = str(probe)
-
-    def look(_: Iterable[int]) -> Iterable[bool]:
-        yield Path(path).exists()
-
-    try:
-        width = session.sparkContext.defaultParallelism
-        seen = session.sparkContext.parallelize(range(width), width).mapPartitions(look).collect()
-    finally:
-        probe.unlink()
-    if not all(seen):
-        raise CompileError(
-            f"checkpoint {str(checkpoint)!r} is not on a file system that all executors share",
-            hint="put it on a shared mount: App(..., checkpoint='/mnt/shared/...').",
-        )
-
-
-def check_reached(session: SparkSession, log: ObjectStoreSettings, prefix: str) -> None:
-    """Make sure that executors reach the durable log that the driver has opened.
-
-    Args:
-        session: Theirs.
-        log: The log.
-        prefix: What names begin with that are there.
-
-    Raises:
-        CompileError: They do not; tells what one of them met.
-    """
-
-    def look(_: Iterable[int]) -> Iterable[str]:
-        try:
-            found = next(iter(log.open().list(prefix)), None)
-        except Exception as exc:  # noqa: BLE001  # told on the driver
-            yield f"{type(exc).__name__}: {text_of(exc)}"
-        else:
-            yield "" if found else f"nothing is there that begins with {prefix!r}"
-
-    width = session.sparkContext.defaultParallelism
-    met = session.sparkContext.parallelize(range(width), width).mapPartitions(look).collect()
-    problem = next(filter(None, met), "")
-    if problem:
-        raise CompileError(
-            f"an executor does not see the durable log that the driver sees, {log}: {problem}",
-            hint="give all machines the same storage: its address, its credentials (best a role of "
-            "the machines), and the package that speaks to it.",
-        )

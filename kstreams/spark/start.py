@@ -25,12 +25,11 @@ from kstreams.graph.framed_topics import prepare_topics
 from kstreams.graph.partitions import group_partitions
 from kstreams.graph.topology import Topology
 from kstreams.spark.app_parts import AppParts
+from kstreams.spark.executor_check import check_executors
 from kstreams.spark.packages import ship
 from kstreams.spark.pipeline import Pipeline
 from kstreams.spark.session import (
     app_session,
-    check_reached,
-    check_shared,
     executor_cores,
     is_local,
     query_session,
@@ -133,16 +132,12 @@ def _count_records(connection: Connection, topic: str) -> int:
 def _prepare_executors(
     session: SparkSession, settings: AppSettings, queries: Sequence[OpenedQuery]
 ) -> Executors:
-    """Make sure that executors see the durable log and have the user's packages."""
+    """Make sure that executors have what they need, and send them the user's packages."""
     width = settings.parallelism or session.sparkContext.defaultParallelism
     archives: tuple[str, ...] = ()
     if not is_local(session):
-        directory = settings.checkpoint.directory
-        if directory is not None and settings.state.log is None:
-            check_shared(session, directory)
         archives = ship(session, settings.packages)
-        if directory is None or settings.state.log is not None:
-            check_reached(session, queries[0].log, queries[0].commits.prefix)
+        check_executors(session, queries[0].log, queries[0].commits.prefix, archives)
     return Executors(width, executor_cores(session), archives)
 
 

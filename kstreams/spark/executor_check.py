@@ -1,0 +1,125 @@
+"""Whether executors can do an app's work: they have this library, and see its durable log."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from pyspark import cloudpickle
+from pyspark.sql import SparkSession
+
+from kstreams.errors import CompileError
+from kstreams.quoting import one_line, text_of
+from kstreams.spark.failure import ErrorChannel
+from kstreams.spark.worker import add_archives
+from kstreams.state.backend.objects import ObjectStoreSettings
+
+__all__ = ("check_executors",)
+
+_PACKAGE = "kstreams-spark"
+_OTHER_PYTHON = "PYTHON_VERSION_MISMATCH"
+
+Found = tuple[str, str, bool]
+"""What an executor says: its host, which version it has, whether it sees the log."""
+
+
+def check_executors(
+    session: SparkSession, log: ObjectStoreSettings, prefix: str, archives: tuple[str, ...]
+) -> None:
+    """Ask executors, in one job, for this library's version and what they see of the log.
+
+    Only those are asked that are there when an app starts; what comes later and cannot do the
+    work fails in its tasks.
+
+    Args:
+        session: The session.
+        log: The durable log, which the driver has opened.
+        prefix: What names begin with that are there.
+        archives: Names of the user's packages on executors.
+
+    Raises:
+        CompileError: One runs another Python, has not this library in this version, or does
+            not see the log that the driver sees.
+        StoreError: The storage refuses an executor.
+    """
+    errors = ErrorChannel()
+    try:
+        found = _asked(session, _looking(_Look(_pickled(log), prefix, archives, errors)))
+    except Exception as exc:
+        raise _typed(exc, errors) from exc
+    here = version(_PACKAGE)
+    for host, there, seen in sorted(set(found)):
+        if there != here:
+            raise CompileError(
+                f"{_PACKAGE} {here} runs here, and the Python of executors on {host!r} has {there}",
+                hint=f"install {_PACKAGE}=={here} there, with the extras of the driver, in the "
+                "Python that PYSPARK_PYTHON names.",
+            )
+        if not seen:
+            raise CompileError(
+                f"executors on {host!r} do not see the durable log of the driver, "
+                f"{one_line(str(log), 200)}",
+                hint="put the checkpoint where all see it: a mount at the same path, or a "
+                "storage, App(..., checkpoint='s3://bucket/app').",
+            )
+
+
+def _looking(look: _Look) -> Callable[[Iterable[int]], Iterator[_Found]]:
+    """Return what runs in Python workers, also where this library is missing or another."""
+    package, here, pickled = _PACKAGE, version(_PACKAGE), _pickled(look)
+
+    # A function within a function goes by value: nothing of the library is imported for it.
+    def ask(_: Iterable[int]) -> Iterator[Found]:
+        import importlib.metadata as metadata  # noqa: PLC0415  # in the worker
+        import socket  # noqa: PLC0415  # as above
+        from pickle import loads  # noqa: PLC0415  # as above
+
+        try:
+            found = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            found = "none"
+        seen = found == here and loads(pickled)()  # noqa: S301  # the driver's own
+        yield socket.gethostname(), found, seen
+
+    return ask
+
+
+@dataclass(frozen=True)
+class _Look:
+    """Looks into the log, in a worker that has this library; its errors come back typed."""
+
+    log: bytes
+    prefix: str
+    archives: tuple[str, ...]
+    errors: ErrorChannel
+
+    def __call__(self) -> bool:
+        try:
+            add_archives(self.archives)
+            store = pickle.loads(self.log).open()  # noqa: S301  # the driver's own
+            return any(True for _ in store.list(self.prefix))
+        except Exception as exc:  # noqa: BLE001  # all of it must reach the driver, typed
+            raise self.errors.wrap(exc) from None
+
+
+def _pickled(item: object) -> bytes:
+    data: bytes = cloudpickle.dumps(item)  # type: ignore[no-untyped-call]  # pyspark's
+    return data
+
+
+def _asked(session: SparkSession, ask: Callable[[Iterable[int]], Iterator[Found]]) -> list[Found]:
+    context = session.sparkContext
+    width = context.defaultParallelism
+    return context.parallelize(range(width), width).mapPartitions(ask).collect()
+
+
+def _typed(exc: Exception, errors: ErrorChannel) -> Exception:
+    """Return what an error of the job means."""
+    if _OTHER_PYTHON in text_of(exc):
+        return CompileError(
+            "driver and executors run Pythons of different minor versions",
+            hint="let PYSPARK_PYTHON name the same version on all machines, 3.x with the same x.",
+        )
+    return errors.find(exc) or exc
