@@ -21,7 +21,7 @@ __all__ = ("check_executors",)
 _PACKAGE = "kstreams-spark"
 _OTHER_PYTHON = "PYTHON_VERSION_MISMATCH"
 
-Found = tuple[str, str, bool]
+_Found = tuple[str, str, bool]
 """What an executor says: its host, which version it has, whether it sees the log."""
 
 
@@ -71,7 +71,7 @@ def _looking(look: _Look) -> Callable[[Iterable[int]], Iterator[_Found]]:
     package, here, pickled = _PACKAGE, version(_PACKAGE), _pickled(look)
 
     # A function within a function goes by value: nothing of the library is imported for it.
-    def ask(_: Iterable[int]) -> Iterator[Found]:
+    def ask(_: Iterable[int]) -> Iterator[_Found]:
         import importlib.metadata as metadata  # noqa: PLC0415  # in the worker
         import socket  # noqa: PLC0415  # as above
         from pickle import loads  # noqa: PLC0415  # as above
@@ -109,7 +109,7 @@ def _pickled(item: object) -> bytes:
     return data
 
 
-def _asked(session: SparkSession, ask: Callable[[Iterable[int]], Iterator[Found]]) -> list[Found]:
+def _asked(session: SparkSession, ask: Callable[[Iterable[int]], Iterator[_Found]]) -> list[_Found]:
     context = session.sparkContext
     width = context.defaultParallelism
     return context.parallelize(range(width), width).mapPartitions(ask).collect()
