@@ -83,7 +83,14 @@ test-engine: setup ## tests on Spark and on a Kafka broker (ARGS='-m kafka' choo
 	$(call stage,tests: Spark and Kafka)
 	@$(RUN_PYTHON) -m devtools.servers.fetch
 	@$(RUN_PYTHON) -m devtools.spark_classes
-	@$(PYTEST) -n $(JOBS) -v --dist worksteal -m 'spark or kafka' $(ARGS)
+	@$(PYTEST) -n $(JOBS) -v --dist worksteal -m '(spark or kafka) and not cluster' $(ARGS)
+
+.PHONY: test-cluster
+test-cluster: setup ## minutes of kills, pauses and lost executors on a Spark cluster; no part of `make test`
+	$(call stage,tests: a Spark cluster)
+	@$(RUN_PYTHON) -m devtools.servers.fetch
+	@$(RUN_PYTHON) -m devtools.spark_classes
+	@$(PYTEST) -v -s -m cluster tests/cluster $(ARGS)
 
 .PHONY: conformance
 conformance: setup ## all conformance cases on RocksDB, at each cut into batches

@@ -11,26 +11,68 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from os import kill
-from pathlib import Path
+from types import MappingProxyType
 
-from devtools.processes import alive, command, session
+from devtools.processes import alive, command, end_session, session, state
 from devtools.servers.machine import Machine
 from devtools.servers.s3 import Bucket
 from devtools.servers.spark_cluster import SparkCluster
 from kstreams import Emitter, Kafka
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.named_home import home_of
 from kstreams.connection import RawRecord
+from kstreams.state.log.commits import Commit
 from tests.cluster import counting_app
 from tests.cluster.counting_app import GRACE_S, WINDOW_MS, lines, per_window, totals
 
-__all__ = ("PARTITIONS", "ClusteredApp")
+__all__ = ("ClusteredApp", "Driver")
 
 PARTITIONS = 4
 PROGRAM = "counting_app.py"
+_WAIT_S = 60
 _STEP_MS = 2
 """Of event time from line to line: what is emitted at once is less apart than the grace."""
 _START_MS = 1_700_000_000_000
 _SLACK_S = 1
 """Each task has seen a record of the last second."""
+
+
+@dataclass(frozen=True)
+class Driver:
+    """A driver in client mode: a JVM that has started a Python."""
+
+    machine: Machine
+    process: subprocess.Popen[bytes]
+
+    @property
+    def jvm(self) -> int:
+        """The process of the JVM."""
+        return self.process.pid
+
+    @property
+    def python(self) -> int:
+        """The process of Python."""
+        (found,) = (pid for pid in session(self.jvm) if pid != self.jvm and PROGRAM in command(pid))
+        return found
+
+    @property
+    def paused(self) -> bool:
+        """Whether its Python stands still."""
+        return state(self.python) == "T"
+
+    def pause(self) -> None:
+        """Stop the JVM of a driver whose Python stands still, as if the machine hung."""
+        kill(self.jvm, signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """Let both go on."""
+        for pid in (self.jvm, self.python):
+            kill(pid, signal.SIGCONT)
+
+    def end(self) -> None:
+        """Wait until it has ended, of itself if a part of it was killed."""
+        self.process.wait(_WAIT_S)
+        end_session(self.jvm)
 
 
 @dataclass
@@ -42,7 +84,6 @@ class ClusteredApp:
         cluster: Where it runs.
         bootstrap: Of the broker.
         bucket: What it keeps is there.
-        checkpoint: A directory that all machines see.
         max_records: Of one batch.
     """
 
@@ -50,9 +91,8 @@ class ClusteredApp:
     cluster: SparkCluster
     bootstrap: str
     bucket: Bucket
-    checkpoint: Path
     max_records: int = 400
-    drivers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    drivers: list[Driver] = field(default_factory=list)
     _emitted: int = 0
     _words: Counter[str] = field(default_factory=Counter)
     _windows: Counter[tuple[str, int]] = field(default_factory=Counter)
@@ -81,26 +121,43 @@ class ClusteredApp:
 
     # ------------------------------------------------------------ drivers
 
-    def start(self, machine: Machine, **config: str) -> subprocess.Popen[bytes]:
-        """Submit a driver in client mode, and return its JVM."""
+    def start(
+        self,
+        machine: Machine | None = None,
+        *,
+        config: Mapping[str, str] = MappingProxyType({}),
+        options: Mapping[str, object] = MappingProxyType({}),
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> Driver:
+        """Submit a driver in client mode.
+
+        Args:
+            machine: Where; by default one that is new and empty.
+            config: Settings of Spark's.
+            options: The program's, besides the usual ones.
+            environment: Variables that the driver alone has.
+        """
+        machine = machine or self.cluster.add_machine(f"driver-{len(self.cluster.machines)}")
         self.install(machine)
-        self.drivers.append(
-            self.cluster.submit(machine, PROGRAM, self.options(), config=self._config(config))
+        given = self.options(options)
+        process = self.cluster.submit(
+            machine, PROGRAM, given, config=config, environment=environment
         )
+        self.drivers.append(Driver(machine, process))
         return self.drivers[-1]
 
-    def start_on_cluster(self, **config: str) -> None:
+    def start_on_cluster(self, config: Mapping[str, str] = MappingProxyType({})) -> None:
         """Submit a driver in cluster mode."""
         for worker in self.cluster.workers:
             self.install(worker.machine)
-        self.cluster.submit_to_cluster(PROGRAM, self.options(), config=self._config(config))
+        self.cluster.submit_to_cluster(PROGRAM, self.options(), config=config)
 
     @staticmethod
     def install(machine: Machine) -> None:
         """Put the program on a machine."""
         shutil.copy(str(counting_app.__file__), machine.path(PROGRAM))
 
-    def options(self) -> str:
+    def options(self, others: Mapping[str, object] = MappingProxyType({})) -> str:
         """Return the program's argument."""
         bucket = self.bucket
         s3 = {
@@ -114,32 +171,26 @@ class ClusteredApp:
             {
                 "name": self.name,
                 "bootstrap": self.bootstrap,
-                "checkpoint": str(self.checkpoint),
                 "max_records": self.max_records,
                 "s3": s3,
+                **others,
             }
         )
 
-    @staticmethod
-    def _config(given: Mapping[str, str]) -> dict[str, str]:
-        return {f"spark.{name.replace('_', '.')}": text for name, text in given.items()}
-
-    @property
-    def python(self) -> int:
-        """The Python process of the newest driver."""
-        (found,) = (
-            pid
-            for pid in session(self.drivers[-1].pid)
-            if PROGRAM in command(pid) and "SparkSubmit" not in command(pid)
-        )
-        return found
+    def commits(self) -> list[Commit]:
+        """Return the commits that the checkpoint has, in the order of their batches."""
+        storage = self.bucket.settings(self.name)
+        checkpoint = Checkpoint.load(home_of(storage))
+        (query,) = checkpoint.queries
+        log = checkpoint.commits(query, storage.open())
+        return [log.at(batch) for batch in log.batches()]
 
     def stop(self) -> None:
         """Let the newest driver stop after its batch, as a supervisor does."""
-        kill(self.python, signal.SIGTERM)
         driver = self.drivers[-1]
-        self.cluster.wait(lambda: not alive(driver.pid), "the driver's end")
-        assert driver.wait() == 0
+        kill(driver.python, signal.SIGTERM)
+        self.cluster.wait(lambda: not alive(driver.jvm), "the driver's end")
+        assert driver.process.wait() == 0
 
     # ------------------------------------------------------------ what it came to
 
@@ -149,7 +200,7 @@ class ClusteredApp:
         self.cluster.wait(
             lambda: len(self._ids(topic)) >= expected,
             "all counts",
-            during=self.drivers[-1] if self.drivers else None,
+            during=self.drivers[-1].process if self.drivers else None,
         )
 
     def assert_exact(self) -> None:

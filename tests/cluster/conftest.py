@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from devtools.servers.kafka import KafkaBroker
 from devtools.servers.machine import why_no_machines
+from devtools.servers.s3 import Bucket
 from devtools.servers.spark_cluster import SparkCluster
 from devtools.wheel import installed_wheel
+from tests.cluster.clustered import ClusteredApp
 
 
 @pytest.fixture(scope="session")
@@ -32,8 +34,6 @@ def cluster(tmp_path: Path, wheel_environment: Path) -> Iterator[SparkCluster]:
 
 
 @pytest.fixture
-def mount() -> Iterator[Path]:
-    """A directory that all machines see, as if it were on a file server."""
-    folder = Path(tempfile.mkdtemp(prefix="kstreams-cluster-", dir="/var/tmp"))
-    yield folder
-    shutil.rmtree(folder)
+def app(cluster: SparkCluster, broker: KafkaBroker, bucket: Bucket) -> ClusteredApp:
+    """An app of the cluster, with its topics; no driver runs yet."""
+    return ClusteredApp(f"counting-{uuid.uuid4().hex[:8]}", cluster, broker.bootstrap, bucket)

@@ -8,9 +8,13 @@ each window of 100 ms when that has closed. It runs until SIGTERM, and prints wh
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
+from typing import Any
 
 from kstreams import (
     BYTES,
@@ -32,6 +36,7 @@ from kstreams.aggregators import count
 from kstreams.app import BatchReport
 from kstreams.durations import milliseconds, seconds
 from kstreams.emit import on_close
+from kstreams.state import ObjectStore
 from kstreams.stores import window_store
 from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate
 from kstreams_rocksdb import RocksDB
@@ -54,6 +59,55 @@ class CountWords(FixedKeyProcessor[str, None, int]):
         total = (self.counts.get(record.key) or 0) + 1
         self.counts.put(record.key, total)
         self.context.forward(record.with_value(total))
+
+
+@dataclass(frozen=True)
+class Pausing:
+    """A storage at whose door the driver stops, as a machine may that hangs.
+
+    Args:
+        inner: The storage.
+        moment: `before` or `after` an object is put.
+        kind: What the names of such objects begin with.
+        number: The first of them that counts, as this process puts them.
+    """
+
+    inner: S3
+    moment: str
+    kind: str
+    number: int
+
+    def open(self) -> PausingStore:
+        return PausingStore(self.inner.open(), self)
+
+
+class PausingStore:
+    """Stops its process at one put."""
+
+    def __init__(self, inner: ObjectStore, settings: Pausing) -> None:
+        self._inner = inner
+        self._settings = settings
+        self._puts = 0
+
+    def put_if_absent(self, name: str, data: bytes) -> bool:
+        meant = name.startswith(self._settings.kind)
+        self._puts += meant
+        due = meant and self._puts == self._settings.number
+        if due and self._settings.moment == "before":
+            os.kill(os.getpid(), signal.SIGSTOP)
+        created = self._inner.put_if_absent(name, data)
+        if due and self._settings.moment == "after":
+            os.kill(os.getpid(), signal.SIGSTOP)
+        return created
+
+    def get(self, name: str, start: int = 0, length: int | None = None) -> bytes:
+        return self._inner.get(name, start, length)
+
+    def list(self, prefix: str) -> Iterator[str]:
+        return self._inner.list(prefix)
+
+    def delete(self, names: Iterable[str]) -> None:
+        self._inner.delete(names)
 
 
 def lines(name: str) -> Topic[bytes, str]:
@@ -92,13 +146,21 @@ def tell(report: BatchReport) -> None:
     sys.stdout.flush()
 
 
+def _checkpoint(options: dict[str, Any]) -> S3 | Pausing:
+    given = options["s3"]
+    if not options.get("keys", True):
+        given = {name: given[name] for name in ("url", "endpoint_url", "region")}
+    storage = S3(**given)
+    return Pausing(storage, **options["pause"]) if "pause" in options else storage
+
+
 def main() -> None:
     options = json.loads(sys.argv[1])
     App(
         build(options["name"]),
         Kafka(options["bootstrap"]),
-        state=RocksDB(log=S3(**options["s3"])),
-        checkpoint=Path(options["checkpoint"]),
+        state=RocksDB(),
+        checkpoint=options.get("directory") or _checkpoint(options),
         trigger=timedelta(milliseconds=options.get("trigger_ms", 100)),
         max_records_per_batch=options["max_records"],
         parallelism=options.get("parallelism"),

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import uuid
-from pathlib import Path
-
 import pytest
 
 from devtools.processes import kill
-from devtools.servers.kafka import KafkaBroker
-from devtools.servers.s3 import Bucket
-from devtools.servers.spark_cluster import SparkCluster
 from tests.cluster.clustered import ClusteredApp
 
 pytestmark = [
@@ -22,13 +16,10 @@ pytestmark = [
 ]
 
 
-def test_nothing_is_lost_or_counted_twice(
-    cluster: SparkCluster, broker: KafkaBroker, bucket: Bucket, mount: Path
-) -> None:
-    name = f"counting-{uuid.uuid4().hex[:8]}"
-    app = ClusteredApp(name, cluster, broker.bootstrap, bucket, mount / "checkpoint")
+def test_nothing_is_lost_or_counted_twice(app: ClusteredApp) -> None:
+    cluster = app.cluster
     app.emit(800)
-    app.start(cluster.add_machine("driver"))
+    driver = app.start()
     app.wait_for_all()
 
     app.emit(800)
@@ -36,14 +27,14 @@ def test_nothing_is_lost_or_counted_twice(
     app.wait_for_all()
 
     app.emit(800)
-    lost = cluster.workers[0]
-    cluster.lose(lost)
+    cluster.lose(cluster.workers[0])
     cluster.add_worker()
     app.wait_for_all()
 
     app.emit(800)
-    kill(app.python)
-    app.start(cluster.add_machine("another-driver"))
+    kill(driver.python)
+    driver.end()
+    app.start()
 
     app.assert_exact()
     app.stop()
