@@ -351,8 +351,10 @@ class QueryDriver:
             _LOG.warning("query %s: nothing is cleaned up: %s", self.name, exc)
             return
         others = list(opened.commits.of(held - {commit.batch for commit in kept}))
-        opened.commits.forget_before(kept[0].batch, but=held)
-        opened.plans.forget_before(kept[0].batch, but=self._kept)
+        # What a newer driver has written is not this one's to forget: it may keep this one away.
+        first = kept[0].batch if self.last is None else min(kept[0].batch, self.last.batch)
+        opened.commits.forget_before(first, but=held)
+        opened.plans.forget_before(first, but=self._kept)
         pointers: dict[TaskKey, list[Pointer]] = {}
         for commit in kept:
             for task, text in commit.tasks.items():

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 from kstreams.checkpoint.directory_home import DirectoryHome
-from kstreams.checkpoint.home import CheckpointHome
 from kstreams.checkpoint.object_home import ObjectHome
 from kstreams.errors import PluginError
 from kstreams.names import check_step
@@ -23,7 +22,7 @@ _URL = re.compile(r"([A-Za-z][A-Za-z0-9+-]*)://.*", re.DOTALL)
 _PACKAGES = {"s3": "kstreams-spark[s3]"}
 
 
-def app_home(app: str, named: CheckpointName | None = None) -> CheckpointHome:
+def app_home(app: str, named: CheckpointName | None = None) -> DirectoryHome | ObjectHome:
     """Return where an app's checkpoint is kept: the place named, or `.kstreams/<app>`.
 
     Raises:
@@ -34,7 +33,7 @@ def app_home(app: str, named: CheckpointName | None = None) -> CheckpointHome:
     return home_of(named or Path(".kstreams") / app)
 
 
-def home_of(named: CheckpointName) -> CheckpointHome:
+def home_of(named: CheckpointName) -> DirectoryHome | ObjectHome:
     """Return where a checkpoint is kept, by what a user calls it by.
 
     Raises:

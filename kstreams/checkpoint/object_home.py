@@ -11,11 +11,12 @@ from kstreams.checkpoint.lock import NoLock
 from kstreams.errors import FencedError, ObjectMissingError, StoreOpenError
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 
-__all__ = ("PLANS", "ObjectHome")
+__all__ = ("DESCRIPTIONS", "PLANS", "ObjectHome")
 
 PLANS = "plans/"
 """What the names of all plans begin with."""
-_DESCRIPTIONS = "description/"
+DESCRIPTIONS = "description/"
+"""What the names of all descriptions begin with."""
 _DESCRIPTION = re.compile(r"description/(\d{20})\.json")
 _FORKING = "fork.json"
 _PARTS = ("commits/", "savepoints/", _FORKING)
@@ -96,12 +97,12 @@ class ObjectHome:
                 data = self.objects.get(names[-1])
             except ObjectMissingError:  # a reset is under way
                 continue
-            return Description(names[-1], data, int(names[-1][len(_DESCRIPTIONS) : -len(".json")]))
+            return Description(names[-1], data, int(names[-1][len(DESCRIPTIONS) : -len(".json")]))
         return None
 
     def description_name(self, revision: int) -> str:
         """Return the name of a revision's object."""
-        return f"{_DESCRIPTIONS}{revision:020d}.json"
+        return f"{DESCRIPTIONS}{revision:020d}.json"
 
     def describe(self, revision: int, data: bytes) -> None:
         """Create the object of a revision.
@@ -156,4 +157,4 @@ class ObjectHome:
         return
 
     def _descriptions(self) -> list[str]:
-        return [name for name in self.objects.list(_DESCRIPTIONS) if _DESCRIPTION.fullmatch(name)]
+        return [name for name in self.objects.list(DESCRIPTIONS) if _DESCRIPTION.fullmatch(name)]

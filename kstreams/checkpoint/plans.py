@@ -261,6 +261,10 @@ class PlanLog:
 
         return self._read(_BEGIN, parse)
 
+    def name(self, number: int) -> str:
+        """Return the name of a plan's object, its first revision."""
+        return self._prefix + _name(number, 0)
+
     def numbers(self) -> list[int]:
         """Return the numbers of the plans that are still there, rising."""
         return sorted(self._revisions())

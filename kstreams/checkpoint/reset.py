@@ -6,20 +6,26 @@ Needs neither a JVM nor the topology. Read `reset` first; `survey` says what it 
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import chain
 from pathlib import Path
 from uuid import uuid4
 
 from kstreams.checkpoint.app_objects import epoch_objects
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.directory_home import DESCRIPTION, ENTRIES, DirectoryHome
+from kstreams.checkpoint.leftovers import (
+    Survey,
+    delete_tree,
+    local_leftovers,
+    measured,
+    remove_local,
+)
 from kstreams.checkpoint.lock import CheckpointLock
+from kstreams.checkpoint.named_home import CheckpointName, app_home
+from kstreams.checkpoint.object_home import ObjectHome
+from kstreams.checkpoint.object_reset import reset_objects, survey_objects
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.errors import (
     CheckpointMismatchError,
@@ -28,61 +34,23 @@ from kstreams.errors import (
     StateCorruptError,
 )
 from kstreams.files import sync_directory
-from kstreams.names import check_incarnation, check_step
+from kstreams.names import check_incarnation
 from kstreams.state.backend.working import StateBackend
-from kstreams.state.versions.local import local_home, local_parts
 
-__all__ = ("Leftover", "Survey", "reset", "survey")
+__all__ = ("reset", "survey")
 
 _BARE = re.compile(r"lock|\.app-[0-9a-f]+\.json|\.probe-[0-9a-f]+|\.nfs[0-9a-f]+|\.DS_Store")
 """What may stand in a checkpoint that was never finished, or that systems leave there."""
 
 
-@dataclass(frozen=True)
-class Leftover:
-    """A directory that a reset removes, with the bytes and files in it."""
-
-    path: Path
-    size_bytes: int
-    files: int
-
-
-@dataclass(frozen=True)
-class Survey:
-    """What a reset removes.
-
-    Attributes:
-        app_id: The app.
-        checkpoint: Its checkpoint: offsets, commits and durable state. None when only
-            what an interrupted reset has left is to be removed.
-        local: Working copies of its state on this machine.
-        interrupted: What resets have left that were interrupted.
-        objects: How many objects of its durable log, if that is not in the checkpoint.
-        savepoints: Names of the savepoints among all this.
-    """
-
-    app_id: str
-    checkpoint: Leftover | None
-    local: tuple[Leftover, ...]
-    interrupted: tuple[Leftover, ...]
-    objects: int = 0
-    savepoints: tuple[str, ...] = ()
-
-    @property
-    def leftovers(self) -> tuple[Leftover, ...]:
-        """All that is removed, the checkpoint first."""
-        first = () if self.checkpoint is None else (self.checkpoint,)
-        return (*first, *self.local, *self.interrupted)
-
-
 def survey(
-    app_id: str, *, checkpoint: str | Path | None = None, state: StateBackend | None = None
+    app_id: str, *, checkpoint: CheckpointName | None = None, state: StateBackend | None = None
 ) -> Survey:
     """Return what `reset` would remove, and remove nothing.
 
     Args:
         app_id: The app's id.
-        checkpoint: Its directory; `.kstreams/<app_id>` by default, as for `App`.
+        checkpoint: Its place; `.kstreams/<app_id>` by default, as for `App`.
         state: The backend that the app was given, if it names a directory or a durable
             log of its own.
 
@@ -94,7 +62,10 @@ def survey(
         AppLockedError: An app runs on it; stop it first.
         StoreError: The durable log cannot be reached.
     """
-    path = _path(app_id, checkpoint)
+    home = app_home(app_id, checkpoint)
+    if isinstance(home, ObjectHome):
+        return survey_objects(app_id, home, state)
+    path = home.path
     leftovers = tuple(_interrupted(app_id, path))
     if path.is_symlink():
         raise CheckpointMismatchError(
@@ -111,16 +82,16 @@ def survey(
     places = (path, *leftovers) if path.exists() else leftovers
     return Survey(
         app_id,
-        _measure(path, path) if path.exists() else None,
-        _local(app_id, places, state),
-        _measured(leftovers),
+        measured(path, path) if path.exists() else None,
+        local_leftovers(app_id, _epochs(places), state),
+        tuple(measured(path, path) for path in leftovers),
         sum(1 for _ in _objects(app_id, places, state)),
         tuple(_savepoints(places, state)),
     )
 
 
 def reset(
-    app_id: str, *, checkpoint: str | Path | None = None, state: StateBackend | None = None
+    app_id: str, *, checkpoint: CheckpointName | None = None, state: StateBackend | None = None
 ) -> Survey:
     """Remove an app's checkpoint and its working state on this machine.
 
@@ -131,9 +102,13 @@ def reset(
     log (`RocksDB(log=S3(...))`): those of this incarnation of the app and no others. Links are
     removed, not followed.
 
+    In an object storage nothing can be renamed: a reset that is killed leaves a checkpoint that
+    no app starts on, until it is repeated. What keeps a driver that still runs from going on, a
+    plan or two of each query, stays until the next reset.
+
     Args:
         app_id: The app's id.
-        checkpoint: Its directory; `.kstreams/<app_id>` by default, as for `App`.
+        checkpoint: Its place; `.kstreams/<app_id>` by default, as for `App`.
         state: The backend that the app was given, if it names a directory or a durable
             log of its own.
 
@@ -153,7 +128,11 @@ def reset(
     there are no internal topics to delete here.
     """
     found = survey(app_id, checkpoint=checkpoint, state=state)
-    path = _path(app_id, checkpoint)
+    home = app_home(app_id, checkpoint)
+    if isinstance(home, ObjectHome):
+        reset_objects(found, home, state)
+        return found
+    path = home.path
     try:
         if found.checkpoint is None:
             _remove(found, state)
@@ -173,11 +152,6 @@ def reset(
             hint="what is left is removed by the next reset.",
         ) from exc
     return found
-
-
-def _path(app_id: str, checkpoint: str | Path | None) -> Path:
-    check_step("an app's id", app_id)
-    return Path(checkpoint or Path(".kstreams") / app_id).absolute()
 
 
 def _missing(app_id: str, path: Path) -> NoCheckpointError:
@@ -254,18 +228,6 @@ def _interrupted(app_id: str, path: Path) -> Iterator[Path]:
             yield found
 
 
-def _local(
-    app_id: str, checkpoints: tuple[Path, ...], state: StateBackend | None
-) -> tuple[Leftover, ...]:
-    """Return the working directories of these incarnations of the app, on this machine."""
-    homes = {epoch: local_home(state, app_id, epoch) for epoch in _epochs(checkpoints)}
-    return tuple(
-        _measure(home, *local_parts(home, app_id, epoch))
-        for epoch, home in homes.items()
-        if home.is_dir() and not home.is_symlink()
-    )
-
-
 def _epochs(checkpoints: tuple[Path, ...]) -> list[str]:
     return [
         check_incarnation(found["incarnation"], f"the description of checkpoint {str(path)!r}")
@@ -294,53 +256,16 @@ def _savepoints(checkpoints: tuple[Path, ...], state: StateBackend | None) -> It
         yield from Savepoints(found, (log or found.log).open()).names()
 
 
-def _measured(paths: tuple[Path, ...]) -> tuple[Leftover, ...]:
-    return tuple(_measure(path, path) for path in paths)
-
-
-def _measure(path: Path, *parts: Path) -> Leftover:
-    size = count = 0
-    for folder, _, files in chain.from_iterable(map(os.walk, parts)):
-        for name in files:
-            try:
-                size += os.lstat(os.path.join(folder, name)).st_size  # noqa: PTH118  # many files
-            except FileNotFoundError:
-                continue
-            count += 1
-    return Leftover(path, size, count)
-
-
 def _remove(found: Survey, state: StateBackend | None, *renamed: Path) -> None:
     """Delete objects and local state first: the checkpoint's description tells where they are."""
     gone = (*renamed, *(leftover.path for leftover in found.interrupted))
     if state is not None and state.log is not None:
         state.log.open().delete(list(_objects(found.app_id, gone, state)))
-    for leftover in found.local:
-        for part in local_parts(leftover.path, found.app_id, leftover.path.name):
-            _delete(part)
-    for epoch in _epochs(gone):
-        home = local_home(state, found.app_id, epoch)
-        _remove_if_empty(home)
-        _remove_if_empty(home.parent)
+    remove_local(found.app_id, found.local, _epochs(gone), state)
     for path in gone:
         for child in path.iterdir():
             if child.is_symlink():
                 child.unlink()
             elif child.name != DESCRIPTION and child.is_dir():
-                _delete(child)
-        _delete(path)
-
-
-def _delete(path: Path) -> None:
-    try:
-        shutil.rmtree(path)
-    except FileNotFoundError:
-        if path.exists():  # something in it went away in between
-            shutil.rmtree(path)
-
-
-def _remove_if_empty(path: Path) -> None:
-    try:
-        path.rmdir()
-    except OSError:
-        return
+                delete_tree(child)
+        delete_tree(path)

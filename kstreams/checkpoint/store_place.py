@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.directory_home import DirectoryHome
 from kstreams.checkpoint.home import CheckpointHome
 from kstreams.checkpoint.named_home import CheckpointName, app_home, home_of, is_url
+from kstreams.checkpoint.object_home import ObjectHome
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.errors import CheckpointMismatchError, ObjectMissingError, StoreError, Where
 from kstreams.partitioner import Murmur2Partitioner, Partitioner
@@ -108,7 +110,7 @@ class StorePlace:
         return known if known.name == name else None
 
 
-def checkpoint_of(source: CheckpointName) -> CheckpointHome:
+def checkpoint_of(source: CheckpointName) -> DirectoryHome | ObjectHome:
     """Return the checkpoint that is meant: by its place, or by the app's id.
 
     A text of one step that names no directory here is an app's id.

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.plans import Plan, PlanLog
@@ -24,7 +26,7 @@ from kstreams.ids import TopicPartition
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.commits import SEED, Commit
 
-__all__ = ("kept_with", "take_over")
+__all__ = ("kept_with", "seal", "take_over")
 
 _LOG = logging.getLogger(__name__)
 _ATTEMPTS = 20
@@ -103,6 +105,29 @@ def take_over(
         hint="let one app run on a checkpoint.",
         where=Where(app=checkpoint.app),
     )
+
+
+def seal(checkpoint: Checkpoint, query: str, objects: ObjectStore, *, run: str) -> str:
+    """Keep whoever runs a query from another batch, for good; what it has can be unreadable.
+
+    A batch that is planned already may still be committed.
+
+    Args:
+        checkpoint: The app's, which is to be removed.
+        query: Name of the query.
+        objects: The durable log.
+        run: Id of whoever removes it.
+
+    Returns:
+        The name of the plan that does it.
+    """
+    plans = checkpoint.plans(query)
+    commits = replace(checkpoint, begun={}).commits(query, objects)
+    while True:
+        newest = max([SEED, *commits.batches(), *plans.numbers()])
+        with suppress(FencedError):  # it was planned just now
+            plans.write(newest + 1, Plan({}, takeover=run))
+            return plans.name(newest + 1)
 
 
 def kept_with(kept: tuple[int, ...], number: int) -> tuple[int, ...]:

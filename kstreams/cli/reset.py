@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from kstreams.checkpoint.reset import Leftover, Survey, survey
+from kstreams.checkpoint.leftovers import Leftover, Survey
 from kstreams.checkpoint.reset import reset as reset_app
+from kstreams.checkpoint.reset import survey
 from kstreams.cli.consoles import counted, new_table, shown_size, stderr, stdout
-from kstreams.cli.stores import LogOption, load_log
+from kstreams.cli.stores import CheckpointOption, LogOption, find_home, load_log
 from kstreams.state.backend.memory import Memory
 
 __all__ = ("reset",)
@@ -24,10 +25,7 @@ def reset(
             metavar="APP", help="The app's id: the topology's name by default.", show_default=False
         ),
     ],
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Its checkpoint directory.", show_default=".kstreams/APP"),
-    ] = None,
+    checkpoint: CheckpointOption = None,
     state_dir: Annotated[
         Path | None,
         typer.Option(
@@ -44,7 +42,8 @@ def reset(
     The app's next run reads its input again from each source's start. Output topics stay
     as they are: delete them first, or results are in them twice; changelog topics too.
     Objects of a durable log that is not in the checkpoint directory go with --log alone:
-    those of this app, whatever else the log has. Refuses while the app runs.
+    those of this app, whatever else the log has. Refuses while the app runs; where the
+    checkpoint is in an object storage, an app that runs ends before its next batch.
 
     Example:
         kstreams reset word-count
@@ -57,13 +56,14 @@ def reset(
             directory=None if state_dir is None else str(state_dir.absolute()),
             log=None if log is None else load_log(log),
         )
-    found = survey(app_id, checkpoint=checkpoint, state=backend)
+    place = find_home(app_id, checkpoint).named
+    found = survey(app_id, checkpoint=place, state=backend)
     if not yes:
         _show(found)
         typer.confirm(f"Remove this, and start {app_id} fresh?", abort=True, err=True)
-    removed = reset_app(app_id, checkpoint=checkpoint, state=backend)
+    removed = reset_app(app_id, checkpoint=place, state=backend)
     size = sum(leftover.size_bytes for leftover in removed.leftovers)
-    objects = f" and {counted(removed.objects, 'object')}" if log is not None else ""
+    objects = f" and {counted(removed.objects, 'object')}" if removed.objects else ""
     stdout().print(
         f"Reset [bold]{escape(app_id)}[/]: {shown_size(size)}{objects} removed. "
         "Output topics are as they were; input is read again from each source's start."
@@ -86,7 +86,7 @@ def _show(found: Survey) -> None:
     console.print(f"This is removed for app [bold]{escape(found.app_id)}[/]:\n")
     console.print(table)
     if found.objects:
-        console.print(f"\nAnd {counted(found.objects, 'object')} of its durable log.")
+        console.print(f"\nAnd {counted(found.objects, 'object')} of its storage.")
     elif _log_is_elsewhere(found):
         console.print(
             "\n[yellow]Its durable log is not in the checkpoint: --log removes its objects too.[/]"

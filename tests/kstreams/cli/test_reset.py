@@ -77,7 +77,7 @@ def test_a_log_elsewhere_goes_when_it_is_named(monkeypatch: pytest.MonkeyPatch) 
     unnamed = kstreams("reset", "app", given="n\n")
     assert "--log removes its objects too" in unnamed.stderr
     named = kstreams("reset", "app", "--log", "where:LOG", given="y\n")
-    assert "And 1 object of its durable log." in named.stderr
+    assert "And 1 object of its storage." in named.stderr
     assert "and 1 object removed" in named.stdout
     assert list(log.list("")) == [f"app.{LIFE[::-1]}.q/00/g/0/1-x.delta"]
 

@@ -1,0 +1,107 @@
+"""What a reset finds to remove, and the working copies of an app's state on this machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from kstreams.state.backend.working import StateBackend
+from kstreams.state.versions.local import local_home, local_parts
+
+__all__ = ("Leftover", "Survey", "delete_tree", "local_leftovers", "measured", "remove_local")
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A directory that a reset removes, with the bytes and files in it."""
+
+    path: Path
+    size_bytes: int
+    files: int
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a reset removes.
+
+    Attributes:
+        app_id: The app.
+        checkpoint: Its checkpoint: offsets, commits and durable state. None when only
+            what an interrupted reset has left is to be removed, and where it is no directory.
+        local: Working copies of its state on this machine.
+        interrupted: What resets have left that were interrupted.
+        objects: How many objects: of its durable log, if that is not in the checkpoint
+            directory, and of the checkpoint, if that is in an object storage.
+        savepoints: Names of the savepoints among all this.
+    """
+
+    app_id: str
+    checkpoint: Leftover | None
+    local: tuple[Leftover, ...]
+    interrupted: tuple[Leftover, ...]
+    objects: int = 0
+    savepoints: tuple[str, ...] = ()
+
+    @property
+    def leftovers(self) -> tuple[Leftover, ...]:
+        """All that is removed, the checkpoint first."""
+        first = () if self.checkpoint is None else (self.checkpoint,)
+        return (*first, *self.local, *self.interrupted)
+
+
+def local_leftovers(
+    app_id: str, epochs: Iterable[str], state: StateBackend | None
+) -> tuple[Leftover, ...]:
+    """Return the working directories of some incarnations of an app, on this machine."""
+    homes = {epoch: local_home(state, app_id, epoch) for epoch in epochs}
+    return tuple(
+        measured(home, *local_parts(home, app_id, epoch))
+        for epoch, home in homes.items()
+        if home.is_dir() and not home.is_symlink()
+    )
+
+
+def remove_local(
+    app_id: str, found: Iterable[Leftover], epochs: Iterable[str], state: StateBackend | None
+) -> None:
+    """Remove what `local_leftovers` found, and the folders that are empty then."""
+    for leftover in found:
+        for part in local_parts(leftover.path, app_id, leftover.path.name):
+            delete_tree(part)
+    for epoch in epochs:
+        home = local_home(state, app_id, epoch)
+        _remove_if_empty(home)
+        _remove_if_empty(home.parent)
+
+
+def measured(path: Path, *parts: Path) -> Leftover:
+    """Return how much is in some parts of a directory."""
+    size = count = 0
+    for folder, _, files in chain.from_iterable(map(os.walk, parts)):
+        for name in files:
+            try:
+                size += os.lstat(os.path.join(folder, name)).st_size  # noqa: PTH118  # many files
+            except FileNotFoundError:
+                continue
+            count += 1
+    return Leftover(path, size, count)
+
+
+def delete_tree(path: Path) -> None:
+    """Remove a directory and all that is in it."""
+    try:
+        shutil.rmtree(path)
+    except FileNotFoundError:
+        if path.exists():  # something in it went away in between
+            shutil.rmtree(path)
+
+
+def _remove_if_empty(path: Path) -> None:
+    try:
+        path.rmdir()
+    except OSError:
+        return

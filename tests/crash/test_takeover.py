@@ -1,0 +1,188 @@
+"""Two drivers on a checkpoint without a lock: the newer one goes on, the older one is kept away."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kstreams.batch import query_driver
+from kstreams.checkpoint.object_home import ObjectHome
+from kstreams.checkpoint.plans import Plan
+from kstreams.checkpoint.takeover import take_over
+from kstreams.errors import FencedError
+from kstreams.state import Memory
+from kstreams.state.log.directory import Directory
+from tests.crash.failpoints import Point
+from tests.crash.fake_spark import FakeSpark
+from tests.crash.looping import LoopHarness
+from tests.crash.test_two_drivers import before, start_beside
+from tests.crash.workload import batch_of, emit
+
+
+@pytest.fixture
+def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LoopHarness:
+    """Start an app whose checkpoint is in an object store, and run two batches of it."""
+    monkeypatch.setattr(query_driver, "_SWEEP_EVERY", 1)
+    place = ObjectHome(Directory(str(tmp_path / "objects")))
+    state, log = Memory(directory=str(tmp_path / "local")), Directory(str(tmp_path / "log"))
+    point = Point("nothing-dies", "never")
+    made = LoopHarness(tmp_path, state, log, point, "retry", monkeypatch, place)
+    made.start_driver()
+    made.batch()
+    made.batch()
+    return made
+
+
+def emitted(harness: LoopHarness) -> None:
+    """Emit a batch of records that nobody has planned yet."""
+    records = batch_of(len(harness.input))
+    emit(harness.connection, records, len(harness.input))
+    harness.input += records
+
+
+def run_until_it_fails(spark: FakeSpark) -> None:
+    """Let a driver that was hanging go on."""
+
+    def go_on() -> None:
+        for _ in range(5):
+            spark.run_batch()
+
+    with pytest.raises(Exception, match=r"batch \d+ .* failed"):
+        go_on()
+
+
+def line_of(harness: LoopHarness) -> list[int]:
+    """Return the newest batches: each follows the one before."""
+    log = harness.checkpoint.commits(harness.pipeline.name, harness.log.open())
+    commits = log.recent(2)
+    for earlier, commit in pairwise(commits):
+        assert commit.after == earlier.id
+    return [commit.batch for commit in commits]
+
+
+@pytest.mark.parametrize("more", [0, 4], ids=["soon", "when its number is free again"])
+def test_an_older_driver_meets_a_refusal_before_any_output(harness: LoopHarness, more: int) -> None:
+    older, spark = harness.pipeline, harness.spark
+    start_beside(harness)
+    for _ in range(more):
+        harness.batch()
+    emitted(harness)
+    ran: list[int] = []
+    older._jobs.run = lambda *given: ran.append(given[1])  # type: ignore[method-assign,assignment]
+    with pytest.raises(Exception, match=r"batch \d+ .* failed"):
+        spark.run_batch()
+    with pytest.raises(FencedError, match="was written by another driver"):
+        older.check()
+    assert ran == []
+    harness.run_until_committed()
+    line_of(harness)
+    harness.check()
+
+
+@pytest.mark.parametrize("more", [0, 4], ids=["soon", "when its batch is forgotten"])
+def test_a_batch_under_way_is_run_again_by_the_newer_driver(
+    harness: LoopHarness, more: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The older driver hangs before its commit, or so long that nobody knows the batch any more."""
+    older, spark = harness.pipeline, harness.spark
+
+    def newer() -> None:
+        if harness.pipeline is older:
+            start_beside(harness)
+            harness.run_until_committed()
+            for _ in range(more):
+                harness.batch()
+
+    before(older.driver._opened.commits, "append", newer, monkeypatch)
+    emitted(harness)
+    run_until_it_fails(spark)
+    with pytest.raises(FencedError):
+        older.check()
+    harness.batch()
+    harness.check()
+
+
+def test_a_commit_that_is_quicker_is_taken_for_ones_own(
+    harness: LoopHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older, spark = harness.pipeline, harness.spark
+    number = older.driver.number(0)
+    hung: list[Any] = []
+
+    def newer() -> None:
+        if harness.pipeline is older:
+            start_beside(harness)
+            assert harness.pipeline.driver.planned(number) is not None
+            before(harness.pipeline.driver._opened.commits, "append", goes_on, monkeypatch)
+            # Embedded topics, which are one machine's, have lost what the older one has staged.
+            for driver in (harness.pipeline.driver, older.driver):
+                monkeypatch.setattr(driver, "_publish", lambda _: None)
+
+    def goes_on() -> None:
+        """Let the older driver commit while the newer one is about to."""
+        if not hung:
+            hung.append(spark)
+            older.driver._opened.commits.append(done[0])
+
+    done: list[Any] = []
+    append = older.driver._opened.commits.append
+
+    def noted(commit: Any) -> Any:
+        if done:
+            return append(commit)
+        done.append(commit)
+        newer()
+        harness.run_until_committed()
+        return append(commit)
+
+    monkeypatch.setattr(older.driver._opened.commits, "append", noted)
+    emitted(harness)
+    run_until_it_fails(spark)
+    with pytest.raises(FencedError):
+        older.check()
+    last = harness.pipeline.driver.last
+    assert last is not None
+    assert last.batch > number
+    assert last.run == "run-1"
+    assert line_of(harness)[-1] == last.batch
+
+
+def test_a_driver_that_looked_long_ago_takes_over_from_what_is_there(
+    harness: LoopHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It hangs before it claims a number, which is forgotten then."""
+    checkpoint, name = harness.checkpoint, harness.pipeline.name
+    plans = checkpoint.plans(name)
+    write, claimed = type(plans).write, list[int]()
+
+    def late(log: Any, number: int, plan: Plan) -> Plan:
+        if plan.takeover == "late" and not claimed:
+            for _ in range(5):
+                harness.batch()
+        if plan.takeover == "late":
+            claimed.append(number)
+        return write(log, number, plan)
+
+    monkeypatch.setattr(type(plans), "write", late)
+    found = take_over(checkpoint, name, harness.log.open(), run="late", publish=lambda _: None)
+    assert found.last is not None
+    assert len(claimed) == 2
+    assert found.last.batch == claimed[1] > claimed[0]
+    assert found.last.run == "late"
+
+
+def test_a_claim_that_was_not_committed_is_completed(harness: LoopHarness) -> None:
+    checkpoint, name = harness.checkpoint, harness.pipeline.name
+    objects = harness.log.open()
+    last = checkpoint.commits(name, objects).last()
+    assert last is not None
+    claim = Plan({}, last.positions, after=last.id, topics=last.topics, takeover="killed")
+    checkpoint.plans(name).write(last.batch + 1, claim)
+    found = take_over(checkpoint, name, objects, run="next", publish=lambda _: None)
+    assert found.last is not None
+    assert found.last.batch == last.batch + 2
+    assert found.last.tasks == last.tasks
+    assert found.last.loops == last.loops
