@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from types import CodeType, FrameType, FunctionType, TracebackType
 
 from kstreams.errors import KStreamsError, LimitError, ProcessingError, Where
 from kstreams.quoting import kind_of, one_line, repr_of, safe_text, text_of, traceback_of
+from kstreams.task.queues import Queue, merged_order
 
-__all__ = ("Places", "located", "of_result")
+__all__ = ("Places", "at_place", "located", "of_result")
 
 _BY_ITSELF = 300
 _MAX_CHARS = 10_000
@@ -100,6 +102,15 @@ def located(exc: BaseException, places: Places, *, hint: str = "") -> KStreamsEr
     )
     error.__cause__ = exc
     return error.at(node=node)
+
+
+def at_place(error: KStreamsError, place: int, queues: Sequence[Queue]) -> None:
+    """Name the record that stands at a place of the merged order of queues."""
+    numbers, rows = merged_order([queue.table.column("timestamp").to_numpy() for queue in queues])
+    if 0 <= place < len(rows):
+        queue = queues[numbers[place]]
+        offset = queue.table.column("offset")[int(rows[place])].as_py()
+        error.at(topic=queue.topic, partition=queue.partition, offset=offset)
 
 
 def of_result(error: KStreamsError) -> KStreamsError:
