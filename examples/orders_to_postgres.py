@@ -35,7 +35,9 @@ def by_customer(payments: Sequence[Record[str, int]]) -> list[tuple[object, Colu
 
 
 def main(url: str, home: Path) -> None:
-    orders = PostgresTable(url, "orders", key=("id",), row=lambda _, paid: {"paid": paid})
+    orders: PostgresTable[str, int] = PostgresTable(
+        url, "orders", key=("id",), row=lambda _, paid: {"paid": paid}
+    )
     customers = PostgresTable.of_batches(url, "customers", key=("name",), rows=by_customer)
     builder = TopologyBuilder("orders")
     payments = builder.add_source("payments", PAYMENTS)

@@ -49,14 +49,14 @@ class SinkHarness(Harness):
     """The app of the matrix, which writes to a database too.
 
     Args:
-        place: The database.
+        tables: The database.
         given: As for a `Harness`.
     """
 
-    def __init__(self, place: Place, *given: Any) -> None:
-        self.place = place
-        place.execute("CREATE TABLE marks (word text, mark text)")
-        place.execute("CREATE TABLE counts (word text PRIMARY KEY, n int)")
+    def __init__(self, tables: Place, *given: Any) -> None:
+        self.tables = tables
+        tables.execute("CREATE TABLE marks (word text, mark text)")
+        tables.execute("CREATE TABLE counts (word text PRIMARY KEY, n int)")
         super().__init__(*given)
 
     def build(self) -> Topology:
@@ -64,7 +64,7 @@ class SinkHarness(Harness):
         stores = [LAST, COUNTS, MARKS]
         node = builder.add_processor("mark", Mark, builder.add_source("words", IN), stores=stores)
         builder.add_sink("marks", OUT, node)
-        url = self.place.url
+        url = self.tables.url
         builder.add_sink("rows", PostgresTable(url, "marks", key=(), row=mark_row), node)
         counts = PostgresTable(url, "counts", key=("word",), row=count_row)
         builder.add_sink("counts", counts, node)
@@ -97,12 +97,12 @@ class SinkHarness(Harness):
         """Compare the tables with the topic, which holds each result once."""
         super().check()
         rows = [(row.key.decode(), row.value.decode()) for row in self._published()]
-        assert self.place.rows("marks") == sorted(rows)
+        assert self.tables.rows("marks") == sorted(rows)
         counted = {key: count_row(key, mark) for key, mark in rows}
-        assert dict(self.place.rows("counts")) == {
+        assert dict(self.tables.rows("counts")) == {
             key: found["n"] for key, found in counted.items() if found is not None
         }
-        assert self.place.execute("SELECT count(*) FROM kstreams_fence") == [(4,)]
+        assert self.tables.execute("SELECT count(*) FROM kstreams_fence") == [(4,)]
         self.worker.writers.close()
 
 
