@@ -15,14 +15,14 @@ __all__ = ("run_in",)
 T = TypeVar("T")
 """What a coroutine returns."""
 
-Factory = Callable[[], asyncio.AbstractEventLoop]
+_Factory = Callable[[], asyncio.AbstractEventLoop]
 
 _LOCK = threading.Lock()
-_LOOPS: dict[tuple[int, Factory], asyncio.AbstractEventLoop] = {}
+_LOOPS: dict[tuple[int, _Factory], asyncio.AbstractEventLoop] = {}
 """By process, for those that are forked, and by what has made it."""
 
 
-def run_in(factory: Factory, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+def run_in(factory: _Factory, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run a coroutine in the process's event loop, and return what it returns.
 
     The loop runs on when the coroutine has ended, so that clients may stay. The caller may be
@@ -41,7 +41,7 @@ def run_in(factory: Factory, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         future.cancel()  # an interrupted caller leaves nothing under way
 
 
-def _loop(factory: Factory) -> asyncio.AbstractEventLoop:
+def _loop(factory: _Factory) -> asyncio.AbstractEventLoop:
     place = os.getpid(), factory
     with _LOCK:
         if place not in _LOOPS:
