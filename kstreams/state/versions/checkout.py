@@ -165,6 +165,8 @@ class Checkout:
                 durable.result()
                 pointer = upkeep.run(log, pointer, self.store, attempt)
             self.store.close()
+            if self._snapshot_due or self._merger_due:
+                durable.result()  # what is made beside stands on it
         except BaseException:
             wait([durable])
             raise
@@ -190,7 +192,6 @@ class Checkout:
         if copy is not None:
             beside.begin_snapshot(log, pointer, copy, chunk_bytes=self._place.upkeep.chunk_bytes)
         elif self._merger_due:
-            self.settle()  # it reads the delta, too
             beside.begin_merger(log, pointer, self._merger_due)
 
     def _background(self) -> BackgroundUpkeep | None:
