@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,6 +57,10 @@ class _Side:
             if name in table.column_names:
                 self.order.setdefault(name, []).append(table.column(name).to_numpy())
 
+    def speaks(self, change: Change[Any]) -> bool:
+        """Return whether a change without a partner gives a result."""
+        return self.alone and (change.new is not None or change.old is not None)
+
     def before(self, others: Sequence[Any]) -> dict[Any, Row | None]:
         """Return what its own keys and others had before these changes."""
         found: dict[Any, Row | None] = {}
@@ -66,6 +70,14 @@ class _Side:
         unchanged = [key for key in dict.fromkeys(others) if key not in found]
         found.update(zip(unchanged, self.rows_of(unchanged), strict=True))
         return found
+
+    def rows(self, keys: list[Any]) -> list[Row | None]:
+        """Return the rows of keys, where none of its own changes."""
+        different = list(dict.fromkeys(keys))
+        rows = self.rows_of(different)
+        if len(different) == len(keys):
+            return rows
+        return list(map(dict(zip(different, rows, strict=True)).__getitem__, keys))
 
 
 class TableJoinColumns(ColumnJoinProcessor):
@@ -128,14 +140,28 @@ class TableJoinColumns(ColumnJoinProcessor):
         """Forward what becomes of the changes taken."""
         left, right = self._left, self._right
         self._begin()
-        keys, order = left.keys + right.keys, _merged(left, right)
-        found = list(_met(left, right, keys, range(len(keys)) if order is None else order.tolist()))
-        if not found:
+        keys, changes, times = (
+            left.keys + right.keys,
+            left.changes + right.changes,
+            left.times + right.times,
+        )
+        order, partners = _partners(left, right)
+        first_right = len(left.keys)
+        kept, others, later = [], [], []
+        for number, partner in zip(order, partners, strict=True):
+            if partner is not None:
+                kept.append(number)
+                others.append(partner[0])
+                later.append(max(times[number], partner[1]))
+            elif (left if number < first_right else right).speaks(changes[number]):
+                kept.append(number)
+                others.append(None)
+                later.append(times[number])
+        if not kept:
             return
-        kept, times, *values = map(list, zip(*found, strict=True))
         columns = {
             "key": self._held.column([keys[number] for number in kept]),
-            "timestamp": pa.array(times, pa.int64()),
+            "timestamp": pa.array(later, pa.int64()),
         }
         for name in _ORDER:
             if parts := [*left.order.get(name, ()), *right.order.get(name, ())]:
@@ -143,46 +169,38 @@ class TableJoinColumns(ColumnJoinProcessor):
         table = pa.table(columns)
         row = self._joiner.row
 
-        def joined(new: Any, other_new: Any, old: Any, other_old: Any) -> Change[Any]:  # noqa: ANN401  # the tables' own types
-            return Change(row(new, other_new), row(old, other_old))
+        def joined(number: int, other: Any) -> Change[Any]:  # noqa: ANN401  # a row of either table
+            change = changes[number]
+            if number < first_right:
+                return Change(row(change.new, other), row(change.old, other))
+            return Change(row(other, change.new), row(other, change.old))
 
-        changes = each_row(joined, table, *values)
+        made = each_row(joined, table, kept, others)
         if self._results is not None:
-            news = [change.new for change in changes]
-            before = put_rows(self._results, [keys[number] for number in kept], news, times)
-            changes = list(map(Change, news, [None if row is None else row[0] for row in before]))
-        self.context.forward(table.append_column("value", self._held.column(changes)))
+            news = [change.new for change in made]
+            before = put_rows(self._results, [keys[number] for number in kept], news, later)
+            made = list(map(Change, news, [None if row is None else row[0] for row in before]))
+        self.context.forward(table.append_column("value", self._held.column(made)))
 
 
-def _merged(left: _Side, right: _Side) -> Ints | None:
-    """Return the order of both sides' changes, left ones first by number; None as they are."""
-    if not (left.keys and right.keys):
-        return None
-    order: Ints = np.argsort(np.concatenate((*left.order[PLACE], *right.order[PLACE])))
-    return order
-
-
-_Met = tuple[int, int, Any, Any, Any, Any]
-"""Number of a change, time of the result (ms), then new and old values: left, right each."""
-
-
-def _met(left: _Side, right: _Side, keys: list[Any], order: Sequence[int]) -> Iterator[_Met]:
-    """Yield what meets a row of the other table, or speaks without one, in order."""
+def _partners(left: _Side, right: _Side) -> tuple[Sequence[int], list[Row | None]]:
+    """Return the numbers of all changes, left ones first, in order; and the row that each meets."""
+    first_right, count = len(left.keys), len(left.keys) + len(right.keys)
+    if not right.keys:
+        return range(count), right.rows(left.keys)
+    if not left.keys:
+        return range(count), left.rows(right.keys)
+    order = np.argsort(np.concatenate((*left.order[PLACE], *right.order[PLACE]))).tolist()
     lefts, rights = left.before(right.keys), right.before(left.keys)
-    changes, times = left.changes + right.changes, left.times + right.times
-    first_right = len(left.keys)
+    keys, times = left.keys + right.keys, left.times + right.times
+    changes, found = left.changes + right.changes, []
     for number in order:
-        key, change, time = keys[number], changes[number], times[number]
-        is_left = number < first_right
-        own, others = (lefts, rights) if is_left else (rights, lefts)
-        new, old = change.new, change.old
-        own[key] = None if new is None else (new, time)
-        other, theirs = others[key], None
-        if other is not None:
-            theirs, time = other[0], max(time, other[1])
-        elif not (left if is_left else right).alone or (new is None and old is None):
-            continue
-        if is_left:
-            yield number, time, new, theirs, old, theirs
+        key, new = keys[number], changes[number].new
+        row = None if new is None else (new, times[number])
+        if number < first_right:
+            lefts[key] = row
+            found.append(rights[key])
         else:
-            yield number, time, theirs, new, theirs, old
+            rights[key] = row
+            found.append(lefts[key])
+    return order, found
