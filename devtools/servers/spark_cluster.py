@@ -36,7 +36,9 @@ from kstreams.spark.java import java_home
 
 __all__ = ("SparkCluster", "Worker")
 
-_WAIT_S = 300.0  # only a failure takes as long
+_WAIT_S = 90.0
+_LOST_AFTER_S = "8"
+"""The master gives up a worker that is silent for so long."""
 _PAUSE_S = 0.05
 _SETTINGS = {
     "spark.ui.enabled": "false",
@@ -119,6 +121,7 @@ class SparkCluster(Server):
                 {
                     "spark.deploy.recoveryMode": "FILESYSTEM",
                     "spark.deploy.recoveryDirectory": machine.here("recovery"),
+                    "spark.worker.timeout": _LOST_AFTER_S,
                 },
                 ui_port=self._ports[1],
             )
@@ -153,7 +156,7 @@ class SparkCluster(Server):
             machine,
             "worker.Worker",
             ("--cores", str(cores), "--memory", "4g", "--work-dir", machine.here("work"), self.url),
-            {"spark.decommission.enabled": "true"},
+            {"spark.decommission.enabled": "true", "spark.worker.timeout": _LOST_AFTER_S},
         )
         self.wait(lambda: machine.address in self._registered(), f"worker {machine.name}")
         self.workers.append(Worker(machine, process))

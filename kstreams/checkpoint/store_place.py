@@ -19,7 +19,7 @@ from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 from kstreams.state.log.commits import Commit
 from kstreams.state.stores.spec import StoreSpec
 
-__all__ = ("StorePlace", "checkpoint_of")
+__all__ = ("StorePlace", "checkpoint_of", "partitioner_of")
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,8 @@ class StorePlace:
                 where=Where(app=self.checkpoint.app, store=self.spec.name),
             ) from exc
 
-    def partitioner(self, given: Partitioner | None) -> Partitioner | None:
-        """Return what leads from the store's keys to tasks; None when that is not known.
+    def routing(self) -> str | None:
+        """Return the name of the rule that leads from the store's keys to tasks, if it is known.
 
         It is known when all that enters the group is routed by one rule, on keys of the
         store's own serde.
@@ -104,10 +104,17 @@ class StorePlace:
         if len(routes) != 1:
             return None
         ((key, name),) = routes
-        if key != self.spec.key.name:
-            return None
-        known = given or Murmur2Partitioner()
-        return known if known.name == name else None
+        return str(name) if key == self.spec.key.name else None
+
+    def partitioner(self, given: Partitioner | None) -> Partitioner | None:
+        """Return what leads from the store's keys to tasks; None when that is not known."""
+        return partitioner_of(self.routing(), given)
+
+
+def partitioner_of(name: str | None, given: Partitioner | None) -> Partitioner | None:
+    """Return the rule of a name, if it is the one that was given, or else Kafka's."""
+    known = given or Murmur2Partitioner()
+    return known if known.name == name else None
 
 
 def checkpoint_of(source: CheckpointName) -> DirectoryHome | ObjectHome:

@@ -12,7 +12,6 @@ import typer
 
 from kstreams.cli.loading import load_object
 from kstreams.cli.usage import WrongUsageError, for_option
-from kstreams.cli.values import parser_of, plain, shown_by
 from kstreams.errors import (
     DeserializationError,
     KStreamsError,
@@ -30,6 +29,7 @@ from kstreams.serde.lines import LINES
 from kstreams.serde.none import NONE
 from kstreams.serde.numbers import BOOL, DOUBLE, INT32, INT64
 from kstreams.serde.text import BYTES, TEXT
+from kstreams.serde.values import parser_of, plain, shown_by
 
 __all__ = (
     "SERDES_HELP",

@@ -9,7 +9,7 @@ import typer
 
 from kstreams.batch.package_files import PackageContents, contents_of, own_packages
 from kstreams.cli.consoles import counted, shown_size
-from kstreams.cli.values import printable
+from kstreams.serde.values import printable
 
 __all__ = ("PackageOption", "shown_packages")
 

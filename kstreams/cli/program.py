@@ -17,13 +17,13 @@ from kstreams.cli.reset import reset
 from kstreams.cli.run import run
 from kstreams.cli.savepoints import fork, savepoint
 from kstreams.cli.serdes import list_serdes
+from kstreams.cli.serve import serve
 from kstreams.cli.state import get, list_stores, scan
 from kstreams.cli.state_export import export
 from kstreams.cli.state_restore import restore
 from kstreams.cli.state_verify import verify
 from kstreams.cli.tail import tail
 from kstreams.cli.topics import create, delete, describe_topic, list_topics
-from kstreams.cli.warm_up import warm_up
 
 __all__ = ("PROGRAM",)
 
@@ -76,8 +76,8 @@ def _program(
 add_command(PROGRAM, "run", run)
 add_command(PROGRAM, "describe", describe)
 add_command(PROGRAM, "reset", reset)
+add_command(PROGRAM, "serve", serve)
 add_command(PROGRAM, "serdes", list_serdes)
-add_command(PROGRAM, "warm-up", warm_up)
 add_command(_TOPICS, "create", create)
 add_command(_TOPICS, "list", list_topics)
 add_command(_TOPICS, "describe", describe_topic)

@@ -6,9 +6,9 @@ from rich.markup import escape
 
 from kstreams.cli.consoles import new_table, stdout
 from kstreams.cli.formats import offered, offered_names
-from kstreams.cli.values import printable
 from kstreams.errors import PluginError
 from kstreams.quoting import text_of
+from kstreams.serde.values import printable
 
 __all__ = ("list_serdes",)
 

@@ -12,7 +12,6 @@ from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.cli.consoles import counted, new_table, shown_size, stderr, stdout
 from kstreams.cli.formats import find_format
 from kstreams.cli.moments import iso, parse_moment
-from kstreams.cli.state_rows import columns_of, key_serde, rows_of, rows_of_key
 from kstreams.cli.stores import (
     AppArgument,
     AppState,
@@ -25,11 +24,12 @@ from kstreams.cli.stores import (
     ValueOption,
 )
 from kstreams.cli.usage import WrongUsageError, for_option
-from kstreams.cli.values import parser_of, shown_by
 from kstreams.serde.base import Serde
+from kstreams.serde.values import parser_of, shown_by
 from kstreams.state.log.commits import SEED
 from kstreams.state.log.loop_objects import rows_by_loop
 from kstreams.state.stores.kind import Times
+from kstreams.views.flat_rows import columns_of, key_serde, rows_of, rows_of_key
 
 __all__ = ("get", "list_stores", "scan")
 
@@ -142,7 +142,11 @@ def get(
     with state.view(
         store, topology=topology, key=key_format, value=value_format, as_of=as_of
     ) as view:
-        found = list(rows_of_key(view, _typed(view.spec.key, key_format, key), _times(from_, to)))
+        times = _times(from_, to)
+        if times != (None, None) and not view.spec.kind.has_times:
+            kind = view.spec.kind.name
+            raise WrongUsageError(f"a {kind} store has no times to choose", "--from / --to")
+        found = list(rows_of_key(view, _typed(view.spec.key, key_format, key), times))
         show = shown_by(view.spec.value, key_serde(view))
     for row in found:
         print("\t".join(map(show, row)))

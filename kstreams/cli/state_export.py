@@ -16,7 +16,6 @@ import typer
 from rich.markup import escape
 
 from kstreams.cli.consoles import counted, stderr
-from kstreams.cli.state_rows import columns_of, key_serde, rows_of
 from kstreams.cli.stores import (
     AppArgument,
     AppState,
@@ -29,8 +28,9 @@ from kstreams.cli.stores import (
     ValueOption,
 )
 from kstreams.cli.usage import WrongUsageError
-from kstreams.cli.values import plain
 from kstreams.serde.base import Serde
+from kstreams.serde.values import plain
+from kstreams.views.flat_rows import columns_of, key_serde, rows_of
 from kstreams.views.view import View
 
 __all__ = ("export",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -165,13 +166,20 @@ class AppState:
         as_of: str | None,
     ) -> View[Any]:
         """Return a view of a store, by the user's definition or by what is recorded."""
-        version = int(as_of) if as_of is not None and as_of.lstrip("-").isdigit() else as_of
-        spec = self._spec(store, topology, key, value)
+        batch = as_of is not None and re.fullmatch("-?[0-9]{1,18}", as_of)
+        version = int(as_of) if as_of is not None and batch else as_of
+        spec = self.spec(store, topology=topology, key=key, value=value)
         return View(self.checkpoint.home.named, spec, log=self.log, as_of=version)
 
-    def _spec(
-        self, store: str, topology: str | None, key: str | None, value: str | None
+    def spec(
+        self,
+        store: str,
+        *,
+        topology: str | None,
+        key: str | None = None,
+        value: str | None = None,
     ) -> StoreSpec[Any]:
+        """Return a store's definition: the user's own, or what is recorded."""
         brought: Mapping[str, StoreSpec[Any]] = {}
         if topology is not None:
             with for_option("--topology"):

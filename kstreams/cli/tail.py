@@ -18,8 +18,8 @@ from kstreams.cli.moments import iso, parse_start
 from kstreams.cli.place import Place
 from kstreams.cli.topics import FormatOption, OutputFormat, TopicArgument, known_topic
 from kstreams.cli.usage import for_option
-from kstreams.cli.values import json_line, printable
 from kstreams.connection import RawRecord, TopicAdmin, TopicReader
+from kstreams.serde.values import json_line, printable
 
 __all__ = ("tail",)
 

@@ -43,14 +43,7 @@ class ExecutionError(KStreamsError, RuntimeError):
 
 
 class ProcessingError(ExecutionError):
-    """The user's code raised; `cause_type` and `cause_traceback` tell what and where.
-
-    Attributes:
-        place: Where the record stands among all that its task has taken, until it is known
-            which one that is.
-    """
-
-    place: int | None = None
+    """The user's code raised; `cause_type` and `cause_traceback` tell what and where."""
 
     def __init__(
         self,

@@ -28,13 +28,15 @@ from kstreams.partitioner import Partitioner
 from kstreams.plugins import load_plugin
 from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.objects import ObjectStoreSettings
-from kstreams.state.backend.working import StateBackend
+from kstreams.state.backend.working import StateBackend, WorkingStore
+from kstreams.state.cache.times import FixedTimes
 from kstreams.state.log.commits import Commit
 from kstreams.state.log.durable import DurableLog
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.stores.spec import S, StoreSpec
 from kstreams.views.replica import Replica, State
 from kstreams.views.scan import ViewScan
+from kstreams.views.version import Version
 
 __all__ = ("Reader", "ReaderSettings")
 
@@ -66,33 +68,6 @@ class ReaderSettings:
     kept: int = 0
 
 
-class _Version(Generic[S]):
-    """One committed version, as far as it has been read.
-
-    Args:
-        commit: The commit; None before the first.
-        group: Of which the store is.
-    """
-
-    def __init__(self, commit: Commit | None, group: str) -> None:
-        self.commit = commit
-        self.pointers: dict[int, Pointer] = {}
-        self.states: dict[int, State[S]] = {}
-        for task, pointer in ({} if commit is None else commit.pointers()).items():
-            if task.group == group:
-                self.pointers[task.partition] = pointer
-
-    @property
-    def batch(self) -> int | None:
-        """The batch, or None before the first."""
-        return None if self.commit is None else self.commit.batch
-
-    @property
-    def wall_ms(self) -> int | None:
-        """When it was committed, ms since the epoch by the app's clock."""
-        return None if self.commit is None else self.commit.wall_ms
-
-
 class Reader(Generic[S]):
     """Moves working copies of a store's partitions from commit to commit.
 
@@ -116,8 +91,8 @@ class Reader(Generic[S]):
         self._scans = 0
         self._closed = False
         self._place = StorePlace.find(settings.home, settings.log, spec)
-        self._version: _Version[S] = _Version(None, self._place.group)
-        self._kept: deque[_Version[S]] = deque(maxlen=settings.kept)
+        self._version: Version[S] = Version(None, self._place.group)
+        self._kept: deque[Version[S]] = deque(maxlen=settings.kept)
         self._looked_ms = 0
         self._failure: KStreamsError | None = None
         self.refresh()
@@ -136,6 +111,11 @@ class Reader(Generic[S]):
     def place(self) -> StorePlace:
         """Where the store is."""
         return self._place
+
+    @property
+    def partitions(self) -> int:
+        """How many tasks have a part of the store."""
+        return self._place.partitions
 
     def refresh(self) -> int | None:
         """Move to the newest version, unless it is fixed or being iterated over."""
@@ -200,7 +180,7 @@ class Reader(Generic[S]):
     def _begin_again(self) -> None:
         with self.lock:
             self._drop_all()
-            self._version = _Version(None, self._place.group)
+            self._version = Version(None, self._place.group)
 
     def _to_newest(self) -> None:
         for _ in range(_ATTEMPTS):
@@ -217,7 +197,7 @@ class Reader(Generic[S]):
 
     def _take(self, commit: Commit) -> None:
         """Make the partitions that were read before ready at a version, then move there."""
-        found: _Version[S] = _Version(commit, self._place.group)
+        found: Version[S] = Version(commit, self._place.group)
         try:
             for partition in self._version.states:
                 found.states[partition] = self._state(found, partition)
@@ -232,7 +212,7 @@ class Reader(Generic[S]):
         if not self._settings.beside:
             self._fold()
 
-    def _state(self, version: _Version[S], partition: int) -> State[S]:
+    def _state(self, version: Version[S], partition: int) -> State[S]:
         pointer = version.pointers.get(partition) or Pointer.empty()
         replica = self._replicas.get(partition)
         if replica is None:
@@ -251,6 +231,24 @@ class Reader(Generic[S]):
         """Return whether a version is the present one, or kept."""
         return any(version.batch == batch for version in (self._version, *self._kept))
 
+    def ready(self, partitions: Sequence[int], *, at: int | None = None) -> bool:
+        """Return whether a read of partitions has nothing to restore first.
+
+        Raises:
+            StoreError: The version is not kept any more.
+        """
+        with self.lock:
+            held = self._states(at)
+            return all(partition in held for partition in partitions)
+
+    def restore(self, partitions: Sequence[int]) -> None:
+        """Make partitions ready at the present version; reads of others go on meanwhile.
+
+        Raises:
+            StateCorruptError: An object is damaged, or has been collected.
+        """
+        self.read(partitions, len)
+
     def read(
         self, partitions: Sequence[int], look: Callable[[Sequence[S]], T], *, at: int | None = None
     ) -> T:
@@ -267,6 +265,16 @@ class Reader(Generic[S]):
                 it was held by an iteration or by `as_of`.
         """
         return self._read(partitions, lambda states: look([state.live() for state in states]), at)
+
+    def read_stored(
+        self,
+        partition: int,
+        look: Callable[[WorkingStore, FixedTimes], T],
+        *,
+        at: int | None = None,
+    ) -> T:
+        """Look at the encoded rows of one partition, and at the times that they expire by."""
+        return self._read((partition,), lambda states: look(states[0].stored, states[0].times), at)
 
     def pinned(
         self,
@@ -350,7 +358,7 @@ class Reader(Generic[S]):
                     with self.lock:
                         version.states[partition] = state
 
-    def _new_replica(self, partition: int, version: _Version[S]) -> Replica[S]:
+    def _new_replica(self, partition: int, version: Version[S]) -> Replica[S]:
         place = self._place
         task = place.checkpoint.task_key(place.query, TaskId(place.group, partition))
         home = self._home / str(self._generation) / str(partition)
@@ -358,7 +366,7 @@ class Reader(Generic[S]):
         log = DurableLog(place.objects, task)
         return Replica(self._spec, log, self._backend(version), home)
 
-    def _backend(self, version: _Version[S]) -> StateBackend:
+    def _backend(self, version: Version[S]) -> StateBackend:
         """Return what was asked for, else RocksDB for what is too large for memory."""
         if self._settings.backend is not None:
             return self._settings.backend

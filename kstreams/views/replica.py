@@ -49,6 +49,9 @@ class State(Generic[S]):
         layers: What came since, the newest first.
         times: What the store's rows expire by.
         newest: Number of the newest layer that it or its copy has.
+
+    Attributes:
+        stored: Its encoded rows.
     """
 
     def __init__(
@@ -61,9 +64,9 @@ class State(Generic[S]):
     ) -> None:
         self.copy = copy
         self.newest = newest
+        self.stored = LayeredStore(spec.name, copy.store, layers)
+        self.times = times
         self._spec = spec
-        self._layers = layers
-        self._times = times
         self._overlay: Overlay | None = None
         self._live: S | None = None
         self._reads = 0
@@ -72,8 +75,7 @@ class State(Generic[S]):
         """Return the store, to be read only, by one thread at a time."""
         live = self._live
         if live is None or self._overlay is None:
-            base = LayeredStore(self._spec.name, self.copy.store, self._layers)
-            self._overlay = Overlay(base, times=self._times)
+            self._overlay = Overlay(self.stored, times=self.times)
             live = self._live = self._spec.open(self._overlay)
         self._reads += 1
         if self._reads % _CACHED_READS == 0:

@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar
 
 from kstreams.aggregators.top_n import C
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.views.reader import Reader
 from kstreams.views.scan import ViewScan
+from kstreams.views.version_reader import VersionReader
 
 __all__ = ("StoreReads",)
 
@@ -34,7 +34,7 @@ class StoreReads(Generic[S_co]):
         spec: The store's definition.
     """
 
-    def __init__(self, spec: StoreSpec[S_co], reader: Reader[S_co]) -> None:
+    def __init__(self, spec: StoreSpec[S_co], reader: VersionReader[S_co]) -> None:
         self.spec = spec
         self._reader = reader
 
@@ -98,7 +98,7 @@ class StoreReads(Generic[S_co]):
         )
 
     def _everywhere(self) -> Sequence[int]:
-        return range(self._reader.place.partitions)
+        return range(self._reader.partitions)
 
     def _by_key(self, rows: Callable[[S_co], Iterable[T]], *, reverse: bool) -> ViewScan[T]:
         """Yield rows that begin with their key, in the order of keys."""

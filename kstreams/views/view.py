@@ -103,30 +103,31 @@ class View(NamedReads[S_co], Generic[S_co]):
             clock or SystemClock(),
             beside=advance_every is not None,
         )
-        super().__init__(store, Reader(store, settings))
+        self._versions = Reader(store, settings)
+        super().__init__(store, self._versions)
         self._advancing: Following | None = None
         if advance_every is not None:
-            self._advancing = Following(self._reader.advance, _nothing, advance_every)
+            self._advancing = Following(self._versions.advance, _nothing, advance_every)
 
     # ------------------------------------------------------------ versions
 
     @property
     def version(self) -> int | None:
         """The committed batch that the view stands at; None before the app's first."""
-        return self._reader.version
+        return self._versions.version
 
     @property
     def wall_ms(self) -> int | None:
         """When that batch was committed, ms since the epoch by the app's clock."""
-        return self._reader.wall_ms
+        return self._versions.wall_ms
 
     def versions(self) -> list[int]:
         """Return the batches whose versions are retained, rising."""
-        return self._reader.place.batches()
+        return self._versions.place.batches()
 
     def refresh(self) -> int | None:
         """Move to the newest version and return it; while an iteration is open, stay."""
-        return self._reader.refresh()
+        return self._versions.refresh()
 
     def follow(self, callback: Callable[[int], None], *, poll: timedelta = _POLL) -> Following:
         """Call back with the version now and after each commit, in a thread of its own.
@@ -147,7 +148,7 @@ class View(NamedReads[S_co], Generic[S_co]):
         """Remove the working copies; a second call does nothing."""
         if self._advancing is not None:
             self._advancing.close()
-        self._reader.close()
+        self._versions.close()
 
     def __enter__(self) -> View[S_co]:
         return self

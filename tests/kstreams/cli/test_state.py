@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from kstreams import DOUBLE, INT64, TEXT, Record, Serde, View, key_value_store
-from kstreams.cli.state_rows import columns_of, key_serde, rows_of
 from kstreams.durations import milliseconds
 from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.state.stores.buffer.rows import BufferRows
@@ -24,6 +23,7 @@ from kstreams.state.stores.sliding.kind import sliding_store
 from kstreams.state.stores.sliding.rows import SlidingRows
 from kstreams.state.stores.window.kind import window_store
 from kstreams.stores import list_store, session_store, versioned_key_value_store
+from kstreams.views.flat_rows import columns_of, key_serde, rows_of
 from kstreams.windows import TumblingWindows, Windowed, windowed
 from tests.kstreams.cli.terminal import kstreams, say
 from tests.kstreams.views.committing import Committing

@@ -1,0 +1,156 @@
+"""`kstreams serve`: queries over HTTP on committed state, by a process of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.store_place import checkpoint_of
+from kstreams.cli.consoles import stderr
+from kstreams.cli.stores import AppState, LogOption, TopologyOption, load_log
+from kstreams.cli.usage import WrongUsageError
+from kstreams.state.backend.objects import ObjectStoreSettings
+from kstreams.state.stores.spec import StoreSpec
+
+if TYPE_CHECKING:
+    from kstreams.serve.settings import Role, ServeSettings
+
+__all__ = ("serve",)
+
+_TOKEN = "KSTREAMS_SERVE_TOKEN"  # noqa: S105  # the name of a variable
+
+
+def serve(
+    checkpoints: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CHECKPOINT...",
+            help="Checkpoints, or ids of apps whose checkpoints are below .kstreams.",
+            show_default=False,
+        ),
+    ],
+    bind: Annotated[
+        str, typer.Option(metavar="HOST:PORT", help="Where to listen; port 0 takes a free one.")
+    ] = "127.0.0.1:8080",
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A role (metrics, view or data) and a token a line; nobody else may read it.",
+            show_default=f"{_TOKEN}, or else a new one is shown",
+        ),
+    ] = None,
+    topology: TopologyOption = None,
+    log: LogOption = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HOST",
+            help="Another name by which it is called; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    tls_cert: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Its TLS certificate, PEM.", show_default=False),
+    ] = None,
+    tls_key: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The certificate's key.", show_default=False)
+    ] = None,
+    behind_proxy: Annotated[
+        bool, typer.Option("--behind-proxy", help="Something in front of it speaks TLS.")
+    ] = False,
+) -> None:
+    """Answer queries on the stores of apps over HTTP, whether the apps run or not.
+
+    It reads what is committed, takes no lock and writes nothing. All of it needs a token but
+    /health/live and /health/ready; only this machine can connect, unless --bind says otherwise,
+    which then needs TLS. /openapi.json describes the routes; `RemoteView` reads from Python.
+
+    Example:
+        kstreams serve word-count
+        curl -H "Authorization: Bearer $TOKEN" localhost:8080/v1/apps/word-count
+        curl -H "Authorization: Bearer $TOKEN" localhost:8080/v1/apps/a/stores/s/key?key=apple
+        kstreams serve /mnt/a /mnt/b --bind 0.0.0.0:8443 --tls-cert c.pem --tls-key k.pem
+    """
+    try:
+        from kstreams.serve.served_app import AppSource  # noqa: PLC0415  # needs the extra
+        from kstreams.serve.server import Server  # noqa: PLC0415
+    except ImportError as exc:
+        raise ImportError(
+            "serving needs starlette and uvicorn: pip install 'kstreams-spark[serve]'"
+        ) from exc
+    from kstreams.serve.settings import ServeError  # noqa: PLC0415
+
+    host, port = _address(bind)
+    found = None if log is None else load_log(log)
+    try:
+        settings = _settings(
+            host, port, token_file, tuple(name or ()), tls_cert, tls_key, behind_proxy=behind_proxy
+        )
+    except ServeError as exc:
+        raise WrongUsageError(str(exc)) from exc
+    sources = [
+        AppSource(checkpoint_of(each), partial(_spec, topology, found), found)
+        for each in checkpoints
+    ]
+    server = Server(settings, sources)
+    names = ", ".join(server.apps)
+    stderr().print(f"[bold]{escape(names)}[/] at {escape(server.url)}", soft_wrap=True)
+    server.run()
+
+
+def _spec(
+    topology: str | None, log: ObjectStoreSettings | None, checkpoint: Checkpoint, store: str
+) -> StoreSpec[Any]:
+    return AppState(checkpoint, log or checkpoint.log).spec(store, topology=topology)
+
+
+def _address(bind: str) -> tuple[str, int]:
+    found = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^:\s]+):([0-9]{1,5})", bind)
+    if found is None or int(found[2]) > 65535:  # the last port
+        raise WrongUsageError(f"{bind!r} is no HOST:PORT", "--bind")
+    return found[1].strip("[]"), int(found[2])
+
+
+def _settings(
+    host: str,
+    port: int,
+    token_file: Path | None,
+    names: tuple[str, ...],
+    certificate: Path | None,
+    key_file: Path | None,
+    *,
+    behind_proxy: bool,
+) -> ServeSettings:
+    from kstreams.serve.settings import ServeSettings  # noqa: PLC0415
+
+    return ServeSettings(
+        _tokens(token_file),
+        host,
+        port,
+        names,
+        certificate,
+        key_file,
+        behind_proxy=behind_proxy,
+    )
+
+
+def _tokens(file: Path | None) -> dict[str, Role]:
+    from kstreams.serve.settings import Role, ServeSettings, read_tokens  # noqa: PLC0415
+
+    if file is not None:
+        return read_tokens(file)
+    given = os.environ.pop(_TOKEN, None)
+    if given is not None:
+        return {given: Role.DATA}
+    made = ServeSettings.new_token()
+    stderr().print(f"token {made}", soft_wrap=True, highlight=False)
+    return {made: Role.DATA}

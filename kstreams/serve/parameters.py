@@ -1,0 +1,145 @@
+"""What a request says, read strictly: nothing unknown, nothing twice, nothing half understood."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64decode
+from collections.abc import Collection, Mapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+
+from kstreams.quoting import repr_of
+from kstreams.serde.base import Serde
+from kstreams.serde.values import parser_of
+from kstreams.serve.problems import Problem
+
+__all__ = ("Parameters", "base64_bytes", "json_body", "key_of")
+
+_HALF_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
+_WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
+_MOST_FIELDS = 20
+
+
+class Parameters:
+    """A query string, each of whose names is known and there once.
+
+    Args:
+        text: The query string.
+        known: The names that may be in it.
+
+    Raises:
+        Problem: Something else is.
+    """
+
+    def __init__(self, text: bytes, known: Collection[str]) -> None:
+        try:
+            query = text.decode("ascii")
+            pairs = parse_qsl(
+                query,
+                keep_blank_values=True,
+                strict_parsing=bool(query),
+                errors="strict",
+                max_num_fields=_MOST_FIELDS,
+            )
+        except ValueError as exc:
+            raise Problem(400, f"the query is not to be read: {exc}") from exc
+        if _HALF_ESCAPE.search(query):
+            raise Problem(400, "the query is not to be read: a % begins no escape")
+        self._given: dict[str, str] = {}
+        for name, value in pairs:
+            if name not in known:
+                raise Problem(
+                    400, f"no parameter {repr_of(name, 40)} here; known are {', '.join(known)}"
+                )
+            if name in self._given:
+                raise Problem(400, f"parameter {name!r} is there twice")
+            self._given[name] = value
+
+    def text(self, name: str, default: str | None = None) -> str | None:
+        """Return a parameter as it is."""
+        return self._given.get(name, default)
+
+    def required(self, name: str) -> str:
+        """Return a parameter that has to be there."""
+        if name not in self._given:
+            raise Problem(400, f"parameter {name!r} is missing")
+        return self._given[name]
+
+    def whole(self, name: str, least: int, most: int) -> int | None:
+        """Return a whole number within bounds."""
+        text = self._given.get(name)
+        if text is None:
+            return None
+        number = int(text) if _WHOLE.fullmatch(text) else None
+        if number is None or not least <= number <= most:
+            raise Problem(
+                400,
+                f"{name} is {repr_of(text, 40)}; expected a whole number, {least} to {most}",
+            )
+        return number
+
+    def flag(self, name: str) -> bool:
+        """Return a parameter that is true or false; false where it is not there."""
+        text = self._given.get(name, "false")
+        if text not in ("true", "false"):
+            raise Problem(400, f"{name} is {repr_of(text, 40)}; expected true or false")
+        return text == "true"
+
+
+async def json_body(request: Request, limit: int) -> Mapping[str, Any]:
+    """Return a request's body, an object of JSON.
+
+    Raises:
+        Problem: It is none, or too large.
+    """
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        raise Problem(415, "expected a body of application/json")
+    data = bytearray()
+    async for chunk in request.stream():
+        data += chunk
+        if len(data) > limit:
+            raise Problem(413, f"the body is larger than {limit} bytes")
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError) as exc:
+        raise Problem(400, "the body is not JSON") from exc
+    if not isinstance(found, dict):
+        raise Problem(400, "expected an object of JSON")
+    return found
+
+
+def key_of(serde: Serde[Any], given: object, form: str, limit: int) -> object:
+    """Return the key that a text, or a value of JSON, means.
+
+    Args:
+        serde: Of the keys.
+        given: What was sent.
+        form: `text`, as people type keys, or `base64`, the bytes that the serde writes.
+        limit: Bytes at most.
+
+    Raises:
+        Problem: It means none.
+    """
+    text = given if isinstance(given, str) else json.dumps(given)
+    if len(text.encode("utf-8", "surrogatepass")) > limit:
+        raise Problem(413, f"a key is larger than {limit} bytes")
+    if form not in ("text", "base64"):
+        raise Problem(400, f"key_format is {repr_of(form, 40)}; expected text or base64")
+    try:
+        if form == "base64":
+            found: object = serde.deserialize(base64_bytes(text))
+        else:
+            found = parser_of(serde)(text)
+            serde.serialize(found)
+    except Exception as exc:  # the serde's own code
+        raise Problem(400, f"{repr_of(text, 80)} is no key of serde {serde.name}") from exc
+    return found
+
+
+def base64_bytes(text: str) -> bytes:
+    """Return the bytes that base64 means, of either alphabet; `ValueError` where it is none."""
+    data = text.rstrip("=").replace("-", "+").replace("_", "/")
+    return b64decode(data + "=" * (-len(data) % 4), validate=True)

@@ -1,0 +1,112 @@
+"""The server: sockets, the event loop, and the apps that it follows."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+import sys
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import uvicorn
+from starlette.applications import Starlette
+
+from kstreams.serve.api import Api
+from kstreams.serve.guard import Guard
+from kstreams.serve.protocol import protocol_of
+from kstreams.serve.routes import actions_of, application
+from kstreams.serve.served_app import AppSource, ServedApp
+from kstreams.serve.settings import ServeError, ServeSettings
+
+__all__ = ("Server",)
+
+_SWITCH_SECONDS = 0.0005
+_SECRET_BYTES = 32
+_BACKLOG = 512
+
+
+class Server:
+    """Answers queries on the committed state of apps, whether they run or not.
+
+    Reads run in one event loop, where they cost less than a thread would; versions are decoded
+    in a thread an app. It opens its socket when it is made.
+
+    Args:
+        settings: How it listens, and to whom it answers.
+        sources: The apps.
+
+    Attributes:
+        apps: By name.
+        socket: What it listens on, bound.
+        config: How uvicorn runs it.
+
+    Raises:
+        NoCheckpointError: One has no checkpoint.
+        ServeError: Two apps have one name, or the address is not to be had.
+    """
+
+    def __init__(self, settings: ServeSettings, sources: Sequence[AppSource]) -> None:
+        self._settings = settings
+        self.apps: dict[str, ServedApp] = {}
+        for source in sources:
+            app = ServedApp(source, settings.poll, settings.limits)
+            if app.name in self.apps:
+                raise ServeError(f"two of the checkpoints are of an app named {app.name!r}")
+            self.apps[app.name] = app
+        self.socket = _bound(settings.host, settings.port)
+        api = Api(self.apps, settings.limits, secrets.token_bytes(_SECRET_BYTES))
+        inner = application(actions_of(api))
+        inner.router.lifespan_context = self._following
+        self.config = uvicorn.Config(
+            Guard(inner, settings, time.monotonic),
+            http=protocol_of(settings.limits),
+            ws="none",
+            loop="asyncio",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            limit_concurrency=settings.limits.connections,
+            timeout_graceful_shutdown=1,
+            ssl_certfile=settings.certificate,
+            ssl_keyfile=settings.key_file,
+        )
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        host, port = self.socket.getsockname()[:2]
+        scheme = "http" if self._settings.certificate is None else "https"
+        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+
+    @asynccontextmanager
+    async def _following(self, _: Starlette) -> AsyncIterator[None]:
+        for app in self.apps.values():
+            app.follow()
+        try:
+            yield
+        finally:
+            for app in self.apps.values():
+                await asyncio.to_thread(app.close)
+
+    def run(self) -> None:
+        """Answer until SIGINT or SIGTERM."""
+        sys.setswitchinterval(_SWITCH_SECONDS)  # the thread that decodes gives way sooner
+        uvicorn.Server(self.config).run(sockets=[self.socket])
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        made = socket.socket(family, kind, protocol)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+        made.listen(_BACKLOG)
+    except OSError as exc:
+        raise ServeError(f"it cannot listen at {host}:{port}: {exc}") from exc
+    return made

@@ -1,0 +1,170 @@
+"""What an operator says of a server, and what it refuses to start with."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import IntEnum
+from ipaddress import ip_address
+from pathlib import Path
+
+from kstreams.errors import KStreamsError
+
+__all__ = ("Limits", "Role", "ServeError", "ServeSettings", "read_tokens")
+
+_SHORTEST_TOKEN = 16
+
+
+class ServeError(KStreamsError, ValueError):
+    """A server is not started: what it was given would leave it open, or means nothing."""
+
+    __str__ = KStreamsError.__str__
+
+
+class Role(IntEnum):
+    """What a visitor may see; each role may do what those before it may."""
+
+    OPEN = 0
+    METRICS = 1
+    VIEW = 2
+    DATA = 3
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of what one request, and all of them, may take.
+
+    Attributes:
+        head_bytes: Request line and headers.
+        body_bytes: A request's body.
+        key_bytes: A key, as bytes of its text.
+        keys: Keys of one request.
+        rows: Rows of one page.
+        answer_bytes: An answer, about.
+        read_seconds: How long a page may take; it ends there, with a cursor.
+        slice_seconds: How long it may keep others waiting.
+        head_seconds: How long a client may take for the head of a request, and for its body.
+        wait_seconds: How long a request may wait for a version.
+        restore_seconds: How long one waits for a partition to be restored.
+        connections: Open at once.
+        streams: Followers at once.
+        stream_seconds: How long a follower may stay, before it has to come again.
+        failures_a_minute: Wrong tokens of one address.
+    """
+
+    head_bytes: int = 16 * 1024
+    body_bytes: int = 256 * 1024
+    key_bytes: int = 8 * 1024
+    keys: int = 500
+    rows: int = 1000
+    answer_bytes: int = 1024 * 1024
+    read_seconds: float = 2.0
+    slice_seconds: float = 0.005
+    head_seconds: float = 10.0
+    wait_seconds: float = 30.0
+    restore_seconds: float = 2.0
+    connections: int = 256
+    streams: int = 100
+    stream_seconds: float = 3600.0
+    failures_a_minute: int = 10
+
+
+@dataclass(frozen=True)
+class ServeSettings:
+    """How a server listens, and to whom it answers.
+
+    Args:
+        tokens: Roles by token, none shorter than 16 characters.
+        host: The address to listen at.
+        port: The port; 0 takes any that is free.
+        names: Names by which browsers and clients may call it, besides the address itself.
+        certificate: File of its TLS certificate; with `key_file`.
+        key_file: File of the private key.
+        behind_proxy: Whether something in front of it speaks TLS.
+        poll: How often new versions are looked for.
+        limits: See there.
+
+    Raises:
+        ServeError: A token is too short or missing; or it would listen to other machines
+            without TLS.
+    """
+
+    tokens: Mapping[str, Role] = field(repr=False)
+    host: str = "127.0.0.1"
+    port: int = 8080
+    names: tuple[str, ...] = ()
+    certificate: Path | None = None
+    key_file: Path | None = None
+    behind_proxy: bool = False
+    poll: timedelta = timedelta(milliseconds=20)
+    limits: Limits = Limits()
+
+    def __post_init__(self) -> None:
+        """Check."""
+        if not self.tokens:
+            raise ServeError("there is no token: nobody could read anything")
+        for token in self.tokens:
+            if len(token) < _SHORTEST_TOKEN or not token.isascii() or not token.isprintable():
+                raise ServeError(
+                    f"a token has {len(token)} characters; expected {_SHORTEST_TOKEN} or more, "
+                    "all of them printable ASCII",
+                    hint="`openssl rand -hex 32` makes one.",
+                )
+        if (self.certificate is None) != (self.key_file is None):
+            raise ServeError("a certificate needs its key, and a key its certificate")
+        if not self.is_loopback and self.certificate is None and not self.behind_proxy:
+            raise ServeError(
+                f"it would listen at {self.host} without TLS: tokens and data could be read on "
+                "their way",
+                hint="give --tls-cert and --tls-key; or --behind-proxy, where something in front "
+                "of it speaks TLS.",
+            )
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can connect."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    @classmethod
+    def new_token(cls) -> str:
+        """Return a token that nobody can guess."""
+        return secrets.token_urlsafe(24)
+
+
+def read_tokens(file: Path) -> dict[str, Role]:
+    """Read a file of tokens: a role and a token a line, or a token alone, which is for `data`.
+
+    Raises:
+        ServeError: It cannot be read, says nothing, or others may read it.
+    """
+    try:
+        mode = file.stat().st_mode
+        text = file.read_text("ascii")
+    except (OSError, UnicodeDecodeError) as exc:
+        raise ServeError(f"the tokens in {str(file)!r} cannot be read: {exc}") from exc
+    if mode & 0o077:
+        raise ServeError(
+            f"others may read {str(file)!r}, which has the tokens", hint=f"chmod 600 {file} first."
+        )
+    found: dict[str, Role] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        role = "data" if len(words) == 1 else words[0]
+        if len(words) > 2 or role not in ("metrics", "view", "data"):  # role and token
+            raise ServeError(
+                f"line {number} of {str(file)!r} is no role and a token",
+                hint="roles are metrics, view and data.",
+            )
+        found[words[-1]] = Role[role.upper()]
+    if not found:
+        raise ServeError(f"{str(file)!r} has no token")
+    return found

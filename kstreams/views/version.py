@@ -1,0 +1,39 @@
+"""One committed version of a store, as far as it has been read."""
+
+from __future__ import annotations
+
+from typing import Generic
+
+from kstreams.state.log.commits import Commit
+from kstreams.state.log.pointer import Pointer
+from kstreams.state.stores.spec import S
+from kstreams.views.replica import State
+
+__all__ = ("Version",)
+
+
+class Version(Generic[S]):
+    """One committed version, as far as it has been read.
+
+    Args:
+        commit: The commit; None before the first.
+        group: Of which the store is.
+    """
+
+    def __init__(self, commit: Commit | None, group: str) -> None:
+        self.commit = commit
+        self.pointers: dict[int, Pointer] = {}
+        self.states: dict[int, State[S]] = {}
+        for task, pointer in ({} if commit is None else commit.pointers()).items():
+            if task.group == group:
+                self.pointers[task.partition] = pointer
+
+    @property
+    def batch(self) -> int | None:
+        """The batch, or None before the first."""
+        return None if self.commit is None else self.commit.batch
+
+    @property
+    def wall_ms(self) -> int | None:
+        """When it was committed, ms since the epoch by the app's clock."""
+        return None if self.commit is None else self.commit.wall_ms

@@ -1,0 +1,87 @@
+r"""How encoded rows of a partition go from a server to a `RemoteView`. Integers little-endian.
+
+header   u32 length, then UTF-8 JSON: `version` (batch or null), `wall_ms`, `time` (the
+task's stream time), `ended` (whether a scan has no more)
+pairs    each u32 length of the key, u32 length of the value (2**32 - 1 for none), both
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import dataclass
+
+from kstreams.errors import StoreError
+from kstreams.state.backend.working import Pair
+from kstreams.state.log.commits import SEED
+from kstreams.state.log.fields import MOST, Fields
+
+__all__ = ("Found", "decode_found", "encode_found")
+
+_LENGTH = struct.Struct("<I")
+_LENGTHS = struct.Struct("<II")
+_NONE = 2**32 - 1
+_HEADER = ("version", "wall_ms", "time", "ended")
+
+
+@dataclass(frozen=True)
+class Found:
+    """Encoded rows of one partition at one version.
+
+    Attributes:
+        version: The batch; None before the first.
+        wall_ms: When it was committed, ms since the epoch.
+        time: The task's stream time; -1 before any.
+        ended: Whether there are no more rows.
+        pairs: Keys and values; of a key that was asked for, None where it has no value.
+    """
+
+    version: int | None
+    wall_ms: int
+    time: int
+    ended: bool
+    pairs: tuple[Pair, ...]
+
+
+def encode_found(found: Found) -> bytes:
+    """Return the bytes that say it."""
+    head = {name: getattr(found, name) for name in _HEADER}
+    text = json.dumps(head, separators=(",", ":")).encode()
+    parts = [_LENGTH.pack(len(text)), text]
+    for key, value in found.pairs:
+        parts.append(_LENGTHS.pack(len(key), _NONE if value is None else len(value)))
+        parts.append(key)
+        if value is not None:
+            parts.append(value)
+    return b"".join(parts)
+
+
+def decode_found(data: bytes) -> Found:
+    """Read what `encode_found` has written.
+
+    Raises:
+        StoreError: The bytes are something else.
+    """
+    try:
+        (length,) = _LENGTH.unpack_from(data)
+        at = _LENGTH.size + length
+        fields = Fields(json.loads(data[_LENGTH.size : at]))
+        pairs: list[Pair] = []
+        while at < len(data):
+            key_bytes, value_bytes = _LENGTHS.unpack_from(data, at)
+            start = at + _LENGTHS.size
+            middle = start + key_bytes
+            at = middle if value_bytes == _NONE else middle + value_bytes
+            pairs.append((data[start:middle], None if value_bytes == _NONE else data[middle:at]))
+        if at > len(data):
+            raise StoreError("what came from the server ends in the middle of a row")
+        version = fields.anything("version")
+        return Found(
+            None if version is None else fields.integer("version", least=SEED),
+            fields.integer("wall_ms", least=-MOST),
+            fields.integer("time", least=-MOST),
+            fields.flag("ended"),
+            tuple(pairs),
+        )
+    except (ValueError, struct.error) as exc:
+        raise StoreError(f"what came from the server is no rows: {exc}") from exc

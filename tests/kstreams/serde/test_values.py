@@ -1,0 +1,174 @@
+"""Values as people type and read them; a terminal shows them and obeys nothing."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from enum import Enum
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstreams import INT64, TEXT, Serde
+from kstreams.serde import LINES, compressed, csv_row
+from kstreams.serde.values import json_line, parser_of, plain, printable, shown_by
+from kstreams.windows import Windowed
+from kstreams_json import json_serde
+from kstreams_msgpack import msgpack_serde
+
+
+@dataclass
+class Order:
+    id: int
+    items: list[str]
+
+
+class Point(NamedTuple):
+    x: int
+    y: int
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+@pytest.mark.parametrize(
+    ("serde", "text", "value"),
+    [
+        (TEXT, "tea", "tea"),
+        (INT64, "-5", -5),
+        (LINES, '["a", "b"]', ("a", "b")),
+        (json_serde(Order), '{"id": 1, "items": ["tea"]}', Order(1, ["tea"])),
+        (msgpack_serde(Order), '{"id": 1, "items": []}', Order(1, [])),
+        (csv_row(Point), "[1, 2]", Point(1, 2)),  # a NamedTuple is a list in JSON
+        (compressed(json_serde(Order)), '{"id": 1, "items": []}', Order(1, [])),
+        (json_serde(object), '{"a": [null]}', {"a": [None]}),
+    ],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_values_are_typed_in(serde: Serde[Any], text: str, value: object) -> None:
+    parsed = parser_of(serde)(text)
+    assert parsed == value
+    assert serde.deserialize(serde.serialize(parsed)) == value
+
+
+@pytest.mark.parametrize(
+    ("serde", "text"),
+    [(INT64, "x"), (LINES, '"a"'), (json_serde(Order), "{}"), (json_serde(Order), "{"), (TEXT, "")],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_text_that_means_no_value_is_a_value_error(serde: Serde[Any], text: str) -> None:
+    if serde == TEXT:
+        assert parser_of(serde)(text) == ""
+        return
+    with pytest.raises(ValueError, match=r"\w"):
+        parser_of(serde)(text)
+
+
+CYCLE: list[Any] = []
+CYCLE.append(CYCLE)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "null"),
+        (True, "true"),
+        (1.5, "1.5"),
+        ("a\x1b[2J\tb\u202e", "a\\x1b[2J\\tb\\u202e"),
+        ("\ud800", "\\ud800"),
+        (b"\xff\x1b", "b'\\xff\\x1b'"),
+        (Order(1, ["\x1b"]), '{"id": 1, "items": ["\\u001b"]}'),
+        (Point(1, 2), '{"x": 1, "y": 2}'),
+        ({1: {b"\x1b": {2}}}, '{"1": {"b\'\\\\x1b\'": [2]}}'),
+        ([math.nan, Decimal("1.10"), Colour.RED], '["nan", "1.10", "red"]'),
+        ({"day": date(2024, 1, 2)}, '{"day": "2024-01-02"}'),
+        ([UUID(int=1), 10**5000], '["00000000-0000-0000-0000-000000000001", "(16610 bits)"]'),
+        (Windowed("a", 0, 10), "a@0/10"),
+    ],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+def test_a_value_is_shown_on_one_line_that_does_nothing(value: object, shown: str) -> None:
+    assert printable(value) == shown
+    assert printable(value).isprintable()
+
+
+def test_what_holds_itself_is_shown_to_some_depth() -> None:
+    assert printable(CYCLE).startswith("[[[[")
+    assert len(printable(CYCLE)) < 1000
+
+
+class Hostile:
+    def __str__(self) -> str:
+        return "\x1b[2J\n\u2028"
+
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+
+hostile = st.recursive(
+    st.none() | st.floats() | st.text() | st.binary() | st.builds(Hostile),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.integers(), inner),
+    max_leaves=8,
+)
+
+
+@given(hostile)
+def test_whatever_it_is_a_terminal_only_shows_it(value: object) -> None:
+    assert printable(value).isprintable()
+    line = json_line({"value": value})
+    assert line.isprintable()
+    json.loads(line, parse_constant=pytest.fail)
+
+
+class Shown(Serde[Any]):
+    """A serde that says how its values are typed and shown."""
+
+    name = "shown"
+    type_token = Hostile
+
+    def __init__(self, *, broken: bool = False) -> None:
+        self.broken = broken
+
+    def serialize(self, value: Any) -> bytes:
+        return b"x"
+
+    def deserialize(self, data: bytes) -> Any:
+        return Hostile()
+
+    def to_json(self, value: Any) -> object:
+        if self.broken:
+            raise RuntimeError("\x1b]0;title\x07")
+        return {"is": "hostile"}
+
+    def from_json(self, content: object) -> Any:
+        if content == "good":
+            return Hostile()
+        raise KeyError(content)
+
+
+def test_a_serde_may_say_how_its_values_are_typed_and_shown() -> None:
+    assert isinstance(parser_of(Shown())('"good"'), Hostile)
+    with pytest.raises(ValueError, match="no shown: 'bad'"):
+        parser_of(Shown())('"bad"')
+    assert shown_by(Shown())(Hostile()) == '{"is": "hostile"}'
+    assert shown_by(Shown())("text") == "text"
+    assert plain(Hostile(), Shown()) == {"is": "hostile"}
+
+
+def test_a_serde_that_cannot_show_a_value_breaks_nothing() -> None:
+    assert shown_by(Shown(broken=True))(Hostile()) == "\\x1b[2J\\n\\u2028"
+    assert plain(Hostile(), Shown(broken=True)) == "<Hostile whose repr raises RuntimeError>"
+    assert shown_by(msgpack_serde(object))({(1, 2): b"x"}) == '{"[1, 2]": "b\'x\'"}'
+
+
+def test_structs_of_any_package_are_shown() -> None:
+    struct = msgspec.defstruct("Thing", [("a", int), ("b", bytes)])
+    assert printable(struct(1, b"\x00")) == '{"a": 1, "b": "b\'\\\\x00\'"}'
