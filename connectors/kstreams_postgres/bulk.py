@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import date, datetime
+from decimal import Decimal
 from itertools import groupby
 from operator import attrgetter
+from uuid import UUID
 
 import psycopg
 from psycopg import sql
+from psycopg.types.json import Jsonb
 
 from kstreams.sinks import RefusedRow
 from kstreams_postgres.catalog import Table
@@ -25,6 +29,28 @@ _ALSO_OF_ROWS = ("21000", "54000", "P0001")
 """Two rows that the database has for one; a key too long for its index; a trigger's refusal."""
 _ROW_ERRORS = (TypeError, ValueError, OverflowError, AttributeError, ArithmeticError)
 """What psycopg raises of values that have no form for the column."""
+
+_NONE = type(None)
+_NATURAL: dict[int, frozenset[type]] = {
+    16: frozenset({bool, _NONE}),
+    17: frozenset({bytes, _NONE}),
+    20: frozenset({int, _NONE}),
+    21: frozenset({int, _NONE}),
+    23: frozenset({int, _NONE}),
+    25: frozenset({str, _NONE}),
+    701: frozenset({float, _NONE}),
+    1043: frozenset({str, _NONE}),
+    1082: frozenset({date, _NONE}),
+    1184: frozenset({datetime, _NONE}),
+    1700: frozenset({Decimal, _NONE}),
+    2950: frozenset({UUID, _NONE}),
+}
+"""By oid: bool, bytea, int8, int2, int4, text, float8, varchar, date, timestamptz, numeric and
+uuid."""
+_JSON = frozenset({114, 3802})
+"""Oids of json and jsonb."""
+_BITS = {20: 63, 21: 15, 23: 31}
+"""Of integers, by oid: psycopg cuts in binary what is larger."""
 
 
 class BulkWriter:
@@ -74,7 +100,6 @@ class BulkWriter:
         self, into: sql.Identifier, names: Sequence[str], rows: Iterable[Sequence[object]]
     ) -> None:
         """Copy rows into a table of staged rows: they were tried, so all go in."""
-        self._binary = False  # others than the table's columns are there, too
         self._copy(into, names, rows)
 
     def _copy(
@@ -83,21 +108,28 @@ class BulkWriter:
         names: Sequence[str],
         rows: Iterable[Sequence[object]],
     ) -> None:
-        binary = self._binary
+        found, oids = list(rows), [self._oid(name) for name in names]
+        binary = self._binary and _are_natural(oids, found)
+        if not binary:
+            found = _with_json(oids, found)
         statement = sql.SQL("COPY {} ({}) FROM STDIN {}").format(
             into, _listed(names), sql.SQL("(FORMAT BINARY)" if binary else "")
         )
         with self._connection.cursor() as cursor, cursor.copy(statement) as copy:
             if binary:
-                copy.set_types([self._table.columns[name].oid for name in names])
+                copy.set_types(oids)
             write = copy.write_row
-            for row in rows:
+            for row in found:
                 write(row)
+
+    def _oid(self, name: str) -> int:
+        known = self._table.columns.get(name)
+        return 0 if known is None else known.oid
 
     def _apart(
         self, rows: Sequence[Row], write: Callable[[Sequence[Row]], None]
     ) -> list[tuple[Row, Exception]]:
-        """Write rows; where that fails by a row, halves of them, down to the rows that fail."""
+        """Write rows; where that fails by a row, halves, down to the rows that fail."""
         if not rows:
             return []
         try:
@@ -106,11 +138,14 @@ class BulkWriter:
         except (psycopg.Error, *_ROW_ERRORS) as exc:
             if not _is_rows(exc):
                 raise
-            if self._binary and _is_clients(exc):
-                self._binary = False  # the server finds a form for more values than psycopg
-                return self._apart(rows, write)
             if len(rows) == 1:
-                return [(rows[0], exc)]
+                if not self._binary or not _is_clients(exc):
+                    return [(rows[0], exc)]
+                try:
+                    self._binary = False  # the server says more than psycopg
+                    return self._apart(rows, write)
+                finally:
+                    self._binary = True
         else:
             return []
         half = len(rows) // 2
@@ -188,6 +223,41 @@ def deletion(table: Table, source: sql.Identifier, where: sql.Composable = _TRUE
     return sql.SQL("DELETE FROM {} t USING {} s WHERE {} AND {}").format(
         table.target, source, where, same
     )
+
+
+def _are_natural(oids: Sequence[int], rows: Sequence[Sequence[object]]) -> bool:
+    """Tell whether all values are of just the types that columns have in binary.
+
+    Others go as text, for the server to read: psycopg would take any object for a truth value.
+    """
+    if not all(oid in _NATURAL or oid in _JSON for oid in oids):
+        return False
+    return all(
+        oid in _JSON or (_NATURAL[oid].issuperset(map(type, column)) and _fits(oid, column))
+        for oid, column in zip(oids, zip(*rows, strict=True), strict=True)
+    )
+
+
+def _fits(oid: int, column: Sequence[object]) -> bool:
+    """Tell whether a column's integers are in the range of its type."""
+    if oid not in _BITS:
+        return True
+    bound = 1 << _BITS[oid]
+    numbers = [number for number in column if isinstance(number, int)]
+    return not numbers or (-bound <= min(numbers) and max(numbers) < bound)
+
+
+def _with_json(oids: Sequence[int], rows: list[Sequence[object]]) -> list[Sequence[object]]:
+    """Return rows whose values in columns of JSON are JSON as text, too, whatever they are."""
+    if not _JSON.intersection(oids):
+        return rows
+    return [
+        [
+            Jsonb(value) if oid in _JSON and value is not None else value
+            for oid, value in zip(oids, row, strict=True)
+        ]
+        for row in rows
+    ]
 
 
 def _listed(names: Iterable[str]) -> sql.Composed:

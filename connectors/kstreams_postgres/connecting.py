@@ -12,7 +12,6 @@ from urllib.parse import quote
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.types.json import JsonbDumper
 
 from kstreams.errors import SinkError, SinkUnavailableError
 
@@ -89,7 +88,6 @@ class Database:
         if self._connection is None or self._connection.closed:
             made = psycopg.connect(self._url, autocommit=True, connect_timeout=_CONNECT_S)
             self._connection = made
-            made.adapters.register_dumper(dict, JsonbDumper)
             made.execute(
                 "SELECT set_config('lock_timeout', %s, false), "
                 "set_config('idle_in_transaction_session_timeout', %s, false)",

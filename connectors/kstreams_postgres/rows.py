@@ -22,7 +22,7 @@ V = TypeVar("V")
 """Type of the results' values."""
 
 Columns = Mapping[str, object]
-"""Values of a row by column, as psycopg takes them: dicts are JSON."""
+"""Values of a row by column, as psycopg takes them; any value is JSON in a column of JSON."""
 
 _SHOWN = 500
 

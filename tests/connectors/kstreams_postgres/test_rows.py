@@ -97,6 +97,39 @@ def test_values_of_unlike_types_find_their_columns(place: Place) -> None:
     ]
 
 
+@pytest.mark.parametrize("kind", ["int2", "int4", "int8"])
+def test_no_integer_is_cut(place: Place, kind: str) -> None:
+    place.execute(f"CREATE TABLE totals (word text PRIMARY KEY, total {kind})")
+    bound = 1 << (8 * int(kind[-1]) - 1)
+    whole = [("a", bound - 1), ("b", -bound)]
+    assert write(place.totals(), given(*whole), 1) == []
+    beyond = [("c", bound), ("d", -bound - 1), ("e", 1 << 70), ("f", 5)]
+    assert [row.row for row in write(place.totals(), given(*beyond), 2)] == [0, 1, 2]
+    assert place.rows() == [*whole, ("f", 5)]
+
+
+def test_what_a_value_becomes_does_not_depend_on_the_other_rows(place: Place) -> None:
+    place.execute("CREATE TABLE totals (word text PRIMARY KEY, doc jsonb, yes bool, n int)")
+
+    def row(_word: str, columns: Columns) -> Columns:
+        return columns
+
+    good: list[tuple[str, Columns]] = [
+        ("a", {"doc": [1, 2], "yes": True, "n": 1}),
+        ("b", {"doc": "text", "yes": False, "n": None}),
+    ]
+    odd: list[tuple[str, Columns]] = [
+        ("c", {"doc": {"x": 1}, "yes": "false", "n": "7"}),
+        ("d", {"doc": None, "yes": None, "n": True}),
+    ]
+    sink: PostgresTable[str, Columns] = place.totals(row=row)
+    assert write(sink, given(*good), 1) == []
+    alone = place.rows()
+    assert refused_rows(write(sink, given(*good, *odd), 2)) == [(3, "22P02")]
+    assert place.rows() == [*alone, ("c", {"x": 1}, False, 7)]
+    assert alone == [("a", [1, 2], True, 1), ("b", "text", False, None)]
+
+
 def test_rows_may_have_unlike_columns_and_none_that_are_not_there(place: Place) -> None:
     place.execute("CREATE TABLE totals (word text PRIMARY KEY, x int DEFAULT 5, y int DEFAULT 6)")
 
