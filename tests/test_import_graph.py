@@ -81,6 +81,26 @@ def test_each_import_that_may_close_a_circle_closes_one() -> None:
     assert {pair for pair in _ALLOWED if pair[1] not in graph[pair[0]]} == set()
 
 
+def test_connectors_are_plugins_of_their_own() -> None:
+    modules, graph = _modules(), _graph()
+    connectors = {path.name for path in (_ROOT / "connectors").glob("kstreams_*")}
+    plugins = {*_PACKAGES} - {"kstreams"}
+    wrong = [
+        (name, other)
+        for name, others in graph.items()
+        for other in others
+        for own, its in [(name.partition(".")[0], other.partition(".")[0])]
+        if own != its and (its in connectors or (own in connectors and its in plugins))
+    ]
+    assert wrong == []
+    assert [
+        name
+        for name, file in modules.items()
+        if name.partition(".")[0] in connectors
+        and {"pyspark", "py4j"} & {found.partition(".")[0] for found in _imported(file, modules)}
+    ] == []
+
+
 def _leads(graph: Mapping[str, set[str]], start: str, end: str) -> bool:
     seen: set[str] = set()
     waiting = [start]

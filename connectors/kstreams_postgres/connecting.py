@@ -25,7 +25,7 @@ Connection = psycopg.Connection[Any]
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 5.0
 _CONNECT_S = 10
-_IDLE_S = 300
+_IDLE_S = 60
 """After which the server ends a transaction whose client says nothing: a writer that hangs."""
 _JITTER = SystemRandom()  # not a seed's: workers must not pause in step
 _PASSING = ("08", "40", "53", "57", "58", "F0", "XX")

@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from kstreams import Record
 from kstreams.sinks import RefusedRow
 
-__all__ = ("Columns", "Given", "PerBatch", "PerRecord", "Row", "RowMaker", "refused")
+__all__ = ("Columns", "Given", "Made", "PerBatch", "PerRecord", "Row", "RowMaker", "refused")
 
 K_contra = TypeVar("K_contra", contravariant=True)
 """Type of the results' keys."""
@@ -46,14 +46,14 @@ class Row:
     record: Record[Any, Any]
 
 
-_Made = tuple[int, object, "Columns | Exception | None", Record[Any, Any]]
+Made = tuple[int, object, "Columns | Exception | None", Record[Any, Any]]
 """Number, key, columns or what went wrong, and the record that it comes of."""
 
 
 class Given(Protocol[K_contra, V_contra]):
     """How rows are made."""
 
-    def made(self, records: Sequence[Record[K_contra, V_contra]]) -> Iterator[_Made]:
+    def made(self, records: Sequence[Record[K_contra, V_contra]]) -> Iterator[Made]:
         """Yield what is to be written, in order."""
         ...
 
@@ -64,7 +64,7 @@ class PerRecord(Generic[K, V]):
 
     row: Callable[[K, V], Columns | None]
 
-    def made(self, records: Sequence[Record[K, V]]) -> Iterator[_Made]:
+    def made(self, records: Sequence[Record[K, V]]) -> Iterator[Made]:
         """Yield a row for each record; one that cannot be made is that record's failure."""
         for number, record in enumerate(records):
             try:
@@ -80,7 +80,7 @@ class PerBatch(Generic[K, V]):
 
     rows: Callable[[Sequence[Record[K, V]]], Iterable[tuple[object, Columns | None]]]
 
-    def made(self, records: Sequence[Record[K, V]]) -> Iterator[_Made]:
+    def made(self, records: Sequence[Record[K, V]]) -> Iterator[Made]:
         """Yield the rows; what is raised fails the batch."""
         last = records[-1]
         for number, (key, columns) in enumerate(self.rows(records)):
@@ -100,7 +100,7 @@ class RowMaker:
         self._columns = frozenset(columns)
         self._known: dict[tuple[str, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
-    def rows(self, made: Iterable[_Made]) -> tuple[list[Row], list[RefusedRow]]:
+    def rows(self, made: Iterable[Made]) -> tuple[list[Row], list[RefusedRow]]:
         """Return rows, in order, and those that are refused before any is written."""
         rows: list[Row] = []
         wrong: list[RefusedRow] = []

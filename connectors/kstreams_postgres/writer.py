@@ -11,7 +11,7 @@ from kstreams_postgres.bulk import BulkWriter
 from kstreams_postgres.catalog import Names, Table, described
 from kstreams_postgres.connecting import Connection, Database
 from kstreams_postgres.fence import claim, note
-from kstreams_postgres.rows import Given, Row, RowMaker
+from kstreams_postgres.rows import Given, Made, Row, RowMaker
 from kstreams_postgres.staging import stage
 
 __all__ = ("PostgresWriter",)
@@ -51,37 +51,38 @@ class PostgresWriter(Generic[K, V]):
 
     def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
         """Write a batch's results, once."""
+        made = list(self._given.made(results.records()))  # user code, before any lock
         attempt = _Attempt(results)
-        return self._database.retried(lambda c: self._write(c, attempt, commit))
+        return self._database.retried(lambda c: self._write(c, attempt, commit, made))
 
     def close(self) -> None:
         """Close the connection."""
         self._database.close()
 
     def _write(
-        self, connection: Connection, attempt: _Attempt[K, V], commit: CommitId
+        self,
+        connection: Connection,
+        attempt: _Attempt[K, V],
+        commit: CommitId,
+        made: Sequence[Made],
     ) -> list[str]:
         attempt.begin()
         table, bulk, maker = self._opened(connection)
+        rows, wrong = maker.rows(made)
         with connection.transaction():
             table.begin(connection)
-            if not self._stages:
-                before = claim(connection, self._names, commit)
-                if before is not None:
-                    attempt.refuse(before)
-                    return []
-            rows, wrong = maker.rows(self._given.made(attempt.results.records()))
             if self._stages:
-                refused = [*wrong, *self._tried(connection, bulk, rows)]
+                refused = _ordered([*wrong, *self._tried(connection, bulk, rows)])
                 gone = {each.row for each in refused}
                 good = _lasts([row for row in rows if row.number not in gone], self._key)
                 receipts = stage(connection, bulk, table, commit, good)
             else:
-                refused = [*wrong, *bulk.write(rows)]
                 receipts = []
-                if refused:
-                    note(connection, self._names, commit, _ordered(refused))
-            attempt.refuse(_ordered(refused))
+                before = claim(connection, self._names, commit)
+                refused = _ordered([*wrong, *bulk.write(rows)]) if before is None else before
+                if refused and before is None:
+                    note(connection, self._names, commit, refused)
+            attempt.refuse(refused)
         return receipts
 
     def _tried(self, connection: Connection, bulk: BulkWriter, rows: list[Row]) -> list[RefusedRow]:

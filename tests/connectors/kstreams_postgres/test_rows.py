@@ -156,6 +156,20 @@ def test_a_row_that_cannot_be_made_is_refused(place: Place) -> None:
     assert place.rows() == [("a", 2)]
 
 
+def test_what_makes_the_rows_of_a_batch_may_fail_it_at_once(place: Place) -> None:
+    place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int)")
+
+    def rows(_records: object) -> list[tuple[object, Columns | None]]:
+        raise OSError("no answer")
+
+    sink: PostgresTable[str, int] = PostgresTable.of_batches(
+        place.url, "totals", key=("word",), rows=rows
+    )
+    with pytest.raises(OSError, match="no answer"):
+        write(sink, given(("a", 1)))
+    assert place.rows() == []
+
+
 def test_a_key_of_several_columns_is_a_tuple_and_rows_do_not_contradict_it(place: Place) -> None:
     place.execute("CREATE TABLE totals (shop text, day date, n int, PRIMARY KEY (day, shop))")
     sink = place.totals(key=("shop", "day"), row=lambda _key, row: row)
