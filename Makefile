@@ -107,6 +107,10 @@ explore: setup ## the fast tests in another order and with other examples, until
 soak: setup ## kill an app at random for half an hour (ARGS='--minutes 2'), and look at what is left
 	@$(RUN_PYTHON) -m tests.kill.soak $(ARGS)
 
+.PHONY: kill-connectors
+kill-connectors: setup ## kill an app 20 times that writes to PostgreSQL (ARGS chooses tests)
+	@KSTREAMS_KILLS=20 $(PYTEST) tests/kill/test_postgres_kills.py $(ARGS)
+
 .PHONY: demo
 demo: setup ## count words on embedded topics
 	@$(RUN_PYTHON) examples/word_count.py

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
+from benchmarks.connectors import command as connectors
 from benchmarks.machine import machine
 from benchmarks.scale import command as scale
 from benchmarks.serdes import command as serdes
@@ -59,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     plots.set_defaults(call=_plot)
     scale.add_to(commands, cache=_cache(), count=_count)
     serdes.add_to(commands, cache=_cache())
+    connectors.add_to(commands)
     comparison = commands.add_parser("compare", help="two runs side by side")
     comparison.add_argument("before", type=Path)
     comparison.add_argument("after", type=Path)

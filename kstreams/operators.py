@@ -8,7 +8,7 @@
   `kstreams.windows`.
 - `deduplicate`: each record once. Its id is the key (`by_key()`), a header (`by_header(name)`) or
   what a function returns.
-- `call_external`: the answer of another system, with retries.
+- `call_external`: the answer of another system, with retries; `call_async`: many calls at once.
 
 `map_`, `flat_map`, `rekey` and `transform` may change the key: put `TopologyBuilder.repartition`
 between them and the next node with a store. What no operator does, a class of
@@ -33,6 +33,7 @@ Example:
 from __future__ import annotations
 
 from kstreams.processors.aggregate import AggregateSupplier, aggregate, reduce
+from kstreams.processors.call_async import call_async
 from kstreams.processors.call_external import call_external
 from kstreams.processors.deduplicate import (
     HeaderId,
@@ -61,6 +62,7 @@ __all__ = (
     "aggregate",
     "by_header",
     "by_key",
+    "call_async",
     "call_external",
     "deduplicate",
     "filter_",

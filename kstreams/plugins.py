@@ -1,7 +1,8 @@
 """State backends, durable logs, kinds of stores, serdes and sinks by name, from installed packages.
 
 A package offers one by an entry point of the group `kstreams.stores` (a class or function
-that makes a state backend, or the settings of a durable log), `kstreams.store_kinds` (a
+that makes a state backend, or the settings of a durable log; called with a URL where its name is
+the scheme of a checkpoint's), `kstreams.store_kinds` (a
 `StoreKind`, or a function that makes one), `kstreams.connectors` (a class or function that makes
 a `Sink`), `kstreams.serdes` (a serde, or a function that
 makes one) or `kstreams.serde_texts` (a `SerdeByText`: what its name means on a command line).

@@ -1,9 +1,10 @@
 """What state costs: access, commits, restores, and what is left after a thousand batches.
 
-    python -m benchmarks.state                      # all but Spark
+    python -m benchmarks.state                      # all but those on Spark
     python -m benchmarks.state --smoke              # a little of each, to see that it runs
     python -m benchmarks.state access commit        # some cases
     python -m benchmarks.state spark                # beside Spark's own ValueState
+    python -m benchmarks.state distance             # a checkpoint on S3 that is far away
     python -m benchmarks.state --json state.json    # the figures as JSON too
     python -m benchmarks.state access --profile     # where the time goes
     python -m benchmarks.state --home /dev/shm/x    # state and log on a memory file system
@@ -12,6 +13,7 @@ access     put and get of a key-value store, hot and cold
 kinds      put, get and range of every kind of store
 commit     checkout, reads and commit of a task, by number of changed keys
 restore    an empty machine: 1 M keys of 100 bytes from S3 on loopback, and from a directory
+distance   requests and milliseconds a batch, by the milliseconds that a request is under way
 endurance  disk, objects and times over a thousand batches, clean-up included
 
 Beside elapsed time stands processor time of the whole process, in brackets or last.
@@ -41,6 +43,12 @@ def spark(home: Path, smoke: bool) -> dict[str, Any]:
     return on_spark.side_by_side(home, smoke)
 
 
+def distance(home: Path, smoke: bool) -> dict[str, Any]:
+    from benchmarks.state import distant  # noqa: PLC0415  # as above
+
+    return distant.by_distance(home, smoke)
+
+
 CASES: dict[str, Case] = {
     "access": typed_stores.access,
     "kinds": typed_stores.kinds,
@@ -48,7 +56,10 @@ CASES: dict[str, Case] = {
     "restore": one_task.restores,
     "endurance": one_task.endurance,
     "spark": spark,
+    "distance": distance,
 }
+
+_ON_SPARK = ("spark", "distance")
 
 
 def main() -> None:
@@ -66,7 +77,7 @@ def main() -> None:
     about = machine()
     print(f"{about['cpu']}, {about['cores']} cores, Python {about['python']}, load {about['load']}")
     figures: dict[str, Any] = {"machine": about}
-    for name in options.cases or list(CASES)[:-1]:
+    for name in options.cases or [case for case in CASES if case not in _ON_SPARK]:
         with tempfile.TemporaryDirectory(prefix="kstreams-bench-", dir=options.home) as directory:
             profile = cProfile.Profile(time.process_time) if options.profile else None
             if profile is not None:

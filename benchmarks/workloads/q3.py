@@ -1,7 +1,8 @@
 """Q3: local item suggestion. Which persons of three states sell something of category 10?
 
-Auctions and persons are tables; an auction names its seller: a join by foreign key. A result's
-time is that of the side that comes last, which is not certain.
+Auctions and persons are tables; an auction names its seller: a join by foreign key. Both come once
+and do not change, so that others than those asked for are left out before the tables, as Flink SQL
+does. A result's time is that of the side that comes last, which is not certain.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from benchmarks.suite.auctions import (
     Person,
 )
 from benchmarks.suite.workload import Execution, Expected, Workload
-from kstreams import TEXT, Topic, Topology, TopologyBuilder
+from kstreams import TEXT, Topic, Topology, TopologyBuilder, filter_
 from kstreams.joins import inner
 from kstreams.stores import timestamped_store
 from kstreams_json import json_serde
@@ -36,10 +37,12 @@ def topology(auctions: str, persons: str, sink: str, execution: Execution) -> To
     builder = TopologyBuilder("q3")
     opened = timestamped_store("auctions", key=TEXT, value=AUCTION)
     known = timestamped_store("persons", key=TEXT, value=PERSON)
-    items = builder.add_table("auctions", Topic(auctions, TEXT, AUCTION), store=opened)
-    people = builder.add_table("persons", Topic(persons, TEXT, PERSON), store=known)
-    wanted = builder.derive("wanted", items, lambda _, a: a if a.category == CATEGORY else None)
-    near = builder.derive("near", people, lambda _, p: p if p.state in STATES else None)
+    items = builder.add_source("auctions", Topic(auctions, TEXT, AUCTION))
+    people = builder.add_source("persons", Topic(persons, TEXT, PERSON))
+    items = builder.add_processor("wanted", filter_(lambda _, a: a.category == CATEGORY), items)
+    people = builder.add_processor("near", filter_(lambda _, p: p.state in STATES), people)
+    wanted = builder.to_table("wanted-auctions", items, store=opened)
+    near = builder.to_table("near-persons", people, store=known)
     sellers = builder.join_foreign(
         "sellers",
         wanted,

@@ -85,10 +85,11 @@ ORDER BY attnum
 
 _KEYS = """
 SELECT ARRAY(SELECT attname::text FROM pg_attribute
-             WHERE attrelid = i.indrelid AND attnum = ANY (i.indkey) ORDER BY attname)
+             WHERE attrelid = i.indrelid
+               AND attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1]) ORDER BY attname)
 FROM pg_index i
-WHERE indrelid = %s::text::regclass AND indisunique AND indisvalid AND indpred IS NULL
-  AND indexprs IS NULL
+WHERE indrelid = %s::text::regclass AND indisunique AND indisvalid AND indimmediate
+  AND indpred IS NULL AND indexprs IS NULL
 """
 
 _DEFERS = """

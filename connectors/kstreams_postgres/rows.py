@@ -25,6 +25,8 @@ Columns = Mapping[str, object]
 """Values of a row by column, as psycopg takes them; any value is JSON in a column of JSON."""
 
 _SHOWN = 500
+_MOST_FORMS = 1_000
+"""Of sets of columns that rows have, and that are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +160,8 @@ class RowMaker:
             known = ", ".join(sorted(self._columns))
             raise ValueError(f"the table has no column {unknown[0]!r}, only {known}")
         others = tuple(name for name in given if name not in self._key)
+        if len(self._known) > _MOST_FORMS:
+            self._known.clear()
         if not given and not self._key:
             raise ValueError("the row has no column")
         found = self._known[given] = (*self._key, *others), others

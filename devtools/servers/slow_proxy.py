@@ -19,8 +19,7 @@ from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
-from devtools.servers.ports import free_ports
-from devtools.servers.process import Server, launch
+from devtools.servers.process import Server, launch, launch_on_free_ports
 
 __all__ = ("SlowProxy",)
 
@@ -54,17 +53,7 @@ class SlowProxy(Server):
 
     def start(self) -> SlowProxy:
         """Start, and wait until it listens."""
-        self._ports = free_ports(2)
-        host, port = self._server
-        given = [*map(str, self._ports), host, str(port), str(self._trip_ms)]
-        self._process = launch(
-            "slow proxy",
-            [sys.executable, "-m", "devtools.servers.slow_proxy", *given],
-            folder=Path(__file__).parents[2],
-            log=self._log,
-            answers=self._answers,
-            within_s=_START_S,
-        )
+        launch_on_free_ports(2, self._start_on, self._log)
         return self
 
     def stop(self) -> None:
@@ -78,6 +67,19 @@ class SlowProxy(Server):
         """Return how many requests have come since the start, by method."""
         with socket.create_connection(("127.0.0.1", self._ports[1]), timeout=10) as asked:
             return Counter(json.loads(asked.makefile().read()))
+
+    def _start_on(self, ports: tuple[int, ...]) -> None:
+        self._ports = ports
+        host, port = self._server
+        given = [*map(str, ports), host, str(port), str(self._trip_ms)]
+        self._process = launch(
+            "slow proxy",
+            [sys.executable, "-m", "devtools.servers.slow_proxy", *given],
+            folder=Path(__file__).parents[2],
+            log=self._log,
+            answers=self._answers,
+            within_s=_START_S,
+        )
 
     def _answers(self) -> bool:
         try:

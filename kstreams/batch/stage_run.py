@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -12,7 +13,7 @@ from kstreams.batch.envelope import DRIVER, Content, Envelope
 from kstreams.batch.refusal import Refusal
 from kstreams.batch.stage_settings import StageSettings
 from kstreams.batch.task_call import TaskCall
-from kstreams.batch.task_run import TaskRun
+from kstreams.batch.task_run import TaskResult, TaskRun
 from kstreams.batch.task_settings import EdgeTarget, TaskSettings
 from kstreams.batch.versioned_state import VersionedState
 from kstreams.batch.worker_state import WorkerState
@@ -111,10 +112,14 @@ class StageRun:
             yield from self._refusals(list(calls), exc)
             return
         self._tables = self._open_tables() if calls else {}
+        done: dict[int, TaskResult] = {}
         for task, call in calls.items():
             queues, read = read[: len(call.slices)], read[len(call.slices) :]
-            for envelope in self._run_task(task, call, queues, tasks.pop(task).records):
+            for envelope in self._run_task(task, call, queues, tasks.pop(task).records, done):
                 yield self._addressed(envelope)
+        for task, result in done.items():  # one's state is written while the next runs
+            with self._placed(task):
+                yield self._addressed(Envelope(DRIVER, task, result.status))
 
     def _call(self, task: int, inbox: _Inbox) -> TaskCall:
         if len(inbox.calls) != 1:
@@ -155,12 +160,18 @@ class StageRun:
         return envelope.task % self._query.width, envelope.pack()
 
     def _run_task(
-        self, task: int, call: TaskCall, queues: list[Queue], records: Sequence[EdgeRecords]
+        self,
+        task: int,
+        call: TaskCall,
+        queues: list[Queue],
+        records: Sequence[EdgeRecords],
+        done: dict[int, TaskResult],
     ) -> Iterator[Envelope]:
+        """Run a task; yield what it forwards, and note what it has done."""
         settings = self._settings
         name = TaskId(settings.group.name, task)
         run = TaskRun(self._task_settings(task), VersionedState(settings, name, self._worker))
-        try:
+        with self._placed(task, queues):
             try:
                 result = run.run(
                     call,
@@ -174,12 +185,18 @@ class StageRun:
             for each in result.forwarded:
                 for part in EdgeRecords.of(each.queue):
                     yield Envelope(each.stage, each.task, part)
-            yield Envelope(DRIVER, task, result.status)
+        done[task] = result
+
+    @contextmanager
+    def _placed(self, task: int, queues: Sequence[Queue] = ()) -> Iterator[None]:
+        """Say of an error which task it is of."""
+        try:
+            yield
         except KStreamsError as exc:
             if isinstance(exc, RecordRefusedError):
                 exc.message += _origin(queues)
             exc.hint = exc.hint or "fix the cause and restart: nothing of this batch was kept."
-            exc.at(group=settings.group.name, partition=task)
+            exc.at(group=self._settings.group.name, partition=task)
             raise
 
     def _task_settings(self, task: int) -> TaskSettings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -38,12 +38,24 @@ class TaskResult:
     """What a task has done.
 
     Attributes:
-        status: For the driver.
+        told: For the driver, but for what was asked of the durable log.
+        state: Has been committed.
         forwarded: For later stages; made while it is iterated over, once.
     """
 
-    status: TaskStatus
+    told: TaskStatus
+    state: OpenState
     forwarded: Iterator[Forwarded]
+
+    @property
+    def status(self) -> TaskStatus:
+        """What the task says to the driver, once its state is durable.
+
+        Raises:
+            StoreError: The state could not be written.
+        """
+        self.state.settle()
+        return replace(self.told, log=self.state.traffic())
 
 
 class TaskRun:
@@ -141,12 +153,11 @@ class TaskRun:
             lines=tuple(output.lines),
             wall_due_ms=output.next_wall_due,
             outputs=tuple(outputs),
-            log=state.traffic(),
             loops=loops,
             held=output.held,
             receipts=receipts,
         )
-        return TaskResult(status, self._forwarded(output))
+        return TaskResult(status, state, self._forwarded(output))
 
     def interrupted(self, exc: KeyboardInterrupt) -> KStreamsError | None:
         """Return the error of an interrupt that left `run`, where no operator can have meant it.

@@ -55,7 +55,15 @@ class OpenState(Protocol):
     def commit(self, changes: Changes) -> Pointer:
         """Write a batch's changes and `meta`; return the version they lead to.
 
-        It counts once the driver says so.
+        It counts once the driver says so, who may hear of it after `settle` alone.
+        """
+        ...
+
+    def settle(self) -> None:
+        """Wait until the version is durable that was committed.
+
+        Raises:
+            StoreError: It could not be written.
         """
         ...
 

@@ -99,9 +99,13 @@ class _Opened:
 
     def commit(self, changes: Changes) -> Pointer:
         """Add a version; see `OpenState`."""
-        committed = self._checkout.commit(changes, self.meta.to_json())
+        committed = self._checkout.begin_commit(changes, self.meta.to_json())
         self._rows.keep(self._task, committed.lineage, self.overlay)
         return committed
+
+    def settle(self) -> None:
+        """Wait until the version is durable; see `OpenState`."""
+        self._checkout.settle()
 
     def traffic(self) -> Traffic:
         """Return what was asked of the durable log; see `OpenState`."""

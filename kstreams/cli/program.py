@@ -24,6 +24,7 @@ from kstreams.cli.state_restore import restore
 from kstreams.cli.state_verify import verify
 from kstreams.cli.tail import tail
 from kstreams.cli.topics import create, delete, describe_topic, list_topics
+from kstreams.cli.warm_up import warm_up
 
 __all__ = ("PROGRAM",)
 
@@ -78,6 +79,7 @@ add_command(PROGRAM, "describe", describe)
 add_command(PROGRAM, "reset", reset)
 add_command(PROGRAM, "serve", serve)
 add_command(PROGRAM, "serdes", list_serdes)
+add_command(PROGRAM, "warm-up", warm_up)
 add_command(_TOPICS, "create", create)
 add_command(_TOPICS, "list", list_topics)
 add_command(_TOPICS, "describe", describe_topic)

@@ -43,7 +43,14 @@ class ExecutionError(KStreamsError, RuntimeError):
 
 
 class ProcessingError(ExecutionError):
-    """The user's code raised; `cause_type` and `cause_traceback` tell what and where."""
+    """The user's code raised; `cause_type` and `cause_traceback` tell what and where.
+
+    Attributes:
+        place: Where the record stands among all that its task has taken, until it is known
+            which one that is.
+    """
+
+    place: int | None = None
 
     def __init__(
         self,

@@ -30,6 +30,7 @@ from kstreams.processors.columns import (
     Execution,
     TableViewSupplier,
 )
+from kstreams.processors.entered import Entered
 from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("ExecutionPlanner", "execution_problems")
@@ -53,26 +54,33 @@ class ExecutionPlanner:
         self._nodes = {node.name: node for node in group.processors}
         self._last = max((self._around.places[name] for name in self._nodes), default=-1)
         self._made: dict[tuple[str, bool], ColumnProcessor | str] = {}
+        self._together = {node.name for node in group.processors if _joins_changes(node)}
         self._apart: dict[str, str] = {}
-        self._choose_table_joins(group)
+        if self._together:
+            self._choose_joins_of_changes(group)
 
-    def _choose_table_joins(self, group: PartitionGroup) -> None:
-        """Find which joins of tables cannot run by columns, and why.
+    def _choose_joins_of_changes(self, group: PartitionGroup) -> None:
+        """Find which joins that take changes of tables run by columns, and why others do not.
 
-        A table runs by columns if all joins that take its changes do, and they do if both of
-        their tables do: so all are thought to, until one is found that cannot.
+        A table runs by columns if all joins that take its changes do, and they do if their
+        tables do: so all are thought to, until one is found that cannot.
         """
-        joins = [node for node in group.processors if _joins_tables(node)]
-        for behind in joins_behind(group).values() if joins else ():
-            self._apart.update(dict.fromkeys(behind, "a record may reach both of its inputs"))
+        obstacles = {
+            name: "a record may reach both of its inputs"
+            for behind in joins_behind(group).values()
+            for name in behind
+        }
         while True:
-            left = [join for join in joins if join.name not in self._apart]
-            found = {join.name: self._found(join, punctuated=False) for join in left}
+            self._apart.update(obstacles)
+            self._together.difference_update(obstacles)
+            self._made.clear()
+            found = {
+                name: self._found(self._nodes[name], punctuated=False)
+                for name in sorted(self._together)
+            }
             obstacles = {name: why for name, why in found.items() if isinstance(why, str)}
             if not obstacles:
                 return
-            self._apart.update(obstacles)
-            self._made.clear()
 
     def column_processor(self, node: ProcessorNode, *, punctuated: bool) -> ColumnProcessor | None:
         """Return a new column processor for a node; None runs it by records.
@@ -134,14 +142,18 @@ class ExecutionPlanner:
             return ""
         if isinstance(supplier, ChainedSupplier) and self._follows(node.parents):
             return supplier.chained()
+        if isinstance(supplier, ChainedSupplier) and self._around.enters(node, self._together):
+            found = supplier.chained()
+            source = self._around.source(node.parents)
+            return found if isinstance(found, str) else Entered(found, source)
         if isinstance(supplier, ColumnTableSupplier) and self._is_looked_up(node):
             return self._table_obstacle(node) or supplier.column_table(
                 self._around.source(node.parents)
             )
         if isinstance(supplier, ColumnChangesSupplier):
-            ended = self._ends_batch(node.parents)
+            below = self._ends_batch(node.parents) or self._follows(node.parents)
             return self._changes_obstacle(node) or supplier.column_changes(
-                None if ended else self._around.source(node.parents)
+                None if below else self._around.source(node.parents)
             )
         if isinstance(supplier, ColumnAnswerSupplier) and isinstance(node, JoinNode):
             return self._answer(node, supplier)
@@ -177,6 +189,8 @@ class ExecutionPlanner:
 
     def _answer(self, join: JoinNode, supplier: ColumnAnswerSupplier) -> ColumnProcessor | str:
         """Return a join that answers by columns, which takes that the table runs by columns."""
+        if join.name not in self._together:
+            return self._apart[join.name]
         subscriptions, table = join.ports
         obstacle = self._around.input_obstacle([subscriptions])
         if obstacle is not None:
@@ -189,7 +203,7 @@ class ExecutionPlanner:
         self, join: JoinNode, supplier: ColumnTableJoinSupplier
     ) -> ColumnProcessor | str:
         """Return a join of two tables by columns, which takes that both run by columns."""
-        if join.name in self._apart:
+        if join.name not in self._together:
             return self._apart[join.name]
         for port in join.ports:
             table = self._table_above(port)
@@ -220,12 +234,9 @@ class ExecutionPlanner:
         table = self._table_above(name)
         return () if table is None else tuple(table.stores)
 
-    def _joins_changes(self, name: str, table: ProcessorNode) -> bool:
-        """Return whether a node is a join by columns of the changes of a table."""
-        join = self._nodes[name]
-        if not isinstance(join, JoinNode) or not _joins_tables(join) or name in self._apart:
-            return False
-        return any(self._table_above(port) is table for port in join.ports)
+    def _joins(self, name: str, table: ProcessorNode) -> bool:
+        """Return whether a join takes the changes of a table."""
+        return any(self._table_above(port) is table for port in self._nodes[name].parents)
 
     def _ends_batch(self, parents: Sequence[str]) -> bool:
         """Return whether all records come from one node when a batch ends."""
@@ -238,30 +249,17 @@ class ExecutionPlanner:
         What reads its store may do so only when all of its rows are put: when the batch ends,
         or for what has not changed.
         """
-        ended = self._ends_batch(node.parents)
-        obstacle = self._around.obstacle() if ended else self._around.input_obstacle(node.parents)
+        below = self._ends_batch(node.parents) or self._follows(node.parents)
+        obstacle = self._around.obstacle() if below else self._around.input_obstacle(node.parents)
         if obstacle is not None:
             return obstacle
-        answering = {
-            name
-            for name in self._nodes
-            if self._answers(name, node) or self._joins_changes(name, node)
-        }
+        joins = {name for name in self._together if self._joins(name, node)}
         users = {user for spec in node.stores for user in self._around.users[spec.name]}
-        others = users - answering - {node.name}
+        others = users - joins - {node.name}
         if others:
             first = min(others, key=self._around.places.__getitem__)
             return f"node {first!r} gets its changes or reads its store"
-        return self._around.mixed(node, but_for=answering)
-
-    def _answers(self, name: str, table: ProcessorNode) -> bool:
-        """Return whether a node is a join by columns that answers the changes of a table."""
-        join = self._nodes[name]
-        supplier: object = join.supplier
-        if not isinstance(join, JoinNode) or not isinstance(supplier, ColumnAnswerSupplier):
-            return False
-        above = self._table_above(join.ports[1])
-        return above is table and self._around.input_obstacle([join.ports[0]]) is None
+        return self._around.mixed(node, but_for=joins)
 
     def _is_looked_up(self, table: ProcessorNode) -> bool:
         """Return whether joins look a table up, or nothing takes its changes."""
@@ -345,9 +343,10 @@ def _is_view(node: ProcessorNode) -> bool:
     return isinstance(supplier, TableViewSupplier) and supplier.is_view
 
 
-def _joins_tables(node: ProcessorNode) -> bool:
+def _joins_changes(node: ProcessorNode) -> bool:
     supplier: object = node.supplier
-    return isinstance(node, JoinNode) and isinstance(supplier, ColumnTableJoinSupplier)
+    kinds = (ColumnAnswerSupplier, ColumnTableJoinSupplier)
+    return isinstance(node, JoinNode) and isinstance(supplier, kinds)
 
 
 def _looks_up(supplier: object) -> bool:

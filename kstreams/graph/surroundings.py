@@ -5,9 +5,22 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from kstreams.graph.nodes import AnyNode, Entry, ProcessorNode, SourceNode, serdes_of
+from kstreams.graph.nodes import (
+    AnyNode,
+    Entry,
+    ProcessorNode,
+    RepartitionNode,
+    SourceNode,
+    serdes_of,
+)
 from kstreams.graph.topology import PartitionGroup
-from kstreams.processors.columns import BatchEndSupplier, ColumnSource
+from kstreams.processors.columns import (
+    BatchEndSupplier,
+    ChainedSupplier,
+    ColumnChangesSupplier,
+    ColumnSource,
+    ColumnTableJoinSupplier,
+)
 from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("Surroundings", "waits_for_end")
@@ -81,6 +94,21 @@ class Surroundings:
         nulls = any(not isinstance(e, SourceNode) or e.topic.nulls == "pass" for e in entries)
         return ColumnSource(key, value, nulls, punctuated)
 
+    def enters(self, node: ProcessorNode, joins: Collection[str]) -> bool:
+        """Return whether an operator that keeps nothing works by columns directly below sources.
+
+        It does where all that it forwards goes on by columns: by operators of its kind to edges,
+        tables and their joins. Others may ask which record is under way.
+
+        Args:
+            node: The operator.
+            joins: Joins of changes that run by columns.
+        """
+        if self.input_obstacle(node.parents) or self.mixed(node, but_for=joins):
+            return False
+        below = self._below(node, joins)
+        return bool(below) and all(_goes_on(other) for other in below)
+
     def mixed(self, node: ProcessorNode, *others: str, but_for: Collection[str] = ()) -> str | None:
         """Return which node below another one gets records from elsewhere too.
 
@@ -108,6 +136,15 @@ class Surroundings:
                 found[other.name] = other
                 waiting.extend(self.children[other.name])
         return sorted(found.values(), key=lambda other: self.places[other.name])
+
+
+def _goes_on(node: AnyNode) -> bool:
+    """Return whether a node takes columns, below operators that keep nothing."""
+    if isinstance(node, ProcessorNode):
+        supplier: object = node.supplier
+        kinds = (ChainedSupplier, ColumnChangesSupplier, ColumnTableJoinSupplier)
+        return isinstance(supplier, kinds)
+    return isinstance(node, RepartitionNode) and not node.counts_hops
 
 
 def waits_for_end(node: ProcessorNode) -> bool:

@@ -3,61 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from typing import ClassVar
 
 from kstreams._types import V2, K, V
 from kstreams.clock import Clock, SystemClock, steady_ms, to_ms
-from kstreams.errors import ProcessingError
 from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext
+from kstreams.processors.retries import Retries, gave_up
 from kstreams.processors.supplier import Supplier
-from kstreams.quoting import kind_of, text_of, traceback_of
 from kstreams.record import Record
 
 __all__ = ("call_external",)
-
-
-@dataclass(frozen=True)
-class _Retries:
-    """How often a failed call is made again, and after what delays.
-
-    The delays are `backoff`, twice that, four times, and so on, never above
-    `max_backoff`; without jitter, so that a replay takes the same course.
-
-    Args:
-        count: Calls after the first one; 0 calls once.
-        backoff: Delay before the second call.
-        max_backoff: Longest delay between two calls.
-        retry_on: Exceptions that are worth another call; others fail at once.
-        timeout: Time for all calls and delays of one record. No call is started that
-            would begin later; one that runs is not broken off. None: no limit.
-    """
-
-    count: int = 3
-    backoff: timedelta = timedelta(milliseconds=100)
-    max_backoff: timedelta = timedelta(seconds=10)
-    retry_on: tuple[type[Exception], ...] = (OSError,)
-    timeout: timedelta | None = None
-
-    def __post_init__(self) -> None:
-        if self.count < 0:
-            raise ValueError(f"the count of retries is {self.count}, expected 0 or more")
-        if min(self.backoff, self.max_backoff) < timedelta(0):
-            raise ValueError("a delay between calls cannot be negative")
-        if self.timeout is not None and self.timeout <= timedelta(0):
-            raise ValueError(f"the timeout is {self.timeout}, expected more than nothing")
-
-    def delays_ms(self) -> Iterator[int]:
-        """Yield the delay before each further call, in milliseconds."""
-        longest = to_ms(self.max_backoff)
-        delay = to_ms(self.backoff)
-        for _ in range(self.count):
-            yield min(delay, longest)
-            delay = min(delay * 2, longest)
 
 
 def call_external(
@@ -93,7 +52,7 @@ def call_external(
         ProcessingError: From the processor, when the last call failed: the source's
             `on_error` decides what becomes of the record. The exception is its cause.
     """
-    policy = _Retries(retries, backoff, max_backoff, retry_on, timeout)
+    policy = Retries(retries, backoff, max_backoff, retry_on, timeout)
     return partial(_CallExternal, function, policy, sleep, clock or SystemClock())
 
 
@@ -103,7 +62,7 @@ class _CallExternal(ClosureProcessor[K, V, K, V2]):
     def __init__(
         self,
         function: Callable[[Record[K, V]], V2],
-        retries: _Retries,
+        retries: Retries,
         sleep: Callable[[float], object],
         clock: Clock,
     ) -> None:
@@ -137,7 +96,7 @@ class _CallExternal(ClosureProcessor[K, V, K, V2]):
                 return self._function(record)
             except self._retries.retry_on as exc:
                 failure = exc
-        raise _gave_up(failure, calls, "no retries are left") from failure
+        raise gave_up(failure, calls, "no retries are left") from failure
 
     def _check_time(self, failure: Exception, calls: int, started_ms: int, delay_ms: int) -> None:
         if self._retries.timeout is None:
@@ -145,18 +104,8 @@ class _CallExternal(ClosureProcessor[K, V, K, V2]):
         limit_ms = to_ms(self._retries.timeout)
         if steady_ms(self._clock) - started_ms + delay_ms >= limit_ms:
             reason = f"the next call would begin after the timeout of {limit_ms} ms"
-            raise _gave_up(failure, calls, reason) from failure
+            raise gave_up(failure, calls, reason) from failure
 
 
 def _no_time() -> int:
     return 0
-
-
-def _gave_up(exc: Exception, calls: int, reason: str) -> ProcessingError:
-    times = "1 call" if calls == 1 else f"{calls} calls"
-    return ProcessingError(
-        f"an external party failed after {times}, and {reason}: {kind_of(exc)}: {text_of(exc)}",
-        cause_type=f"{type(exc).__module__}.{type(exc).__qualname__}",
-        cause_traceback=traceback_of(exc),
-        hint="set on_error on the source to skip such records or set them aside.",
-    )

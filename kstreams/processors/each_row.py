@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from kstreams.errors import KStreamsError, ProcessingError
-from kstreams.processors.columns import ColumnProcessor
+from kstreams.processors.columns import PLACE, ColumnProcessor
 from kstreams.processors.context import BatchContext
 from kstreams.quoting import kind_of, text_of
 from kstreams.serde.held_objects import HeldObjects
@@ -64,8 +64,11 @@ def each_row(function: Callable[..., Any], table: pa.Table, *columns: Sequence[A
         raise
     except BaseException as exc:
         row = table.slice(len(results), 1)
-        raise ProcessingError(f"{kind_of(exc)}: {text_of(exc)}").at(
+        error = ProcessingError(f"{kind_of(exc)}: {text_of(exc)}").at(
             key=objects_of(row.column("key"))[0],
             timestamp=row.column("timestamp")[0].as_py(),
-        ) from exc
+        )
+        if PLACE in row.column_names:
+            error.place = row.column(PLACE)[0].as_py()
+        raise error from exc
     return results

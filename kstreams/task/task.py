@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from kstreams.errors import DeserializationError, KStreamsError, OutsideBatchError
+from kstreams.errors import KStreamsError, OutsideBatchError
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.processors.interceptor import Interceptor
@@ -20,9 +20,9 @@ from kstreams.task.call_room import CallRoom
 from kstreams.task.changelogs import Changelogs
 from kstreams.task.contexts import TaskServices
 from kstreams.task.cursor import Cursor
-from kstreams.task.decoding import placed, without_nulls
+from kstreams.task.decoding import without_nulls
 from kstreams.task.event_times import EventTimes
-from kstreams.task.failures import located, of_result
+from kstreams.task.failures import located, of_record, of_result
 from kstreams.task.gc_pause import gc_pauses
 from kstreams.task.holding import HeldBack, Holding
 from kstreams.task.idleness import Idleness
@@ -140,6 +140,7 @@ class Task:
         self._undo = Undo(overlay, self._wiring, meta, self._cursor, self._services.holds)
         self._settled = False
         self._taken: Sequence[Queue] = ()
+        self._first_place = 0
         self._work = BatchWork(
             self._entries,
             group.followers,
@@ -194,8 +195,7 @@ class Task:
             raise
         except BaseException as exc:  # noqa: BLE001  # user code, which may also exit
             error = located(exc, self._wiring.places, hint=_HINT)
-            if isinstance(error, DeserializationError):
-                placed(error, self._entries, self._taken)
+            of_record(error, self._entries, self._taken, self._first_place)
             raise self._here(error) from error.__cause__
         finally:
             self._services.seal()
@@ -294,7 +294,7 @@ class Task:
         for number, part in enumerate(parts(rows)):
             if number:
                 self._flush_buffers()
-            self._taken = part
+            self._taken, self._first_place = part, self._cursor.place
             (TablePass if by_table else RecordPass)(self._work).run(part)
 
     def _readable(self, queue: Queue) -> Queue:

@@ -2,7 +2,8 @@
 
 - `TopologyTestDriver` runs a topology in this process, with the code that runs on Spark. Take it
   first.
-- `TopicLimits` says what a topic of the driver refuses. `FakeClock` is a clock to move by hand.
+- `TopicLimits` says what a topic of the driver refuses. `FakeClock` is a clock to move by hand,
+  `VirtualTimeLoop` an event loop in which nobody waits.
 - `RecordingSink` keeps results by the commit that they came under.
 - `SerdeContract`, `SinkContract`, `WorkingStoreContract`, `ObjectStoreContract`: derive a pytest
   class from them to test a serde, a sink, a state backend or a durable storage. `WrittenBytes` are
@@ -32,6 +33,7 @@ from kstreams.testing.recording_sink import RecordingSink
 from kstreams.testing.serde import SerdeContract
 from kstreams.testing.serde_cases import WrittenBytes
 from kstreams.testing.sink import SinkContract
+from kstreams.testing.virtual_time import VirtualTimeLoop
 from kstreams.testing.working_store import WorkingStoreContract
 from kstreams.topic_limits import TopicLimits
 
@@ -43,6 +45,7 @@ __all__ = (
     "SinkContract",
     "TopicLimits",
     "TopologyTestDriver",
+    "VirtualTimeLoop",
     "WorkingStoreContract",
     "WrittenBytes",
 )

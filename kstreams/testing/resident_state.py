@@ -82,6 +82,9 @@ class ResidentState:
         self._changes = changes
         return _NO_POINTER
 
+    def settle(self) -> None:
+        """Do nothing: there is no durable log."""
+
     def traffic(self) -> Traffic:
         """Return nothing: there is no durable log."""
         return _NO_TRAFFIC

@@ -29,7 +29,7 @@ __all__ = ("ClusteredApp", "Driver")
 
 PARTITIONS = 4
 PROGRAM = "counting_app.py"
-_WAIT_S = 60
+_WAIT_S = 300
 _STEP_MS = 2
 """Of event time from line to line: what is emitted at once is less apart than the grace."""
 _START_MS = 1_700_000_000_000

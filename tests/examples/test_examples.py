@@ -20,6 +20,12 @@ _WITH_REGISTRY = {
         "'tea': {'item': 'tea', 'note': 'from before'}",
     ],
 }
+_WITH_POSTGRES = {
+    "orders_to_postgres": [
+        "[('ann/1', 8), ('ann/2', 7), ('bob/1', 9)]",
+        "[('ann', 'ann/1'), ('bob', 'bob/1')]",
+    ],
+}
 _IN_MEMORY = {
     "late_records": ["ann, minute from 0 ms: 2 orders", "salt came 0 ms too late"],
     "sessions": ["ann: 3 clicks in 20 minutes", "ann: 2 clicks in 5 minutes"],
@@ -76,9 +82,22 @@ def test_it_shows_its_idea_with_a_registry(
     assert [line for line in _WITH_REGISTRY[name] if line not in shown] == []
 
 
+@pytest.mark.spark
+@pytest.mark.parametrize("name", sorted(_WITH_POSTGRES))
+def test_it_shows_its_idea_with_postgres(
+    name: str,
+    database: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("sys.argv", [name, database])
+    shown = run(name, capfd)
+    assert [line for line in _WITH_POSTGRES[name] if line not in shown] == []
+
+
 def test_every_example_is_run() -> None:
     found = {path.stem for path in _IDEAS}
-    assert found == {*_IN_MEMORY, *_ON_SPARK, *_WITH_REGISTRY, *_ELSEWHERE}
+    assert found == {*_IN_MEMORY, *_ON_SPARK, *_WITH_REGISTRY, *_WITH_POSTGRES, *_ELSEWHERE}
 
 
 @pytest.mark.parametrize("path", _IDEAS, ids=lambda path: path.stem)

@@ -61,8 +61,8 @@ def build(name: str) -> Topology:
     return counting(name)[0].build()
 
 
-def counting(name: str) -> tuple[TopologyBuilder, Node[str, None]]:
-    """Return the topology, not built yet, and its words."""
+def counting(name: str) -> tuple[TopologyBuilder, Node[str, None], Node[str, int]]:
+    """Return the topology, not built yet, its words, and their counts."""
     lines, totals = topics(name)
     builder = TopologyBuilder("kill")
     words = builder.add_processor(
@@ -74,7 +74,7 @@ def counting(name: str) -> tuple[TopologyBuilder, Node[str, None]]:
     store = COUNTS.with_changelog(f"{name}-counts")
     counts = builder.add_processor("count", partial(CountWords, store), words, stores=[store])
     builder.add_sink("totals", totals, counts, result_ids=True)
-    return builder, words
+    return builder, words, counts
 
 
 def connection(folder: Path, bootstrap: str | None) -> Connection:

@@ -90,7 +90,7 @@ class CountRounds(FixedKeyProcessor[str, int, int]):
 
 
 def build(name: str) -> Topology:
-    builder, words = counting(name)
+    builder, words, _ = counting(name)
     recent = windowed_aggregate(WINDOWS, count(), store=RECENT)
     builder.add_sink("per-second", per_second(name), builder.add_processor("recent", recent, words))
     again = builder.add_loop("again", key=TEXT, value=INT64, max_hops=HOPS)

@@ -22,6 +22,7 @@ from kstreams import (
 from kstreams.operators import (
     by_header,
     by_key,
+    call_async,
     call_external,
     deduplicate,
     filter_not,
@@ -125,3 +126,12 @@ def first_word(record: Record[bytes, str]) -> str | None:
 
 worded = deduplicate(first_word, id=TEXT, within=day, store="worded")
 assert_type(builder.add_processor("dd-word", worded, lines), Node[bytes, str])
+
+
+async def ask_soon(record: Record[bytes, str]) -> float:
+    """Answer a number."""
+    return float(len(record.value))
+
+
+soon = builder.add_processor("soon", call_async(ask_soon, at_once=16, per_key=True), lines)
+assert_type(soon, Node[bytes, float])

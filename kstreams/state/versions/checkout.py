@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
@@ -64,14 +64,26 @@ class Checkout:
         self.warm = warm
         self._place = place
         self._ended = False
+        self._durable: Future[ObjectRef] | None = None  # the delta, under way
         self._snapshot_due = False  # what is to be made beside the batches
         self._merger_due: tuple[ObjectRef, ...] = ()
 
     def commit(self, changes: Changes, meta: Mapping[str, Any]) -> Pointer:
-        """Make changes durable, close the working store, and return the version they lead to.
+        """Do as `begin_commit`, and wait until the version is durable.
+
+        Raises:
+            StoreError: As `begin_commit` and `settle`.
+        """
+        pointer = self.begin_commit(changes, meta)
+        self.settle()
+        return pointer
+
+    def begin_commit(self, changes: Changes, meta: Mapping[str, Any]) -> Pointer:
+        """Begin to make changes durable, close the working store, and return their version.
 
         The version counts once the driver's commit log has the pointer; until then it is
-        one of possibly several. Without changes nothing is written, and the version stays.
+        one of possibly several. The driver may hear of it after `settle` alone. Without changes
+        nothing is written, and the version stays.
 
         Args:
             changes: What to delete and what to put, by store.
@@ -96,6 +108,15 @@ class Checkout:
             raise
         self._begin_beside(pointer, copy)
         return pointer.with_meta(meta)
+
+    def settle(self) -> None:
+        """Wait until what was committed is durable.
+
+        Raises:
+            StoreError: It is not; what was checked out is as good as before.
+        """
+        if self._durable is not None:
+            self._durable.result()
 
     def abort(self) -> None:
         """End the attempt without a trace; after a commit, or a second time, do nothing."""
@@ -123,7 +144,7 @@ class Checkout:
         self.abort()
 
     def _write(self, changes: Changes) -> Pointer:
-        """Write to the log and to the working store at the same time."""
+        """Write to the working store, and begin to write to the log at the same time."""
         base, log, attempt, upkeep = self.pointer, self._place.log, self.attempt, self._place.upkeep
         data = log.encode(changes, base.version + 1, attempt, base.lineage)
         ref = log.ref(data, base.version + 1, attempt, "delta")
@@ -135,14 +156,20 @@ class Checkout:
             if beside.wants(log.task):
                 self._snapshot_due = upkeep.snapshot_due(pointer) or beside.to_mend(log.task)
                 self._merger_due = upkeep.merger_due(pointer)
-        with ThreadPoolExecutor(1, "kstreams-delta") as pool:
-            durable = pool.submit(log.put, ref, data)
+        pool = ThreadPoolExecutor(1, "kstreams-delta")
+        self._durable = durable = pool.submit(log.put, ref, data)
+        pool.shutdown(wait=False)
+        try:
             self.store.write(changes)
             if beside is None and upkeep.due(pointer):
                 durable.result()
                 pointer = upkeep.run(log, pointer, self.store, attempt)
             self.store.close()
-            durable.result()
+            if self._snapshot_due or self._merger_due:
+                durable.result()  # what is made beside stands on it
+        except BaseException:
+            wait([durable])
+            raise
         return pointer
 
     def _publish(self, pointer: Pointer) -> VersionCopy | None:

@@ -272,3 +272,4 @@ def test_a_failing_joiner_names_node_key_and_time() -> None:
             driver.run()
     where = raised.value.where
     assert (where.node, where.key, where.timestamp) == ("join", "k2", 2)
+    assert (where.topic, where.partition, where.offset) == ("clicks", 0, 1)

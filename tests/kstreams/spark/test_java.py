@@ -48,6 +48,11 @@ def make_java(
     return home
 
 
+@pytest.fixture(autouse=True)
+def _cache_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KSTREAMS_CACHE", str(tmp_path / "own cache"))
+
+
 @pytest.fixture
 def no_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(java, "_wheel_home", lambda: None)

@@ -1,0 +1,179 @@
+"""Ask a party outside of the topology for many records at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
+from functools import partial
+from typing import ClassVar, Generic
+
+from kstreams._types import V2, K, V
+from kstreams.errors import ProcessingError
+from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.context import Origin, ProcessorContext
+from kstreams.processors.event_loop import run_in
+from kstreams.processors.retries import Retries, gave_up
+from kstreams.processors.supplier import Supplier
+from kstreams.record import Record
+
+__all__ = ("call_async",)
+
+
+def call_async(
+    function: Callable[[Record[K, V]], Awaitable[V2]],
+    *,
+    at_once: int = 64,
+    per_key: bool = False,
+    retries: int = 3,
+    backoff: timedelta = timedelta(milliseconds=100),
+    max_backoff: timedelta = timedelta(seconds=10),
+    retry_on: tuple[type[Exception], ...] = (OSError,),
+    timeout: timedelta | None = None,
+    loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop,
+) -> Supplier[K, V, K, V2]:
+    """Replace each value by the answer of a party outside, many calls under way at once.
+
+    The records of a micro-batch wait for its end, then all are asked for, and the answers are
+    forwarded in the order of the records. Runs on the executor, at least once, as
+    `call_external`. Coroutines run in one event loop a worker, in a thread of its own, which
+    stays from batch to batch, and so may clients; they see no store.
+
+    Args:
+        function: A coroutine function; gets the whole record and returns the new value.
+        at_once: How many records are asked for at the same time, 1 or more.
+        per_key: Ask for records of one key one after the other, in their order.
+        retries: Calls after the first one; 0 calls once.
+        backoff: Delay before the second call; it doubles from call to call.
+        max_backoff: Longest delay between two calls.
+        retry_on: Exceptions that are worth another call; others fail at once, as they are.
+        timeout: Time for all calls and delays of one record; a call that is under way then is
+            cancelled. None: no limit.
+        loop: Makes the event loop; a test gives `kstreams.testing.VirtualTimeLoop`.
+
+    Raises:
+        ValueError: `at_once` is below 1, or a delay negative.
+        ProcessingError: From the processor, when the last call failed: the source's
+            `on_error` decides what becomes of the record. Others are forwarded all the same.
+
+    Source: ordered mode of Flink's `AsyncDataStream`, within a micro-batch.
+    """
+    if at_once < 1:
+        raise ValueError(f"at_once is {at_once}, expected 1 or more")
+    policy = Retries(retries, backoff, max_backoff, retry_on, timeout)
+    calls = _Calls(function, policy, at_once, per_key)
+    return partial(_CallAsync, calls, loop)
+
+
+class _CallAsync(ClosureProcessor[K, V, K, V2]):
+    keeps_key: ClassVar[bool] = True
+
+    def __init__(
+        self, calls: _Calls[K, V, V2], loop: Callable[[], asyncio.AbstractEventLoop]
+    ) -> None:
+        self._calls = calls
+        self._loop = loop
+
+    def bind(self, context: ProcessorContext[K, V2]) -> Callable[[Record[K, V]], None]:
+        forward, origin = context.forward, context.origin
+
+        def release(held: Sequence[tuple[Record[K, V], Origin]]) -> None:
+            records = [record for record, _ in held]
+            answers = run_in(self._loop, lambda: self._calls.answers(records))
+            for (record, source), answer in zip(held, answers, strict=True):
+                if isinstance(answer, _Failure):
+                    source.fail(answer.error)
+                else:
+                    forward(Record(record.key, answer, record.timestamp, record.headers))
+
+        hold: Callable[[tuple[Record[K, V], Origin]], None] = context.hold(release)
+        return lambda record: hold((record, origin()))
+
+
+class _Failure:
+    """What came instead of an answer."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+class _Calls(Generic[K, V, V2]):
+    """Asks for records, some at once."""
+
+    def __init__(
+        self,
+        function: Callable[[Record[K, V]], Awaitable[V2]],
+        retries: Retries,
+        at_once: int,
+        per_key: bool,
+    ) -> None:
+        self._function = function
+        self._retries = retries
+        self._at_once = at_once
+        self._per_key = per_key
+
+    async def answers(self, records: Sequence[Record[K, V]]) -> list[V2 | _Failure]:
+        """Return the answer for each record, in order."""
+        found: dict[int, V2 | _Failure] = {}
+        waiting = iter(self._in_turn(records))
+
+        async def work() -> None:
+            for turn in waiting:  # shared: each taker gets the next that nobody has
+                for number in turn:
+                    found[number] = await self._settled(records[number])
+
+        takers = min(self._at_once, len(records))
+        await asyncio.gather(*(work() for _ in range(takers)))
+        return [found[number] for number in range(len(records))]
+
+    def _in_turn(self, records: Sequence[Record[K, V]]) -> list[list[int]]:
+        """Return the numbers of records that are asked for one after the other."""
+        if not self._per_key:
+            return [[number] for number in range(len(records))]
+        turns: dict[object, list[int]] = {}
+        for number, record in enumerate(records):
+            turns.setdefault(_identity(record.key), []).append(number)
+        return list(turns.values())
+
+    async def _settled(self, record: Record[K, V]) -> V2 | _Failure:
+        timeout = self._retries.timeout
+        try:
+            if timeout is None:
+                return await self._answer(record)
+            return await asyncio.wait_for(self._answer(record), timeout.total_seconds())
+        except asyncio.TimeoutError as exc:
+            if timeout is None:
+                return _Failure(exc)
+            return _Failure(_late(timeout))
+        except Exception as exc:  # noqa: BLE001  # user code
+            return _Failure(exc)
+
+    async def _answer(self, record: Record[K, V]) -> V2:
+        calls = 1
+        delays = self._retries.delays_ms()
+        while True:
+            try:
+                return await self._function(record)
+            except self._retries.retry_on as exc:
+                delay_ms = next(delays, None)
+                if delay_ms is None:
+                    raise gave_up(exc, calls, "no retries are left") from exc
+            await asyncio.sleep(delay_ms / 1000)
+            calls += 1
+
+
+def _identity(key: object) -> object:
+    """Return what equal keys have in common, hashable or not."""
+    try:
+        hash(key)
+    except TypeError:
+        return repr(key)
+    return key
+
+
+def _late(timeout: timedelta) -> ProcessingError:
+    return ProcessingError(
+        f"an external party did not answer within the timeout of {timeout}",
+        cause_type="asyncio.TimeoutError",
+        hint="set on_error on the source to skip such records or set them aside.",
+    )

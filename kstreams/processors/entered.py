@@ -1,0 +1,56 @@
+"""Operators that keep nothing, by columns, directly below a source or a repartition edge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from kstreams.processors.columns import ColumnProcessor, ColumnSource
+from kstreams.processors.context import BatchContext
+from kstreams.processors.each_row import replaced
+from kstreams.serde.base import Serde
+from kstreams.serde.carried import carried_objects, stays_bytes
+from kstreams.serde.held_objects import HeldObjects
+
+__all__ = ("Entered",)
+
+
+class Entered(ColumnProcessor):
+    """Hands records on to an operator as column processors forward them: keys and values typed.
+
+    Args:
+        operator: Takes what a column processor forwards.
+        source: What the records come from.
+    """
+
+    def __init__(self, operator: ColumnProcessor, source: ColumnSource) -> None:
+        self._operator = operator
+        self._source = source
+
+    @property
+    def reads_values(self) -> bool:
+        """Return True."""
+        return True
+
+    def init(self, context: BatchContext) -> None:
+        """Get the operator ready, and to hold objects."""
+        super().init(context)
+        self._objects = HeldObjects()
+        self._operator.init(context)
+
+    def process_batch(self, table: pa.Table) -> None:
+        """Hand a table on."""
+        keys, values = (table.column(name).combine_chunks() for name in ("key", "value"))
+        key, value = self._source.key, self._source.value
+        keys = self._typed(key, keys) if stays_bytes(key) else key.to_arrow(keys)
+        values = self._typed(value, values) if stays_bytes(value) else values
+        self._operator.process_batch(replaced(table, key=keys, value=values))
+
+    def advance(self, stream_time_ms: int) -> None:
+        """Let go of the batch's objects."""
+        self._objects.clear()
+        self._operator.advance(stream_time_ms)
+
+    def _typed(self, serde: Serde[Any], column: pa.Array) -> pa.Array:
+        return self._objects.column(carried_objects(serde, column))

@@ -1,0 +1,59 @@
+"""The event loops of a process, each in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import CancelledError
+from typing import Any, TypeVar
+
+__all__ = ("run_in",)
+
+T = TypeVar("T")
+"""What a coroutine returns."""
+
+_Factory = Callable[[], asyncio.AbstractEventLoop]
+
+_LOCK = threading.Lock()
+_LOOPS: dict[tuple[int, _Factory], asyncio.AbstractEventLoop] = {}
+"""By process, for those that are forked, and by what has made it."""
+
+
+def run_in(factory: _Factory, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run a coroutine in the process's event loop, and return what it returns.
+
+    The loop runs on when the coroutine has ended, so that clients may stay. The caller may be
+    in an event loop of its own: it waits.
+
+    Args:
+        factory: Makes the loop, at its first use in a process.
+        work: Makes the coroutine.
+    """
+    future = asyncio.run_coroutine_threadsafe(work(), _loop(factory))
+    try:
+        return future.result()
+    except CancelledError:
+        raise RuntimeError("a coroutine was cancelled from outside") from None
+    finally:
+        future.cancel()  # an interrupted caller leaves nothing under way
+
+
+def _loop(factory: _Factory) -> asyncio.AbstractEventLoop:
+    place = os.getpid(), factory
+    with _LOCK:
+        if place not in _LOOPS:
+            made = _LOOPS[place] = factory()
+            thread = threading.Thread(target=made.run_forever, name="kstreams-async", daemon=True)
+            thread.start()
+            atexit.register(_close, made, thread)
+        return _LOOPS[place]
+
+
+def _close(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join(timeout=1)
+    if not loop.is_running():
+        loop.close()

@@ -1,0 +1,63 @@
+"""How often an outside party is asked again, and what is said when it does not answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+from kstreams.clock import to_ms
+from kstreams.errors import ProcessingError
+from kstreams.quoting import kind_of, text_of, traceback_of
+
+__all__ = ("Retries", "gave_up")
+
+
+@dataclass(frozen=True)
+class Retries:
+    """How often a failed call is made again, and after what delays.
+
+    The delays are `backoff`, twice that, four times, and so on, never above
+    `max_backoff`; without jitter, so that a replay takes the same course.
+
+    Args:
+        count: Calls after the first one; 0 calls once.
+        backoff: Delay before the second call.
+        max_backoff: Longest delay between two calls.
+        retry_on: Exceptions that are worth another call; others fail at once.
+        timeout: Time for all calls and delays of one record. No call is started that
+            would begin later. None: no limit.
+    """
+
+    count: int = 3
+    backoff: timedelta = timedelta(milliseconds=100)
+    max_backoff: timedelta = timedelta(seconds=10)
+    retry_on: tuple[type[Exception], ...] = (OSError,)
+    timeout: timedelta | None = None
+
+    def __post_init__(self) -> None:
+        if self.count < 0:
+            raise ValueError(f"the count of retries is {self.count}, expected 0 or more")
+        if min(self.backoff, self.max_backoff) < timedelta(0):
+            raise ValueError("a delay between calls cannot be negative")
+        if self.timeout is not None and self.timeout <= timedelta(0):
+            raise ValueError(f"the timeout is {self.timeout}, expected more than nothing")
+
+    def delays_ms(self) -> Iterator[int]:
+        """Yield the delay before each further call, in milliseconds."""
+        longest = to_ms(self.max_backoff)
+        delay = to_ms(self.backoff)
+        for _ in range(self.count):
+            yield min(delay, longest)
+            delay = min(delay * 2, longest)
+
+
+def gave_up(exc: Exception, calls: int, reason: str) -> ProcessingError:
+    """Return the error of a record whose last call failed."""
+    times = "1 call" if calls == 1 else f"{calls} calls"
+    return ProcessingError(
+        f"an external party failed after {times}, and {reason}: {kind_of(exc)}: {text_of(exc)}",
+        cause_type=f"{type(exc).__module__}.{type(exc).__qualname__}",
+        cause_traceback=traceback_of(exc),
+        hint="set on_error on the source to skip such records or set them aside.",
+    )

@@ -1,0 +1,64 @@
+"""The process that makes an archive of classes when an app and its JVM are gone."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from kstreams.spark.class_archive import ClassArchive
+
+__all__ = ("begin", "main")
+
+_POLL_SECONDS = 0.2
+_WAIT_SECONDS = 120.0
+
+
+def begin(archive: ClassArchive, classes: Path, class_path: str, jvm: int) -> None:
+    """Start the process, which nobody waits for; it has the lowest priority and says nothing.
+
+    Args:
+        archive: What to make.
+        classes: What the JVM notes until it ends.
+        class_path: The JVM's.
+        jvm: Its process.
+    """
+    told = [str(archive.java), str(archive.folder), archive.key, str(classes), class_path, jvm]
+    with suppress(OSError):
+        subprocess.Popen(  # noqa: S603  # this Python
+            [sys.executable, "-m", "kstreams.spark.archive_maker", json.dumps(told)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            start_new_session=True,
+        )
+
+
+def main() -> None:
+    """Wait until the JVM has ended, then make the archive."""
+    java, folder, key, classes, class_path, jvm = json.loads(sys.argv[1])
+    os.nice(19)
+    end = time.monotonic() + _WAIT_SECONDS
+    while _is_alive(jvm) and time.monotonic() < end:
+        time.sleep(_POLL_SECONDS)
+    ClassArchive(Path(java), Path(folder), key).make(Path(classes), class_path)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+if __name__ == "__main__":
+    main()

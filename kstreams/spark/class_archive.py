@@ -1,0 +1,199 @@
+"""An archive of the classes that Spark loads, which halves the processor time of a JVM's start."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import re
+import stat
+import subprocess
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from uuid import uuid4
+
+from pyspark.find_spark_home import _find_spark_home
+
+from kstreams.errors import ForeignDirectoryError
+from kstreams.files import cache_folder
+from kstreams.state.versions.private import private_directory
+
+__all__ = ("ClassArchive", "class_archive")
+
+_LOG = logging.getLogger(__name__)
+_FOLDER = "classes"
+_KEPT = 3
+"""How many archives of other Javas and Sparks stay, 170 MB each."""
+_LEFTOVER_SECONDS = 86_400
+_DUMP_SECONDS = 900
+_SILENT = ("-Xlog:disable", "-Xlog:all=error:stderr")
+_OF_A_BATCH = b"org/apache/spark/api/python/BasePythonRunner$ReaderInputStream"
+"""A class that is loaded when tasks have run: without it a list is of a start that failed."""
+_OWN_OPTIONS = ("SharedArchiveFile", "ArchiveClassesAtExit", "DumpLoadedClassList", "-Xshare")
+
+
+@dataclass(frozen=True)
+class ClassArchive:
+    """The archive for one Java and one Spark; there, or yet to be made.
+
+    A JVM that is given one checks Java, its jars and their times itself, and goes on without
+    where something differs. Nothing is made while an app runs: its JVM notes the names of the
+    classes that it loads, and a process of its own makes the archive of them afterwards.
+
+    Args:
+        java: The program that makes it.
+        folder: Where it is, of this user alone.
+        key: What it depends on.
+    """
+
+    java: Path
+    folder: Path
+    key: str
+
+    @property
+    def path(self) -> Path:
+        """Where it is, or will be."""
+        return self.folder / f"{self.key}.jsa"
+
+    def is_there(self) -> bool:
+        """Tell whether it can be used: a file of this user's, whole."""
+        try:
+            found = self.path.lstat()
+        except OSError:
+            return False
+        return (
+            stat.S_ISREG(found.st_mode)
+            and found.st_uid == os.geteuid()
+            and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        )
+
+    def is_awaited(self) -> bool:
+        """Tell whether there are notes of which it is yet to be made."""
+        return not self.is_there() and any(self.folder.glob(f"{self.key}-*.classes"))
+
+    def use(self) -> str:
+        """Return the options of a JVM that uses it, and note that it is in use."""
+        with suppress(OSError):
+            os.utime(self.path)
+        return f"-XX:SharedArchiveFile={self.path} {' '.join(_SILENT)}"
+
+    def record(self) -> tuple[str, Path]:
+        """Return the options of a JVM that notes its classes, and the file of the notes."""
+        classes = self.folder / f"{self.key}-{uuid4().hex}.classes"
+        return f"-XX:DumpLoadedClassList={classes} {' '.join(_SILENT)}", classes
+
+    def make(self, classes: Path, class_path: str) -> bool:
+        """Make it of what a JVM has noted, unless another process does; return whether it is there.
+
+        It appears whole or not at all. Takes some 20 s of a processor. The notes are removed, and
+        what is old in the folder.
+
+        Args:
+            classes: The notes of a JVM that has ended.
+            class_path: That JVM's.
+        """
+        lock = os.open(self.folder / "lock", os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not self.is_there() and _has_run_tasks(classes):
+                self._dump(classes, class_path)
+            self._remove_old()
+        except BlockingIOError:
+            _LOG.info("another process makes an archive in %s", self.folder)
+        finally:
+            os.close(lock)
+            classes.unlink(missing_ok=True)
+        return self.is_there()
+
+    def _dump(self, classes: Path, class_path: str) -> None:
+        draft = self.folder / f"{self.key}-{uuid4().hex}.new"
+        command = [
+            str(self.java),
+            "-Xshare:dump",
+            "-Xmx1g",
+            "-XX:TieredStopAtLevel=1",
+            f"-XX:SharedClassListFile={classes}",
+            f"-XX:SharedArchiveFile={draft}",
+            *_SILENT,
+            "-cp",
+            class_path,
+        ]
+        try:
+            done = subprocess.run(  # noqa: S603  # the Java that Spark was started on
+                command,
+                check=False,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                timeout=_DUMP_SECONDS,
+            )
+            if done.returncode or not draft.exists():
+                _LOG.info("no archive of classes: %s", done.stderr[-500:].decode(errors="replace"))
+                return
+            _sync(draft)
+            draft.chmod(0o400)
+            draft.rename(self.path)
+        except (OSError, subprocess.TimeoutExpired) as exc:
+            _LOG.info("no archive of classes: %s", exc)
+        finally:
+            draft.unlink(missing_ok=True)
+
+    def _remove_old(self) -> None:
+        """Keep few archives, those in use last, and no leftovers of processes that were killed."""
+        old = time.time() - _LEFTOVER_SECONDS  # noqa: TID251  # against times of files
+        files = sorted(self.folder.iterdir(), key=lambda each: -each.lstat().st_mtime)
+        archives = [each for each in files if each.suffix == ".jsa" and each != self.path]
+        left = [each for each in files if each.suffix in (".new", ".classes")]
+        gone = archives[_KEPT - 1 :] + [each for each in left if each.lstat().st_mtime < old]
+        for each in gone:
+            each.unlink(missing_ok=True)
+
+
+def class_archive(java_home: Path) -> ClassArchive | None:
+    """Return the archive for a Java and the Spark of this process; None where there is to be none.
+
+    That is where the user has options for it in `SPARK_SUBMIT_OPTS`, where the library's cache
+    cannot be a folder of this user alone, and on other systems than POSIX ones.
+    """
+    options = os.environ.get("SPARK_SUBMIT_OPTS", "")
+    if os.name != "posix" or any(option in options for option in _OWN_OPTIONS):
+        return None
+    try:
+        key = _key(java_home)
+        folder = private_directory(cache_folder(), _FOLDER)
+    except (ForeignDirectoryError, OSError) as exc:
+        _LOG.info("classes are loaded one by one: %s", exc)
+        return None
+    if re.search(r"[\s\"'\\,%]", str(folder)):
+        return None  # it could not be named among options
+    return ClassArchive(java_home / "bin" / "java", folder, key)
+
+
+def _key(java_home: Path) -> str:
+    """Return what changes with Java and with Spark's jars, by names, sizes and times."""
+    spark: str = _find_spark_home()  # type: ignore[no-untyped-call]  # PySpark's
+    jars = sorted((Path(spark) / "jars").glob("*.jar"))
+    told = []
+    for path in (java_home / "bin" / "java", java_home / "lib" / "modules", *jars):
+        found = path.stat()
+        told.append((str(path), found.st_size, found.st_mtime_ns))
+    return sha256(repr(told).encode()).hexdigest()[:24]
+
+
+def _has_run_tasks(classes: Path) -> bool:
+    try:
+        return _OF_A_BATCH in classes.read_bytes()
+    except OSError:
+        return False
+
+
+def _sync(path: Path) -> None:
+    """Wait until a file is on the disk: half of one would have its name after a loss of power."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

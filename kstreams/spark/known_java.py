@@ -1,0 +1,66 @@
+"""What a `java` has said of itself, remembered until it changes: asking starts a JVM each time."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+from uuid import uuid4
+
+from kstreams.errors import ForeignDirectoryError
+from kstreams.files import cache_folder
+from kstreams.state.versions.private import private_directory
+
+__all__ = ("known_java", "remember_java")
+
+_NAME = "last.json"
+_PARTS = ("bin/java", "release", "lib/modules")
+
+
+def known_java(java: Path) -> tuple[int, Path] | None:
+    """Return the version and the home that a `java` has told of, if it is still the same one.
+
+    Args:
+        java: The program.
+    """
+    state = _state(java)
+    try:
+        if state is None:
+            return None
+        found = json.loads((_folder() / _NAME).read_text(encoding="utf-8"))
+        return (int(found["version"]), Path(found["home"])) if found["state"] == state else None
+    except (ForeignDirectoryError, OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def remember_java(java: Path, version: int, home: Path) -> None:
+    """Remember what a `java` has told of, in the place of what another has."""
+    state = _state(java)
+    if state is None:
+        return
+    with suppress(ForeignDirectoryError, OSError):
+        draft = _folder() / f"{uuid4().hex}.new"
+        text = json.dumps({"state": state, "version": version, "home": str(home)})
+        try:
+            draft.write_text(text, encoding="utf-8")
+            draft.rename(draft.with_name(_NAME))
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+def _folder() -> Path:
+    """Return the folder, of this user alone: what lies there decides which Java is started."""
+    return private_directory(cache_folder(), "known-java")
+
+
+def _state(java: Path) -> list[object] | None:
+    """Return what changes with a Java; None for a program that may stand for another each time."""
+    home = java.resolve().parent.parent
+    try:
+        told = [(home / part).stat() for part in _PARTS]
+    except OSError:
+        return None
+    if os.name != "posix":
+        return None
+    return [str(java), str(home), *([each.st_size, each.st_mtime_ns] for each in told)]

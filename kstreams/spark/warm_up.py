@@ -1,0 +1,87 @@
+"""Make the archive of Spark's classes now, by a small app, for the starts to come."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from kstreams.embedded.connection import Embedded
+from kstreams.emitter import Emitter
+from kstreams.errors import ExecutionError
+from kstreams.graph.builder import TopologyBuilder
+from kstreams.processors.map import map_
+from kstreams.serde.text import TEXT
+from kstreams.spark.app import App
+from kstreams.spark.class_archive import class_archive
+from kstreams.spark.java import java_home
+from kstreams.topic import Topic
+
+__all__ = ("main", "warm_up")
+
+_POLL_SECONDS = 0.2
+_RUN_SECONDS = 300
+_MAKE_SECONDS = 900
+_LINES = Topic("lines", TEXT, TEXT)
+_WORDS = Topic("words", TEXT, TEXT)
+
+
+def warm_up() -> Path:
+    """Make the archive for this Java and this Spark unless there is one; return where it is.
+
+    Runs an app of one record in a process of its own. Takes some ten seconds for that, and half
+    a minute of a processor for the archive.
+
+    Raises:
+        JavaNotFoundError: There is no Java that Spark can run on.
+        ExecutionError: No archive can be made here; says why.
+    """
+    archive = class_archive(java_home())
+    if archive is None:
+        raise ExecutionError(
+            "there is no place for an archive of classes",
+            hint="set KSTREAMS_CACHE to a folder of this user's, with a name of plain letters, "
+            "and leave options of class archives out of SPARK_SUBMIT_OPTS.",
+        )
+    if archive.is_there():
+        return archive.path
+    done = subprocess.run(
+        [sys.executable, "-m", "kstreams.spark.warm_up"],
+        check=False,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=_RUN_SECONDS,
+    )
+    if done.returncode:
+        last = done.stderr.strip().splitlines()[-1:] or ["nothing"]
+        raise ExecutionError(f"the app of the warm-up failed, it said: {last[0]}")
+    end = time.monotonic() + _MAKE_SECONDS
+    while archive.is_awaited() and time.monotonic() < end:
+        time.sleep(_POLL_SECONDS)
+    if not archive.is_there():
+        raise ExecutionError(
+            f"Java made no archive in {archive.folder}",
+            hint="look whether the disk has 200 MB left; apps run without it.",
+        )
+    return archive.path
+
+
+def main() -> None:
+    """Run an app of one record, through an edge, whose end makes the archive."""
+    builder = TopologyBuilder("warm-up")
+    lines = builder.repartition("edge", builder.add_source("lines", _LINES), key=TEXT, value=TEXT)
+    builder.add_sink(
+        "words", _WORDS, builder.add_processor("same", map_(lambda k, v: (k, v)), lines)
+    )
+    with TemporaryDirectory(prefix="kstreams-warm-up-") as folder:
+        topics = Embedded(Path(folder) / "topics")
+        with Emitter(_LINES, topics) as emitter:
+            emitter.emit_many([("key", "value")])
+        App(builder.build(), topics, checkpoint=Path(folder) / "app").run(until="end")
+
+
+if __name__ == "__main__":
+    main()

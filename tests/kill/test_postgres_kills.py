@@ -1,0 +1,67 @@
+"""`kill -9` of an app that writes to PostgreSQL: each result is there once."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from itertools import cycle, islice
+from pathlib import Path
+
+import pytest
+
+from tests.connectors.kstreams_postgres.tables import Place
+from tests.kill.killed_app import KilledApp
+from tests.kill.sinking_app import ADDRESS, TABLES, build
+
+pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.slow, pytest.mark.timeout(2_400)]
+
+PLAN = (
+    ("worker", "task-done"),
+    ("driver", "all-done"),
+    ("executor", "written"),
+    ("driver", "committed"),
+    ("worker", "written"),
+    ("jvm", "all-done"),
+    ("executor", "task-done"),
+    ("driver", "written"),
+    ("worker", "running"),
+    ("jvm", "committed"),
+)
+"""Most of them between the database's commit and the batch's."""
+
+KILLS = int(os.environ.get("KSTREAMS_KILLS", "3"))
+"""How many; `make kill-connectors` has 20."""
+
+
+class SinkingApp(KilledApp):
+    """An app with results in PostgreSQL."""
+
+    module = "tests.kill.sinking_app"
+    build = staticmethod(build)
+
+
+def test_postgres_has_each_result_once(
+    tmp_path: Path,
+    database: str,
+    victims: list[KilledApp],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(ADDRESS, database)
+    place = Place(database)
+    for statement in TABLES:
+        place.execute(statement)
+    victims.append(killed_app := SinkingApp(tmp_path))
+    killed_app.start()
+    killed_app.advance()
+    for target, phase in islice(cycle(PLAN), KILLS):
+        print(killed_app.strike(target, phase), flush=True)  # noqa: T201  # the table of kills
+    killed_app.emit(1)
+    killed_app.finish()
+
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    for word, total in place.rows("results"):
+        found[word].append(total)
+    assert dict(found) == killed_app.expected()
+    assert dict(place.rows("totals")) == killed_app.expected_store()
+    written = place.rows("writes")
+    assert len(written) == len({*written})

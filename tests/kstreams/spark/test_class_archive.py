@@ -1,0 +1,198 @@
+"""The archive of Spark's classes: made beside, whole or not at all, of this user, and bounded."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shlex
+from pathlib import Path
+
+import pytest
+from pyspark import SparkContext
+from pyspark.errors import PySparkRuntimeError
+from pyspark.sql import SparkSession
+
+from kstreams.spark import class_archive as module
+from kstreams.spark import jvm
+from kstreams.spark.class_archive import ClassArchive, class_archive
+from kstreams.spark.jvm import MEMORY, OPTIONS, on_quick_jvm
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fake Java is a shell script")
+
+NOTES = b"java/lang/Object id: 0\n" + module._OF_A_BATCH + b" id: 1\n"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A Java that writes what it is told to where it is told to, and a cache of its own."""
+    monkeypatch.setenv("KSTREAMS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("SPARK_SUBMIT_OPTS", raising=False)
+    monkeypatch.setattr(SparkContext, "_gateway", None)
+    home = tmp_path / "java"
+    (home / "bin").mkdir(parents=True)
+    (home / "lib").mkdir()
+    (home / "lib" / "modules").write_text("modules")
+    fake_java(home, 'for each in "$@"; do case "$each" in -XX:SharedArchiveFile=*) '
+              'echo "$@" > "${each#*=}";; esac; done')  # fmt: skip
+    return home
+
+
+def fake_java(home: Path, script: str) -> None:
+    java = home / "bin" / "java"
+    java.write_text(f"#!/bin/sh\n{script}\n")
+    java.chmod(0o755)
+
+
+def archive_of(home: Path) -> ClassArchive:
+    found = class_archive(home)
+    assert found is not None
+    return found
+
+
+def notes_for(archive: ClassArchive, text: bytes = NOTES) -> Path:
+    _, classes = archive.record()
+    classes.write_bytes(text)
+    return classes
+
+
+def test_what_a_jvm_has_noted_becomes_an_archive(home: Path) -> None:
+    archive = archive_of(home)
+    assert not archive.is_there()
+    classes = notes_for(archive)
+    assert archive.make(classes, "a.jar:b.jar")
+    assert archive.is_there()
+    told = archive.path.read_text()
+    assert f"-XX:SharedClassListFile={classes}" in told
+    assert "-cp a.jar:b.jar" in told
+    assert f"-XX:SharedArchiveFile={archive.path}" in archive.use()
+    assert not classes.exists()
+    assert {each.name for each in archive.folder.iterdir()} == {archive.path.name, "lock"}
+    assert archive.folder.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param("exit 1", id="refuses"),
+        pytest.param("exit 0", id="writes-nothing"),
+        pytest.param('for each in "$@"; do case "$each" in -XX:SharedArchiveFile=*) '
+                     'echo half > "${each#*=}"; exit 1;; esac; done', id="dies-half-way"),
+    ],
+)  # fmt: skip
+def test_nothing_is_left_of_an_archive_that_was_not_made(home: Path, script: str) -> None:
+    fake_java(home, script)
+    archive = archive_of(home)
+    assert not archive.make(notes_for(archive), "a.jar")
+    assert [each.name for each in archive.folder.iterdir()] == ["lock"]
+
+
+@pytest.mark.parametrize("text", [b"", b"java/lang/Object id: 0\n"], ids=["empty", "no-task"])
+def test_no_archive_is_made_of_a_start_that_failed(home: Path, text: bytes) -> None:
+    archive = archive_of(home)
+    assert not archive.make(notes_for(archive, text), "a.jar")
+    assert not archive.make(archive.folder / "no-such.classes", "a.jar")
+
+
+def test_one_process_makes_it(home: Path) -> None:
+    archive = archive_of(home)
+    with (archive.folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        classes = notes_for(archive)
+        assert not archive.make(classes, "a.jar")
+    assert not classes.exists()
+    assert archive.make(notes_for(archive), "a.jar")
+
+
+def test_another_java_has_another_archive_and_few_are_kept(home: Path) -> None:
+    made = []
+    for turn in range(5):
+        (home / "lib" / "modules").write_text("x" * turn)
+        archive = archive_of(home)
+        assert archive.make(notes_for(archive), "a.jar")
+        os.utime(archive.path, (turn, turn))
+        made.append(archive.path)
+    assert len(set(made)) == 5
+    assert [path.exists() for path in made] == [False, False, True, True, True]
+
+
+def test_leftovers_of_killed_processes_go_after_a_day(home: Path) -> None:
+    archive = archive_of(home)
+    old, new = notes_for(archive), notes_for(archive)
+    os.utime(old, (0, 0))
+    assert archive.make(notes_for(archive), "a.jar")
+    assert (old.exists(), new.exists()) == (False, True)
+
+
+def test_a_file_that_others_may_have_written_is_not_used(home: Path, tmp_path: Path) -> None:
+    archive = archive_of(home)
+    assert archive.make(notes_for(archive), "a.jar")
+    archive.path.chmod(0o666)
+    assert not archive.is_there()
+    archive.path.unlink()
+    (tmp_path / "foreign").write_text("classes")
+    archive.path.symlink_to(tmp_path / "foreign")
+    assert not archive.is_there()
+
+
+def test_a_folder_that_is_not_this_users_is_not_used(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "classes").symlink_to(tmp_path / "elsewhere")
+    assert class_archive(home) is None
+
+
+@pytest.mark.parametrize("name", ["with space", "with'quote"])
+def test_a_folder_that_cannot_be_named_in_options_is_not_used(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("KSTREAMS_CACHE", str(tmp_path / name))
+    assert class_archive(home) is None
+
+
+def test_options_of_the_users_are_left_alone(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-XX:SharedArchiveFile=/srv/own.jsa")
+    assert class_archive(home) is None
+    made: list[dict[str, str]] = []
+
+    def make(settings: dict[str, str]) -> SparkSession:
+        made.append(dict(settings))
+        return SparkSession.__new__(SparkSession)
+
+    on_quick_jvm({"spark.driver.memory": MEMORY}, home, make)  # type: ignore[arg-type]
+    on_quick_jvm({"spark.driver.memory": "8g"}, home, make)  # type: ignore[arg-type]
+    on_quick_jvm({OPTIONS: "-Dmine=1"}, home, make)  # type: ignore[arg-type]
+    assert [each[OPTIONS] for each in made] == [
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+        "-Dmine=1",
+    ]
+
+
+def test_a_jvm_that_does_not_start_with_it_is_started_without(home: Path) -> None:
+    archive = archive_of(home)
+    assert archive.make(notes_for(archive), "a.jar")
+    tried: list[str] = []
+
+    def make(settings: dict[str, str]) -> SparkSession:
+        tried.append(settings[OPTIONS])
+        if "SharedArchiveFile" in settings[OPTIONS]:
+            raise PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
+        return SparkSession.__new__(SparkSession)
+
+    on_quick_jvm({}, home, make)  # type: ignore[arg-type]
+    assert ["SharedArchiveFile" in each for each in tried] == [True, False]
+    assert not archive.path.exists()
+
+
+def test_another_error_of_a_start_is_the_users(home: Path) -> None:
+    archive = archive_of(home)
+    assert archive.make(notes_for(archive), "a.jar")
+
+    def make(settings: dict[str, str]) -> SparkSession:
+        raise PySparkRuntimeError(errorClass="MASTER_URL_NOT_SET", messageParameters={})
+
+    with pytest.raises(PySparkRuntimeError, match="MASTER_URL_NOT_SET"):
+        on_quick_jvm({}, home, make)  # type: ignore[arg-type]
+    assert archive.is_there()
+    assert shlex.split(archive.use())[0].endswith(archive.path.name)
+    assert jvm.MEMORY == "1g"
