@@ -28,7 +28,7 @@ class RocksDB:
         directory: Where local files go, best a disk of the worker that need not survive
             it; a memory file system such as `/dev/shm` saves some 30 ms a batch for
             small state. None leaves it to the library.
-        log: Where deltas and snapshots go; None is the checkpoint directory.
+        log: Where deltas and snapshots go; None is the checkpoint.
         cache_bytes: Size of the block cache; one for all databases of a Python worker.
         write_buffer_bytes: How much of a batch a store keeps in memory before it starts
             a file; more than one file a batch is no fault.

@@ -26,7 +26,7 @@ class Memory:
 
     Args:
         directory: Where the marks of local versions go; None leaves it to the library.
-        log: Where deltas and snapshots go; None is the checkpoint directory.
+        log: Where deltas and snapshots go; None is the checkpoint.
     """
 
     directory: str | None = None

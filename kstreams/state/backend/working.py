@@ -106,7 +106,7 @@ class StateBackend(Protocol):
 
     @property
     def log(self) -> ObjectStoreSettings | None:
-        """Return where deltas and snapshots go; None is the checkpoint directory."""
+        """Return where deltas and snapshots go; None is the checkpoint."""
         ...
 
     def open(self, directory: Path, stores: Sequence[str]) -> WorkingStore:

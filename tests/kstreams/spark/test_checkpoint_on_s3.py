@@ -154,6 +154,10 @@ def test_a_life_without_a_directory(bench: Bench) -> None:
     copy = ("--checkpoint", f"{bench.url}-copy")
     assert "Forked copy" in say("state", "fork", f"{bench.url}@kept", "copy", *copy)
     assert say("state", "get", "copy", "counts", "a", *copy).strip() == "2"
+    assert "Reset copy" in say("reset", "copy", "--yes", *copy)
+    left = {key.split("/")[1] for key in bench.bucket.keys(f"{bench.name}-copy/")}
+    assert left == {".kstreams", "plans"}
+    bench.check()
     assert not list(bench.home.parent.rglob("app.json"))
     assert not list(bench.home.rglob("plans"))
 
