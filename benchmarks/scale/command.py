@@ -12,7 +12,9 @@ from typing import Any
 from benchmarks.machine import machine
 from benchmarks.scale.commits import commit_sizes
 from benchmarks.scale.growth import measure_growth
-from benchmarks.scale.outcome import GROWTH, RUNS, Scale, StateCost
+from benchmarks.scale.many import BATCHES as MANY_BATCHES
+from benchmarks.scale.many import measure_many
+from benchmarks.scale.outcome import GROWTH, MANY, RUNS, ManyCost, Scale, StateCost
 from benchmarks.scale.page import write_into
 from benchmarks.scale.plots import plot
 from benchmarks.scale.runs import pairs
@@ -24,10 +26,11 @@ from benchmarks.suite.outcome import Outcome
 from benchmarks.suite.plan import Plan
 from benchmarks.suite.rounds import Rounds
 from benchmarks.suite.watcher import Watcher
+from devtools.servers.machine import why_no_machines
 
 __all__ = ("add_to",)
 
-PARTS = ("runs", "state")
+PARTS = ("runs", "state", "many")
 MINUTES = 45.0
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 QUICK_SIZES = SIZES[:2]
@@ -74,6 +77,8 @@ def _scale(options: argparse.Namespace) -> int:
                 failed |= _runs(options, folder, started, cluster, console)
             if "state" in parts:
                 failed |= _state(options, folder, cluster, console)
+            if "many" in parts:
+                failed |= _many(folder, cluster, console)
     _report(folder, options.into)
     return int(failed)
 
@@ -126,6 +131,21 @@ def _state(options: argparse.Namespace, folder: Path, cluster: Cluster, watcher:
     found.machine["load_after"] = machine()["load"]
     found.save(folder / GROWTH)
     return bool(found.notes)
+
+
+def _many(folder: Path, cluster: Cluster, watcher: Watcher) -> bool:
+    """Measure many partitions on a cluster; return whether it has failed."""
+    if why := why_no_machines():
+        watcher.say(f"no run on many partitions: {why}")
+        return False
+    about = machine()
+    try:
+        found = measure_many(cluster, done=watcher.step("1,000 partitions", MANY_BATCHES))
+    except RuntimeError as exc:
+        watcher.say(f"many partitions failed: {exc}")
+        return True
+    ManyCost({**about, "load_after": machine()["load"]}, found).save(folder / MANY)
+    return False
 
 
 def _report(folder: Path, page: Path | None) -> None:

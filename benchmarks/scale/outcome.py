@@ -9,12 +9,13 @@ from typing import Any
 
 from benchmarks.scale.commits import CommitSize
 from benchmarks.scale.growth import Point
+from benchmarks.scale.many import ManyPartitions
 from benchmarks.suite.figures_file import write_figures
 from benchmarks.suite.outcome import Outcome
 
-__all__ = ("GROWTH", "RUNS", "Scale", "StateCost")
+__all__ = ("GROWTH", "MANY", "RUNS", "ManyCost", "Scale", "StateCost")
 
-RUNS, GROWTH = "figures.json", "growth.json"
+RUNS, GROWTH, MANY = "figures.json", "growth.json", "many.json"
 """Files in the folder of a scale run."""
 
 
@@ -54,24 +55,56 @@ class StateCost:
             raise ValueError(f"{path} has no figures of a scale run: {exc}") from exc
 
 
+@dataclass
+class ManyCost:
+    """What many partitions cost on a cluster.
+
+    Attributes:
+        machine: As `benchmarks.machine` tells it.
+        run: What was measured.
+    """
+
+    machine: dict[str, Any]
+    run: ManyPartitions
+
+    def save(self, path: Path) -> None:
+        """Write it; whole or not at all."""
+        write_figures(path, asdict(self))
+
+    @staticmethod
+    def load(path: Path) -> ManyCost:
+        """Read it.
+
+        Raises:
+            ValueError: The file has no such figures.
+        """
+        try:
+            found = json.loads(path.read_text())
+            return ManyCost(found["machine"], ManyPartitions(**found["run"]))
+        except (OSError, KeyError, TypeError, json.JSONDecodeError) as exc:
+            raise ValueError(f"{path} has no figures of many partitions: {exc}") from exc
+
+
 @dataclass(frozen=True)
 class Scale:
-    """Both parts; one that was not run is None."""
+    """All parts; one that was not run is None."""
 
     runs: Outcome | None
     state: StateCost | None
+    many: ManyCost | None = None
 
     @staticmethod
     def load(folder: Path) -> Scale:
         """Read what a folder has.
 
         Raises:
-            ValueError: It has neither part, or a file is not what it should be.
+            ValueError: It has no part, or a file is not what it should be.
         """
-        runs, state = folder / RUNS, folder / GROWTH
-        if not runs.exists() and not state.exists():
-            raise ValueError(f"{folder} has no {RUNS} or {GROWTH} of a scale run")
+        runs, state, many = folder / RUNS, folder / GROWTH, folder / MANY
+        if not any(path.exists() for path in (runs, state, many)):
+            raise ValueError(f"{folder} has no {RUNS}, {GROWTH} or {MANY} of a scale run")
         return Scale(
             Outcome.load(runs) if runs.exists() else None,
             StateCost.load(state) if state.exists() else None,
+            ManyCost.load(many) if many.exists() else None,
         )

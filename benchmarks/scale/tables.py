@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from benchmarks.scale.arithmetic import Costs, costs_of
 from benchmarks.scale.growth import TOUCHED, Point, Touched
-from benchmarks.scale.outcome import Scale, StateCost
+from benchmarks.scale.outcome import ManyCost, Scale, StateCost
 from benchmarks.scale.runs import CORES, EXECUTORS, KEYS, NATIVE, PARTITIONS, of_keys
 from benchmarks.scale.series import batch_seconds, by_partitions
 from benchmarks.suite.outcome import Cell, Outcome, rounds_of
@@ -56,6 +56,8 @@ def markdown(scale: Scale) -> str:
         lines += _runs(scale.runs)
     if scale.state is not None:
         lines += _state(scale.state)
+    if scale.many is not None:
+        lines += _measured(scale.many)
     costs = None if scale.runs is None else costs_of(scale.runs)
     if costs is not None:
         lines += _many(costs, scale.state)
@@ -179,8 +181,30 @@ def _growth(points: Sequence[Point], touched: Touched) -> Iterator[str]:
     yield ""
 
 
+def _measured(many: ManyCost) -> Iterator[str]:
+    run = many.run
+    yield f"### {run.partitions:,} partitions"
+    yield ""
+    yield (
+        f"{_about(many.machine)}. On a Spark cluster: a master, two workers of a core and a "
+        "driver on machines that share no file, the checkpoint on an S3 server; all of it on "
+        f"this one machine. A count by key, batches of {run.records:,} records of all partitions."
+    )
+    yield ""
+    yield "| | |"
+    yield "| --- | ---: |"
+    yield f"| first commit of a new app, from Spark's session on | {run.first_s:.1f} s |"
+    yield f"| a batch | {run.batch_s:.1f} s |"
+    yield f"| its processor time, without broker and storage | {run.cpu_s:.1f} s |"
+    yield f"| objects that it writes | {run.puts:,.0f} |"
+    yield f"| first commit on machines without state, all restored | {run.restore_s:.1f} s |"
+    yield f"| memory of the driver's Python at most | {run.python_bytes / 1e6:,.0f} MB |"
+    yield f"| memory of the driver's JVM at most | {run.jvm_bytes / 1e6:,.0f} MB |"
+    yield ""
+
+
 def _many(costs: Costs, state: StateCost | None) -> Iterator[str]:
-    yield f"### {MANY:,} partitions"
+    yield "### Other rates, by arithmetic"
     yield ""
     yield (
         f"By a straight line through the runs above a partition costs "

@@ -20,6 +20,7 @@ __all__ = ("check_executors",)
 
 _PACKAGE = "kstreams-spark"
 _OTHER_PYTHON = "PYTHON_VERSION_MISMATCH"
+_NO_LIBRARY = "No module named 'kstreams'"
 
 _Found = tuple[str, str, bool]
 """What an executor says: its host, which version it has, whether it sees the log."""
@@ -52,11 +53,7 @@ def check_executors(
     here = version(_PACKAGE)
     for host, there, seen in sorted(set(found)):
         if there != here:
-            raise CompileError(
-                f"{_PACKAGE} {here} runs here, and the Python of executors on {host!r} has {there}",
-                hint=f"install {_PACKAGE}=={here} there, with the extras of the driver, in the "
-                "Python that PYSPARK_PYTHON names.",
-            )
+            raise _other_library(f"executors on {host!r}", there)
         if not seen:
             raise CompileError(
                 f"executors on {host!r} do not see the durable log of the driver, "
@@ -115,9 +112,21 @@ def _asked(session: SparkSession, ask: Callable[[Iterable[int]], Iterator[_Found
     return context.parallelize(range(width), width).mapPartitions(ask).collect()
 
 
+def _other_library(executors: str, there: str) -> CompileError:
+    here = version(_PACKAGE)
+    return CompileError(
+        f"{_PACKAGE} {here} runs here, and the Python of {executors} has {there}",
+        hint=f"install {_PACKAGE}=={here} there, with the extras of the driver, in the "
+        "Python that PYSPARK_PYTHON names.",
+    )
+
+
 def _typed(exc: Exception, errors: ErrorChannel) -> Exception:
     """Return what an error of the job means."""
-    if _OTHER_PYTHON in text_of(exc):
+    told = text_of(exc)
+    if _NO_LIBRARY in told:
+        return _other_library("some executors", "none")
+    if _OTHER_PYTHON in told:
         return CompileError(
             "driver and executors run Pythons of different minor versions",
             hint="let PYSPARK_PYTHON name the same version on all machines, 3.x with the same x.",

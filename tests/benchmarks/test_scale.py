@@ -14,7 +14,8 @@ from benchmarks.scale.arithmetic import costs_of
 from benchmarks.scale.commits import CommitSize, commit_sizes
 from benchmarks.scale.growth import Point
 from benchmarks.scale.keys import names
-from benchmarks.scale.outcome import GROWTH, RUNS, Scale, StateCost
+from benchmarks.scale.many import ManyPartitions
+from benchmarks.scale.outcome import GROWTH, MANY, RUNS, ManyCost, Scale, StateCost
 from benchmarks.scale.page import BEGIN, END, write_into
 from benchmarks.scale.plots import plot
 from benchmarks.scale.runs import CORES, EXECUTORS, NATIVE, pairs
@@ -114,6 +115,28 @@ def test_a_part_alone_can_be_shown(part: Scale) -> None:
     text = markdown(part)
     assert ("### State" in text) == (part.state is not None)
     assert ("### Cores" in text) == (part.runs is not None)
+
+
+def test_a_run_on_many_partitions_is_read_again_and_shown(tmp_path: Path) -> None:
+    run = ManyPartitions(
+        partitions=1_000,
+        records=20_000,
+        first_s=12.34,
+        batch_s=5.67,
+        cpu_s=8.9,
+        puts=1_142.4,
+        restore_s=30.0,
+        python_bytes=210_000_000,
+        jvm_bytes=640_000_000,
+    )
+    ManyCost(MACHINE, run).save(tmp_path / MANY)
+
+    text = markdown(Scale.load(tmp_path))
+
+    assert "### 1,000 partitions" in text
+    assert "| a batch | 5.7 s |" in text
+    assert "| objects that it writes | 1,142 |" in text
+    assert "| memory of the driver's Python at most | 210 MB |" in text
 
 
 def test_plots_show_cores_partitions_keys_past_windows_and_state(tmp_path: Path) -> None:

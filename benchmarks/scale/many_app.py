@@ -1,0 +1,61 @@
+"""The app of the run on many partitions, copied to machines that have the installed library alone.
+
+`spark-submit many_app.py OPTIONS`, a JSON object. It counts by key until SIGTERM, and prints a
+line of JSON when the session is up and when a batch is committed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from datetime import timedelta
+
+from pyspark.sql import SparkSession
+
+from kstreams import BYTES, INT64, TEXT, App, Kafka, Topic, TopologyBuilder, timestamped_store
+from kstreams.aggregators import count
+from kstreams.app import BatchReport
+from kstreams.operators import aggregate
+from kstreams_rocksdb import RocksDB
+from kstreams_s3 import S3
+
+
+def say(**found: object) -> None:
+    """Print what is known now."""
+    sys.stdout.write(f"{json.dumps({'at': time.monotonic(), **found})}\n")
+    sys.stdout.flush()
+
+
+def on_batch(report: BatchReport) -> None:
+    """Print a batch that had records."""
+    if report.source_records:
+        say(records=report.source_records, seconds=report.seconds, puts=report.log.puts)
+
+
+def main() -> None:
+    """Run it."""
+    options = json.loads(sys.argv[1])
+    builder = TopologyBuilder("many")
+    source = builder.add_source("in", Topic(options["source"], TEXT, BYTES))
+    store = timestamped_store("counts", key=TEXT, value=INT64)
+    counted = builder.add_processor("count", aggregate(count(), store=store), source)
+    builder.add_sink("out", Topic(options["sink"], TEXT, INT64), counted)
+    session = SparkSession.builder.getOrCreate()
+    say(session=True)
+    App(
+        builder.build(),
+        Kafka(options["bootstrap"]),
+        state=RocksDB(),
+        checkpoint=S3(**options["s3"]),
+        trigger=timedelta(0),
+        max_records_per_batch=options["batch"],
+        parallelism=options["parallelism"],
+        packages=[],
+        spark=session,
+        on_batch=on_batch,
+    ).run()
+
+
+if __name__ == "__main__":
+    main()
