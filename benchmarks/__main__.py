@@ -14,6 +14,7 @@ from benchmarks.connectors import command as connectors
 from benchmarks.machine import machine
 from benchmarks.scale import command as scale
 from benchmarks.serdes import command as serdes
+from benchmarks.start import command as start
 from benchmarks.suite.cluster import CacheInUse, Cluster
 from benchmarks.suite.compare import compared
 from benchmarks.suite.console import Console
@@ -60,6 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     plots.set_defaults(call=_plot)
     scale.add_to(commands, cache=_cache(), count=_count)
     serdes.add_to(commands, cache=_cache())
+    start.add_to(commands, cache=_cache(), count=_count)
     connectors.add_to(commands)
     comparison = commands.add_parser("compare", help="two runs side by side")
     comparison.add_argument("before", type=Path)

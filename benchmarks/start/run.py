@@ -1,0 +1,99 @@
+"""One start: a process, until its first result is there."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.suite.peer import Command
+from benchmarks.suite.process_tree import members
+
+__all__ = ("Start", "StartFailed", "first_result")
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_POLL_S = 0.02
+_LIMIT_S = 240.0
+
+
+class StartFailed(Exception):
+    """No result came; the message says why."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """Seconds from the start of a process to its first result.
+
+    Attributes:
+        wall: That passed.
+        driver: Of a processor, by the process itself and those of its children that have ended.
+        jvm: By Java.
+        workers: By Spark's Python workers.
+    """
+
+    wall: float
+    driver: float
+    jvm: float
+    workers: float
+
+    @property
+    def cpu(self) -> float:
+        """Processor seconds of all."""
+        return self.driver + self.jvm + self.workers
+
+
+def first_result(command: Command, home: Path, came: Callable[[str], bool]) -> Start:
+    """Start a process, wait for its first result, and end it with all that it has started.
+
+    Args:
+        command: What to start.
+        home: Its directory; empty.
+        came: Tells, given what the process has printed, whether the result is there.
+
+    Raises:
+        StartFailed: It ended, or four minutes have passed.
+    """
+    log = home / "log"
+    with log.open("wb") as file:
+        begun = time.monotonic()
+        process = subprocess.Popen(  # noqa: S603  # a peer's command
+            command.arguments,
+            cwd=home,
+            env={**os.environ, **command.environment},
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        while not came(log.read_text(errors="replace")):
+            if process.poll() is not None or time.monotonic() - begun > _LIMIT_S:
+                raise StartFailed(log.read_text(errors="replace")[-2000:])
+            time.sleep(_POLL_S)
+        return _used(process.pid, time.monotonic() - begun)
+    finally:
+        for pid in members(process.pid):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        process.wait()
+
+
+def _used(session: int, wall: float) -> Start:
+    seconds = {"driver": 0.0, "jvm": 0.0, "workers": 0.0}
+    for pid in members(session):
+        try:
+            program = Path(f"/proc/{pid}/cmdline").read_bytes()
+            text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+        except OSError:
+            continue  # it has ended; its parent has its time
+        ticks = text.rpartition(")")[2].split()[11:15]  # its own, and of children that have ended
+        kind = "jvm" if b"java" in program.partition(b"\0")[0] else "driver"
+        kind = "workers" if b"daemon" in program else kind
+        seconds[kind] += sum(map(int, ticks)) / _TICKS
+    return Start(wall, **seconds)

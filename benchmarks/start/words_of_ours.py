@@ -1,0 +1,30 @@
+"""Counts words by this library, on embedded topics: says when the first result is committed."""
+
+from __future__ import annotations
+
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+from benchmarks.start.lines import LINES
+from examples import word_count
+from kstreams import App, Embedded, Emitter
+from kstreams_rocksdb import RocksDB
+
+
+def main(home: Path) -> None:
+    topics = Embedded(home / "topics")
+    with Emitter(word_count.LINES, topics) as emitter:
+        emitter.emit_many((b"%d" % number, line) for number, line in enumerate(LINES))
+    App(
+        word_count.topology,
+        topics,
+        state=RocksDB(),
+        checkpoint=home / "app",
+        trigger=timedelta(0),
+        on_batch=lambda report: print("first", report.source_records, flush=True),
+    ).run()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
