@@ -6,8 +6,9 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
+import word_count
+
 from benchmarks.start.lines import LINES
-from examples import word_count
 from kstreams import App, Embedded, Emitter
 from kstreams_rocksdb import RocksDB
 
