@@ -14,8 +14,8 @@ Here is what a first app needs. The other public modules, each with a word on wh
 - `kstreams.state`, `kstreams.store_kinds`: for those who write a state backend, durable storage or
   a kind of store.
 
-Public is what the `__all__` of these modules names. Importing this package imports no pyspark:
-what needs Spark or Kafka is loaded at its first use.
+Public is what the `__all__` of these modules names. What stands here is loaded at its first use: a
+worker imports this package as well, and needs a part of it. No pyspark comes before `App`.
 
 Example:
     >>> from kstreams import TEXT, Topic, TopologyBuilder, map_values
@@ -31,42 +31,69 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kstreams.embedded.connection import Embedded
-from kstreams.emitter import Emitter
-from kstreams.errors.base import KStreamsError
-from kstreams.graph.builder import TopologyBuilder
-from kstreams.graph.nodes import Node
-from kstreams.graph.topology import Topology
 from kstreams.late_pandas import leave_pandas_out as _leave_pandas_out
 from kstreams.lazy import lazy_names
-from kstreams.processors.aggregate import aggregate
-from kstreams.processors.context import ProcessorContext
-from kstreams.processors.filter import filter_
-from kstreams.processors.flat_map import flat_map
-from kstreams.processors.map import map_
-from kstreams.processors.map_values import map_values
-from kstreams.processors.on_error import DeadLetter
-from kstreams.processors.processor import FixedKeyProcessor, Processor
-from kstreams.processors.rekey import rekey
-from kstreams.record import Record
-from kstreams.serde.base import Serde
-from kstreams.serde.none import NONE
-from kstreams.serde.numbers import DOUBLE, INT64
-from kstreams.serde.text import BYTES, TEXT
-from kstreams.state.stores.key_value.kind import key_value_store
-from kstreams.state.stores.timestamped.kind import timestamped_store
-from kstreams.topic import Topic
-from kstreams.views.view import View
 
 if TYPE_CHECKING:
+    from kstreams.embedded.connection import Embedded
+    from kstreams.emitter import Emitter
+    from kstreams.errors.base import KStreamsError
+    from kstreams.graph.builder import TopologyBuilder
+    from kstreams.graph.nodes import Node
+    from kstreams.graph.topology import Topology
     from kstreams.kafka.options import Kafka
+    from kstreams.processors.aggregate import aggregate
+    from kstreams.processors.context import ProcessorContext
+    from kstreams.processors.filter import filter_
+    from kstreams.processors.flat_map import flat_map
+    from kstreams.processors.map import map_
+    from kstreams.processors.map_values import map_values
+    from kstreams.processors.on_error import DeadLetter
+    from kstreams.processors.processor import FixedKeyProcessor, Processor
+    from kstreams.processors.rekey import rekey
+    from kstreams.record import Record
+    from kstreams.serde.base import Serde
+    from kstreams.serde.none import NONE
+    from kstreams.serde.numbers import DOUBLE, INT64
+    from kstreams.serde.text import BYTES, TEXT
     from kstreams.spark.app import App
+    from kstreams.state.stores.key_value.kind import key_value_store
+    from kstreams.state.stores.timestamped.kind import timestamped_store
+    from kstreams.topic import Topic
+    from kstreams.views.view import View
 else:  # a checker would take any name then
     __getattr__ = lazy_names(
         __name__,
         {
+            "BYTES": "kstreams.serde.text",
+            "DOUBLE": "kstreams.serde.numbers",
+            "INT64": "kstreams.serde.numbers",
+            "NONE": "kstreams.serde.none",
+            "TEXT": "kstreams.serde.text",
             "App": "kstreams.spark.app",
+            "DeadLetter": "kstreams.processors.on_error",
+            "Embedded": "kstreams.embedded.connection",
+            "Emitter": "kstreams.emitter",
+            "FixedKeyProcessor": "kstreams.processors.processor",
+            "KStreamsError": "kstreams.errors.base",
             "Kafka": "kstreams.kafka.options",
+            "Node": "kstreams.graph.nodes",
+            "Processor": "kstreams.processors.processor",
+            "ProcessorContext": "kstreams.processors.context",
+            "Record": "kstreams.record",
+            "Serde": "kstreams.serde.base",
+            "Topic": "kstreams.topic",
+            "Topology": "kstreams.graph.topology",
+            "TopologyBuilder": "kstreams.graph.builder",
+            "View": "kstreams.views.view",
+            "aggregate": "kstreams.processors.aggregate",
+            "filter_": "kstreams.processors.filter",
+            "flat_map": "kstreams.processors.flat_map",
+            "key_value_store": "kstreams.state.stores.key_value.kind",
+            "map_": "kstreams.processors.map",
+            "map_values": "kstreams.processors.map_values",
+            "rekey": "kstreams.processors.rekey",
+            "timestamped_store": "kstreams.state.stores.timestamped.kind",
         },
     )
 
