@@ -7,15 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from types import MappingProxyType
 
-from pyspark import cloudpickle
-
 from kstreams.batch.stage_run import Cuts, Message, StageRun
 from kstreams.batch.stage_settings import StageSettings
 from kstreams.batch.worker_state import this_worker
-from kstreams.errors import CompileError, Where
 from kstreams.global_tables.versions import Versions
-from kstreams.quoting import text_of
 from kstreams.spark.failure import ErrorChannel
+from kstreams.spark.pickling import pickled
 from kstreams.spark.worker import (
     add_archives,
     drop_spark_archives,
@@ -41,7 +38,7 @@ class Stage:
         self, settings: StageSettings, archives: tuple[str, ...], errors: ErrorChannel
     ) -> None:
         self._reads = settings.group.global_stores
-        self._data = _pickled(settings)
+        self._data = pickled(settings)
         self._digest = hashlib.sha256(self._data).hexdigest()
         self._archives = archives
         self._errors = errors
@@ -80,33 +77,3 @@ class Stage:
             raise
         except BaseException as exc:  # noqa: BLE001  # all of it must reach the driver, typed
             raise self._errors.wrap(exc) from None
-
-
-def _pickled(settings: StageSettings) -> bytes:
-    """Pickle settings, user code by value where it has no module of its own.
-
-    Raises:
-        CompileError: Something in them does not pickle; names the node if it is one.
-    """
-    try:
-        return _dumps(settings)
-    except Exception as exc:  # whatever an object of the user's raises
-        for node in settings.group.nodes:
-            try:
-                _dumps(node)
-            except Exception as cause:  # as above
-                raise CompileError(
-                    f"the node cannot be sent to executors: {text_of(cause)}",
-                    hint="make what it holds (connections, locks, files) in the processor's init.",
-                    where=Where(group=settings.group.name, node=node.name),
-                ) from cause
-        raise CompileError(
-            "the backend, the connection or an interceptor cannot be sent to executors: "
-            f"{text_of(exc)}",
-            hint="they are settings: they must pickle.",
-        ) from exc
-
-
-def _dumps(item: object) -> bytes:
-    data: bytes = cloudpickle.dumps(item)  # type: ignore[no-untyped-call]  # pyspark's
-    return data

@@ -1,0 +1,33 @@
+"""A topology as a transformation of streaming DataFrames.
+
+`transform_frames(topology, {TOPIC: frame})` makes DataFrames of a topology's sinks out of those of
+its sources: whatever Spark can read and write, on classic sessions and on Spark Connect. A
+`SourceFrame` names the columns of a source; `write_each` writes several sinks by one query. The
+query is Spark's own, and so is its checkpoint. See docs/dataframes.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kstreams.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from kstreams.spark.frames.operators import Operator
+    from kstreams.spark.frames.results import ResultFrames
+    from kstreams.spark.frames.source_frame import SourceFrame
+    from kstreams.spark.frames.transform import transform_frames
+    from kstreams.spark.frames.write_each import write_each
+else:  # a checker would take any name then
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "Operator": "kstreams.spark.frames.operators",
+            "ResultFrames": "kstreams.spark.frames.results",
+            "SourceFrame": "kstreams.spark.frames.source_frame",
+            "transform_frames": "kstreams.spark.frames.transform",
+            "write_each": "kstreams.spark.frames.write_each",
+        },
+    )
+
+__all__ = ("Operator", "ResultFrames", "SourceFrame", "transform_frames", "write_each")

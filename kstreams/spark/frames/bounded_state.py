@@ -1,0 +1,85 @@
+"""The state of a task that runs once: it begins empty, and nobody asks for it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+
+from kstreams.batch.task_state import OpenState
+from kstreams.errors import StoreError
+from kstreams.graph.topology import PartitionGroup
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.backend.working import Changes, StateBackend
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.log.loop_objects import LoopPart
+from kstreams.state.log.pointer import Pointer
+from kstreams.state.log.traffic import Traffic
+from kstreams.task.meta import TaskMeta
+
+__all__ = ("BoundedState", "NoLog")
+
+
+@dataclass(frozen=True)
+class NoLog:
+    """Settings in the place of a durable log's where there is none."""
+
+    def open(self) -> ObjectStore:
+        """Refuse.
+
+        Raises:
+            StoreError: Always.
+        """
+        raise StoreError("a bounded run has no durable log")
+
+
+@dataclass(frozen=True)
+class BoundedState:
+    """A `TaskState` in a temporary directory: nothing of it goes to the durable log.
+
+    Attributes:
+        backend: What the working store is.
+        group: The task's.
+    """
+
+    backend: StateBackend
+    group: PartitionGroup
+
+    @contextmanager
+    def open(self, pointer: str | None, batch: int) -> Iterator[OpenState]:
+        """Open an empty state; see `TaskState`."""
+        with TemporaryDirectory(prefix="kstreams-bounded-") as home:
+            directory = Path(home) / "state"
+            store = self.backend.open(directory, [spec.name for spec in self.group.stores])
+            try:
+                yield _Opened(Overlay(store), Path(home))
+            finally:
+                store.close()
+                self.backend.remove(directory)
+
+
+@dataclass(frozen=True)
+class _Opened:
+    overlay: Overlay
+    folder: Path
+    meta: TaskMeta = field(default_factory=TaskMeta)
+
+    def received(self, parts: Sequence[LoopPart]) -> list[pa.Table]:
+        """Refuse: a bounded run has one batch."""
+        raise StoreError("a bounded run has no loops")
+
+    def send(self, records: Iterable[tuple[str, int, pa.Table]]) -> tuple[LoopPart, ...]:
+        """Refuse, as `received`."""
+        raise StoreError("a bounded run has no loops")
+
+    def commit(self, changes: Changes) -> Pointer:
+        """Forget the changes: there is no later batch."""
+        return Pointer.empty()
+
+    def traffic(self) -> Traffic:
+        """Return nothing: there is no durable log."""
+        return Traffic()

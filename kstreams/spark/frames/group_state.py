@@ -1,0 +1,47 @@
+"""A stage as `applyInPandasWithState`, Python's `mapGroupsWithState`: for any state store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pandas as pd
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
+
+from kstreams.batch.envelope import DRIVER
+from kstreams.spark.frames.messages import MESSAGE
+from kstreams.spark.frames.pandas_messages import frame_of, messages_of
+from kstreams.spark.frames.stage import Stage
+from kstreams.spark.frames.task_record import TaskRecord
+
+__all__ = ("group_state",)
+
+
+def group_state(frame: DataFrame, stage: Stage) -> DataFrame:
+    """Run a stage's tasks on a stream of messages.
+
+    Args:
+        frame: Messages, of columns `MESSAGE`.
+        stage: The stage.
+    """
+    given = frame.groupBy("key").applyInPandasWithState(
+        partial(_run, stage), MESSAGE, "record string", "append", GroupStateTimeout.NoTimeout
+    )
+    # Spark 4.1 gives columnar rows out, which its shuffle cannot take; what computes a column
+    # copies them.
+    return given.selectExpr(f"coalesce(key, {DRIVER}) AS key", "wall", "payload")
+
+
+def _run(
+    stage: Stage,
+    key: tuple[Any, ...],
+    frames: Iterator[pd.DataFrame],
+    state: GroupState,
+) -> Iterator[pd.DataFrame]:
+    found = TaskRecord.from_json(state.get[0]) if state.exists else None
+    ran = stage.run(int(key[0]), messages_of(frames), found)
+    if ran.record is not None:
+        state.update((ran.record.to_json(),))
+    yield frame_of(ran.messages)

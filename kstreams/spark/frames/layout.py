@@ -1,0 +1,99 @@
+"""How a query's tasks lie among Spark's groups, and what a checkpoint is begun with."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from kstreams.batch.envelope import DRIVER
+from kstreams.errors import CheckpointMismatchError
+from kstreams.spark.frames.task_keys import task_keys
+
+__all__ = ("Layout",)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The tasks of one pipeline.
+
+    Attributes:
+        app: The app's id.
+        fingerprint: The topology's.
+        groups: Names of the partition groups, in the order of their stages.
+        counts: How many tasks each has.
+        width: How many shuffle partitions the session has.
+    """
+
+    app: str
+    fingerprint: str
+    groups: tuple[str, ...]
+    counts: tuple[int, ...]
+    width: int
+
+    def key(self, stage: int, task: int, *, width: int | None = None, through: int) -> int:
+        """Return the group key of a message, on its way through a stage.
+
+        Args:
+            stage: Where the message goes.
+            task: For which task there.
+            width: How many shuffle partitions Spark has in fact.
+            through: The stage whose tasks hand it on, or take it.
+        """
+        if stage != through:
+            task %= self.counts[through]
+        return self._keys(width)[task]
+
+    def following(self, stage: int, task: int, *, width: int | None, after: int) -> int:
+        """Return the group key of a message that a stage gives out; `DRIVER` after the last."""
+        through = after + 1
+        if through == len(self.counts):
+            return DRIVER
+        return self.key(stage, task, width=width, through=through)
+
+    def task(self, key: int, *, width: int | None) -> int:
+        """Return the task that has a group key."""
+        return self._keys(width).index(key)
+
+    def to_text(self) -> str:
+        """Return what a checkpoint keeps of it."""
+        tasks = dict(zip(self.groups, self.counts, strict=True))
+        return json.dumps({"app": self.app, "shape": self.fingerprint, "tasks": tasks})
+
+    def check(self, text: str) -> None:
+        """Make sure that a checkpoint was begun with this layout.
+
+        Args:
+            text: What it keeps.
+
+        Raises:
+            CheckpointMismatchError: With another app, topology or number of tasks; says which.
+        """
+        if text == self.to_text():
+            return
+        found, own = json.loads(text), json.loads(self.to_text())
+        for field, message, hint in _DIFFERENCES:
+            if found.get(field) != own[field]:
+                raise CheckpointMismatchError(
+                    message.format(found=found.get(field), own=own[field]), hint=hint
+                )
+
+    def _keys(self, width: int | None) -> tuple[int, ...]:
+        return task_keys(max(self.counts), width or self.width)
+
+
+_ANOTHER = "Use a new checkpoint location, or run what began this one."
+_DIFFERENCES = (
+    ("app", "the checkpoint was begun with app_id={found!r}, not {own!r}", _ANOTHER),
+    (
+        "tasks",
+        "the checkpoint was begun with other tasks by group: {found}, now {own}",
+        "The number of tasks stays as it is for a checkpoint's life: a key's state lies in its task. "
+        + _ANOTHER,
+    ),
+    (
+        "shape",
+        "the checkpoint was begun with another topology: its sources, edges or stores differ",
+        "A topology's stores, sources and edges stay as they are for a checkpoint's life. "
+        + _ANOTHER,
+    ),
+)

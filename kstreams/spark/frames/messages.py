@@ -1,0 +1,43 @@
+"""What travels between Spark's operators: messages of bytes, each to one group key.
+
+A row is a message, and a message holds many records: Spark touches a handful of rows a batch,
+whatever the number of records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import pyarrow as pa
+
+__all__ = ("MESSAGE", "MESSAGE_SCHEMA", "Message", "message_table")
+
+MESSAGE = "key int, wall long, payload binary"
+"""Columns of messages, for Spark."""
+
+MESSAGE_SCHEMA = pa.schema([("key", pa.int32()), ("wall", pa.int64()), ("payload", pa.binary())])
+"""The same, for Arrow."""
+
+
+class Message(NamedTuple):
+    """A message, and where it goes.
+
+    Attributes:
+        key: Group key of the task that takes it, or hands it on.
+        wall_ms: Wall time of the batch, by Spark, ms since the epoch: the same if it comes again.
+        payload: An `Envelope`.
+    """
+
+    key: int
+    wall_ms: int
+    payload: bytes
+
+
+def message_table(messages: Iterable[Message]) -> pa.RecordBatch:
+    """Return messages as a batch of `MESSAGE_SCHEMA`."""
+    columns = list(zip(*messages, strict=True)) or [(), (), ()]
+    arrays = [
+        pa.array(column, field.type) for column, field in zip(columns, MESSAGE_SCHEMA, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=MESSAGE_SCHEMA)

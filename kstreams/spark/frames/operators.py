@@ -1,0 +1,51 @@
+"""Which stateful operator of Spark's runs the partition groups."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pyspark.sql import SparkSession
+
+from kstreams.errors import CompileError
+
+__all__ = ("Operator", "chosen_operator")
+
+Operator = Literal["transform-with-state", "group-state"]
+"""A stateful operator: `transformWithStateInPandas`, which needs Spark's RocksDB state store and
+may be chained, or `applyInPandasWithState` (`mapGroupsWithState`), which runs on any, once a
+query unless Spark's check of unsupported operations is off."""
+
+_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_CHECK = "spark.sql.streaming.unsupportedOperationCheck"
+
+
+def chosen_operator(
+    session: SparkSession, asked: Operator | Literal["auto"], groups: int
+) -> Operator:
+    """Return the operator that runs a topology's groups in a session.
+
+    Args:
+        session: The session.
+        asked: What the user says.
+        groups: How many groups the topology has.
+
+    Raises:
+        CompileError: The session does not have it; names the setting.
+    """
+    on_rocksdb = (session.conf.get(_PROVIDER, "") or "").endswith("RocksDBStateStoreProvider")
+    chains = groups == 1 or (session.conf.get(_CHECK, "true") or "true").lower() == "false"
+    if asked == "auto":
+        asked = "group-state" if chains and not on_rocksdb else "transform-with-state"
+    if asked == "transform-with-state" and not on_rocksdb:
+        raise CompileError(
+            f"transform-with-state needs Spark's RocksDB state store; {_PROVIDER} names another",
+            hint=f'Set spark.conf.set("{_PROVIDER}", "{_ROCKSDB}") before the first start.',
+        )
+    if asked == "group-state" and not chains:
+        raise CompileError(
+            f"Spark does not chain applyInPandasWithState, and the topology has {groups} groups",
+            hint="Use operator='transform-with-state'; or, where the platform allows it, "
+            f'spark.conf.set("{_CHECK}", "false").',
+        )
+    return asked

@@ -1,0 +1,108 @@
+"""A source's rows become messages: one for each task and Spark partition, whatever their number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from kstreams.batch.edge_records import EdgeRecords
+from kstreams.batch.envelope import Envelope
+from kstreams.batch.task_call import TaskCall
+from kstreams.partitioner import Partitioner, targets
+from kstreams.raw_batch import HEADERS_TYPE, parted
+from kstreams.spark.failure import ErrorChannel
+from kstreams.spark.frames.layout import Layout
+from kstreams.spark.frames.messages import Message, message_table
+from kstreams.spark.frames.spark_batch import SparkBatch, present_partition
+from kstreams.spark.worker import drop_spark_archives, leave_quietly
+from kstreams.task.queues import Queue
+
+__all__ = ("SOURCE_ROWS", "Pack")
+
+SOURCE_ROWS = pa.schema(
+    [
+        ("timestamp", pa.int64()),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("headers", HEADERS_TYPE),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+    ]
+)
+"""Columns of a message's records. `partition` and `offset` are null where the source has none."""
+
+_MOST_BYTES = 64 * 1024 * 1024
+"""Of records that wait to become messages."""
+
+
+@dataclass(frozen=True)
+class Pack:
+    """The function of `mapInArrow` that makes messages of a source's rows.
+
+    It gets the columns of `SOURCE_ROWS`, and before them `wall`: the batch's wall time.
+
+    Attributes:
+        layout: Where tasks lie.
+        stage: The source's.
+        entry: Name of the source node.
+        topic: Name of its topic.
+        partitioner: The topic's: says which task a key belongs to.
+        errors: The way of errors to the driver.
+    """
+
+    layout: Layout
+    stage: int
+    entry: str
+    topic: str
+    partitioner: Partitioner
+    errors: ErrorChannel
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield messages of one Spark partition."""
+        try:
+            leave_quietly()
+            drop_spark_archives()
+            for wall_ms, table in _gathered(batches):
+                yield message_table(self._messages(wall_ms, table))
+        except GeneratorExit:  # Spark wants no more of it
+            raise
+        except BaseException as exc:  # noqa: BLE001  # all of it must reach the driver, typed
+            raise self.errors.wrap(exc) from None
+
+    def _messages(self, wall_ms: int, table: pa.Table) -> Iterator[Message]:
+        batch = SparkBatch.present()
+        width = None if batch is None else batch.width
+        if self.stage == 0:  # the first task sees whether the checkpoint is this query's
+            call = Envelope(0, 0, TaskCall((), wall_ms, required=False)).pack()
+            yield Message(self.layout.key(0, 0, width=width, through=0), wall_ms, call)
+        tasks = self.layout.counts[self.stage]
+        keys = table.column("key").combine_chunks()
+        part = present_partition()
+        for task, rows in parted(table, targets(self.partitioner, keys, tasks, first=part)):
+            key = self.layout.key(self.stage, task, width=width, through=self.stage)
+            for records in EdgeRecords.of(Queue(self.entry, self.topic, part, rows)):
+                yield Message(key, wall_ms, Envelope(self.stage, task, records).pack())
+
+
+def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.Table]]:
+    """Yield wall time and records, not too many at once."""
+    waiting: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        waiting.append(batch)
+        size += batch.nbytes
+        if size >= _MOST_BYTES:
+            yield _table(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield _table(waiting)
+
+
+def _table(batches: list[pa.RecordBatch]) -> tuple[int, pa.Table]:
+    table = pa.Table.from_batches(batches).combine_chunks()
+    wall_ms: int = table.column("wall")[0].as_py()
+    return wall_ms, table.select(SOURCE_ROWS.names).cast(SOURCE_ROWS)

@@ -1,0 +1,32 @@
+"""Messages as pandas has them: stateful operators of Spark's for Python take nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import pandas as pd
+
+from kstreams.spark.frames.messages import Message
+
+__all__ = ("frame_of", "messages_of")
+
+
+def messages_of(frames: Iterable[pd.DataFrame]) -> Iterator[Message]:
+    """Return what is in frames of `MESSAGE`."""
+    for frame in frames:
+        for key, wall_ms, payload in zip(
+            frame["key"], frame["wall"], frame["payload"], strict=True
+        ):
+            yield Message(int(key), int(wall_ms), bytes(payload))
+
+
+def frame_of(messages: Sequence[Message]) -> pd.DataFrame:
+    """Return messages as a frame of `MESSAGE`."""
+    keys, walls, payloads = zip(*messages, strict=True) if messages else ((), (), ())
+    return pd.DataFrame(
+        {
+            "key": pd.Series(keys, dtype="int32"),
+            "wall": pd.Series(walls, dtype="int64"),
+            "payload": pd.Series(payloads, dtype="object"),
+        }
+    )

@@ -1,0 +1,82 @@
+"""What `transform_frames` returns: the DataFrames of a topology's sinks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from kstreams.errors import CompileError, KStreamsError
+from kstreams.graph.topology import Topology
+from kstreams.processors.on_error import DeadLetter
+from kstreams.spark.failure import ErrorChannel
+from kstreams.topic import Topic, TopicChoice
+
+__all__ = ("ResultFrames",)
+
+
+class ResultFrames:
+    """The results of a topology as DataFrames; `results[TOPIC]` is one topic's.
+
+    All are parts of one computation. A query on `all`, or by `write_each`, runs it once; each
+    query that is started on a part by itself runs all of it, with a checkpoint and a state of
+    its own.
+
+    Attributes:
+        all: The results of all sinks, dead letters too: columns `sink`, the node's name,
+            `topic`, `key` and `value` (`binary`), `timestamp` and `headers`.
+    """
+
+    def __init__(self, topology: Topology, frame: DataFrame, errors: ErrorChannel) -> None:
+        self.all = frame
+        self._topics = _topics(topology)
+        self._errors = errors
+
+    def __getitem__(self, topic: Topic[Any, Any] | str) -> DataFrame:
+        """Return one topic's results: columns `key`, `value`, `timestamp` and `headers`.
+
+        Raises:
+            CompileError: The topology does not write to it.
+        """
+        return self.part(self.all, topic)
+
+    def part(self, frame: DataFrame, topic: Topic[Any, Any] | str) -> DataFrame:
+        """Return one topic's rows of a DataFrame with the columns of `all`.
+
+        Raises:
+            CompileError: The topology does not write to the topic.
+        """
+        name = topic if isinstance(topic, str) else topic.name
+        if self._topics is not None and name not in self._topics:
+            raise CompileError(
+                f"the topology does not write to {name!r}",
+                hint=f"It writes to {', '.join(map(repr, sorted(self._topics))) or 'no topic'}.",
+            )
+        return frame.where(frame["topic"] == name).select("key", "value", "timestamp", "headers")
+
+    def error_in(self, exc: BaseException) -> KStreamsError | None:
+        """Return what a task of the topology raised, out of an error of Spark's; None if nothing.
+
+        Args:
+            exc: What an action or a query raised, such as a `StreamingQueryException`.
+        """
+        return self._errors.find(exc)
+
+
+def _topics(topology: Topology) -> frozenset[str] | None:
+    """Return the topics that a topology writes to; None where records choose them."""
+    targets = [sink.target for sink in topology.sinks]
+    if any(isinstance(target, TopicChoice) for target in targets):
+        return None
+    policies = [
+        *(entry.on_error for group in topology.groups for entry in group.inputs),
+        *(sink.on_refused for sink in topology.sinks),
+    ]
+    changelogs = [spec.changelog for spec in topology.stores]
+    return frozenset(
+        [
+            *(target.name for target in targets if isinstance(target, Topic)),
+            *(policy.topic for policy in policies if isinstance(policy, DeadLetter)),
+            *(name for name in changelogs if name is not None),
+        ]
+    )

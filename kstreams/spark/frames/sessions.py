@@ -1,0 +1,39 @@
+"""Whether a session can run a topology's DataFrames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import SparkSession
+
+from kstreams.errors import CompileError
+
+__all__ = ("check_width", "shuffle_partitions")
+
+_WIDTH = "spark.sql.shuffle.partitions"
+_MOST_PER_TASK = 2
+
+
+def shuffle_partitions(session: SparkSession) -> int:
+    """Return how many partitions Spark's shuffles have."""
+    return int(session.conf.get(_WIDTH) or 200)
+
+
+def check_width(width: int, counts: Sequence[int]) -> None:
+    """Refuse many more shuffle partitions than tasks: each costs a tenth of a second a batch.
+
+    Args:
+        width: How many shuffle partitions there are.
+        counts: Number of tasks, by group.
+
+    Raises:
+        CompileError: There are more than twice the tasks; names the setting.
+    """
+    most = max(counts)
+    if width > _MOST_PER_TASK * most:
+        raise CompileError(
+            f"{_WIDTH} is {width}, and the topology has {most} tasks: Spark opens a state store "
+            "for each partition in each batch",
+            hint=f'Set spark.conf.set("{_WIDTH}", "{most}") before the first start; a checkpoint '
+            "keeps the number that it was begun with.",
+        )

@@ -1,0 +1,140 @@
+"""A topic's records as a DataFrame: which column is what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    IntegerType,
+    LongType,
+    StringType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from kstreams.errors import CompileError
+
+__all__ = ("SourceFrame",)
+
+_HEADERS = "array<struct<key: string, value: binary>>"
+_BYTES = (BinaryType, StringType)
+_TIMES = (TimestampType, TimestampNTZType, LongType)
+_NUMBERS = (IntegerType, LongType)
+_WALL = "unix_millis(current_timestamp())"
+"""The batch's time: Spark's checkpoint has it, so it is the same if the batch comes again."""
+
+
+@dataclass(frozen=True)
+class SourceFrame:
+    """A DataFrame whose rows are a topic's records, and the names of its columns.
+
+    A plain DataFrame stands for one with the names by default, as Spark's Kafka source has them.
+    Columns that are not named here are left alone.
+
+    Args:
+        frame: The DataFrame, streaming or bounded.
+        key: Column of keys, `binary` or `string`; without it all keys are null.
+        value: Column of values, `binary` or `string`; null is a tombstone.
+        timestamp: Column of event times, `timestamp` or milliseconds since the epoch as `bigint`;
+            null is a record without a time. Without the column all records have the batch's
+            time, as Spark's checkpoint has it.
+        headers: Column of headers, an array of structs of `key` and `value`.
+        partition: Column that orders records of equal times, together with `offset`. Without
+            the two, key and value do.
+        offset: See `partition`.
+    """
+
+    frame: DataFrame
+    key: str = "key"
+    value: str = "value"
+    timestamp: str = "timestamp"
+    headers: str = "headers"
+    partition: str = "partition"
+    offset: str = "offset"
+
+    def rows(self, topic: str) -> DataFrame:
+        """Return the columns that `Pack` takes.
+
+        Args:
+            topic: The topic's name, for errors.
+
+        Raises:
+            CompileError: There is no column of values, one that was named is missing, or has
+                another type than it needs; names it.
+        """
+        found = {field.name: field.dataType for field in self.frame.schema.fields}
+        columns = _Columns(topic, self, found)
+        placed = self.partition in found and self.offset in found
+        return self.frame.selectExpr(
+            f"{_WALL} AS wall",
+            columns.time(),
+            columns.one("key", _BYTES, "binary"),
+            columns.one("value", _BYTES, "binary", required=True),
+            columns.one("headers", (ArrayType,), _HEADERS),
+            columns.one("partition", _NUMBERS, "int", given=placed),
+            columns.one("offset", _NUMBERS, "bigint", given=placed),
+        )
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The columns of a source's DataFrame, found and checked, as expressions of SQL."""
+
+    topic: str
+    source: SourceFrame
+    found: dict[str, DataType]
+
+    def one(
+        self,
+        role: str,
+        types: tuple[type[DataType], ...],
+        target: str,
+        *,
+        required: bool = False,
+        given: bool = True,
+    ) -> str:
+        """Return a column as its type has to be; nulls where there is none."""
+        name: str = getattr(self.source, role)
+        if not given or not self._has(role, name, required=required):
+            return f"CAST(NULL AS {target}) AS {role}"
+        if not isinstance(self.found[name], types):
+            raise self._wrong_type(role, name, types)
+        return f"CAST({_quoted(name)} AS {target}) AS {role}"
+
+    def time(self) -> str:
+        """Return event times, ms since the epoch; -1 where a record has none."""
+        name = self.source.timestamp
+        if not self._has("timestamp", name, required=False):
+            return f"{_WALL} AS timestamp"
+        kind, column = self.found[name], _quoted(name)
+        if not isinstance(kind, _TIMES):
+            raise self._wrong_type("timestamp", name, _TIMES)
+        stamps = column if isinstance(kind, LongType) else f"unix_millis(timestamp({column}))"
+        return f"coalesce({stamps}, -1L) AS timestamp"
+
+    def _has(self, role: str, name: str, *, required: bool) -> bool:
+        if name in self.found:
+            return True
+        if required or name != role:
+            raise CompileError(
+                f"the DataFrame of topic {self.topic!r} has no column {name!r} for the {role}; "
+                f"it has {', '.join(map(repr, self.found)) or 'none'}",
+                hint=f"Name the one that it is: SourceFrame(frame, {role}=...).",
+            )
+        return False
+
+    def _wrong_type(self, role: str, name: str, types: tuple[type[DataType], ...]) -> CompileError:
+        wanted = " or ".join(each.typeName() for each in types)
+        return CompileError(
+            f"column {name!r} of topic {self.topic!r} is {self.found[name].simpleString()}, "
+            f"expected {wanted} for the {role}",
+            hint=f"Cast it, or name another one: SourceFrame(frame, {role}=...).",
+        )
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,231 @@
+"""What runs in the groups of a stateful operator: the tasks of one partition group."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from kstreams.batch.edge_records import EdgeRecords
+from kstreams.batch.envelope import DRIVER, Content, Envelope
+from kstreams.batch.stage_settings import StageSettings
+from kstreams.batch.task_call import TaskCall
+from kstreams.batch.task_run import TaskResult, TaskRun
+from kstreams.batch.task_settings import EdgeTarget, TaskSettings
+from kstreams.batch.task_state import TaskState
+from kstreams.batch.versioned_state import VersionedState
+from kstreams.batch.worker_state import this_worker
+from kstreams.errors import KStreamsError
+from kstreams.ids import TaskId
+from kstreams.spark.failure import ErrorChannel
+from kstreams.spark.frames.bounded_state import BoundedState
+from kstreams.spark.frames.frame_io import FrameIO
+from kstreams.spark.frames.layout import Layout
+from kstreams.spark.frames.messages import Message
+from kstreams.spark.frames.source_order import source_queue
+from kstreams.spark.frames.spark_batch import SparkBatch
+from kstreams.spark.frames.task_record import TaskRecord
+from kstreams.spark.pickling import pickled
+from kstreams.spark.worker import drop_spark_archives, freeze_heap, leave_quietly, load_once
+from kstreams.task.queues import Queue
+
+__all__ = ("Ran", "Stage")
+
+_HINT = "fix the cause and restart the query: nothing of this batch was kept."
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a task has done in a batch.
+
+    Attributes:
+        messages: What it gives out, and what it hands on.
+        record: What Spark is to keep of it; None to leave what it has.
+        due_ms: When it has wall-clock work next; None for never.
+    """
+
+    messages: tuple[Message, ...]
+    record: TaskRecord | None = None
+    due_ms: int | None = None
+
+
+class Stage:
+    """One stage of a pipeline, as it goes to workers: settings pickled once.
+
+    Args:
+        settings: Of the stage.
+        layout: Where tasks lie.
+        errors: The way of errors to the driver.
+
+    Raises:
+        CompileError: Something in the settings does not pickle; names the node if it is one.
+    """
+
+    def __init__(self, settings: StageSettings, layout: Layout, errors: ErrorChannel) -> None:
+        self.number = settings.number
+        self.layout = layout
+        self.errors = errors
+        self._data = pickled(settings)
+        self._digest = hashlib.sha256(self._data).hexdigest()
+
+    def run(self, key: int, messages: Iterable[Message], record: TaskRecord | None) -> Ran:
+        """Run the task of a group key: for one batch, where the worker works for a stream.
+
+        Elsewhere there is one batch, with nothing kept, and windows are closed at its end.
+
+        Args:
+            key: The group key.
+            messages: What has come for it.
+            record: What Spark keeps of it; None before its first batch, and without a stream.
+
+        Raises:
+            WorkerFailure: The task failed; holds the typed error.
+        """
+        try:
+            return self._run(SparkBatch.present(), key, messages, record)
+        except BaseException as exc:  # noqa: BLE001  # all of it must reach the driver, typed
+            raise self.errors.wrap(exc) from None
+
+    def _run(
+        self,
+        batch: SparkBatch | None,
+        key: int,
+        messages: Iterable[Message],
+        record: TaskRecord | None,
+    ) -> Ran:
+        run = _StageRun(self.number, self.layout, self._settings(batch), batch)
+        return run.run(key, messages, record)
+
+    def _settings(self, batch: SparkBatch | None) -> StageSettings:
+        """Return the settings, for the query's own state."""
+        leave_quietly()
+        drop_spark_archives()
+        settings: StageSettings = load_once(self._digest, self._data)
+        if batch is None:
+            return settings
+        known = self._digest, batch.query
+        if known not in _SETTINGS:
+            scope = f"{settings.query.app.app_id}.{batch.query}"
+            query = replace(settings.query, scope=scope, epoch=batch.query)
+            _SETTINGS[known] = replace(settings, query=query)
+        return _SETTINGS[known]
+
+
+_SETTINGS: dict[tuple[str, str], StageSettings] = {}
+"""By digest and query: whose state it is comes from Spark's checkpoint, as long as that lives."""
+
+
+class _StageRun:
+    """The tasks of a stage in one batch."""
+
+    def __init__(
+        self, number: int, layout: Layout, settings: StageSettings, batch: SparkBatch | None
+    ) -> None:
+        self._number = number
+        self._layout = layout
+        self._settings = settings
+        self._batch = batch
+        self._width = None if batch is None else batch.width
+
+    def run(self, key: int, messages: Iterable[Message], record: TaskRecord | None) -> Ran:
+        """Run a task; see `Stage.run`."""
+        task = self._layout.task(key, width=self._width)
+        given: list[Message] = []
+        own: list[Content] = []
+        wall_ms = 0
+        for message in messages:
+            envelope = Envelope.unpack(message.payload)
+            wall_ms = max(wall_ms, message.wall_ms)
+            if envelope.stage == self._number:
+                own.append(envelope.content)
+            else:
+                given.append(message._replace(key=self._key(envelope)))
+        if record is not None:
+            self._layout.check(record.layout)
+        record = record or TaskRecord(self._layout.to_text())
+        calls = [each for each in own if isinstance(each, TaskCall)]
+        records = [each for each in own if isinstance(each, EdgeRecords)]
+        if not (records or any(call.required for call in calls)):
+            return Ran(tuple(given), record if calls else None)
+        result, written = self._run_task(task, wall_ms, records, record.pointer)
+        given += (self._message(each, wall_ms) for each in _outside(task, written))
+        status = result.status
+        given += (
+            self._message(Envelope(each.stage, each.task, part), wall_ms)
+            for each in result.forwarded
+            for part in EdgeRecords.of(each.queue)
+        )
+        freeze_heap()
+        return Ran(tuple(given), replace(record, pointer=status.pointer), status.wall_due_ms)
+
+    def _key(self, envelope: Envelope) -> int:
+        return self._layout.following(
+            envelope.stage, envelope.task, width=self._width, after=self._number
+        )
+
+    def _message(self, envelope: Envelope, wall_ms: int) -> Message:
+        return Message(self._key(envelope), wall_ms, envelope.pack())
+
+    def _run_task(
+        self, task: int, wall_ms: int, records: Sequence[EdgeRecords], pointer: str | None
+    ) -> tuple[TaskResult, list[tuple[str, pa.Table]]]:
+        settings, batch = self._settings, self._batch
+        number = 0 if batch is None else batch.number
+        name = TaskId(settings.group.name, task)
+        io = FrameIO()
+        run = TaskRun(self._task_settings(name, io), self._state(name))
+        sources = {node.name for node in settings.group.sources}
+        queues = [
+            *(
+                source_queue(task, number, parts)
+                for parts in _by_entry(each for each in records if each.entry in sources)
+            ),
+            *(each.queue() for each in records if each.entry not in sources),
+        ]
+        call = TaskCall((), wall_ms, close_windows=batch is None, pointer=pointer)
+        try:
+            try:
+                return run.run(call, (), queues, batch=number), io.written
+            except KeyboardInterrupt as exc:
+                raise run.interrupted(exc) or exc from exc
+        except KStreamsError as exc:
+            exc.hint = exc.hint or _HINT
+            exc.at(group=name.group, partition=task)
+            raise
+
+    def _state(self, task: TaskId) -> TaskState:
+        settings = self._settings
+        if self._batch is None:
+            return BoundedState(settings.query.app.state, settings.group)
+        return VersionedState(settings, task, this_worker())
+
+    def _task_settings(self, task: TaskId, io: FrameIO) -> TaskSettings:
+        settings, query = self._settings, self._settings.query
+        return TaskSettings(
+            settings.group,
+            task.partition,
+            io,
+            producer=query.producer(task),
+            edges={
+                edge: EdgeTarget(stage, query.counts[stage])
+                for edge, stage in settings.exits.items()
+            },
+            interceptors=query.app.interceptors,
+            partitions=query.counts[settings.number],
+        )
+
+
+def _by_entry(records: Iterable[EdgeRecords]) -> Iterator[list[EdgeRecords]]:
+    found: dict[str, list[EdgeRecords]] = {}
+    for each in records:
+        found.setdefault(each.entry, []).append(each)
+    yield from found.values()
+
+
+def _outside(task: int, written: Iterable[tuple[str, pa.Table]]) -> Iterator[Envelope]:
+    """Yield what goes out of the query, a sink's output in messages that are not too large."""
+    for sink, table in written:
+        for part in EdgeRecords.of(Queue(sink, "", task, table)):
+            yield Envelope(DRIVER, task, part)

@@ -1,0 +1,72 @@
+"""A stage as `transformWithStateInPandas`: it chains, and has timers by the wall clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.stateful_processor import (
+    StatefulProcessor,
+    StatefulProcessorHandle,
+    TimerValues,
+    ValueState,
+)
+
+from kstreams.spark.frames.messages import MESSAGE, Message
+from kstreams.spark.frames.pandas_messages import frame_of, messages_of
+from kstreams.spark.frames.stage import Stage
+from kstreams.spark.frames.task_record import TaskRecord
+
+__all__ = ("transform_with_state",)
+
+
+def transform_with_state(frame: DataFrame, stage: Stage) -> DataFrame:
+    """Run a stage's tasks on a stream of messages.
+
+    Args:
+        frame: Messages, of columns `MESSAGE`.
+        stage: The stage.
+    """
+    return frame.groupBy("key").transformWithStateInPandas(
+        _StageProcessor(stage), MESSAGE, "append", "None"
+    )
+
+
+class _StageProcessor(StatefulProcessor):
+    """Spark's side of a stage."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._record: ValueState | None = None
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Open the state."""
+        self._record = handle.getValueState("task", "record string")
+
+    def handleInputRows(  # type: ignore[override]  # noqa: N802  # in pandas; Spark's name
+        self,
+        key: Any,  # noqa: ANN401  # as Spark has it
+        rows: Iterator[pd.DataFrame],
+        timerValues: TimerValues,  # noqa: N803  # Spark's name
+    ) -> Iterator[pd.DataFrame]:
+        """Run a task."""
+        yield self._run(int(key[0]), messages_of(rows))
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    def _run(self, key: int, messages: Iterator[Message]) -> pd.DataFrame:
+        state = self._record
+        if state is None:
+            raise RuntimeError("Spark has not called init")
+        found = state.get()
+        ran = self._stage.run(key, messages, None if found is None else _read(found))
+        if ran.record is not None:
+            state.update((ran.record.to_json(),))
+        return frame_of(ran.messages)
+
+
+def _read(found: tuple[str]) -> TaskRecord:
+    return TaskRecord.from_json(found[0])

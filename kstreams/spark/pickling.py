@@ -1,0 +1,41 @@
+"""Settings of a stage as bytes, user code by value where it has no module of its own."""
+
+from __future__ import annotations
+
+from pyspark import cloudpickle
+
+from kstreams.batch.stage_settings import StageSettings
+from kstreams.errors import CompileError, Where
+from kstreams.quoting import text_of
+
+__all__ = ("pickled",)
+
+
+def pickled(settings: StageSettings) -> bytes:
+    """Pickle settings for workers.
+
+    Raises:
+        CompileError: Something in them does not pickle; names the node if it is one.
+    """
+    try:
+        return _dumps(settings)
+    except Exception as exc:  # whatever an object of the user's raises
+        for node in settings.group.nodes:
+            try:
+                _dumps(node)
+            except Exception as cause:  # as above
+                raise CompileError(
+                    f"the node cannot be sent to executors: {text_of(cause)}",
+                    hint="make what it holds (connections, locks, files) in the processor's init.",
+                    where=Where(group=settings.group.name, node=node.name),
+                ) from cause
+        raise CompileError(
+            "the backend, the connection or an interceptor cannot be sent to executors: "
+            f"{text_of(exc)}",
+            hint="they are settings: they must pickle.",
+        ) from exc
+
+
+def _dumps(item: object) -> bytes:
+    data: bytes = cloudpickle.dumps(item)  # type: ignore[no-untyped-call]  # pyspark's
+    return data

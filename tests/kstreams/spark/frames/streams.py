@@ -1,0 +1,120 @@
+"""What the tests of topologies on DataFrames share: files as streams, and what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+
+from kstreams import Record, Topic
+from kstreams.state.backend.memory import Memory
+from kstreams.state.log.directory import Directory
+
+SETTINGS = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing"
+        ".FileSystemBasedCheckpointFileManager"
+    ),
+}
+SCHEMA = "key binary, value binary, timestamp timestamp, partition int, offset long"
+Row = tuple[Any, Any, int]
+"""Key, value and time (ms) of a result."""
+
+
+class Streams:
+    """Directories of Parquet files as a topology's sources, below one home."""
+
+    def __init__(self, home: Path, session: SparkSession) -> None:
+        self.home = home
+        self.session = session
+        self._written = 0
+
+    @property
+    def state(self) -> Memory:
+        """A backend whose log is below the home."""
+        return Memory(log=Directory(str(self.home / "log")))
+
+    def write(self, topic: Topic[Any, Any], records: Iterable[Record[Any, Any]]) -> None:
+        """Add a file of records, which is one batch of its stream."""
+        own = list(records)
+        stamps = pa.array([r.timestamp * 1000 for r in own], pa.timestamp("us", tz="UTC"))
+        count = len(own)
+        table = pa.table(
+            {
+                "key": pa.array([encoded(topic.key, r.key) for r in own], pa.binary()),
+                "value": pa.array([encoded(topic.value, r.value) for r in own], pa.binary()),
+                "timestamp": stamps,
+                "partition": pa.array([0] * count, pa.int32()),
+                "offset": pa.array(range(self._written, self._written + count), pa.int64()),
+            }
+        )
+        folder = self.home / topic.name
+        folder.mkdir(parents=True, exist_ok=True)
+        self._written += count
+        # Spark's file source goes by time of modification, then by path.
+        pq.write_table(table, folder / f"{len(list(folder.iterdir())):05d}.parquet")
+
+    def stream(self, topic: Topic[Any, Any]) -> DataFrame:
+        """Return a topic's files as a stream, a file a batch."""
+        (self.home / topic.name).mkdir(parents=True, exist_ok=True)
+        return (
+            self.session.readStream.schema(SCHEMA)
+            .option("maxFilesPerTrigger", 1)
+            .parquet(str(self.home / topic.name))
+        )
+
+    def bounded(self, topic: Topic[Any, Any]) -> DataFrame:
+        """Return a topic's files, read once."""
+        return self.session.read.schema(SCHEMA).parquet(str(self.home / topic.name))
+
+    def run(self, frame: DataFrame, name: str = "results") -> None:
+        """Run a query on all that is there, to Parquet files."""
+        query = (
+            frame.writeStream.format("parquet")
+            .option("path", str(self.home / name))
+            .option("checkpointLocation", str(self.home / f"{name}-checkpoint"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination(120)
+
+    def read(self, name: str = "results") -> DataFrame:
+        """Return what a query has written."""
+        return self.session.read.parquet(str(self.home / name))
+
+
+def encoded(serde: Any, item: Any) -> bytes | None:
+    return None if item is None else serde.serialize(item)
+
+
+def rows_of(frame: DataFrame, topic: Topic[Any, Any]) -> list[Row]:
+    """Return a topic's results, decoded and sorted."""
+    table = frame.toArrow()
+    if "topic" in table.column_names:
+        table = table.filter(pa.compute.equal(table.column("topic"), topic.name))
+    found = [
+        (
+            None if key is None else topic.key.deserialize(key),
+            None if value is None else topic.value.deserialize(value),
+            stamp // 1000,
+        )
+        for key, value, stamp in zip(
+            table.column("key").to_pylist(),
+            table.column("value").to_pylist(),
+            table.column("timestamp").cast(pa.int64()).to_pylist(),
+            strict=True,
+        )
+    ]
+    return sorted(found, key=repr)
+
+
+def by_topic(frame: DataFrame, topics: Iterable[Topic[Any, Any]]) -> Mapping[str, list[Row]]:
+    return {topic.name: rows_of(frame, topic) for topic in topics}
