@@ -8,7 +8,7 @@ from kstreams.batch.stage_settings import StageSettings
 from kstreams.errors import CompileError, Where
 from kstreams.quoting import text_of
 
-__all__ = ("pickled",)
+__all__ = ("dumped", "pickled")
 
 
 def pickled(settings: StageSettings) -> bytes:
@@ -18,11 +18,11 @@ def pickled(settings: StageSettings) -> bytes:
         CompileError: Something in them does not pickle; names the node if it is one.
     """
     try:
-        return _dumps(settings)
+        return dumped(settings)
     except Exception as exc:  # whatever an object of the user's raises
         for node in settings.group.nodes:
             try:
-                _dumps(node)
+                dumped(node)
             except Exception as cause:  # as above
                 raise CompileError(
                     f"the node cannot be sent to executors: {text_of(cause)}",
@@ -36,6 +36,7 @@ def pickled(settings: StageSettings) -> bytes:
         ) from exc
 
 
-def _dumps(item: object) -> bytes:
+def dumped(item: object) -> bytes:
+    """Pickle anything for workers; raises what its own pickling raises."""
     data: bytes = cloudpickle.dumps(item)  # type: ignore[no-untyped-call]  # pyspark's
     return data

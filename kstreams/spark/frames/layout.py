@@ -87,13 +87,11 @@ _DIFFERENCES = (
     (
         "tasks",
         "the checkpoint was begun with other tasks by group: {found}, now {own}",
-        "The number of tasks stays as it is for a checkpoint's life: a key's state lies in its task. "
-        + _ANOTHER,
+        "Give tasks= the number of before: the state of a key lies in its task. " + _ANOTHER,
     ),
     (
         "shape",
         "the checkpoint was begun with another topology: its sources, edges or stores differ",
-        "A topology's stores, sources and edges stay as they are for a checkpoint's life. "
-        + _ANOTHER,
+        "Stores, sources and edges stay as they are for a checkpoint's life. " + _ANOTHER,
     ),
 )

@@ -15,8 +15,8 @@ from kstreams.raw_batch import HEADERS_TYPE, parted
 from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.frames.layout import Layout
 from kstreams.spark.frames.messages import Message, message_table
+from kstreams.spark.frames.shipped import Carried
 from kstreams.spark.frames.spark_batch import SparkBatch, present_partition
-from kstreams.spark.worker import drop_spark_archives, leave_quietly
 from kstreams.task.queues import Queue
 
 __all__ = ("SOURCE_ROWS", "Pack")
@@ -56,14 +56,12 @@ class Pack:
     stage: int
     entry: str
     topic: str
-    partitioner: Partitioner
+    partitioner: Carried[Partitioner]
     errors: ErrorChannel
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield messages of one Spark partition."""
         try:
-            leave_quietly()
-            drop_spark_archives()
             for wall_ms, table in _gathered(batches):
                 yield message_table(self._messages(wall_ms, table))
         except GeneratorExit:  # Spark wants no more of it
@@ -80,7 +78,7 @@ class Pack:
         tasks = self.layout.counts[self.stage]
         keys = table.column("key").combine_chunks()
         part = present_partition()
-        for task, rows in parted(table, targets(self.partitioner, keys, tasks, first=part)):
+        for task, rows in parted(table, targets(self.partitioner.get(), keys, tasks, first=part)):
             key = self.layout.key(self.stage, task, width=width, through=self.stage)
             for records in EdgeRecords.of(Queue(self.entry, self.topic, part, rows)):
                 yield Message(key, wall_ms, Envelope(self.stage, task, records).pack())

@@ -10,9 +10,10 @@ from kstreams.errors import CompileError, KStreamsError
 from kstreams.graph.topology import Topology
 from kstreams.processors.on_error import DeadLetter
 from kstreams.spark.failure import ErrorChannel
+from kstreams.spark.frames.shipped import Shipped
 from kstreams.topic import Topic, TopicChoice
 
-__all__ = ("ResultFrames",)
+__all__ = ("ResultFrames", "rows_of_topic")
 
 
 class ResultFrames:
@@ -25,10 +26,14 @@ class ResultFrames:
     Attributes:
         all: The results of all sinks, dead letters too: columns `sink`, the node's name,
             `topic`, `key` and `value` (`binary`), `timestamp` and `headers`.
+        shipped: The user's modules, as they go to executors.
     """
 
-    def __init__(self, topology: Topology, frame: DataFrame, errors: ErrorChannel) -> None:
+    def __init__(
+        self, topology: Topology, frame: DataFrame, shipped: Shipped, errors: ErrorChannel
+    ) -> None:
         self.all = frame
+        self.shipped = shipped
         self._topics = _topics(topology)
         self._errors = errors
 
@@ -38,13 +43,13 @@ class ResultFrames:
         Raises:
             CompileError: The topology does not write to it.
         """
-        return self.part(self.all, topic)
+        return rows_of_topic(self.all, self.name_of(topic))
 
-    def part(self, frame: DataFrame, topic: Topic[Any, Any] | str) -> DataFrame:
-        """Return one topic's rows of a DataFrame with the columns of `all`.
+    def name_of(self, topic: Topic[Any, Any] | str) -> str:
+        """Return the name of a topic that the topology writes to.
 
         Raises:
-            CompileError: The topology does not write to the topic.
+            CompileError: It does not.
         """
         name = topic if isinstance(topic, str) else topic.name
         if self._topics is not None and name not in self._topics:
@@ -52,7 +57,7 @@ class ResultFrames:
                 f"the topology does not write to {name!r}",
                 hint=f"It writes to {', '.join(map(repr, sorted(self._topics))) or 'no topic'}.",
             )
-        return frame.where(frame["topic"] == name).select("key", "value", "timestamp", "headers")
+        return name
 
     def error_in(self, exc: BaseException) -> KStreamsError | None:
         """Return what a task of the topology raised, out of an error of Spark's; None if nothing.
@@ -61,6 +66,11 @@ class ResultFrames:
             exc: What an action or a query raised, such as a `StreamingQueryException`.
         """
         return self._errors.find(exc)
+
+
+def rows_of_topic(frame: DataFrame, topic: str) -> DataFrame:
+    """Return one topic's rows of a DataFrame with the columns of `ResultFrames.all`."""
+    return frame.where(frame["topic"] == topic).select("key", "value", "timestamp", "headers")
 
 
 def _topics(topology: Topology) -> frozenset[str] | None:

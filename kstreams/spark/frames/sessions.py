@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from kstreams.errors import CompileError
 
-__all__ = ("check_width", "shuffle_partitions")
+__all__ = ("check_width", "is_connect", "shuffle_partitions")
 
 _WIDTH = "spark.sql.shuffle.partitions"
 _MOST_PER_TASK = 2
@@ -17,6 +17,11 @@ _MOST_PER_TASK = 2
 def shuffle_partitions(session: SparkSession) -> int:
     """Return how many partitions Spark's shuffles have."""
     return int(session.conf.get(_WIDTH) or 200)
+
+
+def is_connect(session: SparkSession) -> bool:
+    """Tell whether a session is of Spark Connect: functions on the driver run on its server."""
+    return type(session).__module__.startswith("pyspark.sql.connect")
 
 
 def check_width(width: int, counts: Sequence[int]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -24,11 +23,12 @@ from kstreams.spark.frames.bounded_state import BoundedState
 from kstreams.spark.frames.frame_io import FrameIO
 from kstreams.spark.frames.layout import Layout
 from kstreams.spark.frames.messages import Message
+from kstreams.spark.frames.shipped import Carried, Shipped
 from kstreams.spark.frames.source_order import source_queue
 from kstreams.spark.frames.spark_batch import SparkBatch
 from kstreams.spark.frames.task_record import TaskRecord
 from kstreams.spark.pickling import pickled
-from kstreams.spark.worker import drop_spark_archives, freeze_heap, leave_quietly, load_once
+from kstreams.spark.worker import freeze_heap
 from kstreams.task.queues import Queue
 
 __all__ = ("Ran", "Stage")
@@ -57,18 +57,26 @@ class Stage:
     Args:
         settings: Of the stage.
         layout: Where tasks lie.
+        shipped: The user's modules.
         errors: The way of errors to the driver.
 
     Raises:
         CompileError: Something in the settings does not pickle; names the node if it is one.
     """
 
-    def __init__(self, settings: StageSettings, layout: Layout, errors: ErrorChannel) -> None:
+    def __init__(
+        self, settings: StageSettings, layout: Layout, shipped: Shipped, errors: ErrorChannel
+    ) -> None:
         self.number = settings.number
         self.layout = layout
         self.errors = errors
-        self._data = pickled(settings)
-        self._digest = hashlib.sha256(self._data).hexdigest()
+        self._carried: Carried[StageSettings] = Carried.of(pickled(settings), shipped)
+
+    @property
+    def size_bytes(self) -> int:
+        """How large it is on its way to workers."""
+        archive = self._carried.shipped.archive
+        return len(self._carried.data) + (0 if archive is None else len(archive.data))
 
     def run(self, key: int, messages: Iterable[Message], record: TaskRecord | None) -> Ran:
         """Run the task of a group key: for one batch, where the worker works for a stream.
@@ -100,12 +108,10 @@ class Stage:
 
     def _settings(self, batch: SparkBatch | None) -> StageSettings:
         """Return the settings, for the query's own state."""
-        leave_quietly()
-        drop_spark_archives()
-        settings: StageSettings = load_once(self._digest, self._data)
+        settings = self._carried.get()
         if batch is None:
             return settings
-        known = self._digest, batch.query
+        known = self._carried.digest, batch.query
         if known not in _SETTINGS:
             scope = f"{settings.query.app.app_id}.{batch.query}"
             query = replace(settings.query, scope=scope, epoch=batch.query)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
-from pathlib import Path
 from typing import Any, Literal
 
 from pyspark.sql import DataFrame
 
-from kstreams.batch.stage_settings import QuerySettings
-from kstreams.checkpoint.app_settings import AppSettings
+from kstreams.batch.stage_settings import QuerySettings, StageSettings
+from kstreams.checkpoint.app_settings import AppSettings, Packages
+from kstreams.checkpoint.named_home import app_home
 from kstreams.errors import CompileError
 from kstreams.graph.framed_topics import prepare_topics
 from kstreams.graph.nodes import StdoutSink
 from kstreams.graph.partitions import group_partitions
-from kstreams.graph.topology import PartitionGroup, Topology
+from kstreams.graph.topology import Topology
+from kstreams.partitioner import Partitioner
 from kstreams.processors.interceptor import Interceptor
 from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.frames.bounded import run_bounded
@@ -28,19 +30,23 @@ from kstreams.spark.frames.operators import Operator, chosen_operator
 from kstreams.spark.frames.pack import Pack
 from kstreams.spark.frames.results import ResultFrames
 from kstreams.spark.frames.sessions import check_width, shuffle_partitions
+from kstreams.spark.frames.shipped import Carried, Shipped
 from kstreams.spark.frames.source_frame import SourceFrame
 from kstreams.spark.frames.stage import Stage
+from kstreams.spark.frames.store_check import check_library, check_store
 from kstreams.spark.frames.transform_with_state import transform_with_state
 from kstreams.spark.frames.unpack import RESULT, Unpack
+from kstreams.spark.pickling import dumped
 from kstreams.state.backend.memory import Memory
+from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.backend.working import StateBackend
 from kstreams.state.log.upkeep import Upkeep
 from kstreams.topic import Topic
 
 __all__ = ("transform_frames",)
 
-Frames = Mapping[str, SourceFrame]
-"""By topic name, its records."""
+Run = Callable[[DataFrame, Stage], DataFrame]
+"""Runs a stage's tasks on a DataFrame of messages."""
 
 
 def transform_frames(
@@ -52,6 +58,7 @@ def transform_frames(
     app_id: str | None = None,
     operator: Operator | Literal["auto"] = "auto",
     interceptors: Sequence[Interceptor] = (),
+    packages: Packages = "auto",
     upkeep: Upkeep | None = None,
 ) -> ResultFrames:
     """Make a topology's sinks of its sources: DataFrames in, DataFrames out.
@@ -75,6 +82,7 @@ def transform_frames(
         operator: Which stateful operator of Spark's runs the groups; see `Operator`. `"auto"`
             takes `transform-with-state` where the session's state store has it.
         interceptors: Wrapped around every record processor.
+        packages: The user's modules that executors need; `"auto"` finds them.
         upkeep: How often the durable log gets snapshots, and merges of deltas.
 
     Raises:
@@ -88,71 +96,72 @@ def transform_frames(
     session = next(iter(sources.values())).frame.sparkSession
     counts = group_partitions(topology, {node.topic.name: tasks for node in topology.sources})
     width = shuffle_partitions(session) if streaming else max(counts.values())
+    shipped = Shipped.of(packages)
+    pipelines = topology.pipelines()
+    run: Run = run_bounded
     if streaming:
         check_width(width, tuple(counts.values()))
-        _check_log(state)
-    pipelines = topology.pipelines()
-    run: Callable[[DataFrame, Stage], DataFrame] = run_bounded
-    if streaming:
-        stateful = sum(map(len, pipelines))
-        run = _OPERATORS[chosen_operator(session, operator, stateful)]
+        carried: Carried[ObjectStoreSettings] = Carried.of(dumped(_log_of(state)), shipped)
+        run = _OPERATORS[chosen_operator(session, operator, sum(map(len, pipelines)))]
+        check_library(session, width)
+        check_store(session, carried, width)
     app = AppSettings(
         app_id or topology.name,
-        Path(),
+        app_home(app_id or topology.name),  # named by no task: Spark has the checkpoint
         state=state or Memory(),
         interceptors=tuple(interceptors),
         upkeep=upkeep or Upkeep(),
     ).for_workers()
-    errors = ErrorChannel()
+    plan = _Plan(sources, run, shipped, ErrorChannel())
     parts: list[DataFrame] = []
     for groups in pipelines:
         own = tuple(counts[group.name] for group in groups)
-        query = QuerySettings(app, "", "", app.state.log or NoLog(), groups, own, width, FrameIO())
+        log = app.state.log or NoLog()
         names = tuple(group.name for group in groups)
+        query = QuerySettings(app, "", "", log, groups, own, width, FrameIO())
         layout = Layout(app.app_id, topology.fingerprint(), names, own, width)
-        parts.append(_pipeline(query, layout, sources, run, errors))
-    return ResultFrames(topology, reduce(DataFrame.unionByName, parts), errors)
+        parts.append(plan.pipeline(query, layout))
+    return ResultFrames(topology, reduce(DataFrame.unionByName, parts), shipped, plan.errors)
 
 
-_OPERATORS: dict[Operator, Callable[[DataFrame, Stage], DataFrame]] = {
+_OPERATORS: dict[Operator, Run] = {
     "transform-with-state": transform_with_state,
     "group-state": group_state,
 }
 
 
-def _pipeline(
-    query: QuerySettings,
-    layout: Layout,
-    sources: Frames,
-    run: Callable[[DataFrame, Stage], DataFrame],
-    errors: ErrorChannel,
-) -> DataFrame:
-    """Return what the sinks of one pipeline give out."""
-    frame: DataFrame | None = None
-    for settings, group in zip(query.stages(), query.groups, strict=True):
-        for rows in _packed(group, settings.number, layout, sources, errors):
-            frame = rows if frame is None else frame.unionByName(rows)
-        if frame is None:
-            raise CompileError(f"group {group.name!r} reads nothing")
-        frame = run(frame, Stage(settings, layout, errors))
-    if frame is None:
-        raise CompileError("a pipeline has no group")
-    return frame.mapInArrow(Unpack(errors), RESULT)
+@dataclass(frozen=True)
+class _Plan:
+    """How stages become DataFrames.
 
+    Attributes:
+        sources: By topic name, its records.
+        run: What runs a stage's tasks on messages.
+        shipped: The user's modules.
+        errors: The way of errors to the driver.
+    """
 
-def _packed(
-    group: PartitionGroup, stage: int, layout: Layout, sources: Frames, errors: ErrorChannel
-) -> list[DataFrame]:
-    """Return the messages of each source of a group."""
-    return [
-        sources[node.topic.name]
-        .rows(node.topic.name)
-        .mapInArrow(
-            Pack(layout, stage, node.name, node.topic.name, node.topic.partitioner, errors),
-            MESSAGE,
-        )
-        for node in group.sources
-    ]
+    sources: Mapping[str, SourceFrame]
+    run: Run
+    shipped: Shipped
+    errors: ErrorChannel
+
+    def pipeline(self, query: QuerySettings, layout: Layout) -> DataFrame:
+        """Return what the sinks of one pipeline give out."""
+        given: list[DataFrame] = []
+        for settings in query.stages():
+            messages = [*given, *self._packed(settings, layout)]
+            stage = Stage(settings, layout, self.shipped, self.errors)
+            given = [self.run(reduce(DataFrame.unionByName, messages), stage)]
+        return given[0].mapInArrow(Unpack(self.errors), RESULT)
+
+    def _packed(self, settings: StageSettings, layout: Layout) -> Iterator[DataFrame]:
+        """Yield the messages of each source of a group."""
+        for node in settings.group.sources:
+            topic = node.topic
+            partitioner: Carried[Partitioner] = Carried.of(dumped(topic.partitioner), self.shipped)
+            pack = Pack(layout, settings.number, node.name, topic.name, partitioner, self.errors)
+            yield self.sources[topic.name].rows(topic.name).mapInArrow(pack, MESSAGE)
 
 
 def _source_frames(
@@ -183,7 +192,7 @@ def _source_frames(
     return {topic: given[topic] for topic in wanted}
 
 
-def _are_streaming(sources: Frames) -> bool:
+def _are_streaming(sources: Mapping[str, SourceFrame]) -> bool:
     kinds = {topic: source.frame.isStreaming for topic, source in sources.items()}
     if len(set(kinds.values())) > 1:
         streams = [topic for topic, streaming in kinds.items() if streaming]
@@ -194,13 +203,15 @@ def _are_streaming(sources: Frames) -> bool:
     return next(iter(kinds.values()))
 
 
-def _check_log(state: StateBackend | None) -> None:
-    if state is None or state.log is None:
+def _log_of(state: StateBackend | None) -> ObjectStoreSettings:
+    log = None if state is None else state.log
+    if log is None:
         raise CompileError(
             "there is no place for the state of a streaming query",
             hint="Give the backend a log that all executors reach: state=Memory(log=Directory("
             "'/mnt/shared/state')), or RocksDB(log=S3(...)).",
         )
+    return log
 
 
 def _check_sinks(topology: Topology) -> None:

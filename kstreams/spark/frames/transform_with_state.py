@@ -14,12 +14,18 @@ from pyspark.sql.streaming.stateful_processor import (
     ValueState,
 )
 
+from kstreams.errors import CompileError
 from kstreams.spark.frames.messages import MESSAGE, Message
 from kstreams.spark.frames.pandas_messages import frame_of, messages_of
+from kstreams.spark.frames.sessions import is_connect
 from kstreams.spark.frames.stage import Stage
 from kstreams.spark.frames.task_record import TaskRecord
 
 __all__ = ("transform_with_state",)
+
+_MOST_BYTES = 900_000
+"""Spark makes a broadcast variable of a larger function (`spark.broadcast.UDFCompressionThreshold`),
+and its worker that asks for the state's schema at the start of a query cannot read one."""
 
 
 def transform_with_state(frame: DataFrame, stage: Stage) -> DataFrame:
@@ -28,7 +34,17 @@ def transform_with_state(frame: DataFrame, stage: Stage) -> DataFrame:
     Args:
         frame: Messages, of columns `MESSAGE`.
         stage: The stage.
+
+    Raises:
+        CompileError: The stage and the user's modules are larger than Spark takes them here.
     """
+    if stage.size_bytes > _MOST_BYTES and not is_connect(frame.sparkSession):
+        raise CompileError(
+            f"the topology and the user's modules have {stage.size_bytes / 1e6:.1f} MB, and "
+            "transformWithStateInPandas takes functions of up to 1 MB",
+            hint="Name the modules that executors need, packages=['my_package'], or install them "
+            "there and say packages=(); or use operator='group-state'.",
+        )
     return frame.groupBy("key").transformWithStateInPandas(
         _StageProcessor(stage), MESSAGE, "append", "None"
     )

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from kstreams.spark.frames.results import ResultFrames
+from kstreams.spark.frames.results import ResultFrames, rows_of_topic
+from kstreams.spark.frames.sessions import is_connect
+from kstreams.spark.frames.shipped import Carried
+from kstreams.spark.pickling import dumped
 from kstreams.topic import Topic
 
 __all__ = ("write_each",)
 
 Writer = Callable[[DataFrame, int], None]
 """Writes one batch's results of a topic; gets the batch's number, the same if it comes again."""
+Writers = Mapping[str, Writer]
+"""By topic name, what writes its results."""
 
 
 def write_each(
@@ -38,17 +44,21 @@ def write_each(
     Raises:
         CompileError: The topology does not write to one of the topics.
     """
-    for topic in writers:
-        results.part(results.all, topic)
-    chosen = {topic if isinstance(topic, str) else topic.name: w for topic, w in writers.items()}
+    chosen = {results.name_of(topic): writer for topic, writer in writers.items()}
+    if is_connect(results.all.sparkSession):
+        carried: Carried[Writers] = Carried.of(dumped(chosen), results.shipped)
+        return results.all.writeStream.foreachBatch(partial(_write_on_server, carried))
+    return results.all.writeStream.foreachBatch(partial(_write, chosen))
 
-    def write(frame: DataFrame, batch: int) -> None:
-        frame.persist()
-        try:
-            for topic, writer in chosen.items():
-                own = frame.where(frame.topic == topic)
-                writer(own.select("key", "value", "timestamp", "headers"), batch)
-        finally:
-            frame.unpersist()
 
-    return results.all.writeStream.foreachBatch(write)
+def _write_on_server(writers: Carried[Writers], frame: DataFrame, batch: int) -> None:
+    _write(writers.get(), frame, batch)
+
+
+def _write(writers: Writers, frame: DataFrame, batch: int) -> None:
+    frame.persist()
+    try:
+        for topic, writer in writers.items():
+            writer(rows_of_topic(frame, topic), batch)
+    finally:
+        frame.unpersist()

@@ -79,7 +79,12 @@ def test_a_stream_gives_what_the_driver_gives(
     for batch in batches:
         streams.write(source, batch)
     results = transform_frames(
-        make(), {source: streams.stream(source)}, state=streams.state, tasks=2, operator=operator
+        make(),
+        {source: streams.stream(source)},
+        state=streams.state,
+        tasks=2,
+        operator=operator,
+        packages=(),
     )
     try:
         streams.run(results.all)
@@ -93,7 +98,7 @@ def test_a_bounded_frame_gives_all_at_once(streams: Streams, case: Any) -> None:
     _, make, source, batches, sinks = case
     for batch in batches:
         streams.write(source, batch)
-    results = transform_frames(make(), {source: streams.bounded(source)}, tasks=2)
+    results = transform_frames(make(), {source: streams.bounded(source)}, tasks=2, packages=())
     whole = [[record for batch in batches for record in batch]]
     expected = on_driver(make(), source, whole, sinks, close_windows=True)
     assert {t.name: by_topic(results.all, [t])[t.name] for t in sinks} == expected
