@@ -24,7 +24,7 @@ from kstreams.spark.frames.task_record import TaskRecord
 __all__ = ("transform_with_state",)
 
 _MOST_BYTES = 900_000
-"""Spark makes a broadcast variable of a larger function (`spark.broadcast.UDFCompressionThreshold`),
+"""Spark broadcasts a larger function (`spark.broadcast.UDFCompressionThreshold`),
 and its worker that asks for the state's schema at the start of a query cannot read one."""
 
 
