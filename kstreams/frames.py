@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kstreams.spark.frames.results import ResultFrames
     from kstreams.spark.frames.source_frame import SourceFrame
     from kstreams.spark.frames.transform import transform_frames
-    from kstreams.spark.frames.write_each import write_each
+    from kstreams.spark.frames.write_each import Writer, write_each
 else:  # a checker would take any name then
     __getattr__ = lazy_names(
         __name__,
@@ -26,8 +26,16 @@ else:  # a checker would take any name then
             "ResultFrames": "kstreams.spark.frames.results",
             "SourceFrame": "kstreams.spark.frames.source_frame",
             "transform_frames": "kstreams.spark.frames.transform",
+            "Writer": "kstreams.spark.frames.write_each",
             "write_each": "kstreams.spark.frames.write_each",
         },
     )
 
-__all__ = ("Operator", "ResultFrames", "SourceFrame", "transform_frames", "write_each")
+__all__ = (
+    "Operator",
+    "ResultFrames",
+    "SourceFrame",
+    "Writer",
+    "transform_frames",
+    "write_each",
+)

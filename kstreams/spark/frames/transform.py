@@ -45,7 +45,7 @@ from kstreams.topic import Topic
 
 __all__ = ("transform_frames",)
 
-Run = Callable[[DataFrame, Stage], DataFrame]
+_Run = Callable[[DataFrame, Stage], DataFrame]
 """Runs a stage's tasks on a DataFrame of messages."""
 
 
@@ -98,7 +98,7 @@ def transform_frames(
     width = shuffle_partitions(session) if streaming else max(counts.values())
     shipped = Shipped.of(packages)
     pipelines = topology.pipelines()
-    run: Run = run_bounded
+    run: _Run = run_bounded
     if streaming:
         check_width(width, tuple(counts.values()))
         carried: Carried[ObjectStoreSettings] = Carried.of(dumped(_log_of(state)), shipped)
@@ -124,7 +124,7 @@ def transform_frames(
     return ResultFrames(topology, reduce(DataFrame.unionByName, parts), shipped, plan.errors)
 
 
-_OPERATORS: dict[Operator, Run] = {
+_OPERATORS: dict[Operator, _Run] = {
     "transform-with-state": transform_with_state,
     "group-state": group_state,
 }
@@ -142,7 +142,7 @@ class _Plan:
     """
 
     sources: Mapping[str, SourceFrame]
-    run: Run
+    run: _Run
     shipped: Shipped
     errors: ErrorChannel
 

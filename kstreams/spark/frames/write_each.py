@@ -15,11 +15,11 @@ from kstreams.spark.frames.shipped import Carried
 from kstreams.spark.pickling import dumped
 from kstreams.topic import Topic
 
-__all__ = ("write_each",)
+__all__ = ("Writer", "write_each")
 
 Writer = Callable[[DataFrame, int], None]
 """Writes one batch's results of a topic; gets the batch's number, the same if it comes again."""
-Writers = Mapping[str, Writer]
+_Writers = Mapping[str, Writer]
 """By topic name, what writes its results."""
 
 
@@ -46,16 +46,16 @@ def write_each(
     """
     chosen = {results.name_of(topic): writer for topic, writer in writers.items()}
     if is_connect(results.all.sparkSession):
-        carried: Carried[Writers] = Carried.of(dumped(chosen), results.shipped)
+        carried: Carried[_Writers] = Carried.of(dumped(chosen), results.shipped)
         return results.all.writeStream.foreachBatch(partial(_write_on_server, carried))
     return results.all.writeStream.foreachBatch(partial(_write, chosen))
 
 
-def _write_on_server(writers: Carried[Writers], frame: DataFrame, batch: int) -> None:
+def _write_on_server(writers: Carried[_Writers], frame: DataFrame, batch: int) -> None:
     _write(writers.get(), frame, batch)
 
 
-def _write(writers: Writers, frame: DataFrame, batch: int) -> None:
+def _write(writers: _Writers, frame: DataFrame, batch: int) -> None:
     frame.persist()
     try:
         for topic, writer in writers.items():
