@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from benchmarks.connectors import command as connectors
+from benchmarks.frames import command as frames
 from benchmarks.machine import machine
 from benchmarks.scale import command as scale
 from benchmarks.serdes import command as serdes
@@ -63,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     serdes.add_to(commands, cache=_cache())
     start.add_to(commands, cache=_cache(), count=_count)
     connectors.add_to(commands)
+    frames.add_to(commands, count=_count)
     comparison = commands.add_parser("compare", help="two runs side by side")
     comparison.add_argument("before", type=Path)
     comparison.add_argument("after", type=Path)

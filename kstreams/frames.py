@@ -1,9 +1,24 @@
 """A topology as a transformation of streaming DataFrames.
 
 `transform_frames(topology, {TOPIC: frame})` makes DataFrames of a topology's sinks out of those of
-its sources: whatever Spark can read and write, on classic sessions and on Spark Connect. A
-`SourceFrame` names the columns of a source; `write_each` writes several sinks by one query. The
-query is Spark's own, and so is its checkpoint. See docs/dataframes.md.
+its sources: whatever Spark can read and write, on classic sessions and on Spark Connect.
+`ResultFrames` is what comes back. A `SourceFrame` names the columns of a source; `write_each`
+writes several sinks by one query, each topic's rows by a `FrameWriter`. `Operator` is which of
+Spark's operators runs it. The query is Spark's own, and so is its checkpoint:
+docs/dataframes.md.
+
+Example:
+    >>> from kstreams import TEXT, Topic, TopologyBuilder
+    >>> from kstreams.errors import CompileError
+    >>> from kstreams.frames import transform_frames
+    >>> LINES = Topic("lines", key=TEXT, value=TEXT)
+    >>> builder = TopologyBuilder("copy")
+    >>> builder.add_sink("copied", Topic("copied", TEXT, TEXT), builder.add_source("lines", LINES))
+    >>> try:
+    ...     transform_frames(builder.build(), {})
+    ... except CompileError as error:
+    ...     error.message
+    "there is no DataFrame for 'lines'"
 """
 
 from __future__ import annotations
@@ -17,7 +32,7 @@ if TYPE_CHECKING:
     from kstreams.spark.frames.results import ResultFrames
     from kstreams.spark.frames.source_frame import SourceFrame
     from kstreams.spark.frames.transform import transform_frames
-    from kstreams.spark.frames.write_each import Writer, write_each
+    from kstreams.spark.frames.write_each import FrameWriter, write_each
 else:  # a checker would take any name then
     __getattr__ = lazy_names(
         __name__,
@@ -26,16 +41,16 @@ else:  # a checker would take any name then
             "ResultFrames": "kstreams.spark.frames.results",
             "SourceFrame": "kstreams.spark.frames.source_frame",
             "transform_frames": "kstreams.spark.frames.transform",
-            "Writer": "kstreams.spark.frames.write_each",
+            "FrameWriter": "kstreams.spark.frames.write_each",
             "write_each": "kstreams.spark.frames.write_each",
         },
     )
 
 __all__ = (
+    "FrameWriter",
     "Operator",
     "ResultFrames",
     "SourceFrame",
-    "Writer",
     "transform_frames",
     "write_each",
 )

@@ -13,25 +13,35 @@ from __future__ import annotations
 import os
 import secrets
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
 from devtools.servers.process import Server, launch, launch_on_free_ports
-from devtools.spark_home import QUICK_JVMS
+from devtools.spark_home import QUICK_JAVA, QUICK_JVMS
 from kstreams.spark.java import java_home
 
 _START_S = 120.0
+_STARTED = "Spark Connect server started at"
+_LOGGING = """\
+rootLogger.level = error
+rootLogger.appenderRef.console.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
+logger.server.name = org.apache.spark.sql.connect.service.SparkConnectServer
+logger.server.level = info
+"""
 _SETTINGS = {
     **QUICK_JVMS,
     "spark.driver.memory": "1g",
-    "spark.log.level": "ERROR",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.streaming.minBatchesToRetain": "10",
@@ -45,21 +55,29 @@ class SparkConnectServer(Server):
     One server, its executors in its own process; also enter it as a context.
 
     Clients need the token that is in `url`. Python workers import what is
-    installed in this environment, and nothing of the folder a client runs in.
+    installed in this environment, and nothing of the folder a client runs in
+    unless it is among `modules`.
 
     Args:
         folder: For its log, and what Spark leaves where it runs.
         cores: How many tasks it runs at the same time.
         settings: Spark's, besides or instead of those here.
+        modules: Folders that Python workers import from.
 
     """
 
     def __init__(
-        self, folder: Path, *, cores: int = 2, settings: Mapping[str, str] | None = None
+        self,
+        folder: Path,
+        *,
+        cores: int = 2,
+        settings: Mapping[str, str] | None = None,
+        modules: Sequence[Path] = (),
     ) -> None:
         self._folder = folder
         self._master = f"local[{cores}]"
         self._settings = {**_SETTINGS, **(settings or {})}
+        self._modules = modules
         self._token = secrets.token_hex(16)
         self._process: subprocess.Popen[bytes] | None = None
         self._port = 0
@@ -111,8 +129,11 @@ class SparkConnectServer(Server):
 
     def _start_on(self, ports: tuple[int, ...]) -> None:
         (self._port,) = ports
+        logging = self._folder / "log4j2.properties"
+        logging.write_text(_LOGGING)
         settings = {
             **self._settings,
+            "spark.driver.extraJavaOptions": f"{QUICK_JAVA} -Dlog4j2.configurationFile={logging}",
             "spark.connect.grpc.binding.port": str(self._port),
             "spark.connect.authenticate.token": self._token,
         }
@@ -120,14 +141,32 @@ class SparkConnectServer(Server):
             "".join(f"{name} {value}\n" for name, value in settings.items())
         )
         (self._folder / "server.conf").chmod(0o600)
+        starts = self._started()
         self._process = launch(
             "Spark Connect server",
-            [*_environment(), *self._command()],
+            [*self._environment(), *self._command()],
             folder=self._folder,
             log=self.log_file,
-            answers=lambda: _listens(self._port),
+            answers=lambda: self._started() > starts,
             within_s=_START_S,
         )
+
+    def _started(self) -> int:
+        """Return how often it has started: what listens on its port may be another's."""
+        return self.log_file.read_text().count(_STARTED) if self.log_file.exists() else 0
+
+    def _environment(self) -> list[str]:
+        """Return a command that sets what the server takes from its environment."""
+        return [
+            "env",
+            "-u",
+            "SPARK_REMOTE",
+            f"PYTHONPATH={os.pathsep.join(map(str, self._modules))}",
+            f"SPARK_HOME={_spark_home()}",
+            f"JAVA_HOME={java_home()}",
+            f"PYSPARK_PYTHON={sys.executable}",
+            "SPARK_LOCAL_IP=127.0.0.1",
+        ]
 
     def _command(self) -> list[str]:
         return [
@@ -142,29 +181,11 @@ class SparkConnectServer(Server):
         ]
 
 
-def _environment() -> list[str]:
-    """Return a command that sets what the server takes from its environment."""
-    return [
-        "env",
-        "-u",
-        "SPARK_REMOTE",
-        f"SPARK_HOME={_spark_home()}",
-        f"JAVA_HOME={java_home()}",
-        f"PYSPARK_PYTHON={sys.executable}",
-        "SPARK_LOCAL_IP=127.0.0.1",
-    ]
-
-
 def _spark_home() -> Path:
     spec = find_spec("pyspark")
     assert spec is not None
     assert spec.origin is not None
     return Path(spec.origin).parent
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def main() -> None:

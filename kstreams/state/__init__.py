@@ -6,8 +6,8 @@ directory; it needs no locks and no fsync, because the durable log has the truth
 `kstreams.testing.WorkingStoreContract` tests one.
 
 `ObjectStoreSettings` of a backend's `log` open an `ObjectStore`: immutable objects by name, of
-which each is created once. `kstreams.testing.ObjectStoreContract` tests one. Stores with types are
-in `kstreams.stores`.
+which each is created once; `Directory` has them as files. `kstreams.testing.ObjectStoreContract`
+tests one. Stores with types are in `kstreams.stores`.
 
 Example:
     >>> from pathlib import Path
@@ -34,10 +34,12 @@ from kstreams.state.backend.working import (
     StoreChanges,
     WorkingStore,
 )
+from kstreams.state.log.directory import Directory
 
 __all__ = (
     "Changes",
     "CopiesVersions",
+    "Directory",
     "KeyRange",
     "Memory",
     "ObjectStore",

@@ -6,6 +6,7 @@ import re
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 import pytest
@@ -18,6 +19,10 @@ from devtools.servers.spark_connect import SparkConnectServer
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+ROOT = Path(__file__).parents[2]
+"""Of the repository: what tests refer to is imported from here."""
 
 
 class Broker(Protocol):
@@ -95,7 +100,7 @@ def registry_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def connect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkConnectServer]:
     """A Spark Connect server process for the whole run; never stop it."""
     _need_connect()
-    with SparkConnectServer(tmp_path_factory.mktemp("connect")) as running:
+    with SparkConnectServer(tmp_path_factory.mktemp("connect"), modules=[ROOT]) as running:
         yield running
 
 

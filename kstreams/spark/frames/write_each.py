@@ -9,22 +9,21 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from kstreams.errors import CompileError
 from kstreams.spark.frames.results import ResultFrames, rows_of_topic
 from kstreams.spark.frames.sessions import is_connect
-from kstreams.spark.frames.shipped import Carried
-from kstreams.spark.pickling import dumped
 from kstreams.topic import Topic
 
-__all__ = ("Writer", "write_each")
+__all__ = ("FrameWriter", "write_each")
 
-Writer = Callable[[DataFrame, int], None]
+FrameWriter = Callable[[DataFrame, int], None]
 """Writes one batch's results of a topic; gets the batch's number, the same if it comes again."""
-_Writers = Mapping[str, Writer]
+_Writers = Mapping[str, FrameWriter]
 """By topic name, what writes its results."""
 
 
 def write_each(
-    results: ResultFrames, writers: Mapping[Topic[Any, Any] | str, Writer]
+    results: ResultFrames, writers: Mapping[Topic[Any, Any] | str, FrameWriter]
 ) -> DataStreamWriter:
     """Return the writer of one query that hands each topic's results to a function.
 
@@ -34,25 +33,24 @@ def write_each(
 
     Args:
         results: Of a stream.
-        writers: By topic, what writes its results. They run on the driver, or on the server
-            of Spark Connect.
+        writers: By topic, what writes its results; they run on the driver.
 
     Returns:
         A writer on which `option("checkpointLocation", ...)` and `start()` are still to be
         called.
 
     Raises:
-        CompileError: The topology does not write to one of the topics.
+        CompileError: The topology does not write to one of the topics, or the session is one of
+            Spark Connect.
     """
     chosen = {results.name_of(topic): writer for topic, writer in writers.items()}
     if is_connect(results.all.sparkSession):
-        carried: Carried[_Writers] = Carried.of(dumped(chosen), results.shipped)
-        return results.all.writeStream.foreachBatch(partial(_write_on_server, carried))
+        raise CompileError(
+            "on Spark Connect, functions that write a batch run apart from the batch's query",
+            hint="Write results.all to one sink that divides rows by their topic: Kafka does, "
+            'files do by partitionBy("topic").',
+        )
     return results.all.writeStream.foreachBatch(partial(_write, chosen))
-
-
-def _write_on_server(writers: Carried[_Writers], frame: DataFrame, batch: int) -> None:
-    _write(writers.get(), frame, batch)
 
 
 def _write(writers: _Writers, frame: DataFrame, batch: int) -> None:

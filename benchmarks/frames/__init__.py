@@ -1,0 +1,3 @@
+"""A topology on DataFrames beside `App` and Spark: `python -m benchmarks frames`."""
+
+from __future__ import annotations

@@ -1,0 +1,120 @@
+"""The benchmark's records: Parquet files for DataFrames, embedded topics for `App`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.windows.cases import Case, drawn
+from kstreams import Embedded
+from kstreams.partitioner import partitions_of
+
+__all__ = ("SIZE_MS", "TASKS", "Input")
+
+TASKS = 4
+SIZE_MS = 10_000
+_FAR_MS = 1_000_000_000
+_NO_KEYS = 64
+"""Records that only move time: so many keys lie in all partitions."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """What all read: records of a windowed count in batches, behind them one that moves time.
+
+    Attributes:
+        records: How many.
+        batch: How many make a batch.
+        home: Where they lie.
+    """
+
+    records: int
+    batch: int
+    home: Path
+
+    @property
+    def case(self) -> Case:
+        """The windowed count with one final result."""
+        return Case("frames", emit="close", records=self.records, batch=self.batch)
+
+    @property
+    def files(self) -> Path:
+        """The Parquet files, one a batch: key, value, raw (the value as bytes), timestamp."""
+        return self.home / "files"
+
+    @property
+    def nothing(self) -> Path:
+        """Parquet files with one record for each task, and times that close nothing."""
+        return self.home / "nothing"
+
+    def batches(self) -> list[pa.Table]:
+        """Return the records of each batch: timestamp (ms), key, value (bytes)."""
+        table = drawn(self.case)
+        parts = [table.slice(n, self.batch) for n in range(0, self.records, self.batch)]
+        far = pa.array([_FAR_MS] * _NO_KEYS)
+        keys = pa.array([b"none-%d" % n for n in range(_NO_KEYS)])
+        values = pa.array([bytes(8)] * _NO_KEYS)
+        last = pa.table({"timestamp": far, "key": keys, "value": values})
+        return [*parts, last.cast(table.schema)]
+
+    def results(self) -> int:
+        """Return how many windows close."""
+        table = drawn(self.case)
+        windows = table.column("timestamp").to_numpy() // SIZE_MS
+        keys = table.column("key").combine_chunks().dictionary_encode().indices.to_numpy()
+        return len(np.unique(windows.astype(np.int64) * len(keys) + keys))
+
+    def write_files(self) -> None:
+        """Write the files, in an order of modification times that is theirs."""
+        for folder, batches in (
+            (self.files, self.batches()),
+            (self.nothing, [self._a_record_a_task()] * 40),
+        ):
+            folder.mkdir(parents=True)
+            for number, table in enumerate(batches):
+                path = folder / f"{number:05d}.parquet"
+                pq.write_table(_as_columns(table), path)
+                os.utime(path, (1_700_000_000 + number,) * 2)  # Spark reads files by it
+
+    def write_topics(self) -> Embedded:
+        """Write the topics `in` and `out`, and return their connection."""
+        connection = Embedded(self.home / "topics", durable=False)
+        log = connection.log()
+        for topic in ("in", "out"):
+            log.ensure(topic, TASKS)
+        for number, table in enumerate(self.batches()):
+            targets = partitions_of(table.column("key").combine_chunks(), TASKS)
+            for partition in range(TASKS):
+                own = table.filter(pa.array(targets == partition))
+                if own.num_rows:
+                    log.append("in", partition, own, producer="bench", batch=number)
+        return connection
+
+    def _a_record_a_task(self) -> pa.Table:
+        found: dict[int, int] = {}
+        keys = pa.array([b"none-%d" % n for n in range(_NO_KEYS)])
+        for place, target in enumerate(partitions_of(keys, TASKS).tolist()):
+            found.setdefault(target, place)
+        return pa.table(
+            {
+                "timestamp": pa.array([0] * TASKS),
+                "key": keys.take(pa.array(sorted(found.values()))),
+                "value": pa.array([bytes(8)] * TASKS),
+            }
+        )
+
+
+def _as_columns(table: pa.Table) -> pa.Table:
+    times = table.column("timestamp").cast(pa.int64()).cast(pa.timestamp("ms", "UTC"))
+    return pa.table(
+        {
+            "key": table.column("key").cast(pa.string()),
+            "raw": table.column("value").cast(pa.binary()),
+            "timestamp": times.cast(pa.timestamp("us", "UTC")),
+        }
+    )

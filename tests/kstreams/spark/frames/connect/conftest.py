@@ -1,0 +1,38 @@
+"""A session of the tests' server with the settings that streams of DataFrames want."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from devtools.servers.spark_connect import SparkConnectServer
+from tests.kstreams.spark.frames.streams import SETTINGS, Streams
+from tests.servers.fixtures import connect_to
+
+
+@pytest.fixture(scope="session")
+def connect_session(connect_server: SparkConnectServer) -> Iterator[SparkSession]:
+    """Return a session for queries with two tasks."""
+    session = connect_to(connect_server)
+    for name, value in SETTINGS.items():
+        session.conf.set(name, value)
+    yield session
+    session.stop()
+
+
+@pytest.fixture(autouse=True)
+def connect_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let PySpark know that sessions are remote, as `SparkSession.builder.remote` does for good.
+
+    Other tests of this process have a classic one.
+    """
+    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
+
+
+@pytest.fixture
+def streams(tmp_path: Path, connect_session: SparkSession) -> Streams:
+    """Directories of a test's own."""
+    return Streams(tmp_path, connect_session)

@@ -1,0 +1,86 @@
+"""Clients and servers of Spark Connect are killed; each count comes once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from devtools.servers.spark_connect import SparkConnectServer
+from kstreams import Record
+from tests.kstreams.spark.frames.connect.client import started
+from tests.kstreams.spark.frames.streams import SETTINGS, Streams, by_topic
+from tests.kstreams.spark.frames.test_transform import on_driver
+from tests.kstreams.spark.frames.topologies import COUNTS, LINES, word_count
+from tests.servers.fixtures import ROOT, connect_to
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.kill,
+    pytest.mark.slow,
+    pytest.mark.timeout(600),
+]
+
+BATCHES = [[Record(b"", f"a b{n % 3} c{n}", 10 * n)] for n in range(40)]
+_WITHIN_S = 240
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[SparkConnectServer]:
+    """A server of the test's own, to be killed."""
+    with SparkConnectServer(tmp_path / "server", modules=[ROOT]) as running:
+        yield running
+
+
+def client(server: SparkConnectServer, home: Path, stack: ExitStack) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "tests.kstreams.spark.frames.connect.client"]
+    process = subprocess.Popen([*command, server.url, str(home)], cwd=ROOT)
+    stack.callback(process.wait)
+    stack.callback(process.kill)
+    return process
+
+
+def commits(home: Path) -> int:
+    return sum(not each.name.startswith(".") for each in (home / "checkpoint/commits").glob("*"))
+
+
+def wait_until(reached: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + _WITHIN_S
+    while not reached():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.05)
+
+
+def test_a_query_that_outlives_its_client_and_one_whose_server_dies_count_once(
+    tmp_path: Path, server: SparkConnectServer
+) -> None:
+    writing = Streams(tmp_path, connect_to(server))
+    for batch in BATCHES:
+        writing.write(LINES, batch)
+    with ExitStack() as stack:
+        first = client(server, tmp_path, stack)
+        wait_until(lambda: commits(tmp_path) >= 2, "the first client's query makes no batch")
+        first.kill()
+        first.wait()
+        left = commits(tmp_path)
+        wait_until(lambda: commits(tmp_path) >= left + 2, "the query ended with its client")
+
+        client(server, tmp_path, stack)  # its start takes the query over
+        left = commits(tmp_path)
+        wait_until(lambda: commits(tmp_path) >= left + 2, "the second client's makes no batch")
+        assert commits(tmp_path) < len(BATCHES), "nothing was left to do"
+        server.kill()
+    server.start()
+    session = connect_to(server)
+    for name, value in SETTINGS.items():
+        session.conf.set(name, value)
+    streams = Streams(tmp_path, session)
+    started(streams, to_the_end=True).awaitTermination()
+
+    assert by_topic(streams.read(), [COUNTS]) == on_driver(word_count(), LINES, BATCHES, [COUNTS])
+    session.stop()

@@ -1,0 +1,113 @@
+"""On Spark Connect a topology gives what the test driver gives, as streams and bounded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+
+from kstreams import TEXT, Record, Topic, Topology, TopologyBuilder
+from kstreams.errors import CompileError, ProcessingError
+from kstreams.frames import Operator, transform_frames, write_each
+from kstreams.operators import map_values
+from tests.kstreams.spark.frames.streams import Streams, by_topic
+from tests.kstreams.spark.frames.test_transform import CASES, TEXT_LINES, on_driver
+from tests.kstreams.spark.frames.topologies import COUNTS, LINES, WORDS, word_count
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+
+SHOUTED = Topic("shouted", TEXT, TEXT)
+
+
+ON_BOTH: list[tuple[Any, Operator]] = [
+    (CASES[1], "transform-with-state"),
+    (CASES[1], "group-state"),
+]
+"""The edge by `transform-with-state` is below, with two sinks."""
+
+
+@pytest.mark.parametrize(("case", "operator"), ON_BOTH, ids=[operator for _, operator in ON_BOTH])
+def test_a_stream_gives_what_the_driver_gives(
+    streams: Streams, case: Any, operator: Operator
+) -> None:
+    _, make, source, batches, sinks = case
+    for batch in batches:
+        streams.write(source, batch)
+    results = transform_frames(
+        make(),
+        {source: streams.stream(source)},
+        state=streams.state,
+        tasks=2,
+        operator=operator,
+        packages=(),
+    )
+    streams.run(results.all)
+    assert by_topic(streams.read(), sinks) == on_driver(make(), source, batches, sinks)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
+def test_a_bounded_frame_gives_all_at_once(streams: Streams, case: Any) -> None:
+    _, make, source, batches, sinks = case
+    for batch in batches:
+        streams.write(source, batch)
+    bounded = {source: streams.bounded(source)}
+    results = transform_frames(make(), bounded, tasks=2, packages=())
+    whole = [[record for batch in batches for record in batch]]
+    expected = on_driver(make(), source, whole, sinks, close_windows=True)
+    assert by_topic(results.all, sinks) == expected
+
+
+def test_two_sinks_of_one_query_are_one_sink_that_divides_rows(streams: Streams) -> None:
+    for batch in TEXT_LINES:
+        streams.write(LINES, batch)
+    results = transform_frames(
+        word_count(),
+        {LINES: streams.stream(LINES)},
+        state=streams.state,
+        tasks=2,
+        packages=(),
+    )
+    with pytest.raises(CompileError, match="run apart from the batch's query"):
+        write_each(results, {COUNTS: lambda frame, batch: None})
+    query = (
+        results.all.writeStream.format("parquet")
+        .partitionBy("topic")
+        .option("path", str(streams.home / "divided"))
+        .option("checkpointLocation", str(streams.home / "divided-checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    expected = on_driver(word_count(), LINES, TEXT_LINES, [WORDS, COUNTS])
+    assert by_topic(streams.read("divided"), [WORDS, COUNTS]) == expected
+
+
+def failing() -> Topology:
+    def shout(line: str) -> str:
+        if line == "b":
+            raise ValueError("no b here")
+        return line.upper()
+
+    builder = TopologyBuilder("failing")
+    words = builder.add_source("words", WORDS)
+    shouted = builder.add_processor("shout", map_values(shout), words)
+    builder.add_sink("shouted", SHOUTED, shouted)
+    return builder.build()
+
+
+def test_what_a_task_raises_reaches_the_client_typed(streams: Streams) -> None:
+    streams.write(WORDS, [Record("a", "a", 1), Record("b", "b", 2)])
+    results = transform_frames(
+        failing(),
+        {WORDS: streams.stream(WORDS)},
+        state=streams.state,
+        tasks=2,
+        packages=(),
+    )
+    with pytest.raises(PySparkException) as raised:
+        streams.run(results.all)
+    found = results.error_in(raised.value)
+    assert isinstance(found, ProcessingError)
+    assert found.where.node == "shout"
+    assert "no b here" in found.message
