@@ -80,6 +80,9 @@ class _Opened:
         """Forget the changes: there is no later batch."""
         return Pointer.empty()
 
+    def settle(self) -> None:
+        """Do nothing: there is no durable log."""
+
     def traffic(self) -> Traffic:
         """Return nothing: there is no durable log."""
         return Traffic()
