@@ -26,8 +26,11 @@ def group_state(frame: DataFrame, stage: Stage) -> DataFrame:
         frame: Messages, of columns `MESSAGE`.
         stage: The stage.
     """
+    timeout = GroupStateTimeout.NoTimeout
+    if stage.timers:
+        timeout = GroupStateTimeout.ProcessingTimeTimeout
     given = frame.groupBy("key").applyInPandasWithState(
-        partial(_run, stage), MESSAGE, "record string", "append", GroupStateTimeout.NoTimeout
+        partial(_run, stage), MESSAGE, "record string", "append", timeout
     )
     # Spark 4.1 gives columnar rows out, which its shuffle cannot take; what computes a column
     # copies them.
@@ -41,7 +44,14 @@ def _run(
     state: GroupState,
 ) -> Iterator[pd.DataFrame]:
     found = TaskRecord.from_json(state.get[0]) if state.exists else None
-    ran = stage.run(int(key[0]), messages_of(frames), found)
+    now_ms = state.getCurrentProcessingTimeMs()
+    timer_ms = now_ms if state.hasTimedOut else None
+    ran = stage.run(int(key[0]), messages_of(frames), found, timer_ms=timer_ms)
     if ran.record is not None:
         state.update((ran.record.to_json(),))
+    if stage.timers and state.exists:
+        # A call takes the time-out away, also one that only hands messages on.
+        record = TaskRecord.from_json(state.get[0])
+        if record.due_ms is not None:
+            state.setTimeoutDuration(max(record.due_ms - now_ms, 1))
     yield frame_of(ran.messages)

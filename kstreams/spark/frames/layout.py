@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kstreams.batch.envelope import DRIVER
@@ -53,6 +54,12 @@ class Layout:
     def task(self, key: int, *, width: int | None) -> int:
         """Return the task that has a group key."""
         return self._keys(width).index(key)
+
+    def tasks(self) -> Iterator[tuple[int, int]]:
+        """Yield stage and number of each task."""
+        for stage, count in enumerate(self.counts):
+            for task in range(count):
+                yield stage, task
 
     def to_text(self) -> str:
         """Return what a checkpoint keeps of it."""

@@ -50,6 +50,8 @@ class Pack:
         topic: Name of its topic.
         partitioner: The topic's: says which task a key belongs to.
         errors: The way of errors to the driver.
+        timers: Whether all tasks of the stage are to be called once, so that they say when they
+            have wall-clock work.
     """
 
     layout: Layout
@@ -58,6 +60,7 @@ class Pack:
     topic: str
     partitioner: Carried[Partitioner]
     errors: ErrorChannel
+    timers: bool = False
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield messages of one Spark partition."""
@@ -72,10 +75,13 @@ class Pack:
     def _messages(self, wall_ms: int, table: pa.Table) -> Iterator[Message]:
         batch = SparkBatch.present()
         width = None if batch is None else batch.width
-        if self.stage == 0:  # the first task sees whether the checkpoint is this query's
-            call = Envelope(0, 0, TaskCall((), wall_ms, required=False)).pack()
-            yield Message(self.layout.key(0, 0, width=width, through=0), wall_ms, call)
         tasks = self.layout.counts[self.stage]
+        # The first task sees in any case whether the checkpoint is this query's.
+        for stage, task in self.layout.tasks() if self.timers else [(self.stage, 0)]:
+            if stage >= self.stage:
+                call = Envelope(stage, task, TaskCall((), wall_ms, required=False)).pack()
+                key = self.layout.key(stage, task, width=width, through=self.stage)
+                yield Message(key, wall_ms, call)
         keys = table.column("key").combine_chunks()
         part = present_partition()
         for task, rows in parted(table, targets(self.partitioner.get(), keys, tasks, first=part)):

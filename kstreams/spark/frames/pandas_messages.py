@@ -12,7 +12,11 @@ __all__ = ("frame_of", "messages_of")
 
 
 def messages_of(frames: Iterable[pd.DataFrame]) -> Iterator[Message]:
-    """Return what is in frames of `MESSAGE`."""
+    """Return what is in frames of `MESSAGE`: a row is a message.
+
+    Args:
+        frames: As Spark hands them to a group, of its rows alone.
+    """
     for frame in frames:
         for key, wall_ms, payload in zip(
             frame["key"], frame["wall"], frame["payload"], strict=True

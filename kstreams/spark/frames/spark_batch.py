@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from pyspark import TaskContext
 
+from kstreams.errors import ExecutionError
+
 __all__ = ("SparkBatch", "present_partition")
 
 _QUERY = "sql.streaming.queryId"
@@ -45,6 +47,22 @@ class SparkBatch:
             int(context.getLocalProperty(_BATCH) or 0),
             None if width is None else int(width),
         )
+
+    @classmethod
+    def required(cls) -> SparkBatch:
+        """Return the batch of this worker's task.
+
+        Raises:
+            ExecutionError: It is of no streaming query, as far as Spark tells: its state would
+                begin anew.
+        """
+        found = cls.present()
+        if found is None:
+            raise ExecutionError(
+                "Spark does not tell which streaming query and batch a task runs for",
+                hint="On Spark Connect that is so within foreachBatch: write by a sink of Spark's.",
+            )
+        return found
 
 
 def present_partition() -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Literal
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from kstreams.batch.stage_settings import QuerySettings, StageSettings
 from kstreams.checkpoint.app_settings import AppSettings, Packages
@@ -19,9 +19,11 @@ from kstreams.graph.partitions import group_partitions
 from kstreams.graph.topology import Topology
 from kstreams.partitioner import Partitioner
 from kstreams.processors.interceptor import Interceptor
+from kstreams.sink import Sink
 from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.frames.bounded import run_bounded
 from kstreams.spark.frames.bounded_state import NoLog
+from kstreams.spark.frames.cleaning import Cleaning
 from kstreams.spark.frames.frame_io import FrameIO
 from kstreams.spark.frames.group_state import group_state
 from kstreams.spark.frames.layout import Layout
@@ -57,6 +59,7 @@ def transform_frames(
     tasks: int = 4,
     app_id: str | None = None,
     operator: Operator | Literal["auto"] = "auto",
+    timers: bool = False,
     interceptors: Sequence[Interceptor] = (),
     packages: Packages = "auto",
     upkeep: Upkeep | None = None,
@@ -81,6 +84,9 @@ def transform_frames(
         app_id: Names the state in the log; the topology's name by default.
         operator: Which stateful operator of Spark's runs the groups; see `Operator`. `"auto"`
             takes `transform-with-state` where the session's state store has it.
+        timers: Whether tasks have wall-clock work: punctuators by the wall clock, or sources
+            with a time of idleness. Spark then runs batches without data as well, at each of
+            its triggers.
         interceptors: Wrapped around every record processor.
         packages: The user's modules that executors need; `"auto"` finds them.
         upkeep: How often the durable log gets snapshots, and merges of deltas.
@@ -112,7 +118,7 @@ def transform_frames(
         interceptors=tuple(interceptors),
         upkeep=upkeep or Upkeep(),
     ).for_workers()
-    plan = _Plan(sources, run, shipped, ErrorChannel())
+    plan = _Plan(sources, run, shipped, ErrorChannel(), _cleaning(session), timers=timers)
     parts: list[DataFrame] = []
     for groups in pipelines:
         own = tuple(counts[group.name] for group in groups)
@@ -139,19 +145,31 @@ class _Plan:
         run: What runs a stage's tasks on messages.
         shipped: The user's modules.
         errors: The way of errors to the driver.
+        cleaning: When objects that no version names are removed.
+        timers: Whether Spark calls tasks at the times that they ask for.
     """
 
     sources: Mapping[str, SourceFrame]
     run: _Run
     shipped: Shipped
     errors: ErrorChannel
+    cleaning: Cleaning
+    timers: bool
 
     def pipeline(self, query: QuerySettings, layout: Layout) -> DataFrame:
         """Return what the sinks of one pipeline give out."""
         given: list[DataFrame] = []
         for settings in query.stages():
             messages = [*given, *self._packed(settings, layout)]
-            stage = Stage(settings, layout, self.shipped, self.errors)
+            stage = Stage(
+                settings,
+                layout,
+                self.shipped,
+                self.errors,
+                streaming=self.run is not run_bounded,
+                timers=self.timers,
+                cleaning=self.cleaning,
+            )
             given = [self.run(reduce(DataFrame.unionByName, messages), stage)]
         return given[0].mapInArrow(Unpack(self.errors), RESULT)
 
@@ -160,8 +178,15 @@ class _Plan:
         for node in settings.group.sources:
             topic = node.topic
             partitioner: Carried[Partitioner] = Carried.of(dumped(topic.partitioner), self.shipped)
-            pack = Pack(layout, settings.number, node.name, topic.name, partitioner, self.errors)
+            number, errors = settings.number, self.errors
+            pack = Pack(layout, number, node.name, topic.name, partitioner, errors, self.timers)
             yield self.sources[topic.name].rows(topic.name).mapInArrow(pack, MESSAGE)
+
+
+def _cleaning(session: SparkSession) -> Cleaning:
+    """Return when objects are removed, by how many batches Spark keeps in its checkpoint."""
+    retained = session.conf.get("spark.sql.streaming.minBatchesToRetain", "100")
+    return Cleaning(retained_batches=int(retained or 100))
 
 
 def _source_frames(
@@ -227,4 +252,9 @@ def _check_sinks(topology: Topology) -> None:
             raise CompileError(
                 f"sink {sink.name!r} prints on the driver, where no DataFrame runs",
                 hint="Write to a topic, and show its DataFrame: writeStream.format('console').",
+            )
+        if isinstance(sink.target, Sink):
+            raise CompileError(
+                f"sink {sink.name!r} writes under the commits of an app, and DataFrames have none",
+                hint="Write to a topic, and its DataFrame by a sink of Spark's; or run with App.",
             )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pandas as pd
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.stateful_processor import (
+    ExpiredTimerInfo,
     StatefulProcessor,
     StatefulProcessorHandle,
     TimerValues,
@@ -46,7 +47,7 @@ def transform_with_state(frame: DataFrame, stage: Stage) -> DataFrame:
             "there and say packages=(); or use operator='group-state'.",
         )
     return frame.groupBy("key").transformWithStateInPandas(
-        _StageProcessor(stage), MESSAGE, "append", "None"
+        _StageProcessor(stage), MESSAGE, "append", "ProcessingTime" if stage.timers else "None"
     )
 
 
@@ -55,10 +56,12 @@ class _StageProcessor(StatefulProcessor):
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
+        self._handle: StatefulProcessorHandle | None = None
         self._record: ValueState | None = None
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state."""
+        self._handle = handle
         self._record = handle.getValueState("task", "record string")
 
     def handleInputRows(  # type: ignore[override]  # noqa: N802  # in pandas; Spark's name
@@ -68,21 +71,42 @@ class _StageProcessor(StatefulProcessor):
         timerValues: TimerValues,  # noqa: N803  # Spark's name
     ) -> Iterator[pd.DataFrame]:
         """Run a task."""
-        yield self._run(int(key[0]), messages_of(rows))
+        yield self._run(int(key[0]), messages_of(rows), timerValues)
+
+    def handleExpiredTimer(  # noqa: N802  # Spark's name
+        self,
+        key: Any,  # noqa: ANN401  # as Spark has it
+        timerValues: TimerValues,  # noqa: N803  # Spark's name
+        expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803  # as above
+    ) -> Iterator[pd.DataFrame]:
+        """Run a task's wall-clock work."""
+        yield self._run(int(key[0]), (), timerValues, is_timer=True)
 
     def close(self) -> None:
         """Do nothing."""
 
-    def _run(self, key: int, messages: Iterator[Message]) -> pd.DataFrame:
-        state = self._record
-        if state is None:
+    def _run(
+        self, key: int, messages: Iterable[Message], times: TimerValues, *, is_timer: bool = False
+    ) -> pd.DataFrame:
+        handle, state = self._handle, self._record
+        if handle is None or state is None:
             raise RuntimeError("Spark has not called init")
+        now_ms = times.getCurrentProcessingTimeInMs()  # -1 in time mode None
         found = state.get()
-        ran = self._stage.run(key, messages, None if found is None else _read(found))
+        record = None if found is None else TaskRecord.from_json(found[0])
+        ran = self._stage.run(key, messages, record, timer_ms=now_ms if is_timer else None)
         if ran.record is not None:
             state.update((ran.record.to_json(),))
+            if self._stage.timers:  # without them Spark does not fail by such a call: it hangs
+                _set_timer(handle, ran.record.due_ms, now_ms)
         return frame_of(ran.messages)
 
 
-def _read(found: tuple[str]) -> TaskRecord:
-    return TaskRecord.from_json(found[0])
+def _set_timer(handle: StatefulProcessorHandle, due_ms: int | None, now_ms: int) -> None:
+    """Make one timer all that a task has, after a batch's time, or none."""
+    wanted = set() if due_ms is None else {max(due_ms, now_ms + 1)}
+    present = set(handle.listTimers())
+    for timer in sorted(present - wanted):
+        handle.deleteTimer(timer)
+    for timer in wanted - present:
+        handle.registerTimer(timer)

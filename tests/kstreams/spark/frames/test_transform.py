@@ -22,7 +22,7 @@ from tests.kstreams.spark.frames.topologies import (
     word_count,
 )
 
-pytestmark = [pytest.mark.spark]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 TEXT_LINES = [
     [Record(b"%d" % n, line, n) for n, line in enumerate(lines, start=first)]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from kstreams import BYTES, INT64, TEXT, Topic, Topology, TopologyBuilder
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from kstreams import BYTES, INT64, TEXT, Record, Topic, Topology, TopologyBuilder
 from kstreams.aggregators import count
 from kstreams.durations import milliseconds
 from kstreams.emit import each_update, on_close
-from kstreams.operators import aggregate, flat_map
-from kstreams.stores import timestamped_store, window_store
+from kstreams.operators import aggregate, filter_, flat_map
+from kstreams.processors import Processor, ProcessorContext, PunctuationType
+from kstreams.stores import key_value_store, timestamped_store, window_store
 from kstreams.windows import TumblingWindows, windowed, windowed_aggregate
 
 LINES = Topic("lines", BYTES, TEXT)
@@ -16,20 +21,58 @@ COUNTS = Topic("counts", TEXT, INT64)
 TUMBLING = TumblingWindows(milliseconds(10))
 CLOSED = Topic("closed", windowed(TEXT, TUMBLING), INT64)
 TOTALS = timestamped_store("totals", key=TEXT, value=INT64)
+TICKS = key_value_store("ticks", key=TEXT, value=INT64)
 
 
-def split(_: bytes, line: str) -> list[tuple[str, str]]:
-    return [(word, word) for word in line.split()]
+@dataclass(frozen=True)
+class Split:
+    """Divides lines into words; notes each line's key in a file, if there is one."""
+
+    log: Path | None = None
+
+    def __call__(self, key: bytes, line: str) -> list[tuple[str, str]]:
+        if self.log is not None:
+            with self.log.open("a") as file:
+                file.write(f"{key.decode()}\n")
+        return [(word, word) for word in line.split()]
 
 
-def word_count() -> Topology:
-    """Build lines -> words, and over an edge to counts: two groups, two sinks."""
+def word_count(fails: Path | None = None, *, log: Path | None = None) -> Topology:
+    """Build lines -> words, and over an edge to counts: two groups, two sinks.
+
+    Args:
+        fails: A file with the word at which the second group fails, while it is there.
+        log: Where the lines that are divided are noted.
+    """
     builder = TopologyBuilder("word-count")
-    words = builder.add_processor("split", flat_map(split), builder.add_source("lines", LINES))
+    words = builder.add_processor("split", flat_map(Split(log)), builder.add_source("lines", LINES))
     builder.add_sink("words", WORDS, words)
     words = builder.repartition("by-word", words, key=TEXT, value=TEXT)
+    words = builder.add_processor("check", filter_(_passing(fails)), words)
     totals = builder.add_processor(
         "count", aggregate(count(), store=TOTALS, emit=each_update()), words
+    )
+    builder.add_sink("counts", COUNTS, totals)
+    return builder.build()
+
+
+def _passing(fails: Path | None) -> Callable[[str, str], bool]:
+    def check(word: str, _: str) -> bool:
+        if fails is not None and fails.exists() and fails.read_text() == word:
+            raise ValueError(f"{word} fails")
+        return True
+
+    return check
+
+
+def other_count() -> Topology:
+    """Build what has the groups of `word_count`, and another store."""
+    builder = TopologyBuilder("word-count")
+    words = builder.add_processor("split", flat_map(Split()), builder.add_source("lines", LINES))
+    words = builder.repartition("by-word", words, key=TEXT, value=TEXT)
+    store = timestamped_store("other-totals", key=TEXT, value=INT64)
+    totals = builder.add_processor(
+        "count", aggregate(count(), store=store, emit=each_update()), words
     )
     builder.add_sink("counts", COUNTS, totals)
     return builder.build()
@@ -42,4 +85,29 @@ def windowed_count() -> Topology:
     count_all = windowed_aggregate(TUMBLING, count(), store=store, emit=on_close())
     words = builder.add_source("words", WORDS)
     builder.add_sink("closed", CLOSED, builder.add_processor("count", count_all, words))
+    return builder.build()
+
+
+class Tick(Processor[str, str, str, int]):
+    """Counts the ticks of a wall-clock punctuator."""
+
+    def init(self, context: ProcessorContext[str, int]) -> None:
+        self.context, self.ticks = context, context.store(TICKS)
+        context.schedule(milliseconds(100), PunctuationType.WALL_CLOCK_TIME, self.tick)
+
+    def process(self, record: Record[str, str]) -> None:
+        """Do nothing."""
+
+    def tick(self, now_ms: int) -> None:
+        name = f"task {self.context.task.partition}"
+        count = (self.ticks.get(name) or 0) + 1
+        self.ticks.put(name, count)
+        self.context.forward(Record(name, count, now_ms))
+
+
+def ticking() -> Topology:
+    """Build words -> ticks of each task."""
+    builder = TopologyBuilder("ticking")
+    words = builder.add_source("words", WORDS)
+    builder.add_sink("counts", COUNTS, builder.add_processor("tick", Tick, words, stores=[TICKS]))
     return builder.build()

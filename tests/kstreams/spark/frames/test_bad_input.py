@@ -1,0 +1,105 @@
+"""What does not fit is refused before anything runs, with what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder
+from kstreams.errors import CompileError
+from kstreams.frames import ResultFrames, SourceFrame, transform_frames
+from kstreams.state.backend.memory import Memory
+from kstreams.topology import to_stdout
+from tests.kstreams.spark.frames.streams import SETTINGS, Streams
+from tests.kstreams.spark.frames.topologies import COUNTS, LINES, WORDS, word_count
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+NUMBERS = Topic("numbers", TEXT, INT64)
+
+
+@pytest.fixture
+def streams(tmp_path: Path, stream_session: SparkSession) -> Iterator[Streams]:
+    yield Streams(tmp_path, stream_session)
+    for name, value in SETTINGS.items():
+        stream_session.conf.set(name, value)
+
+
+def start(frame: DataFrame | SourceFrame, **options: object) -> ResultFrames:
+    given = {"packages": (), "tasks": 2, **options}
+    return transform_frames(word_count(), {LINES: frame}, **given)  # type: ignore[arg-type]
+
+
+def printing() -> Topology:
+    builder = TopologyBuilder("printing")
+    builder.add_sink("shown", to_stdout(), builder.add_source("lines", LINES))
+    return builder.build()
+
+
+COLUMNS: list[tuple[str, str, Callable[[DataFrame], DataFrame | SourceFrame], str]] = [
+    ("no value", "key binary", lambda f: f, "has no column 'value' for the value"),
+    ("named", "value binary", lambda f: SourceFrame(f, key="id"), "has no column 'id' for the key"),
+    ("key type", "key int, value binary", lambda f: f, "'key' of topic 'lines' is int"),
+    ("time type", "value binary, timestamp date", lambda f: f, "'timestamp' .* is date"),
+    ("headers", "value binary, headers string", lambda f: f, "'headers' .* is string"),
+]
+
+
+@pytest.mark.parametrize(
+    ("schema", "given", "says"), [c[1:] for c in COLUMNS], ids=[c[0] for c in COLUMNS]
+)
+def test_a_frame_without_the_columns_is_refused(
+    streams: Streams, schema: str, given: Callable[[DataFrame], DataFrame], says: str
+) -> None:
+    frame = streams.session.createDataFrame([], schema)
+    with pytest.raises(CompileError, match=says) as caught:
+        start(given(frame))
+    assert "SourceFrame(frame, " in caught.value.hint
+
+
+def test_topics_and_frames_must_be_the_same(streams: Streams) -> None:
+    frame = streams.session.createDataFrame([], "value binary")
+    with pytest.raises(CompileError, match="no DataFrame for 'lines'"):
+        transform_frames(word_count(), {}, packages=())
+    with pytest.raises(CompileError, match="does not read 'numbers'; it reads 'lines'"):
+        transform_frames(word_count(), {LINES: frame, NUMBERS: frame}, packages=())
+
+
+def test_a_stream_needs_a_log(streams: Streams) -> None:
+    for state in (None, Memory()):
+        with pytest.raises(CompileError, match="no place for the state"):
+            start(streams.stream(LINES), state=state)
+
+
+def test_many_shuffle_partitions_are_refused(streams: Streams) -> None:
+    streams.session.conf.set("spark.sql.shuffle.partitions", "200")
+    with pytest.raises(CompileError, match=r"spark\.sql\.shuffle\.partitions is 200") as caught:
+        start(streams.stream(LINES), state=streams.state)
+    assert 'spark.conf.set("spark.sql.shuffle.partitions", "2")' in caught.value.hint
+
+
+def test_an_operator_that_the_session_does_not_have_is_refused(streams: Streams) -> None:
+    with pytest.raises(CompileError, match="does not chain applyInPandasWithState"):
+        start(streams.stream(LINES), state=streams.state, operator="group-state")
+    streams.session.conf.unset("spark.sql.streaming.stateStore.providerClass")
+    for operator in ("auto", "transform-with-state"):
+        with pytest.raises(CompileError, match="needs Spark's RocksDB state store"):
+            start(streams.stream(LINES), state=streams.state, operator=operator)
+
+
+def test_a_sink_that_prints_is_refused(streams: Streams) -> None:
+    frame = streams.session.createDataFrame([], "value binary")
+    with pytest.raises(CompileError, match="prints on the driver"):
+        transform_frames(printing(), {LINES: frame}, packages=())
+
+
+def test_a_topic_that_nothing_writes_to_is_refused(streams: Streams) -> None:
+    results = start(streams.session.createDataFrame([], "value binary"))
+    assert results[COUNTS].columns == ["key", "value", "timestamp", "headers"]
+    assert results[WORDS].columns == results["words"].columns
+    with pytest.raises(CompileError, match="does not write to 'numbers'") as caught:
+        results[NUMBERS]
+    assert "'counts', 'words'" in caught.value.hint

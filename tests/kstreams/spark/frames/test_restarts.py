@@ -1,0 +1,65 @@
+"""A query that fails, stops or is changed: what its checkpoint says counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from kstreams import Record, Topic, Topology
+from kstreams.errors import CheckpointMismatchError, KStreamsError, ProcessingError
+from kstreams.frames import ResultFrames, transform_frames
+from tests.kstreams.spark.frames.streams import Streams, by_topic
+from tests.kstreams.spark.frames.test_transform import on_driver
+from tests.kstreams.spark.frames.topologies import COUNTS, LINES, WORDS, other_count, word_count
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+BATCHES = [[Record(b"%d" % n, "a b c", 10 * batch + n) for n in range(3)] for batch in range(3)]
+
+
+def frames(streams: Streams, topology: Topology, *, tasks: int = 2) -> ResultFrames:
+    return transform_frames(
+        topology,
+        {LINES: streams.stream(LINES)},
+        state=streams.state,
+        tasks=tasks,
+        packages=(),
+    )
+
+
+def failure(streams: Streams, results: ResultFrames) -> KStreamsError | None:
+    with pytest.raises(PySparkException) as caught:
+        streams.run(results.all)
+    return results.error_in(caught.value)
+
+
+def test_a_query_goes_on_where_its_checkpoint_is(
+    tmp_path: Path, stream_session: SparkSession
+) -> None:
+    streams, fails = Streams(tmp_path, stream_session), tmp_path / "fails"
+    topology = word_count(fails)
+    streams.write(LINES, BATCHES[0])
+    streams.run(frames(streams, topology).all)
+
+    fails.write_text("b")  # a task of the second stage fails, when the first has run
+    streams.write(LINES, BATCHES[1])
+    streams.write(LINES, BATCHES[2])
+    error = failure(streams, frames(streams, topology))
+    assert isinstance(error, ProcessingError)
+    assert error.where.node == "check"
+
+    fails.unlink()
+    other_tasks = failure(streams, frames(streams, topology, tasks=1))
+    assert isinstance(other_tasks, CheckpointMismatchError)
+    assert "other tasks by group" in other_tasks.message
+    other = failure(streams, frames(streams, other_count()))
+    assert isinstance(other, CheckpointMismatchError)
+    assert "another topology" in other.message
+
+    streams.run(frames(streams, topology).all)
+    sinks: list[Topic[Any, Any]] = [WORDS, COUNTS]
+    assert by_topic(streams.read(), sinks) == on_driver(topology, LINES, BATCHES, sinks)
