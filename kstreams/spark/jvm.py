@@ -6,6 +6,7 @@ import atexit
 import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from pyspark import SparkContext
 from pyspark.errors import PySparkRuntimeError
@@ -68,8 +69,8 @@ def on_quick_jvm(
 
 
 def _make_at_exit(archive: ClassArchive, classes: Path, session: SparkSession) -> None:
-    gateway, jvm = SparkContext._gateway, session._jvm
-    process = getattr(gateway, "proc", None)
+    jvm: Any = session._jvm
+    process = getattr(SparkContext._gateway, "proc", None)
     if process is None or jvm is None:
         return
     class_path = str(jvm.java.lang.System.getProperty("java.class.path"))
