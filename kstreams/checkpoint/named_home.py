@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 from kstreams.checkpoint.directory_home import DirectoryHome
 from kstreams.checkpoint.object_home import ObjectHome
@@ -77,7 +78,7 @@ def store_by_url(url: str) -> ObjectStoreSettings:
             or f"install one that offers {scheme!r} in the group kstreams.stores, or name a "
             "directory; s3:// and all that speaks its protocol is served by kstreams-spark[s3].",
         ) from exc
-    made = make(url) if callable(make) else None
+    made: Any = make(url) if callable(make) else None
     if made is None or not hasattr(made, "open") or hasattr(made, "branch"):
         raise PluginError(
             f"{scheme!r} of kstreams.stores is no durable storage, and keeps no checkpoint",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -40,7 +40,7 @@ def group_state(frame: DataFrame, stage: Stage) -> DataFrame:
 def _run(
     stage: Stage,
     key: tuple[Any, ...],
-    frames: Iterator[pd.DataFrame],
+    frames: Iterable[Any],
     state: GroupState,
 ) -> Iterator[pd.DataFrame]:
     found = TaskRecord.from_json(state.get[0]) if state.exists else None
