@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.timeout(600),
 ]
 
-BATCHES = [[Record(b"", f"a b{n % 3} c{n}", 10 * n)] for n in range(40)]
+BATCHES = [[Record(b"", f"a b{n % 3} c{n}", 10 * n)] for n in range(16)]
 _WITHIN_S = 240
 
 
