@@ -19,10 +19,10 @@ done
 for path in $hidden; do
     mount -t tmpfs none "$path"
 done
-mkdir -p "$HOME"
-mount --bind /mnt/machine/home "$HOME"
 mkdir -p /tmp
 mount --bind /mnt/machine/tmp /tmp
+mkdir -p "$HOME" # which may lie in /tmp
+mount --bind /mnt/machine/home "$HOME"
 number=0
 for path in $kept; do
     number=$((number + 1))

@@ -19,23 +19,30 @@ ROOT = Path(__file__).parents[2] / "kstreams"
 OTHER_CUTS = {
     "app_objects.py": "names of objects",
     "changelog_restore.py": "ids of records",
+    "cleaning.py": "names of objects",
     "directory.py": "paths",
     "fork.py": "names of objects",
     "garbage.py": "names of objects",
     "loop_objects.py": "names of objects",
     "names.py": "paths",
     "objects.py": "names of objects",
+    "owner.py": "names of objects",
     "pointer.py": "names of objects",
+    "routes.py": "addresses",
     "savepoints.py": "names of objects",
 }
 """Modules that cut texts at slashes which are no ids."""
 
 OTHER_JOINS = {
+    "checkpoint.py": "places, as errors name them",
     "contexts.py": "labels of punctuators",
+    "fork.py": "places, as errors name them",
     "io.py": "ids of producers and records, names of segments",
     "package_files.py": "paths",
     "pipeline.py": "names of Spark's queries",
     "plans.py": "names of documents",
+    "sink.py": "ids of commits",
+    "sink_writers.py": "ids of rows",
     "stage_settings.py": "ids of producers",
     "task_key.py": "names of objects",
     "windowed.py": "windows as people read them",

@@ -19,6 +19,7 @@ from kstreams.state.stores.versioned.rows import (
     VersionedRows,
     key_of_version,
     latest_row,
+    read_end,
     read_version,
 )
 
@@ -32,8 +33,9 @@ class VersionedForm(PlainForm):
     """Key and value, with the time from which on the value holds.
 
     The topic is compacted no sooner than the retention and a day, so that the versions
-    within it are all there. Of a key with a change the latest version comes last: what
-    compaction leaves is what holds.
+    within it are all there. Of a key with a change the latest version comes last, or, where
+    the key was deleted so long ago that nothing of it is kept, a tombstone: what compaction
+    leaves is what holds.
 
     Args:
         spec: The store.
@@ -56,13 +58,18 @@ class VersionedForm(PlainForm):
             if (key := key_of_version(row)) is not None:
                 rows.setdefault(key, [latest_row(key)]).append(row)
         held = values_before(before, sorted({row for own in rows.values() for row in own}))
+        now = {**held, **after}
         for key, own in sorted(rows.items()):
-            old, new = _versions(held, own), _versions({**held, **after}, own)
+            old, new = _versions(held, own), _versions(now, own)
             fresh = {start for start, value in new.items() if old.get(start, _NONE) != value}
-            if fresh:
-                plain = self._plain(key)
-                for start in sorted({*fresh, max(new)}):
-                    yield ChangelogRecord(plain, new[start], start)
+            plain = self._plain(key)
+            for start in sorted({*fresh, max(new)} if fresh else ()):
+                yield ChangelogRecord(plain, new[start], start)
+            latest = held[own[0]]
+            if now[own[0]] is None and (fresh or (latest and read_version(latest)[1] is not None)):
+                ends = (read_end(data) for row in own[1:] if (data := now[row]) is not None)
+                begun = () if latest is None else (read_version(latest)[0],)
+                yield ChangelogRecord(plain, None, max((*ends, *begun)))
 
     def restoring(self, overlay: Overlay) -> Callable[[ChangelogRecord], None]:
         """Set the version of each record."""

@@ -16,7 +16,15 @@ from kstreams.state.stores.state_store import StoreRows
 from kstreams.state.stores.table_columns import TableColumns
 from kstreams.times import BEFORE_ALL_MS
 
-__all__ = ("LATEST", "NOT_PUT", "VersionedRows", "key_of_version", "latest_row", "read_version")
+__all__ = (
+    "LATEST",
+    "NOT_PUT",
+    "VersionedRows",
+    "key_of_version",
+    "latest_row",
+    "read_end",
+    "read_version",
+)
 
 
 LATEST = -1
@@ -223,6 +231,11 @@ def read_version(data: bytes) -> tuple[int, bytes | None]:
     place = 9 if data[:1] == _OLD else 1
     part = data[place + 8 :]
     return read_int64(data, place), part[1:] if part else None
+
+
+def read_end(data: bytes) -> int:
+    """Return when the old version that such a row holds ended (ms)."""
+    return read_int64(data, 1)
 
 
 class _KeySerde(CompositeSerde[Any]):

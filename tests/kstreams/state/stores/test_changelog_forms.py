@@ -281,6 +281,28 @@ def test_a_changelog_rebuilds_its_store(kind: str, given_batches: list[list[Chan
     assert look(logged.rebuilt(logged.whole())) == expected
 
 
+@pytest.mark.parametrize(
+    "second",
+    [
+        [(0, 41, None), (1, 1, None)],
+        [(1, 30, None), (0, 200, 0)],
+        [(1, 20, 2), (1, 30, 3), (1, 40, None), (0, 200, 0)],
+    ],
+)
+def test_a_deletion_that_is_forgotten_in_its_batch_is_in_the_changelog(
+    second: list[Change],
+) -> None:
+    spec, step, _ = KINDS["versioned"]
+    logged = Logged(spec)
+    for batch in ([(1, 1, 0)], second):
+        logged.batch(step, batch)
+    expected = rows(logged.live())
+    assert 1 not in dict(expected)
+    assert rows(logged.rebuilt(logged.log)) == expected
+    last = {entry.key: entry for entry in logged.log}
+    assert rows(logged.rebuilt(last.values())) == expected
+
+
 @kinds
 @given(given_batches=batches)
 def test_compaction_leaves_what_holds(kind: str, given_batches: list[list[Change]]) -> None:
