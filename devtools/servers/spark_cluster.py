@@ -122,7 +122,7 @@ class SparkCluster(Server):
                 },
                 ui_port=self._ports[1],
             )
-            self.wait(lambda: bool(self.state()), "the master")
+            self.wait(lambda: bool(self.state()), "the master", during=self._master)
         return self
 
     def stop(self) -> None:
@@ -155,7 +155,8 @@ class SparkCluster(Server):
             ("--cores", str(cores), "--memory", "4g", "--work-dir", machine.here("work"), self.url),
             {"spark.decommission.enabled": "true"},
         )
-        self.wait(lambda: machine.address in self._registered(), f"worker {machine.name}")
+        known = f"worker {machine.name}"
+        self.wait(lambda: machine.address in self._registered(), known, during=process)
         self.workers.append(Worker(machine, process))
         return self.workers[-1]
 
