@@ -3,9 +3,9 @@
 `transform_frames(topology, {TOPIC: frame})` makes DataFrames of a topology's sinks out of those of
 its sources: whatever Spark can read and write, on classic sessions and on Spark Connect.
 `ResultFrames` is what comes back. A `SourceFrame` names the columns of a source; `write_each`
-writes several sinks by one query, each topic's rows by a `FrameWriter`. `Operator` is which of
-Spark's operators runs it. The query is Spark's own, and so is its checkpoint:
-docs/dataframes.md.
+writes several sinks by one query, each topic's rows by a `FrameWriter`; `dropped_counts` reads
+the rows that count dropped records. `Operator` is which of Spark's operators runs it. The query
+is Spark's own, and so is its checkpoint: docs/dataframes.md.
 
 Example:
     >>> from kstreams import TEXT, Topic, TopologyBuilder
@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 from kstreams.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from kstreams.spark.frames.dropped import dropped_counts
     from kstreams.spark.frames.operators import Operator
     from kstreams.spark.frames.results import ResultFrames
     from kstreams.spark.frames.source_frame import SourceFrame
@@ -42,6 +43,7 @@ else:  # a checker would take any name then
             "SourceFrame": "kstreams.spark.frames.source_frame",
             "transform_frames": "kstreams.spark.frames.transform",
             "FrameWriter": "kstreams.spark.frames.write_each",
+            "dropped_counts": "kstreams.spark.frames.dropped",
             "write_each": "kstreams.spark.frames.write_each",
         },
     )
@@ -51,6 +53,7 @@ __all__ = (
     "Operator",
     "ResultFrames",
     "SourceFrame",
+    "dropped_counts",
     "transform_frames",
     "write_each",
 )

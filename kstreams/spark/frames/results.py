@@ -10,6 +10,7 @@ from kstreams.errors import CompileError, KStreamsError
 from kstreams.graph.topology import Topology
 from kstreams.processors.on_error import DeadLetter
 from kstreams.spark.failure import ErrorChannel
+from kstreams.spark.frames.dropped import OF_DROPPED, dropped_counts, dropped_topic
 from kstreams.spark.frames.shipped import Shipped
 from kstreams.topic import Topic, TopicChoice
 
@@ -24,18 +25,40 @@ class ResultFrames:
     its own.
 
     Attributes:
-        all: The results of all sinks, dead letters too: columns `sink`, the node's name,
-            `topic`, `key` and `value` (`binary`), `timestamp` and `headers`.
+        all: The results of all sinks, dead letters and counts of dropped records too: columns
+            `sink`, the node's name, `topic`, `key` and `value` (`binary`), `timestamp` and
+            `headers`.
+        dropped_topic: The topic of the rows that count dropped records; they have the task as
+            their key, and what `dropped` has as their value, in JSON.
         shipped: The user's modules, as they go to executors.
+
+    Raises:
+        CompileError: The topology itself writes to `dropped_topic`.
     """
 
     def __init__(
-        self, topology: Topology, frame: DataFrame, shipped: Shipped, errors: ErrorChannel
+        self,
+        topology: Topology,
+        app_id: str,
+        frame: DataFrame,
+        shipped: Shipped,
+        errors: ErrorChannel,
     ) -> None:
         self.all = frame
+        self.dropped_topic = dropped_topic(app_id)
         self.shipped = shipped
-        self._topics = _topics(topology)
+        self._topics = _topics(topology, self.dropped_topic)
         self._errors = errors
+
+    @property
+    def dropped(self) -> DataFrame:
+        """How many records tasks have dropped: a row for each batch, task and reason.
+
+        Columns `task` (`group/number`), `reason` (such as `late` or `skipped-ValueError`),
+        `count`, `batch`, the query's, and `timestamp`, the batch's. What has become a dead letter
+        is counted too, its reason begins with `dead-letter-`; so the rest has gone nowhere else.
+        """
+        return dropped_counts(self.all.where(OF_DROPPED))
 
     def __getitem__(self, topic: Topic[Any, Any] | str) -> DataFrame:
         """Return one topic's results: columns `key`, `value`, `timestamp` and `headers`.
@@ -73,20 +96,24 @@ def rows_of_topic(frame: DataFrame, topic: str) -> DataFrame:
     return frame.where(frame["topic"] == topic).select("key", "value", "timestamp", "headers")
 
 
-def _topics(topology: Topology) -> frozenset[str] | None:
-    """Return the topics that a topology writes to; None where records choose them."""
+def _topics(topology: Topology, of_dropped: str) -> frozenset[str] | None:
+    """Return the topics that rows have; None where records choose them."""
     targets = [sink.target for sink in topology.sinks]
-    if any(isinstance(target, TopicChoice) for target in targets):
-        return None
     policies = [
         *(entry.on_error for group in topology.groups for entry in group.inputs),
         *(sink.on_refused for sink in topology.sinks),
     ]
     changelogs = [spec.changelog for spec in topology.stores]
-    return frozenset(
-        [
-            *(target.name for target in targets if isinstance(target, Topic)),
-            *(policy.topic for policy in policies if isinstance(policy, DeadLetter)),
-            *(name for name in changelogs if name is not None),
-        ]
-    )
+    own = {
+        *(target.name for target in targets if isinstance(target, Topic)),
+        *(policy.topic for policy in policies if isinstance(policy, DeadLetter)),
+        *(name for name in changelogs if name is not None),
+    }
+    if of_dropped in own:
+        raise CompileError(
+            f"the topology writes to {of_dropped!r}, the topic of its counts of dropped records",
+            hint="Name the topic otherwise, or give another app_id=.",
+        )
+    if any(isinstance(target, TopicChoice) for target in targets):
+        return None
+    return frozenset({*own, of_dropped})

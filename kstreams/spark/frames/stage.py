@@ -22,6 +22,7 @@ from kstreams.ids import TaskId
 from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.frames.bounded_state import BoundedState
 from kstreams.spark.frames.cleaning import Cleaning
+from kstreams.spark.frames.dropped import dropped_table
 from kstreams.spark.frames.frame_io import FrameIO
 from kstreams.spark.frames.layout import Layout
 from kstreams.spark.frames.messages import Message
@@ -161,6 +162,7 @@ class _StageRun:
         self._layout = stage.layout
         self._settings = settings
         self._batch = batch
+        self._batch_number = 0 if batch is None else batch.number
         self._width = None if batch is None else batch.width
 
     def run(
@@ -191,8 +193,11 @@ class _StageRun:
         if not (records or first or timer_ms is not None):
             return Ran(tuple(given), record if called else None)
         result, written = self._run_task(task, wall_ms, records, record.pointer)
-        given += (self._message(each, wall_ms) for each in _outside(task, written))
         status = result.status
+        if status.dropped:
+            app_id = self._settings.query.app.app_id
+            written.append(dropped_table(app_id, status, batch=self._batch_number, wall_ms=wall_ms))
+        given += (self._message(each, wall_ms) for each in _outside(task, written))
         given += (
             self._message(Envelope(each.stage, each.task, part), wall_ms)
             for each in result.forwarded
@@ -237,8 +242,7 @@ class _StageRun:
     def _run_task(
         self, task: int, wall_ms: int, records: Sequence[EdgeRecords], pointer: str | None
     ) -> tuple[TaskResult, list[tuple[str, pa.Table]]]:
-        settings, batch = self._settings, self._batch
-        number = 0 if batch is None else batch.number
+        settings, number = self._settings, self._batch_number
         name = TaskId(settings.group.name, task)
         io = FrameIO()
         run = TaskRun(self._task_settings(name, io), self._state(name))
@@ -251,7 +255,7 @@ class _StageRun:
             *(each.queue() for each in records if each.entry not in sources),
         ]
         since_ms = self._owned_since(wall_ms)
-        call = TaskCall((), wall_ms, since_ms, close_windows=batch is None, pointer=pointer)
+        call = TaskCall((), wall_ms, since_ms, close_windows=self._batch is None, pointer=pointer)
         try:
             try:
                 return run.run(call, (), queues, batch=number), io.written

@@ -127,7 +127,8 @@ def transform_frames(
         query = QuerySettings(app, "", "", log, groups, own, width, FrameIO())
         layout = Layout(app.app_id, topology.fingerprint(), names, own, width)
         parts.append(plan.pipeline(query, layout))
-    return ResultFrames(topology, reduce(DataFrame.unionByName, parts), shipped, plan.errors)
+    frame = reduce(DataFrame.unionByName, parts)
+    return ResultFrames(topology, app.app_id, frame, shipped, plan.errors)
 
 
 _OPERATORS: dict[Operator, _Run] = {

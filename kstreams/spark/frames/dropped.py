@@ -1,0 +1,66 @@
+"""How many records tasks have dropped: rows among the results, so that nothing goes unseen."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from kstreams.batch.task_status import TaskStatus
+from kstreams.raw_batch import OUTPUT_SCHEMA
+
+__all__ = ("OF_DROPPED", "dropped_counts", "dropped_table", "dropped_topic")
+
+_SINK = "dropped:"
+"""Begins the sink's name of these rows; what follows is the group's."""
+OF_DROPPED = f"startswith(sink, '{_SINK}')"
+"""A condition that they alone meet: a topic may also be chosen by records."""
+_FIELDS = "task string, reason string, count bigint, batch bigint"
+
+
+def dropped_topic(app_id: str) -> str:
+    """Return the topic that rows of counts have, for sinks that want one."""
+    return f"{app_id}-dropped"
+
+
+def dropped_table(
+    app_id: str, status: TaskStatus, *, batch: int, wall_ms: int
+) -> tuple[str, pa.Table]:
+    """Return a task's counts in a batch, as a sink's name and its output.
+
+    Args:
+        app_id: The app's.
+        status: What the task says.
+        batch: Number of the batch.
+        wall_ms: The batch's wall time, ms since the epoch: that of the rows.
+    """
+    task = str(status.task)
+    values = [
+        json.dumps({"task": task, "reason": reason, "count": count, "batch": batch}).encode()
+        for reason, count in sorted(status.dropped.items())
+    ]
+    rows = len(values)
+    columns = (
+        [dropped_topic(app_id)] * rows,
+        [task.encode()] * rows,
+        values,
+        [wall_ms] * rows,
+        [None] * rows,
+    )
+    arrays = [pa.array(column, f.type) for column, f in zip(columns, OUTPUT_SCHEMA, strict=True)]
+    return f"{_SINK}{status.task.group}", pa.Table.from_arrays(arrays, schema=OUTPUT_SCHEMA)
+
+
+def dropped_counts(rows: DataFrame) -> DataFrame:
+    """Return counts of dropped records with a column for each field.
+
+    Args:
+        rows: Rows of `ResultFrames.dropped_topic`, as they are among the results, come to a
+            function of `write_each`, or were written: columns `value` and `timestamp`.
+
+    Returns:
+        Columns `task`, `reason`, `count`, `batch` and `timestamp`; see `ResultFrames.dropped`.
+    """
+    fields = f"from_json(CAST(value AS string), '{_FIELDS}') AS counted"
+    return rows.selectExpr(fields, "timestamp").select("counted.*", "timestamp")

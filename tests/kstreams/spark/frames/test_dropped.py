@@ -1,0 +1,96 @@
+"""Nothing is dropped unseen: what tasks drop is counted among the results."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from kstreams import BYTES, INT64, TEXT, DeadLetter, Record, Topic, Topology, TopologyBuilder
+from kstreams.aggregators import count
+from kstreams.emit import each_update
+from kstreams.frames import dropped_counts, transform_frames
+from kstreams.operators import map_values
+from kstreams.stores import window_store
+from kstreams.topology import OnError
+from kstreams.windows import windowed, windowed_aggregate
+from tests.kstreams.spark.frames.streams import Streams
+from tests.kstreams.spark.frames.topologies import TUMBLING
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+PAGES = Topic("pages", TEXT, TEXT)
+RAW = Topic("pages", BYTES, BYTES)
+COUNTED = Topic("counted", windowed(TEXT, TUMBLING), INT64)
+BATCHES: list[list[Record[bytes | None, bytes]]] = [
+    [Record(b"a", b"a", 1), Record(b"b", b"b", 3), Record(None, b"c", 5), Record(b"a", b"a", 25)],
+    [Record(b"a", b"late", 2), Record(b"a", b"\xff", 30), Record(b"b", b"bad", 31)],
+]
+
+
+def checked(value: str) -> str:
+    if value == "bad":
+        raise ValueError(value)
+    return value
+
+
+def topology(policy: OnError) -> Topology:
+    builder = TopologyBuilder("dropping")
+    pages = builder.add_source("pages", PAGES, on_error=policy)
+    pages = builder.add_processor("check", map_values(checked), pages)
+    store = window_store("counts", key=TEXT, value=INT64)
+    counting = windowed_aggregate(TUMBLING, count(), store=store, emit=each_update())
+    builder.add_sink("counted", COUNTED, builder.add_processor("count", counting, pages))
+    return builder.build()
+
+
+def counted(frame: DataFrame) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for row in frame.collect():
+        found[row["reason"]] += row["count"]
+    return found
+
+
+def check(rows: DataFrame, dropped: Counter[str], letters: int) -> None:
+    assert dropped["late"] == dropped["null-key"] == 1
+    failed = {reason: n for reason, n in dropped.items() if reason.startswith("dead-letter-")}
+    assert sum(failed.values()) == letters == rows.where("topic = 'letters'").count()
+    out = rows.where("topic = 'counted'").count()
+    assert out + dropped.total() == sum(map(len, BATCHES))
+
+
+def test_what_came_in_is_what_went_out_was_dropped_or_set_aside(
+    tmp_path: Path, stream_session: SparkSession
+) -> None:
+    streams = Streams(tmp_path, stream_session)
+    for batch in BATCHES:
+        streams.write(RAW, batch)
+    results = transform_frames(
+        topology(DeadLetter("letters")),
+        {PAGES: streams.stream(PAGES)},
+        state=streams.state,
+        tasks=2,
+        packages=(),
+    )
+    streams.run(results.all)
+    written = streams.read()
+    dropped = dropped_counts(written.where("sink = 'dropped:pages'"))
+    assert {row["batch"] for row in dropped.collect()} == {0, 1}
+    assert {row["task"].rpartition("/")[0] for row in dropped.collect()} == {"pages"}
+    check(written, counted(dropped), letters=2)
+    assert results.dropped.schema == dropped.schema
+
+
+def test_what_is_skipped_is_counted(tmp_path: Path, stream_session: SparkSession) -> None:
+    streams = Streams(tmp_path, stream_session)
+    for batch in BATCHES:
+        streams.write(RAW, batch)
+    frame = {PAGES: streams.bounded(PAGES).where("value != X'6C617465'")}
+    results = transform_frames(topology("skip"), frame, tasks=2, packages=())
+    assert counted(results.dropped) == {
+        "null-key": 1,
+        "skipped-DeserializationError": 1,
+        "skipped-ProcessingError": 1,
+    }
