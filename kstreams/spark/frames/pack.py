@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
 from kstreams.batch.edge_records import EdgeRecords
 from kstreams.batch.envelope import Envelope
 from kstreams.batch.task_call import TaskCall
-from kstreams.partitioner import Partitioner, targets
+from kstreams.errors import KStreamsError
+from kstreams.partitioner import targets
 from kstreams.raw_batch import HEADERS_TYPE, parted
 from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.frames.layout import Layout
 from kstreams.spark.frames.messages import Message, message_table
 from kstreams.spark.frames.shipped import Carried
 from kstreams.spark.frames.spark_batch import SparkBatch, present_partition
+from kstreams.spark.frames.typed_columns import encoded
 from kstreams.task.queues import Queue
+from kstreams.topic import Topic
 
 __all__ = ("SOURCE_ROWS", "Pack")
 
@@ -41,14 +45,15 @@ _MOST_BYTES = 64 * 1024 * 1024
 class Pack:
     """The function of `mapInArrow` that makes messages of a source's rows.
 
-    It gets the columns of `SOURCE_ROWS`, and before them `wall`: the batch's wall time.
+    It gets the columns of `SOURCE_ROWS`, and before them `wall`: the batch's wall time. `key` and
+    `value` may be of other types: the topic's serdes make bytes of them.
 
     Attributes:
         layout: Where tasks lie.
         stage: The source's.
         entry: Name of the source node.
         topic: Name of its topic.
-        partitioner: The topic's: says which task a key belongs to.
+        carried: The topic: its serdes, and which task a key belongs to.
         errors: The way of errors to the driver.
         timers: Whether all tasks of the stage are to be called once, so that they say when they
             have wall-clock work.
@@ -58,19 +63,33 @@ class Pack:
     stage: int
     entry: str
     topic: str
-    partitioner: Carried[Partitioner]
+    carried: Carried[Topic[Any, Any]]
     errors: ErrorChannel
     timers: bool = False
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield messages of one Spark partition."""
         try:
-            for wall_ms, table in _gathered(batches):
-                yield message_table(self._messages(wall_ms, table))
+            for table in _gathered(batches):
+                wall_ms: int = table.column("wall")[0].as_py()
+                yield message_table(self._messages(wall_ms, self._records(table)))
         except GeneratorExit:  # Spark wants no more of it
             raise
         except BaseException as exc:  # noqa: BLE001  # all of it must reach the driver, typed
             raise self.errors.wrap(exc) from None
+
+    def _records(self, table: pa.Table) -> pa.Table:
+        """Return rows as `SOURCE_ROWS`, what is no bytes encoded."""
+        for role in ("key", "value"):
+            column = table.column(role).combine_chunks()
+            if column.type != pa.binary():
+                topic = self.carried.get()
+                try:
+                    data = encoded(column, topic.key if role == "key" else topic.value)
+                except KStreamsError as exc:
+                    raise exc.at(node=self.entry, topic=self.topic) from exc.__cause__
+                table = table.set_column(table.column_names.index(role), role, data)
+        return table.select(SOURCE_ROWS.names).cast(SOURCE_ROWS)
 
     def _messages(self, wall_ms: int, table: pa.Table) -> Iterator[Message]:
         batch = SparkBatch.present()
@@ -84,14 +103,16 @@ class Pack:
                 yield Message(key, wall_ms, call)
         keys = table.column("key").combine_chunks()
         part = present_partition()
-        for task, rows in parted(table, targets(self.partitioner.get(), keys, tasks, first=part)):
+        for task, rows in parted(
+            table, targets(self.carried.get().partitioner, keys, tasks, first=part)
+        ):
             key = self.layout.key(self.stage, task, width=width, through=self.stage)
             for records in EdgeRecords.of(Queue(self.entry, self.topic, part, rows)):
                 yield Message(key, wall_ms, Envelope(self.stage, task, records).pack())
 
 
-def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.Table]]:
-    """Yield wall time and records, not too many at once."""
+def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Yield rows, not too many at once."""
     waiting: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
@@ -100,13 +121,7 @@ def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.Table
         waiting.append(batch)
         size += batch.nbytes
         if size >= _MOST_BYTES:
-            yield _table(waiting)
+            yield pa.Table.from_batches(waiting).combine_chunks()
             waiting, size = [], 0
     if waiting:
-        yield _table(waiting)
-
-
-def _table(batches: list[pa.RecordBatch]) -> tuple[int, pa.Table]:
-    table = pa.Table.from_batches(batches).combine_chunks()
-    wall_ms: int = table.column("wall")[0].as_py()
-    return wall_ms, table.select(SOURCE_ROWS.names).cast(SOURCE_ROWS)
+        yield pa.Table.from_batches(waiting).combine_chunks()

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -17,6 +20,9 @@ from pyspark.sql.types import (
 )
 
 from kstreams.errors import CompileError
+from kstreams.serde.base import Serde
+from kstreams.spark.frames.typed_columns import misfit
+from kstreams.topic import Topic
 
 __all__ = ("SourceFrame",)
 
@@ -37,8 +43,10 @@ class SourceFrame:
 
     Args:
         frame: The DataFrame, streaming or bounded.
-        key: Column of keys, `binary` or `string`; without it all keys are null.
-        value: Column of values, `binary` or `string`; null is a tombstone.
+        key: Column of keys; without it all keys are null. `binary` and `string` hold the bytes
+            that the topic's serde reads. Any other type is a column of what they mean, and has
+            to be the serde's Arrow type, or a narrower number; fields of structs go by name.
+        value: Column of values, as of keys; null is a tombstone.
         timestamp: Column of event times, `timestamp` or milliseconds since the epoch as `bigint`;
             null is a record without a time. Without the column all records have the batch's
             time, as Spark's checkpoint has it.
@@ -56,24 +64,24 @@ class SourceFrame:
     partition: str = "partition"
     offset: str = "offset"
 
-    def rows(self, topic: str) -> DataFrame:
+    def rows(self, topic: Topic[object, object]) -> DataFrame:
         """Return the columns that `Pack` takes.
 
         Args:
-            topic: The topic's name, for errors.
+            topic: The topic.
 
         Raises:
             CompileError: There is no column of values, one that was named is missing, or has
                 another type than it needs; names it.
         """
         found = {field.name: field.dataType for field in self.frame.schema.fields}
-        columns = _Columns(topic, self, found)
+        columns = _Columns(topic.name, self, found)
         placed = self.partition in found and self.offset in found
         return self.frame.selectExpr(
             f"{_WALL} AS wall",
             columns.time(),
-            columns.one("key", _BYTES, "binary"),
-            columns.one("value", _BYTES, "binary", required=True),
+            columns.data("key", topic),
+            columns.data("value", topic, required=True),
             columns.one("headers", (ArrayType,), _HEADERS),
             columns.one("partition", _NUMBERS, "int", given=placed),
             columns.one("offset", _NUMBERS, "bigint", given=placed),
@@ -87,6 +95,26 @@ class _Columns:
     topic: str
     source: SourceFrame
     found: dict[str, DataType]
+
+    def data(
+        self, role: Literal["key", "value"], topic: Topic[object, object], *, required: bool = False
+    ) -> str:
+        """Return the column of keys or of values: as bytes, or as what the serde encodes."""
+        name: str = getattr(self.source, role)
+        kind = self.found.get(name)
+        if kind is None or isinstance(kind, _BYTES):
+            return self.one(role, _BYTES, "binary", required=required)
+        serde: Serde[object] = topic.key if role == "key" else topic.value
+        problem = _misfit(kind, serde)
+        if topic.framing is not None:
+            problem = "the topic has frames, which columns do not"
+        if problem is not None:
+            raise CompileError(
+                f"column {name!r} of topic {self.topic!r} is {kind.simpleString()}, which is not "
+                f"what {serde.name} has for the {role}: {problem}",
+                hint=f"Cast it, or make bytes of it; SourceFrame(frame, {role}=...) names another.",
+            )
+        return f"{_quoted(name)} AS {role}"
 
     def one(
         self,
@@ -134,6 +162,13 @@ class _Columns:
             f"expected {wanted} for the {role}",
             hint=f"Cast it, or name another one: SourceFrame(frame, {role}=...).",
         )
+
+
+def _misfit(kind: DataType, serde: Serde[object]) -> str | None:
+    try:
+        return misfit(to_arrow_type(kind), serde)
+    except PySparkException:
+        return "Arrow has no such type"
 
 
 def _quoted(name: str) -> str:

@@ -17,7 +17,6 @@ from kstreams.graph.framed_topics import prepare_topics
 from kstreams.graph.nodes import StdoutSink
 from kstreams.graph.partitions import group_partitions
 from kstreams.graph.topology import Topology
-from kstreams.partitioner import Partitioner
 from kstreams.processors.interceptor import Interceptor
 from kstreams.sink import Sink
 from kstreams.spark.failure import ErrorChannel
@@ -178,10 +177,10 @@ class _Plan:
         """Yield the messages of each source of a group."""
         for node in settings.group.sources:
             topic = node.topic
-            partitioner: Carried[Partitioner] = Carried.of(dumped(topic.partitioner), self.shipped)
+            carried: Carried[Topic[Any, Any]] = Carried.of(dumped(topic), self.shipped)
             number, errors = settings.number, self.errors
-            pack = Pack(layout, number, node.name, topic.name, partitioner, errors, self.timers)
-            yield self.sources[topic.name].rows(topic.name).mapInArrow(pack, MESSAGE)
+            pack = Pack(layout, number, node.name, topic.name, carried, errors, self.timers)
+            yield self.sources[topic.name].rows(topic).mapInArrow(pack, MESSAGE)
 
 
 def _cleaning(session: SparkSession) -> Cleaning:

@@ -87,8 +87,8 @@ def test_what_is_skipped_is_counted(tmp_path: Path, stream_session: SparkSession
     streams = Streams(tmp_path, stream_session)
     for batch in BATCHES:
         streams.write(RAW, batch)
-    frame = {PAGES: streams.bounded(PAGES).where("value != X'6C617465'")}
-    results = transform_frames(topology("skip"), frame, tasks=2, packages=())
+    frame = streams.bounded(PAGES).where("value != X'6C617465'")
+    results = transform_frames(topology("skip"), {PAGES: frame}, tasks=2, packages=())
     assert counted(results.dropped) == {
         "null-key": 1,
         "skipped-DeserializationError": 1,
