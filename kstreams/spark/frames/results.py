@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -22,12 +23,10 @@ class ResultFrames:
 
     All are parts of one computation. A query on `all`, or by `write_each`, runs it once; each
     query that is started on a part by itself runs all of it, with a checkpoint and a state of
-    its own.
+    its own. Which parts are started Spark does not tell; so taking a second part of a stream warns
+    with a `UserWarning`.
 
     Attributes:
-        all: The results of all sinks, dead letters and counts of dropped records too: columns
-            `sink`, the node's name, `topic`, `key` and `value` (`binary`), `timestamp` and
-            `headers`.
         dropped_topic: The topic of the rows that count dropped records; they have the task as
             their key, and what `dropped` has as their value, in JSON.
         shipped: The user's modules, as they go to executors.
@@ -44,11 +43,21 @@ class ResultFrames:
         shipped: Shipped,
         errors: ErrorChannel,
     ) -> None:
-        self.all = frame
+        self._all = frame
+        self._taken: str | None = None
         self.dropped_topic = dropped_topic(app_id)
         self.shipped = shipped
         self._topics = _topics(topology, self.dropped_topic)
         self._errors = errors
+
+    @property
+    def all(self) -> DataFrame:
+        """The results of all sinks, dead letters and counts of dropped records too.
+
+        Columns `sink`, the node's name, `topic`, `key` and `value` (`binary`), `timestamp` and
+        `headers`.
+        """
+        return self._part("all")
 
     @property
     def dropped(self) -> DataFrame:
@@ -58,7 +67,7 @@ class ResultFrames:
         `count`, `batch`, the query's, and `timestamp`, the batch's. What has become a dead letter
         is counted too, its reason begins with `dead-letter-`; so the rest has gone nowhere else.
         """
-        return dropped_counts(self.all.where(OF_DROPPED))
+        return dropped_counts(self._part("dropped").where(OF_DROPPED))
 
     def __getitem__(self, topic: Topic[Any, Any] | str) -> DataFrame:
         """Return one topic's results: columns `key`, `value`, `timestamp` and `headers`.
@@ -66,7 +75,8 @@ class ResultFrames:
         Raises:
             CompileError: The topology does not write to it.
         """
-        return rows_of_topic(self.all, self.name_of(topic))
+        name = self.name_of(topic)
+        return rows_of_topic(self._part(f"[{name!r}]"), name)
 
     def name_of(self, topic: Topic[Any, Any] | str) -> str:
         """Return the name of a topic that the topology writes to.
@@ -89,6 +99,19 @@ class ResultFrames:
             exc: What an action or a query raised, such as a `StreamingQueryException`.
         """
         return self._errors.find(exc)
+
+    def _part(self, name: str) -> DataFrame:
+        """Return all rows, for a part of them; warn if it is a second one of a stream."""
+        first = self._taken = self._taken or name
+        if name != first and self._all.isStreaming:
+            warnings.warn(
+                f"{name} is a second part of these results, after {first}: each that is started is "
+                "a query that runs the whole topology, with a state of its own; write_each, or one "
+                "query on .all, runs it once",
+                UserWarning,
+                stacklevel=3,
+            )
+        return self._all
 
 
 def rows_of_topic(frame: DataFrame, topic: str) -> DataFrame:

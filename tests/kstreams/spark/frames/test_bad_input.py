@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder
+from kstreams import BYTES, INT64, TEXT, Topic, Topology, TopologyBuilder
 from kstreams.errors import CompileError
 from kstreams.frames import ResultFrames, SourceFrame, transform_frames
 from kstreams.state.backend.memory import Memory
@@ -102,4 +102,29 @@ def test_a_topic_that_nothing_writes_to_is_refused(streams: Streams) -> None:
     assert results[WORDS].columns == results["words"].columns
     with pytest.raises(CompileError, match="does not write to 'numbers'") as caught:
         results[NUMBERS]
-    assert "'counts', 'words'" in caught.value.hint
+    assert "'counts', 'word-count-dropped', 'words'" in caught.value.hint
+
+
+def test_a_second_part_of_a_stream_warns(streams: Streams) -> None:
+    bounded = start(streams.session.createDataFrame([], "value binary"))
+    assert bounded[COUNTS].columns == bounded[WORDS].columns  # computed again where it is asked
+    results = start(streams.stream(LINES), state=streams.state)
+    assert results[COUNTS].columns == results["counts"].columns
+    said = r"after \['counts'\]: each .* the whole topology"
+    with pytest.warns(UserWarning, match=said):
+        assert results[WORDS].columns
+    with pytest.warns(UserWarning, match=said):
+        assert results.all.columns
+    with pytest.warns(UserWarning, match=said):
+        assert results.dropped.columns == ["task", "reason", "count", "batch", "timestamp"]
+
+
+def test_a_topic_of_the_name_of_dropped_counts_is_refused(streams: Streams) -> None:
+    frame = streams.session.createDataFrame([], "value binary")
+    builder = TopologyBuilder("lost")
+    lines = builder.add_source("lines", LINES)
+    builder.add_sink("lost", Topic("lost-dropped", BYTES, TEXT), lines)
+    topology = builder.build()
+    with pytest.raises(CompileError, match="writes to 'lost-dropped'"):
+        transform_frames(topology, {LINES: frame}, packages=())
+    assert transform_frames(topology, {LINES: frame}, app_id="kept", packages=()).dropped.columns
