@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,12 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from devtools.servers.s3 import Bucket
 from kstreams import Record, Topic, Topology
 from kstreams.frames import Operator, transform_frames
+from kstreams.state import StateBackend
 from kstreams.testing import TopologyTestDriver
+from kstreams_rocksdb import RocksDB
 from tests.kstreams.spark.frames.streams import Row, Streams, by_topic
 from tests.kstreams.spark.frames.topologies import (
     CLOSED,
@@ -26,14 +30,13 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 TEXT_LINES = [
     [Record(b"%d" % n, line, n) for n, line in enumerate(lines, start=first)]
-    for first, lines in [(0, ["a b a", "c a", "b b"]), (3, ["a", "c c d"]), (5, ["d a b"])]
+    for first, lines in [(0, ["a b a", "c a", "b b"]), (3, ["a", "c c d", "d a b"])]
 ]
 WINDOW_WORDS = [
     [Record(word, word, time) for word, time in batch]
     for batch in [
         [("a", 1), ("b", 3), ("a", 9), ("c", 12)],
-        [("b", 21), ("a", 14), ("a", 2)],
-        [("c", 35), ("b", 33)],
+        [("b", 21), ("a", 14), ("a", 2), ("c", 35), ("b", 33)],
     ]
 ]
 CASES: list[tuple[str, Callable[[], Topology], Topic[Any, Any], Any, list[Topic[Any, Any]]]] = [
@@ -68,12 +71,26 @@ def on_driver(
         }
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
-@pytest.mark.parametrize("operator", ["transform-with-state", "group-state"])
+ON_STREAMS: list[tuple[Any, Operator]] = [
+    (CASES[0], "transform-with-state"),
+    (CASES[0], "group-state"),
+    (CASES[1], "transform-with-state"),
+]
+"""Windows by `group-state` run on Spark Connect. The first has its state in RocksDB and on S3."""
+
+
+@pytest.mark.parametrize(
+    ("case", "operator"), ON_STREAMS, ids=[f"{case[0]}-{name}" for case, name in ON_STREAMS]
+)
 def test_a_stream_gives_what_the_driver_gives(
-    streams: Streams, case: Any, operator: Operator
+    streams: Streams, request: pytest.FixtureRequest, case: Any, operator: Operator
 ) -> None:
-    _, make, source, batches, sinks = case
+    name, make, source, batches, sinks = case
+    state: StateBackend = streams.state
+    if (name, operator) == ("edge", "transform-with-state"):
+        bucket: Bucket = request.getfixturevalue("bucket")
+        log = bucket.settings(f"frames-{uuid.uuid4().hex[:8]}")
+        state = RocksDB(directory=str(streams.home / "local"), log=log)
     if operator == "group-state" and len(make().groups) > 1:
         streams.session.conf.set("spark.sql.streaming.unsupportedOperationCheck", "false")
     for batch in batches:
@@ -81,7 +98,7 @@ def test_a_stream_gives_what_the_driver_gives(
     results = transform_frames(
         make(),
         {source: streams.stream(source)},
-        state=streams.state,
+        state=state,
         tasks=2,
         operator=operator,
         packages=(),

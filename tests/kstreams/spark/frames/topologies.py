@@ -65,19 +65,6 @@ def _passing(fails: Path | None) -> Callable[[str, str], bool]:
     return check
 
 
-def other_count() -> Topology:
-    """Build what has the groups of `word_count`, and another store."""
-    builder = TopologyBuilder("word-count")
-    words = builder.add_processor("split", flat_map(Split()), builder.add_source("lines", LINES))
-    words = builder.repartition("by-word", words, key=TEXT, value=TEXT)
-    store = timestamped_store("other-totals", key=TEXT, value=INT64)
-    totals = builder.add_processor(
-        "count", aggregate(count(), store=store, emit=each_update()), words
-    )
-    builder.add_sink("counts", COUNTS, totals)
-    return builder.build()
-
-
 def windowed_count() -> Topology:
     """Build words -> counts by key and window, one result each, when it closes."""
     builder = TopologyBuilder("windowed-count")
