@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
@@ -63,7 +64,8 @@ class Streams:
         number = len(list(folder.iterdir()))
         path = folder / f"{number:05d}.parquet"
         pq.write_table(table, path)
-        os.utime(path, (1_700_000_000 + number,) * 2)  # Spark's file source goes by it
+        seconds = 1_700_000_000 + number  # Spark's file source goes by it
+        os.utime(path, (seconds, seconds))
 
     def stream(self, topic: Topic[Any, Any]) -> DataFrame:
         """Return a topic's files as a stream, a file a batch."""
@@ -102,7 +104,7 @@ def rows_of(frame: DataFrame, topic: Topic[Any, Any]) -> list[Row]:
     """Return a topic's results, decoded and sorted."""
     table = frame.toArrow()
     if "topic" in table.column_names:
-        table = table.filter(pa.compute.equal(table.column("topic"), topic.name))
+        table = table.filter(pc.equal(table.column("topic"), topic.name))
     found = [
         (
             None if key is None else topic.key.deserialize(key),
