@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 
 from kstreams.batch.envelope import DRIVER
-from kstreams.spark.frames.messages import MESSAGE
+from kstreams.spark.frames.messages import MESSAGE, RECORD
 from kstreams.spark.frames.pandas_messages import frame_of, messages_of
 from kstreams.spark.frames.stage import Stage
 from kstreams.spark.frames.task_record import TaskRecord
@@ -30,7 +30,7 @@ def group_state(frame: DataFrame, stage: Stage) -> DataFrame:
     if stage.timers:
         timeout = GroupStateTimeout.ProcessingTimeTimeout
     given = frame.groupBy("key").applyInPandasWithState(
-        partial(_run, stage), MESSAGE, "record string", "append", timeout
+        partial(_run, stage), MESSAGE, RECORD, "append", timeout
     )
     # Spark 4.1 gives columnar rows out, which its shuffle cannot take; what computes a column
     # copies them.

@@ -10,11 +10,21 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import pyarrow as pa
+from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType
 
-__all__ = ("MESSAGE", "MESSAGE_SCHEMA", "Message", "message_table")
+__all__ = ("MESSAGE", "MESSAGE_SCHEMA", "RECORD", "Message", "message_table")
 
-MESSAGE = "key int, wall long, payload binary"
-"""Columns of messages, for Spark."""
+MESSAGE = StructType(
+    [
+        StructField("key", IntegerType()),
+        StructField("wall", LongType()),
+        StructField("payload", BinaryType()),
+    ]
+)
+"""Columns of messages, for Spark. As a text, a client of Connect asks whichever session is active."""
+
+RECORD = StructType([StructField("record", StringType())])
+"""What Spark keeps of a task: its `TaskRecord`."""
 
 MESSAGE_SCHEMA = pa.schema([("key", pa.int32()), ("wall", pa.int64()), ("payload", pa.binary())])
 """The same, for Arrow."""

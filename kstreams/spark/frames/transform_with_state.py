@@ -16,7 +16,7 @@ from pyspark.sql.streaming.stateful_processor import (
 )
 
 from kstreams.errors import CompileError
-from kstreams.spark.frames.messages import MESSAGE, Message
+from kstreams.spark.frames.messages import MESSAGE, RECORD, Message
 from kstreams.spark.frames.pandas_messages import frame_of, messages_of
 from kstreams.spark.frames.sessions import is_connect
 from kstreams.spark.frames.stage import Stage
@@ -62,7 +62,7 @@ class _StageProcessor(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state."""
         self._handle = handle
-        self._record = handle.getValueState("task", "record string")
+        self._record = handle.getValueState("task", RECORD)
 
     def handleInputRows(  # type: ignore[override]  # noqa: N802  # in pandas; Spark's name
         self,
