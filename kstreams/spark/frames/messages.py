@@ -21,7 +21,7 @@ MESSAGE = StructType(
         StructField("payload", BinaryType()),
     ]
 )
-"""Columns of messages, for Spark. As a text, a client of Connect asks whichever session is active."""
+"""Columns of messages, for Spark. Of a text, Connect would ask whichever session is active."""
 
 RECORD = StructType([StructField("record", StringType())])
 """What Spark keeps of a task: its `TaskRecord`."""
