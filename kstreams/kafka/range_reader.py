@@ -66,6 +66,7 @@ class _Progress:
         next: All before this offset was given out by the consumer, or is not there.
         pieces: What was read, in order; the last of them may go beyond the end.
         held: How many bytes they have.
+        rows: How many records they have.
         topic_end: Where the partition ended, as far as the consumer has noticed.
         paused: Whether it is fetched no more for now: other partitions lag far.
     """
@@ -75,6 +76,7 @@ class _Progress:
     next: int
     pieces: list[pa.Table] = field(default_factory=list)
     held: int = 0
+    rows: int = 0
     topic_end: int = -1
     paused: bool = False
 
@@ -92,6 +94,7 @@ class _Progress:
         """Take records of the partition, offsets rising."""
         self.pieces.append(piece)
         self.held += piece.nbytes
+        self.rows += piece.num_rows
         self.next = max(self.next, piece.column("offset")[-1].as_py() + 1)
 
     def take_end(self, offset: int) -> None:
@@ -105,6 +108,7 @@ class _Progress:
         inside = int(np.searchsorted(whole.column("offset").to_numpy(), self.end))
         self.pieces = [whole.slice(inside)] if inside < whole.num_rows else []
         self.held = sum(piece.nbytes for piece in self.pieces)
+        self.rows = whole.num_rows - inside
         return whole.slice(0, inside).combine_chunks()
 
     def size(self) -> tuple[int, int]:
@@ -129,7 +133,8 @@ class _Progress:
 
     def _of(self, start: int, end: int) -> _Progress:
         after = max(self.next, start)
-        return _Progress(start, end, after, self.pieces, self.held, topic_end=self.topic_end)
+        read = self.pieces, self.held, self.rows
+        return _Progress(start, end, after, *read, topic_end=self.topic_end)
 
 
 class RangeReader:
@@ -293,7 +298,7 @@ class RangeReader:
     def _at_once(self, reading: dict[Place, _Progress]) -> int:
         """Return how many records may be taken at once: some hundred large ones are too many."""
         held = sum(progress.held for progress in reading.values())
-        rows = sum(piece.num_rows for each in reading.values() for piece in each.pieces)
+        rows = sum(each.rows for each in reading.values())
         return min(_AT_ONCE, max(self._max_bytes * rows // (2 * held), 1) if held else _AT_FIRST)
 
     def _pause(self, consumer: TableConsumer, reading: dict[Place, _Progress]) -> None:
