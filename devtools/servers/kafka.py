@@ -13,10 +13,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +23,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from devtools.servers.ivy import Artifact, resolve
 from devtools.servers.kafka_config import PASSWORD, USER, broker_properties, make_stores
-from devtools.servers.process import Server, launch, launch_on_free_ports, tail
+from devtools.servers.process import Server, launch, launch_on_free_ports, say_and_wait, tail
 from devtools.servers.silent_logger import SILENT
 from kstreams.files import cache_folder
 from kstreams.kafka.librdkafka import LATEST
@@ -237,13 +235,10 @@ def main() -> None:
     """Run a broker until Ctrl-C, and say where it listens."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp()).absolute()
     with KafkaBroker(folder, sasl=True, ssl=True) as broker:
-        sys.stdout.write(
+        say_and_wait(
             f"{broker.bootstrap} sasl {broker.sasl_bootstrap} ssl {broker.ssl_bootstrap} "
-            f"pid {broker.pid} in {folder}\n"
+            f"pid {broker.pid} in {folder}"
         )
-        sys.stdout.flush()
-        with suppress(KeyboardInterrupt):
-            threading.Event().wait()
 
 
 if __name__ == "__main__":

@@ -13,9 +13,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -27,7 +25,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from devtools.servers.process import Server, launch, launch_on_free_ports
+from devtools.servers.process import Server, launch, launch_on_free_ports, say_and_wait
 
 __all__ = ("PostgresServer", "new_schema", "postgres_or_skip")
 
@@ -203,13 +201,7 @@ def _answers(url: str) -> bool:
 def main() -> None:
     """Run a server until Ctrl-C."""
     with PostgresServer() as server:
-        sys.stdout.write(f"{server.url}\n")
-        sys.stdout.flush()
-        try:
-            while True:
-                time.sleep(1)
-        except KeyboardInterrupt:
-            return
+        say_and_wait(f"{server.url}")
 
 
 if __name__ == "__main__":

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import subprocess
+import sys
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
 from devtools.servers.ports import free_ports
 
-__all__ = ("Server", "launch", "launch_on_free_ports", "tail")
+__all__ = ("Server", "launch", "launch_on_free_ports", "say_and_wait", "tail")
 
 S = TypeVar("S", bound="Server")
 
@@ -118,3 +121,11 @@ def launch_on_free_ports(count: int, start: Callable[[tuple[int, ...]], None], l
 def tail(log: Path) -> str:
     """Return the last lines of a server's log."""
     return "\n".join(log.read_text(errors="replace").splitlines()[-_TAIL_LINES:])
+
+
+def say_and_wait(said: str) -> None:
+    """Say where a server listens, and return at Ctrl-C."""
+    sys.stdout.write(f"{said}\n")
+    sys.stdout.flush()
+    with suppress(KeyboardInterrupt):
+        threading.Event().wait()

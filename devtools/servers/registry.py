@@ -15,14 +15,12 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import threading
 import urllib.error
 import urllib.request
-from contextlib import suppress
 from pathlib import Path
 
 from devtools.servers.ivy import Artifact, resolve
-from devtools.servers.process import Server, launch, launch_on_free_ports
+from devtools.servers.process import Server, launch, launch_on_free_ports, say_and_wait
 from kstreams.files import cache_folder
 from kstreams.spark.java import java_home
 
@@ -125,10 +123,7 @@ def main() -> None:
     """Run a registry until Ctrl-C, and say where it listens."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp()).absolute()
     with Registry(folder) as registry:
-        sys.stdout.write(f"{registry.url} in {folder}\n")
-        sys.stdout.flush()
-        with suppress(KeyboardInterrupt):
-            threading.Event().wait()
+        say_and_wait(f"{registry.url} in {folder}")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ import json
 import shutil
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from functools import cached_property
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 
-from devtools.servers.process import Server, launch, launch_on_free_ports
+from devtools.servers.process import Server, launch, launch_on_free_ports, say_and_wait
 from kstreams_s3 import S3
 
 if TYPE_CHECKING:
@@ -189,13 +188,7 @@ def _answers(url: str) -> bool:
 def main() -> None:
     """Run a server until Ctrl-C."""
     with S3Server(Path(sys.argv[1]).absolute()) as server:
-        sys.stdout.write(f"{server.url} {ACCESS_KEY} {SECRET_KEY}\n")
-        sys.stdout.flush()
-        try:
-            while True:
-                time.sleep(1)
-        except KeyboardInterrupt:
-            return
+        say_and_wait(f"{server.url} {ACCESS_KEY} {SECRET_KEY}")
 
 
 if __name__ == "__main__":

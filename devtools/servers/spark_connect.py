@@ -16,13 +16,12 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-from devtools.servers.process import Server, launch, launch_on_free_ports
+from devtools.servers.process import Server, launch, launch_on_free_ports, say_and_wait
 from devtools.spark_home import QUICK_JAVA, QUICK_JVMS
 from kstreams.spark.java import java_home
 
@@ -192,10 +191,7 @@ def main() -> None:
     """Run a server until Ctrl-C, and say where it listens."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp()).absolute()
     with SparkConnectServer(folder) as server:
-        sys.stdout.write(f"{server.url} pid {server.pid} in {folder}\n")
-        sys.stdout.flush()
-        with suppress(KeyboardInterrupt):
-            threading.Event().wait()
+        say_and_wait(f"{server.url} pid {server.pid} in {folder}")
 
 
 if __name__ == "__main__":
