@@ -14,7 +14,7 @@ from kstreams.aggregators.aggregator import (
     remove_of,
 )
 from kstreams.aggregators.columns.combine import CombineForm
-from kstreams.aggregators.columns.form import ColumnForm, column_form
+from kstreams.aggregators.columns.form import ColumnForm, column_form, keeps_objects
 from kstreams.aggregators.exact_sum import unrounded
 from kstreams.record import Record
 from kstreams.serde.base import Serde
@@ -138,7 +138,7 @@ class _Combine:
         parts = []
         for each in self.aggregators:
             form, layout = column_form(each, value), fixed_layout(each.state)
-            if form is None or layout is None:
+            if form is None or layout is None or keeps_objects(form):
                 return None
             parts.append((form, layout.column_count))
         return CombineForm(parts)

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.aggregators.columns.extreme import ExtremeForm
 from kstreams.aggregators.columns.form import ColumnForm
+from kstreams.aggregators.columns.reduce import reducing_form
 from kstreams.columns.values import is_number
 from kstreams.record import Record
 from kstreams.serde.base import Serde
@@ -43,9 +44,11 @@ class Extreme(Generic[V]):
         return state
 
     def columns(self, value: Serde[Any]) -> ColumnForm | None:
-        """Return the form for columns, of numbers alone."""
+        """Return the form for columns, of numbers, text and bools."""
+        if not is_number(self.state):
+            return reducing_form(self.merge, self.state, value)
         floats = not is_number(self.state, whole=True)
-        if not (is_number(self.state) and is_number(value, whole=not floats)):
+        if not is_number(value, whole=not floats):
             return None
         return ExtremeForm(greatest=self.greatest, floats=floats)
 

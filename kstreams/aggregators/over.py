@@ -13,7 +13,7 @@ from kstreams.aggregators.aggregator import (
     is_exact,
     remove_of,
 )
-from kstreams.aggregators.columns.form import ColumnForm, column_form
+from kstreams.aggregators.columns.form import ColumnForm, column_form, keeps_objects
 from kstreams.aggregators.columns.over import OverForm
 from kstreams.aggregators.exact_sum import unrounded
 from kstreams.aggregators.field import Field
@@ -87,7 +87,12 @@ class _Over(Generic[K, V, W, S, A]):
 
     def columns(self, value: Serde[Any]) -> ColumnForm | None:
         part = self.part
-        if not (isinstance(part, Field) and is_number(part.number)):
+        if not isinstance(part, Field):
+            form = column_form(self.aggregator, self.state)
+            if form is None or not keeps_objects(form):
+                return None
+            return OverForm(lambda column: column.parts(part), form)
+        if not is_number(part.number):
             return None
         form = column_form(self.aggregator, part.number)
         if form is None or not form.reads_values:

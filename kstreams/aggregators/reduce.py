@@ -8,6 +8,8 @@ from typing import Any, Generic, overload
 
 from kstreams._types import V
 from kstreams.aggregators.aggregator import Aggregator, InvertibleAggregator
+from kstreams.aggregators.columns.form import ColumnForm
+from kstreams.aggregators.columns.reduce import reducing_form
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 
@@ -70,3 +72,7 @@ class Reducing(Generic[V]):
     def result(self, state: V) -> V:
         """Return what was combined."""
         return state
+
+    def columns(self, value: Serde[Any]) -> ColumnForm | None:
+        """Return the form for columns, of numbers, text and bools."""
+        return reducing_form(self.function, self.state, value)

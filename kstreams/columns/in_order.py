@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kstreams._types import Ints
+from kstreams.columns.row_failure import RowFailure
 from kstreams.columns.running import replaced
 from kstreams.columns.runs import Runs
 from kstreams.serde.layout import Columns
@@ -78,11 +79,17 @@ def seeded(
         runs: The runs.
         before: What some runs go on from.
         places: The number of the run of each of those, each once.
+
+    Raises:
+        RowFailure: A user's function raised at one of the rows.
     """
     if not len(places):
         return state
     rows = runs.firsts[places]
-    merged = merge(before, tuple(column[rows] for column in state))
+    try:
+        merged = merge(before, tuple(column[rows] for column in state))
+    except RowFailure as failure:
+        raise RowFailure(int(rows[failure.row]), failure.reason) from failure.reason
     return tuple(replaced(column, rows, new) for column, new in zip(state, merged, strict=True))
 
 

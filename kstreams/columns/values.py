@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -9,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from kstreams.columns.row_failure import called
 from kstreams.errors import ProcessingError
 from kstreams.serde.base import Serde
-from kstreams.serde.carried import carried_fields
+from kstreams.serde.carried import carried_fields, carried_objects
 from kstreams.serde.numbers import DOUBLE, INT32, INT64
 
-__all__ = ("ValueColumn", "is_number", "wide")
+__all__ = ("PartColumn", "ValueColumn", "is_number", "wide")
 
 
 def is_number(serde: Serde[Any], *, whole: bool = False) -> bool:
@@ -56,10 +58,44 @@ class ValueColumn:
         """Return one field of each value, of a number's type; no other is decoded."""
         return ValueColumn(self.serde.field(self._fields, name, number.arrow_type), number)
 
+    def objects(self) -> list[Any]:
+        """Return the values as objects.
+
+        Raises:
+            DeserializationError: One is not what the serde reads.
+        """
+        return carried_objects(self.serde, self.data)
+
+    def parts(self, part: Callable[[Any], Any]) -> PartColumn:
+        """Return what a function makes of each value.
+
+        Raises:
+            RowFailure: It raised.
+        """
+        return PartColumn(self.data, self.serde, called(part, self.objects()))
+
     @cached_property
     def _fields(self) -> pa.Array:
         """What fields are taken from: decoded once for all of them."""
         return carried_fields(self.serde, self.data)
+
+
+class PartColumn(ValueColumn):
+    """What a function has made of values: objects, as which alone they can be had.
+
+    Args:
+        data: The values.
+        serde: Theirs.
+        parts: The objects.
+    """
+
+    def __init__(self, data: pa.Array, serde: Serde[Any], parts: list[Any]) -> None:
+        super().__init__(data, serde)
+        self._parts = parts
+
+    def objects(self) -> list[Any]:
+        """Return them."""
+        return self._parts
 
 
 def wide(column: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -7,14 +7,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from kstreams.errors import KStreamsError, ProcessingError
+from kstreams.columns.row_failure import RowFailure, called
+from kstreams.errors import ProcessingError
 from kstreams.processors.columns import PLACE, ColumnProcessor
 from kstreams.processors.context import BatchContext
 from kstreams.quoting import kind_of, text_of
 from kstreams.serde.held_objects import HeldObjects
 from kstreams.serde.objects import objects_of
 
-__all__ = ("EachRow", "each_row", "replaced")
+__all__ = ("EachRow", "each_row", "replaced", "row_error")
 
 
 class EachRow(ColumnProcessor):
@@ -57,18 +58,25 @@ def each_row(function: Callable[..., Any], table: pa.Table, *columns: Sequence[A
     Raises:
         ProcessingError: The function raised.
     """
-    results: list[Any] = []
     try:
-        results.extend(map(function, *columns))
-    except (KeyboardInterrupt, KStreamsError):
-        raise
-    except BaseException as exc:
-        row = table.slice(len(results), 1)
-        error = ProcessingError(f"{kind_of(exc)}: {text_of(exc)}").at(
-            key=objects_of(row.column("key"))[0],
-            timestamp=row.column("timestamp")[0].as_py(),
-        )
-        if PLACE in row.column_names:
-            error.place = row.column(PLACE)[0].as_py()
-        raise error from exc
-    return results
+        return called(function, *columns)
+    except RowFailure as failure:
+        raise row_error(table, failure.row, failure.reason) from failure.reason
+
+
+def row_error(table: pa.Table, row: int, reason: BaseException) -> ProcessingError:
+    """Return the error of a row at which a user's function raised.
+
+    Args:
+        table: The rows; the error names key, timestamp and place of the one.
+        row: Its number.
+        reason: What was raised.
+    """
+    one = table.slice(row, 1)
+    error = ProcessingError(f"{kind_of(reason)}: {text_of(reason)}").at(
+        key=objects_of(one.column("key"))[0],
+        timestamp=one.column("timestamp")[0].as_py(),
+    )
+    if PLACE in one.column_names:
+        error.place = one.column(PLACE)[0].as_py()
+    return error

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from kstreams.aggregators.aggregator import Aggregator
-from kstreams.aggregators.columns.form import ColumnForm, column_form
+from kstreams.aggregators.columns.form import ColumnForm, column_form, keeps_objects
 from kstreams.columns.keys import has_key_codes
 from kstreams.serde.base import Serde
 from kstreams.serde.layout import fixed_layout
@@ -20,6 +20,7 @@ def form_or_reason(
     key: Serde[Any],
     value: Serde[Any],
     stored: Serde[Any],
+    objects: bool = False,
 ) -> ColumnForm | str:
     """Return the column form of an aggregation, or the reason why there is none.
 
@@ -28,12 +29,15 @@ def form_or_reason(
         key: Serde of the keys that come.
         value: Serde of the values that come.
         stored: Serde of the keys in the store.
+        objects: Whether states may be objects, rather than numbers.
     """
     form = column_form(aggregator, value)
     if form is None:
         values = f" for values of {value.name}" if hasattr(aggregator, "columns") else ""
         return f"the aggregator {_name(aggregator)!r} has no column form{values}"
-    if fixed_layout(aggregator.state) is None:
+    if keeps_objects(form) and not objects:
+        return f"the aggregator {_name(aggregator)!r} has no column form there"
+    if fixed_layout(aggregator.state) is None and not keeps_objects(form):
         return f"states of {aggregator.state.name} vary in width"
     if key != stored:
         return f"keys come as {key.name}, and are stored as {stored.name}"

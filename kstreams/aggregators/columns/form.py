@@ -14,13 +14,14 @@ from kstreams.columns.values import ValueColumn
 from kstreams.serde.base import Serde
 from kstreams.serde.layout import Columns
 
-__all__ = ("AnyOrder", "ColumnForm", "column_form")
+__all__ = ("AnyOrder", "ColumnForm", "column_form", "keeps_objects")
 
 
 class ColumnForm(Protocol):
-    """What an aggregator does to columns; states are columns of numbers.
+    """What an aggregator does to columns; states are columns of numbers, or of objects.
 
-    The columns of a state are those of its serde's layout (`fixed_layout`), in order.
+    The columns of a state are those of its serde's layout (`fixed_layout`), in order; a form with
+    `of_objects` has one, of Python's objects.
     Equal to what the aggregator makes record by record, bit for bit; integers are columns
     of Python's where int64 does not hold them.
     """
@@ -78,3 +79,8 @@ def column_form(aggregator: object, value: Serde[Any]) -> ColumnForm | None:
     columns = getattr(aggregator, "columns", None)
     found: ColumnForm | None = None if columns is None else columns(value)
     return found
+
+
+def keeps_objects(form: ColumnForm) -> bool:
+    """Return whether a form's states are one column of objects, encoded by the state's serde."""
+    return getattr(form, "of_objects", False)

@@ -1,4 +1,4 @@
-"""The column form of `over(field(...), ...)`."""
+"""The column form of `over`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from kstreams.aggregators.columns.form import ColumnForm
+from kstreams.aggregators.columns.form import ColumnForm, keeps_objects
 from kstreams.columns.values import ValueColumn
 from kstreams.serde.layout import Columns
 
@@ -15,10 +15,10 @@ __all__ = ("OverForm",)
 
 
 class OverForm:
-    """The form of `over(field(...), ...)`.
+    """The form of `over`.
 
     Args:
-        part: Takes the field out of a column of values.
+        part: Takes the part out of each of a column of values.
         form: What is done with it.
     """
 
@@ -28,6 +28,7 @@ class OverForm:
         self._part = part
         self._form = form
         self.exact = form.exact
+        self.of_objects = keeps_objects(form)
         self.reduce = form.reduce
         self.scan = form.scan
         self.merge = form.merge

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from kstreams._types import Ints
-from kstreams.aggregators.columns.form import ColumnForm
+from kstreams.aggregators.columns.form import ColumnForm, keeps_objects
 from kstreams.columns.grouping import Grouped
 from kstreams.columns.in_order import seeded
 from kstreams.columns.running import replaced, running
@@ -24,6 +24,7 @@ class StampedForm:
         self._form = form
         self.reads_values = form.reads_values
         self.exact = form.exact
+        self.of_objects = keeps_objects(form)
 
     def lift(self, values: ValueColumn, times: Ints) -> Columns:
         """See `ColumnForm`."""

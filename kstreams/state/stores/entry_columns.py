@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from kstreams.errors import SerdeError
 from kstreams.serde.base import Serde
-from kstreams.serde.layout import Columns, fixed_layout
+from kstreams.serde.layout import Columns, FixedLayout, fixed_layout
+from kstreams.serde.object_layout import ObjectLayout
 from kstreams.serde.objects import objects_of
 from kstreams.state.cache.encoded_rows import EncodedRows
 from kstreams.state.cache.store_overlay import StoreOverlay
@@ -24,17 +25,24 @@ class EntryColumns:
     Args:
         overlay: The store's part of the overlay; keeps bytes from here on.
         value: Serde of the values, which have a fixed layout: their columns are its.
+        layout: Their layout where it is another.
 
     Raises:
         TypeError: They have none.
     """
 
-    def __init__(self, overlay: StoreOverlay, value: Serde[Any]) -> None:
+    def __init__(
+        self, overlay: StoreOverlay, value: Serde[Any], layout: ObjectLayout | None = None
+    ) -> None:
+        self.layout: FixedLayout | ObjectLayout = layout or self._fixed(value)
+        self.rows = EncodedRows(overlay)
+
+    @staticmethod
+    def _fixed(value: Serde[Any]) -> FixedLayout:
         layout = fixed_layout(value)
         if layout is None:
             raise TypeError(f"values of {value.name} vary in width")
-        self.rows = EncodedRows(overlay)
-        self.layout = layout
+        return layout
 
     def read(self, handles: Sequence[bytes]) -> tuple[npt.NDArray[np.int64], Columns]:
         """Return the places of those handles that have an entry, and their values."""

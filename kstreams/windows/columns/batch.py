@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 
 import pyarrow as pa
 
 from kstreams._types import Ints
 from kstreams.columns.keys import KeyCodes
+from kstreams.columns.row_failure import RowFailure
 from kstreams.columns.values import ValueColumn
 from kstreams.processors.columns import STREAM_TIME, ColumnSource
+from kstreams.processors.each_row import replaced, row_error
 from kstreams.windows.rules import lateness_time
 
 __all__ = ("Batch",)
@@ -59,6 +63,21 @@ class Batch:
     def values(self) -> ValueColumn:
         """Return the records' values."""
         return ValueColumn(self.table.column("value").combine_chunks(), self.source.value)
+
+    @contextmanager
+    def naming(self, rows: Ints) -> Iterator[None]:
+        """Make errors of what users' functions raise within, which name the record.
+
+        Args:
+            rows: Which record each row is that they are called for.
+        """
+        try:
+            yield
+        except RowFailure as failure:
+            row = int(rows[failure.row])
+            keys = self.source.key.to_arrow(self.table.column("key").combine_chunks())
+            table = replaced(self.table, key=keys)
+            raise row_error(table, row, failure.reason) from failure.reason
 
     def headers_of(self, rows: Ints) -> pa.Array:
         """Return the headers of some records."""

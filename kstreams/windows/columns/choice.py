@@ -19,8 +19,13 @@ __all__ = ("column_processor",)
 
 def column_processor(plan: AggregationPlan, source: ColumnSource) -> ColumnProcessor | str:
     """Return a new processor of a windowed aggregation by columns, or why there is none."""
+    assigns = assigner(plan.windows)
     form = form_or_reason(
-        plan.aggregator, key=source.key, value=source.value, stored=plan.store.key
+        plan.aggregator,
+        key=source.key,
+        value=source.value,
+        stored=plan.store.key,
+        objects=assigns is not None and not isinstance(plan.emit, Every),
     )
     if isinstance(form, str):
         return form
@@ -34,7 +39,6 @@ def column_processor(plan: AggregationPlan, source: ColumnSource) -> ColumnProce
         return SessionWindowColumns(plan, source, form)
     if isinstance(plan.windows, SlidingWindows):
         return SlidingWindowColumns(plan, source, form)
-    assigns = assigner(plan.windows)
     if assigns is None:
         return f"windows of the kind {type(plan.windows).__name__} have no column form"
     return TimeColumns(plan, source, StampedForm(form), assigns)

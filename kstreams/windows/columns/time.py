@@ -72,7 +72,8 @@ class TimeColumns(WindowedColumns):
     def init(self, context: BatchContext) -> None:
         """Get the store ready."""
         super().init(context)
-        self._store: WindowColumns = WindowColumns.of(context.store(self.plan.store))
+        store = context.store(self.plan.store)
+        self._store = WindowColumns.of(store, objects=self._form.of_objects)
         newest = self._store.last_start()
         self._newest = _NONE if newest is None else newest
         self._intervals: IntervalColumns | None = None
@@ -104,8 +105,7 @@ class TimeColumns(WindowedColumns):
         major = (pairs.starts - pairs.starts.min()) // pairs.grid
         groups = grouped(major, keys.codes[pairs.rows], len(keys))
         sorted_rows = pairs.rows[groups.order]
-        lifted = self._form.lift(batch.values(), batch.times)
-        lifted = tuple(column[sorted_rows] for column in lifted)
+        lifted = self._lifted(batch, sorted_rows)
         runs = groups.runs
         windows = _Windows(
             keys.codes[sorted_rows[runs.firsts]],
@@ -114,13 +114,15 @@ class TimeColumns(WindowedColumns):
         )
         stored, before = self._read(windows, keys)
         if self.each_update:
-            updates = self._form.updates(lifted, groups, before, stored)
+            with batch.naming(sorted_rows):
+                updates = self._form.updates(lifted, groups, before, stored)
             self.forward_updates(batch, pairs.rows, self._updated(batch, pairs, updates))
         elif self._intervals is not None:
             updates = self._form.updates(lifted, groups, before, stored)
             changes = self._changes(batch, pairs, updates)
             self._intervals.take(table.column(STREAM_TIME).to_numpy(), changes)
-        state = self._form.reduce_onto(before, stored, lifted, runs)
+        with batch.naming(sorted_rows):
+            state = self._form.reduce_onto(before, stored, lifted, runs)
         windows = replace(windows, state=state)
         self._write(windows, keys, closed_ms)
         if self.once_per_batch:
@@ -157,6 +159,16 @@ class TimeColumns(WindowedColumns):
             return pairs
         self.refuse(batch, _picked(pairs, late))
         return _picked(pairs, ~late)
+
+    def _lifted(self, batch: Batch, rows: Ints) -> Columns:
+        """Return the states of some records; where users' functions make them, of no others."""
+        if not self._form.of_objects:
+            lifted = self._form.lift(batch.values(), batch.times)
+            return tuple(column[rows] for column in lifted)
+        own, places = np.unique(rows, return_inverse=True)
+        with batch.naming(own):
+            lifted = self._form.lift(batch.values().take(own), batch.times[own])
+        return tuple(column[places] for column in lifted)
 
     def _read(self, windows: _Windows, keys: KeyCodes) -> tuple[Ints, Columns]:
         """Return which windows are stored, and as what; none newer than the newest is."""

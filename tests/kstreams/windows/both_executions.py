@@ -53,6 +53,9 @@ from tests.kstreams.windows.running import SOURCE, Row, store_for
 DAY = 86_400_000
 
 
+SUM: Any = sum_(INT64)
+
+
 ALL_OF_THEM = combine(count(), sum_(INT64), last(INT64), variance())
 
 
@@ -177,10 +180,16 @@ class ByTurns:
         return found
 
 
-def by_turns(windows: Any, emit: Any, batches: list[list[Row]], executions: tuple[str, ...]) -> Any:
-    store = store_for(windows, INT64)
-    supplier: Any = windowed_aggregate(windows, sum_(INT64), store=store, emit=emit)
-    sink: Any = Topic("out", windowed(TEXT, windows), INT64, nulls="pass")
+def by_turns(
+    windows: Any,
+    emit: Any,
+    batches: list[list[Row]],
+    executions: tuple[str, ...],
+    how: Any = SUM,
+) -> Any:
+    store = store_for(windows, how.state)
+    supplier: Any = windowed_aggregate(windows, how, store=store, emit=emit)
+    sink: Any = Topic("out", windowed(TEXT, windows), how.state, nulls="pass")
     builder = TopologyBuilder("turns")
     records: Any = builder.add_source("in", SOURCE)
     node: Any = builder.add_processor("w", ByTurns(supplier, executions), records)

@@ -11,6 +11,7 @@ from kstreams._types import Ints
 from kstreams.serde.binary import read_times, sortable_column
 from kstreams.serde.composite import read_int64, sortable_int64
 from kstreams.serde.layout import Columns
+from kstreams.serde.object_layout import ObjectLayout
 from kstreams.serde.objects import objects_of
 from kstreams.state.stores.entry_columns import EntryColumns
 from kstreams.state.stores.state_store import StateStore
@@ -24,19 +25,20 @@ class WindowColumns(EntryColumns):
 
     Args:
         rows: The rows; they keep bytes from here on.
+        objects: Whether values come as objects with their times, rather than as numbers.
 
     Raises:
-        TypeError: Values vary in width.
+        TypeError: Values vary in width, and do not come as objects.
     """
 
-    def __init__(self, rows: WindowRows[Any, Any]) -> None:
-        super().__init__(rows.overlay, rows.value)
+    def __init__(self, rows: WindowRows[Any, Any], *, objects: bool = False) -> None:
+        super().__init__(rows.overlay, rows.value, ObjectLayout(rows.value) if objects else None)
         self._key = rows.key
 
     @classmethod
-    def of(cls, store: StateStore[WindowRows[Any, Any]]) -> WindowColumns:
+    def of(cls, store: StateStore[WindowRows[Any, Any]], *, objects: bool = False) -> WindowColumns:
         """Return the columns of a store."""
-        return cls(WindowRows.of(store))
+        return cls(WindowRows.of(store), objects=objects)
 
     def last_start(self) -> int | None:
         """Return the last start of a window, ms, or None."""

@@ -1,0 +1,83 @@
+"""The column form of `reducing`, and of extremes of what is no number: states are objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kstreams.columns.row_failure import called, drained
+from kstreams.columns.runs import Runs
+from kstreams.columns.values import ValueColumn
+from kstreams.serde.base import Serde
+from kstreams.serde.carried import stays_bytes
+from kstreams.serde.layout import Columns
+from kstreams.serde.object_layout import object_column
+
+__all__ = ("ReducingForm", "reducing_form")
+
+
+class ReducingForm:
+    """The form of `reducing`: one column of Python's objects.
+
+    The function is called for the same pairs, in the same order, as by records.
+
+    Args:
+        function: Combines two.
+        state: Serde of the states, which are values of a type that Arrow has.
+    """
+
+    reads_values = True
+    exact = False
+    of_objects = True
+
+    def __init__(self, function: Callable[[Any, Any], Any], state: Serde[Any]) -> None:
+        self._function = function
+        self._state = state
+
+    def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
+        """See `ColumnForm`."""
+        return (object_column(values.objects()),)
+
+    def reduce(self, state: Columns, runs: Runs) -> Columns:
+        """See `ColumnForm`."""
+        found = state[0][runs.firsts]
+        for run in np.flatnonzero(runs.lengths > 1).tolist():
+            found[run] = self._accumulated(state[0], runs, run)[-1]
+        return (found,)
+
+    def scan(self, state: Columns, runs: Runs) -> Columns:
+        """See `ColumnForm`."""
+        found = state[0].copy()
+        for run in np.flatnonzero(runs.lengths > 1).tolist():
+            first = int(runs.firsts[run])
+            states = self._accumulated(state[0], runs, run)
+            found[first : first + len(states)] = object_column(states)
+        return (found,)
+
+    def merge(self, earlier: Columns, later: Columns) -> Columns:
+        """See `ColumnForm`."""
+        return (object_column(called(self._function, earlier[0].tolist(), later[0].tolist())),)
+
+    def result(self, state: Columns) -> pa.Array:
+        """See `ColumnForm`."""
+        return self._state.to_arrow(self._state.serialize_many(state[0].tolist()))
+
+    def _accumulated(self, column: npt.NDArray[Any], runs: Runs, run: int) -> list[Any]:
+        """Return a run's state after each of its rows."""
+        first = int(runs.firsts[run])
+        rows = column[first : first + int(runs.lengths[run])].tolist()
+        return drained(accumulate(rows, self._function), first)
+
+
+def reducing_form(
+    function: Callable[[Any, Any], Any], state: Serde[Any], value: Serde[Any]
+) -> ReducingForm | None:
+    """Return the form, or None where states are not numbers, text or bools as values are."""
+    if value != state or stays_bytes(state):
+        return None
+    return ReducingForm(function, state)

@@ -1,0 +1,117 @@
+"""Windows by columns whose states are Python's objects: text, and what a function combines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kstreams import INT64, TEXT
+from kstreams.aggregators import max_, min_, over, reducing
+from kstreams.durations import milliseconds
+from kstreams.emit import each_update, on_close, once_per_batch
+from kstreams.errors import ProcessingError, SerializationError
+from kstreams.windows import HoppingWindows, TumblingWindows, UnlimitedWindows
+from tests.kstreams.windows.both_executions import EMISSIONS, by_turns, cuts_of, rows_of
+from tests.kstreams.windows.running import Row, run
+
+WINDOWS = TumblingWindows(milliseconds(10))
+KINDS = (
+    TumblingWindows(milliseconds(7), grace=milliseconds(3)),
+    HoppingWindows(milliseconds(9), milliseconds(2), grace=milliseconds(5)),
+    UnlimitedWindows(),
+)
+
+
+def one_after_the_other(earlier: str, later: str) -> str:
+    return f"{earlier},{later}"
+
+
+def difference(earlier: int, later: int) -> int:
+    """Tell the order in which values came: it is not associative, as it should be."""
+    return later - 2 * earlier
+
+
+AGGREGATORS: dict[str, Any] = {
+    "text-in-order": over(str, reducing(one_after_the_other, TEXT)),
+    "numbers-in-order": reducing(difference, INT64),
+    "greatest-text": over(str, max_(TEXT)),
+    "least-text": over(str, min_(TEXT)),
+}
+
+
+@settings(max_examples=60)
+@given(
+    st.sampled_from(KINDS),
+    st.sampled_from(sorted(AGGREGATORS)),
+    st.sampled_from(EMISSIONS),
+    rows_of,
+    st.data(),
+)
+def test_columns_of_objects_give_what_records_give(
+    windows: Any, how: str, emit: Any, rows: list[Row], data: st.DataObject
+) -> None:
+    aggregator, cuts = AGGREGATORS[how], cuts_of(data, len(rows))
+    by_records = run(windows, emit, rows, cuts, aggregator, "records")
+    by_columns = run(windows, emit, rows, cuts, aggregator, "columns")
+    assert by_columns[:2] == by_records[:2]
+    assert by_columns[2] <= by_records[2], "a store has more of it"
+
+
+def text_of(value: int) -> str:
+    if value == 13:
+        raise ValueError("unlucky")
+    return str(value)
+
+
+def refusing(earlier: str, later: str) -> str:
+    if later == "7":
+        raise ValueError("no more")
+    return earlier + later
+
+
+@pytest.mark.parametrize("emit", [each_update(), once_per_batch()], ids=["each", "batch"])
+@pytest.mark.parametrize(
+    ("rows", "cuts"),
+    [
+        ([("a", 1, 0), ("b", 2, 1), ("a", 13, 2)], []),
+        ([("b", 1, 0), ("a", 1, 1), ("a", 7, 2), ("a", 2, 3)], []),
+        ([("a", 1, 0), ("b", 1, 1), ("b", 2, 2), ("a", 7, 3)], [2]),
+    ],
+    ids=["part", "same-batch", "stored"],
+)
+def test_a_function_that_raises_names_its_record(
+    emit: Any, rows: list[Row], cuts: list[int]
+) -> None:
+    aggregator = over(text_of, reducing(refusing, TEXT))
+    places = []
+    for execution in ("records", "columns"):
+        with pytest.raises(ProcessingError, match=r"unlucky|no more") as caught:
+            run(WINDOWS, emit, rows, cuts, aggregator, execution)
+        where = caught.value.where
+        places.append((where.topic, where.offset, where.key, where.timestamp))
+    assert places[0] == places[1]
+
+
+def test_nothing_is_asked_of_a_record_that_comes_too_late() -> None:
+    aggregator = over(text_of, reducing(one_after_the_other, TEXT))
+    rows = [("a", 1, 50), ("a", 13, 0), ("a", 2, 51)]
+    found = run(WINDOWS, on_close(), [*rows, ("a", 0, 90)], [], aggregator, "columns")
+    assert [value for _, value, _ in found[0][0]] == ["1,2"]
+
+
+def test_a_state_that_the_store_does_not_take_is_refused() -> None:
+    wrong: Any = over(bool, reducing(one_after_the_other, TEXT))
+    for execution in ("records", "columns"):
+        with pytest.raises(SerializationError):
+            run(WINDOWS, once_per_batch(), [("a", 1, 0)], [], wrong, execution)
+
+
+def test_a_batch_by_columns_goes_on_from_one_by_records() -> None:
+    how, emit = AGGREGATORS["text-in-order"], once_per_batch()
+    batches = [[("a", 1, 0), ("b", 2, 1)], [("a", 3, 2)], [("b", 4, 3), ("a", 5, 30)]]
+    by_records = by_turns(WINDOWS, emit, batches, ("records",), how)
+    assert by_turns(WINDOWS, emit, batches, ("records", "columns"), how) == by_records
+    assert by_turns(WINDOWS, emit, batches, ("columns", "records"), how) == by_records
