@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
-from typing import Literal
-
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING, Literal
 
 from kstreams.batch.report import AppState, BatchReport, report_batch
 from kstreams.batch.signals import stopping_on_signals
@@ -26,6 +24,9 @@ from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.backend.working import StateBackend
 from kstreams.state.log.upkeep import Upkeep
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 __all__ = ("App",)
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from uuid import uuid4
-
-from pyspark.sql import SparkSession
 
 from kstreams.batch.report import BatchReport
 from kstreams.checkpoint.lock import Exclusion
 from kstreams.clock import Clock
 from kstreams.connection import Connection
 from kstreams.graph.topology import Topology
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 __all__ = ("AppParts",)
 

@@ -7,15 +7,17 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from kstreams.batch.report import AppState
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.clock import Clock, steady_ms
 from kstreams.errors import ExecutionError, KStreamsError
 from kstreams.spark.app_parts import AppParts
-from kstreams.spark.failure import typed
-from kstreams.spark.pipeline import Pipeline
-from kstreams.spark.start import start
+from kstreams.spark.early_jvm import begin_jvm
+
+if TYPE_CHECKING:
+    from kstreams.spark.pipeline import Pipeline
 
 __all__ = ("AppRun",)
 
@@ -68,8 +70,19 @@ class AppRun:
             )
         self._enter(AppState.STARTING)
         with self._failing():
-            self._pipelines = start(self._settings, self._parts)
+            self._pipelines = self._started()
         self._enter(AppState.RUNNING)
+
+    def _started(self) -> tuple[Pipeline, ...]:
+        """Start the queries; PySpark is imported while Java starts."""
+        early = None if self._parts.spark is not None else begin_jvm(self._settings.config)
+        try:
+            from kstreams.spark.start import start  # noqa: PLC0415  # not before
+
+            return start(self._settings, self._parts, early)
+        finally:
+            if early is not None:
+                early.end()
 
     def run(self, timeout: timedelta | None = None) -> None:
         """Run until the app is to stop, or some time has passed.
@@ -196,6 +209,8 @@ class AppRun:
         try:
             yield
         except Exception as exc:  # the JVM's end, a full disk, ...
+            from kstreams.spark.failure import typed  # noqa: PLC0415  # with PySpark, if need be
+
             error = typed(exc)
             self._fail(error)
             if error is exc:

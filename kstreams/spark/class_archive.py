@@ -15,10 +15,10 @@ from hashlib import sha256
 from pathlib import Path
 from uuid import uuid4
 
-from pyspark.find_spark_home import _find_spark_home
-
 from kstreams.errors import ForeignDirectoryError
 from kstreams.files import cache_folder
+from kstreams.spark.jvm_command import JvmCommand
+from kstreams.spark.spark_home import spark_home
 from kstreams.state.versions.private import private_directory
 
 __all__ = ("ClassArchive", "class_archive")
@@ -57,6 +57,26 @@ class ClassArchive:
     def path(self) -> Path:
         """Where it is, or will be."""
         return self.folder / f"{self.key}.jsa"
+
+    @property
+    def command_path(self) -> Path:
+        """Where the command of a JVM is noted that uses it."""
+        return self.folder / f"{self.key}.json"
+
+    def note(self, command: JvmCommand) -> None:
+        """Note how a JVM was started, for the next start."""
+        draft = self.folder / f"{self.key}-{uuid4().hex}.new"
+        with suppress(OSError):
+            try:
+                draft.write_text(command.as_text(), encoding="utf-8")
+                draft.rename(self.command_path)
+            finally:
+                draft.unlink(missing_ok=True)
+
+    def forget(self) -> None:
+        """Remove it, and how a JVM was started: one has not started."""
+        self.path.unlink(missing_ok=True)
+        self.command_path.unlink(missing_ok=True)
 
     def is_there(self) -> bool:
         """Tell whether it can be used: a file of this user's, whole."""
@@ -145,9 +165,11 @@ class ClassArchive:
         """Keep few archives, those in use last, and no leftovers of processes that were killed."""
         old = time.time() - _LEFTOVER_SECONDS  # noqa: TID251  # against times of files
         files = sorted(self.folder.iterdir(), key=lambda each: -each.lstat().st_mtime)
-        archives = [each for each in files if each.suffix == ".jsa" and each != self.path]
         left = [each for each in files if each.suffix in (".new", ".classes")]
-        gone = archives[_KEPT - 1 :] + [each for each in left if each.lstat().st_mtime < old]
+        gone = [each for each in left if each.lstat().st_mtime < old]
+        for suffix in (".jsa", ".json"):
+            others = [each for each in files if each.suffix == suffix and each.stem != self.key]
+            gone += others[_KEPT - 1 :]
         for each in gone:
             each.unlink(missing_ok=True)
 
@@ -161,8 +183,11 @@ def class_archive(java_home: Path) -> ClassArchive | None:
     options = os.environ.get("SPARK_SUBMIT_OPTS", "")
     if os.name != "posix" or any(option in options for option in _OWN_OPTIONS):
         return None
+    spark = spark_home()
+    if spark is None:
+        return None
     try:
-        key = _key(java_home)
+        key = _key(java_home, spark)
         folder = private_directory(cache_folder(), _FOLDER)
     except (ForeignDirectoryError, OSError) as exc:
         _LOG.info("classes are loaded one by one: %s", exc)
@@ -172,10 +197,9 @@ def class_archive(java_home: Path) -> ClassArchive | None:
     return ClassArchive(java_home / "bin" / "java", folder, key)
 
 
-def _key(java_home: Path) -> str:
+def _key(java_home: Path, spark: Path) -> str:
     """Return what changes with Java and with Spark's jars, by names, sizes and times."""
-    spark: str = _find_spark_home()  # type: ignore[no-untyped-call]  # PySpark's
-    jars = sorted((Path(spark) / "jars").glob("*.jar"))
+    jars = sorted((spark / "jars").glob("*.jar"))
     told = []
     for path in (java_home / "bin" / "java", java_home / "lib" / "modules", *jars):
         found = path.stat()

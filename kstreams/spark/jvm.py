@@ -6,7 +6,6 @@ import atexit
 import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from pyspark import SparkContext
 from pyspark.errors import PySparkRuntimeError
@@ -14,15 +13,13 @@ from pyspark.sql import SparkSession
 
 from kstreams.spark.archive_maker import begin
 from kstreams.spark.class_archive import ClassArchive, class_archive
+from kstreams.spark.early_jvm import EarlyJvm, is_plain
+from kstreams.spark.jvm_command import JvmCommand
+from kstreams.spark.session_settings import MEMORY, OPTIONS
 
-__all__ = ("MEMORY", "OPTIONS", "on_quick_jvm")
+__all__ = ("on_quick_jvm",)
 
 _LOG = logging.getLogger(__name__)
-OPTIONS = "spark.driver.extraJavaOptions"
-"""The setting with the JVM's options; a user's takes the place of ours."""
-
-MEMORY = "1g"
-"""Heap of a JVM that schedules, and sees no records."""
 
 # What its second compiler would gain is never earned back, and it takes half a core from the
 # workers in the first half minute.
@@ -30,21 +27,29 @@ _ONE_COMPILER = "-XX:TieredStopAtLevel=1"
 _SMALL_HEAP = "-XX:+UseSerialGC"
 """A heap this small is collected in milliseconds, and G1's threads and tables cost more."""
 
+_Make = Callable[[Mapping[str, str]], SparkSession]
+
 
 def on_quick_jvm(
-    settings: Mapping[str, str], java_home: Path, make: Callable[[Mapping[str, str]], SparkSession]
+    settings: Mapping[str, str], java_home: Path, make: _Make, early: EarlyJvm | None = None
 ) -> SparkSession:
     """Make a session whose JVM starts as quickly as it can on this machine.
 
-    With an archive of Spark's classes where there is one. Where there is none, the JVM notes its
-    classes, and one is made when this process has ended. A JVM that does not start with what is
-    there is started without it.
+    On the JVM that was begun early, else on one that PySpark starts: with an archive of Spark's
+    classes where there is one. Where there is none, the JVM notes its classes, and one is made
+    when this process has ended. A JVM that does not start with what is there is started without
+    it.
 
     Args:
         settings: Of the session; options of the JVM in them are left as they are.
         java_home: What it runs on.
         make: Makes a session with settings.
+        early: The JVM that was begun early.
     """
+    if early is not None and early.connect():
+        if early.noting is not None and early.archive is not None:
+            _make_at_exit(early.archive, early.noting)
+        return make(settings)
     if OPTIONS in settings or SparkContext._gateway is not None:  # a JVM runs already
         return make(settings)
     options = _ONE_COMPILER
@@ -53,10 +58,20 @@ def on_quick_jvm(
     archive = class_archive(java_home)
     if archive is None:
         return make({**settings, OPTIONS: options})
+    plain = is_plain(settings)  # before PySpark adds to the environment
+    session = _by_pyspark(settings, options, archive, make)
+    if plain and SparkContext._jvm is not None:
+        archive.note(JvmCommand.of(SparkContext._jvm))
+    return session
+
+
+def _by_pyspark(
+    settings: Mapping[str, str], options: str, archive: ClassArchive, make: _Make
+) -> SparkSession:
     if not archive.is_there():
         noting, classes = archive.record()
         session = make({**settings, OPTIONS: f"{options} {noting}"})
-        _make_at_exit(archive, classes, session)
+        _make_at_exit(archive, classes)
         return session
     try:
         return make({**settings, OPTIONS: f"{options} {archive.use()}"})
@@ -64,13 +79,13 @@ def on_quick_jvm(
         if exc.getCondition() != "JAVA_GATEWAY_EXITED":
             raise
         _LOG.warning("Java does not start with %s: it is removed", archive.path)
-        archive.path.unlink(missing_ok=True)
+        archive.forget()
         return make({**settings, OPTIONS: options})
 
 
-def _make_at_exit(archive: ClassArchive, classes: Path, session: SparkSession) -> None:
-    jvm: Any = session._jvm
+def _make_at_exit(archive: ClassArchive, classes: Path) -> None:
     process = getattr(SparkContext._gateway, "proc", None)
+    jvm = SparkContext._jvm
     if process is None or jvm is None:
         return
     class_path = str(jvm.java.lang.System.getProperty("java.class.path"))

@@ -9,21 +9,13 @@ from functools import partial
 
 from pyspark.sql import SparkSession
 
+from kstreams.spark.early_jvm import EarlyJvm
 from kstreams.spark.java import java_home
-from kstreams.spark.jvm import MEMORY, on_quick_jvm
+from kstreams.spark.jvm import on_quick_jvm
 from kstreams.spark.numpy_arguments import spare_imports
+from kstreams.spark.session_settings import session_settings
 
 __all__ = ("app_session", "executor_cores", "is_local", "query_session")
-
-_DEFAULTS = {
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.driver.memory": MEMORY,
-    "spark.sql.session.timeZone": "UTC",
-    "spark.log.level": "ERROR",
-    # Over TCP the kernel holds back an acknowledgement for 40 ms, once or twice a task.
-    "spark.python.unix.domain.socket.enabled": "true",
-}
 
 _QUERY = {
     # The default one starts several processes (chmod, readlink) for each file it writes. A second
@@ -36,7 +28,9 @@ _QUERY = {
 }
 
 
-def app_session(app: str, *, config: Mapping[str, str]) -> SparkSession:
+def app_session(
+    app: str, *, config: Mapping[str, str], early: EarlyJvm | None = None
+) -> SparkSession:
     """Return the running session, or make one.
 
     A session of the user's, or of `spark-submit`, is taken as it is. Otherwise Java is
@@ -46,6 +40,7 @@ def app_session(app: str, *, config: Mapping[str, str]) -> SparkSession:
     Args:
         app: Name for Spark's own pages.
         config: Spark's settings for a session made here.
+        early: The JVM that was begun for it.
     """
     spare_imports()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -57,8 +52,7 @@ def app_session(app: str, *, config: Mapping[str, str]) -> SparkSession:
         return _made(app, config)
     home = java_home()
     os.environ["JAVA_HOME"] = str(home)
-    settings = {"spark.master": "local[*]", **_DEFAULTS, **config}
-    return on_quick_jvm(settings, home, partial(_made, app))
+    return on_quick_jvm(session_settings(config), home, partial(_made, app), early)
 
 
 def _made(app: str, settings: Mapping[str, str]) -> SparkSession:

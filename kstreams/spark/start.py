@@ -25,6 +25,7 @@ from kstreams.graph.framed_topics import prepare_topics
 from kstreams.graph.partitions import group_partitions
 from kstreams.graph.topology import Topology
 from kstreams.spark.app_parts import AppParts
+from kstreams.spark.early_jvm import EarlyJvm
 from kstreams.spark.executor_check import check_executors
 from kstreams.spark.packages import ship
 from kstreams.spark.pipeline import Pipeline
@@ -53,7 +54,9 @@ class Executors:
     archives: tuple[str, ...] = ()
 
 
-def start(settings: AppSettings, parts: AppParts) -> tuple[Pipeline, ...]:
+def start(
+    settings: AppSettings, parts: AppParts, early: EarlyJvm | None = None
+) -> tuple[Pipeline, ...]:
     """Start an app: take its checkpoint, see what is there, and begin its queries.
 
     The lock is held afterwards, also when a later step raises; the caller releases it.
@@ -61,6 +64,7 @@ def start(settings: AppSettings, parts: AppParts) -> tuple[Pipeline, ...]:
     Args:
         settings: The app's, checked.
         parts: The objects that it is made of.
+        early: The JVM that was begun for it.
 
     Returns:
         The running queries, in the topology's order.
@@ -81,7 +85,7 @@ def start(settings: AppSettings, parts: AppParts) -> tuple[Pipeline, ...]:
     parts.lock.acquire()
     prepare_topics(parts.topology)
     tasks = _count_tasks(parts.connection, parts.topology)
-    session = parts.spark or app_session(settings.app_id, config=settings.config)
+    session = parts.spark or app_session(settings.app_id, config=settings.config, early=early)
     publish = partial(publish_commit, parts.connection, parts.topology)
     queries = open_for_running(
         settings,

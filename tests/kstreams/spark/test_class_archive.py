@@ -13,9 +13,9 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from kstreams.spark import class_archive as module
-from kstreams.spark import jvm
 from kstreams.spark.class_archive import ClassArchive, class_archive
-from kstreams.spark.jvm import MEMORY, OPTIONS, on_quick_jvm
+from kstreams.spark.jvm import on_quick_jvm
+from kstreams.spark.session_settings import MEMORY, OPTIONS
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fake Java is a shell script")
 
@@ -195,4 +195,4 @@ def test_another_error_of_a_start_is_the_users(home: Path) -> None:
         on_quick_jvm({}, home, make)  # type: ignore[arg-type]
     assert archive.is_there()
     assert shlex.split(archive.use())[0].endswith(archive.path.name)
-    assert jvm.MEMORY == "1g"
+    assert MEMORY == "1g"

@@ -1,0 +1,206 @@
+"""The JVM of a session made here, started before PySpark is imported and without its scripts."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kstreams.spark.class_archive import ClassArchive, class_archive
+from kstreams.spark.java import java_home
+from kstreams.spark.jvm_command import JvmCommand
+from kstreams.spark.session_settings import MEMORY, session_settings
+
+__all__ = ("EarlyJvm", "begin_jvm", "is_plain")
+
+_LOG = logging.getLogger(__name__)
+_LOCK = threading.Lock()
+_POLL_SECONDS = 0.005
+_END_SECONDS = 10
+_NAME = "connection"
+_NOT_THE_JVMS = (
+    "spark.app.name",
+    "spark.default.parallelism",
+    "spark.executor.",
+    "spark.hadoop.",
+    "spark.local.dir",
+    "spark.log.",
+    "spark.master",
+    "spark.python.",
+    "spark.scheduler.",
+    "spark.sql.",
+    "spark.task.",
+    "spark.ui.",
+)
+"""Settings that count when the context is made, and change nothing of how its JVM is started."""
+_ALLOWED = ("SPARK_LOCAL_IP", "SPARK_LOCAL_DIRS", "SPARK_LOCAL_HOSTNAME", "SPARK_USER")
+_OF_LAUNCHERS = (
+    "HADOOP_CONF_DIR",
+    "JAVA_TOOL_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "PYSPARK_GATEWAY_PORT",
+    "PYSPARK_SUBMIT_ARGS",
+    "YARN_CONF_DIR",
+    "_JAVA_OPTIONS",
+)
+
+
+def is_plain(settings: Mapping[str, str]) -> bool:
+    """Tell whether a JVM is started as ever: nothing that Spark's scripts read says otherwise."""
+    master = settings.get("spark.master", "")
+    own = [
+        name
+        for name, value in settings.items()
+        if not name.startswith(_NOT_THE_JVMS) and (name, value) != ("spark.driver.memory", MEMORY)
+    ]
+    told = [
+        name
+        for name in os.environ
+        if name in _OF_LAUNCHERS or (name.startswith("SPARK_") and name not in _ALLOWED)
+    ]
+    local = master == "local" or master.startswith("local[")
+    return os.name == "posix" and local and not own and not told
+
+
+@dataclass
+class EarlyJvm:
+    """A JVM on its way, to which PySpark will talk.
+
+    Args:
+        process: It.
+        folder: Where it says how to talk to it; removed when it is known.
+        archive: What its classes come from, if there is one.
+        noting: Where it notes its classes, if there is none.
+        is_used: Whether PySpark talks to it.
+    """
+
+    process: subprocess.Popen[bytes] = field(repr=False)
+    folder: Path
+    archive: ClassArchive | None
+    noting: Path | None
+    is_used: bool = False
+
+    def connect(self) -> bool:
+        """Wait for the JVM and let PySpark use it, unless it has one by now.
+
+        Returns:
+            Whether PySpark has a JVM: not where this one has ended, as with an archive that
+            it does not take. Then what it was started by is forgotten.
+        """
+        from pyspark import SparkContext  # noqa: PLC0415  # imported while the JVM starts
+        from pyspark.java_gateway import launch_gateway  # noqa: PLC0415  # as above
+
+        told = self._awaited()
+        if told is None:
+            self.end()
+            if self.archive is not None:
+                self.archive.forget()
+            return False
+        with _LOCK:
+            if SparkContext._gateway is not None:
+                self.end()
+                return True
+            port, secret = told
+            os.environ["PYSPARK_GATEWAY_PORT"] = str(port)
+            os.environ["PYSPARK_GATEWAY_SECRET"] = secret
+            try:
+                gateway = launch_gateway()  # type: ignore[no-untyped-call]  # PySpark's
+            finally:
+                del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
+            gateway.proc = self.process  # which ends when this process closes its input
+            SparkContext._ensure_initialized(gateway=gateway)
+            self.is_used = True
+        return True
+
+    def _awaited(self) -> tuple[int, str] | None:
+        """Return the port and the secret of the JVM, or None if it has ended."""
+        path = self.folder / _NAME
+        try:
+            while not path.exists():
+                if self.process.poll() is not None:
+                    _LOG.warning("Java has ended with %s at its start", self.process.returncode)
+                    return None
+                time.sleep(_POLL_SECONDS)
+            told = path.read_bytes()
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        size = int.from_bytes(told[4:8], "big")
+        return int.from_bytes(told[:4], "big"), told[8 : 8 + size].decode()
+
+    def end(self) -> None:
+        """End the JVM, unless PySpark talks to it."""
+        if self.is_used:
+            return
+        self.process.kill()
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(_END_SECONDS)
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        if self.noting is not None:
+            self.noting.unlink(missing_ok=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def begin_jvm(config: Mapping[str, str]) -> EarlyJvm | None:
+    """Start the JVM of the session to be made, as the last one was started.
+
+    None where PySpark is to start it: when none has been started yet whose command is known,
+    when it is to be another one, or when there is one already.
+
+    Args:
+        config: Spark's settings of the user's.
+
+    Raises:
+        JavaNotFoundError: There is no Java that Spark can run on.
+    """
+    if not is_plain(session_settings(config)) or _pyspark_has_one():
+        return None
+    home = java_home()
+    archive = class_archive(home)
+    command = None if archive is None else JvmCommand.load(archive.command_path)
+    if archive is None or command is None:
+        return None
+    if archive.is_there():
+        options, noting = archive.use(), None
+    else:
+        options, noting = archive.record()
+    folder = Path(tempfile.mkdtemp(prefix="kstreams-jvm-"))
+    try:
+        process = subprocess.Popen(  # noqa: S603  # the Java that was found
+            command.arguments(archive.java, *options.split()),
+            stdin=subprocess.PIPE,
+            env={
+                **os.environ,
+                "JAVA_HOME": str(home),
+                "PYTHONHASHSEED": "0",  # as Spark's script has it
+                "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),
+                "SPARK_CONNECT_MODE": "0",
+                "_PYSPARK_DRIVER_CONN_INFO_PATH": str(folder / _NAME),
+            },
+            preexec_fn=_leave_interrupts,  # noqa: PLW1509  # as PySpark does
+        )
+    except OSError as exc:
+        _LOG.info("Java is left to PySpark: %s", exc)
+        shutil.rmtree(folder, ignore_errors=True)
+        return None
+    return EarlyJvm(process, folder, archive, noting)
+
+
+def _leave_interrupts() -> None:
+    """Leave Ctrl-C to Python."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _pyspark_has_one() -> bool:
+    context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
+    return context is not None and context._gateway is not None

@@ -1,0 +1,29 @@
+"""Spark's settings for a session made here, known before PySpark is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__all__ = ("MEMORY", "OPTIONS", "session_settings")
+
+OPTIONS = "spark.driver.extraJavaOptions"
+"""The setting with the JVM's options; a user's takes the place of ours."""
+
+MEMORY = "1g"
+"""Heap of a JVM that schedules, and sees no records."""
+
+_DEFAULTS = {
+    "spark.master": "local[*]",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.memory": MEMORY,
+    "spark.sql.session.timeZone": "UTC",
+    "spark.log.level": "ERROR",
+    # Over TCP the kernel holds back an acknowledgement for 40 ms, once or twice a task.
+    "spark.python.unix.domain.socket.enabled": "true",
+}
+
+
+def session_settings(config: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings of a session made here: the user's, and ours where there are none."""
+    return {**_DEFAULTS, **config}

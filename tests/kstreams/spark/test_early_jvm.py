@@ -1,0 +1,176 @@
+"""A JVM that is started before PySpark is imported: when, with what, and what if it fails."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+from kstreams.spark.class_archive import ClassArchive, class_archive
+from kstreams.spark.early_jvm import begin_jvm, is_plain
+from kstreams.spark.jvm import on_quick_jvm
+from kstreams.spark.jvm_command import JvmCommand
+from kstreams.spark.session_settings import OPTIONS, session_settings
+from tests.kstreams.spark.apps import WORDS, Bench
+from tests.kstreams.spark.test_java import make_java
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fake Java is a shell script")
+
+_APP = """
+import sys
+from pathlib import Path
+from kstreams import App, Embedded
+assert "pyspark" not in sys.modules
+from tests.kstreams.spark.apps import counting
+from pyspark import SparkContext
+
+home = Path(sys.argv[1])
+app = App(counting(), Embedded(home / "topics"), checkpoint=home / "checkpoint")
+app.run(until="end")
+java = SparkContext._jvm.java.lang
+print(java.System.getProperty("sun.java.command"), java.Runtime.getRuntime().maxMemory() >> 20)
+"""
+
+
+@pytest.fixture
+def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ClassArchive:
+    """That of a fake Java, in a cache of its own, where nothing of a launcher's is set."""
+    for name in os.environ:
+        if name.startswith(("SPARK_", "JAVA_TOOL", "JDK_JAVA")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("KSTREAMS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("JAVA_HOME", str(make_java(tmp_path / "jdk", "17.0.1")))
+    monkeypatch.setattr(SparkContext, "_gateway", None)
+    found = class_archive(tmp_path / "jdk")
+    assert found is not None
+    return found
+
+
+def starts(archive: ClassArchive, script: str) -> None:
+    """Let Java do something at its start, and let there be a command and an archive."""
+    java = archive.java
+    java.write_text(f"#!/bin/sh\n{script}\n")
+    again = class_archive(java.parent.parent)
+    assert again is not None
+    again.note(JvmCommand(("-Xmx1g",), "a.jar"))
+    again.path.write_bytes(b"classes")
+    again.path.chmod(0o400)
+
+
+def test_it_is_started_as_the_last_one_and_talks_to_pyspark_alone(
+    archive: ClassArchive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = archive.folder.parent / "told"
+    monkeypatch.setattr("kstreams.spark.early_jvm.java_home", lambda: archive.java.parent.parent)
+    starts(archive, f'echo "$@" > {told}; exec sleep 60')
+    early = begin_jvm({"spark.sql.shuffle.partitions": "3"})
+    assert early is not None
+    while not told.exists() or not told.read_text():
+        time.sleep(0.01)
+    words = told.read_text().split()
+    assert words[0] == "-Xmx1g"
+    assert words[1].startswith("-XX:SharedArchiveFile=")
+    assert words[-3:] == ["-cp", "a.jar", "org.apache.spark.api.python.PythonGatewayServer"]
+    assert early.folder.stat().st_mode & 0o077 == 0
+    early.end()  # a start that failed meanwhile
+    assert early.process.poll() is not None
+    assert not early.folder.exists()
+
+
+@pytest.mark.parametrize("noted", [None, "", "[]", '{"options": [1], "class_path": "a"}', "{"])
+def test_it_is_pysparks_to_start_where_no_command_is_known(
+    archive: ClassArchive, noted: str | None
+) -> None:
+    if noted is not None:
+        archive.command_path.write_text(noted)
+    assert begin_jvm({}) is None
+
+
+def test_one_that_ends_at_once_leaves_its_place_to_pysparks(
+    archive: ClassArchive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = archive.java.parent.parent
+    monkeypatch.setattr("kstreams.spark.early_jvm.java_home", lambda: home)
+    starts(archive, "exit 1")
+    early = begin_jvm({})
+    assert early is not None
+    assert early.archive is not None
+    tried: list[str] = []
+
+    def make(settings: dict[str, str]) -> SparkSession:
+        tried.append(settings[OPTIONS])
+        return SparkSession.__new__(SparkSession)
+
+    monkeypatch.setattr(SparkContext, "_jvm", None)
+    on_quick_jvm(session_settings({}), home, make, early)  # type: ignore[arg-type]
+    assert ["SharedArchiveFile" in each for each in tried] == [False]
+    assert not early.archive.path.exists()
+    assert not early.archive.command_path.exists()
+
+
+@pytest.mark.parametrize(
+    ("config", "environment"),
+    [
+        ({OPTIONS: "-Dmine=1"}, {}),
+        ({"spark.driver.memory": "2g"}, {}),
+        ({"spark.jars.packages": "a:b:1"}, {}),
+        ({"spark.submit.pyFiles": "a.py"}, {}),
+        ({"spark.master": "yarn"}, {}),
+        ({"spark.master": "local-cluster[2,1,1024]"}, {}),
+        ({}, {"SPARK_CONF_DIR": "/etc/spark"}),
+        ({}, {"SPARK_HOME": "/opt/spark"}),
+        ({}, {"SPARK_SUBMIT_OPTS": "-Dmine=1"}),
+        ({}, {"PYSPARK_SUBMIT_ARGS": "--verbose pyspark-shell"}),
+        ({}, {"PYSPARK_GATEWAY_PORT": "1"}),
+        ({}, {"HADOOP_CONF_DIR": "/etc/hadoop"}),
+        ({}, {"JAVA_TOOL_OPTIONS": "-Dmine=1"}),
+    ],
+)
+def test_it_is_pysparks_to_start_where_it_is_to_be_another(
+    archive: ClassArchive,
+    monkeypatch: pytest.MonkeyPatch,
+    config: dict[str, str],
+    environment: dict[str, str],
+) -> None:
+    assert is_plain(session_settings({"spark.sql.ansi.enabled": "true"}))
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert not is_plain(session_settings(config))
+    archive.note(JvmCommand((), "a.jar"))
+    assert begin_jvm(config) is None
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(300)
+def test_an_app_runs_on_it(spark: SparkSession, tmp_path: Path) -> None:
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("SPARK_")}
+    environment["KSTREAMS_CACHE"] = str(tmp_path / "cache")
+    noting = (
+        "import sys, kstreams.spark.class_archive as a, kstreams.spark.java as j\n"
+        "from kstreams.spark.jvm_command import JvmCommand\n"
+        "a.class_archive(j.java_home()).note(JvmCommand(tuple(sys.argv[2:]), sys.argv[1]))"
+    )
+    command = JvmCommand.of(spark._jvm)
+    subprocess.run(
+        [sys.executable, "-c", noting, command.class_path, *command.options],
+        env=environment,
+        check=True,
+    )
+    bench = Bench(tmp_path, spark)
+    bench.create(WORDS)
+    bench.emit(WORDS, [("k", "x")])
+    done = subprocess.run(
+        [sys.executable, "-c", _APP, str(tmp_path)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[0] == "org.apache.spark.api.python.PythonGatewayServer"
