@@ -16,6 +16,7 @@ __all__ = ("by_key",)
 
 
 def by_key(rows: DataFrame, given: Input, home: Path) -> DataFrame:
+    """Count the records of each key and window, results when time has passed the window."""
     timed = rows.withWatermark("timestamp", "0 seconds").selectExpr(
         "key", f"unix_millis(timestamp) div {SIZE_MS} * {SIZE_MS} as start", "timestamp"
     )
@@ -55,9 +56,11 @@ class _Windows(StatefulProcessor):
 
 
 def _results(key: Any, results: list[tuple[int, int]]) -> pd.DataFrame:
+    # pandas would make text of Arrow's, in chunks, and Spark takes no chunks of a struct's field.
+    keys: list[object] = [str(key[0])] * len(results)
     return pd.DataFrame(
         {
-            "key": [key[0]] * len(results),
+            "key": pd.Series(keys, dtype="object"),
             "start": pd.Series([start for start, _ in results], dtype="int64"),
             "count": pd.Series([count for _, count in results], dtype="int64"),
         }

@@ -6,20 +6,29 @@ import argparse
 import json
 import tempfile
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from benchmarks.frames.processor_time import ProcessorTime
 from benchmarks.frames.records import TASKS, Input
 from benchmarks.machine import machine
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from benchmarks.frames.run import Run
 
 __all__ = ("add_to",)
 
 APP = "kstreams App on embedded topics"
 _WARM_UP = 3
-_SLOW_SHARE = 10
-"""Who is called by key gets so many times fewer records."""
+_IDLE_BATCHES = 15
+_PER = 100_000
+_SLOW_RECORDS = 2_000
+_SLOW_BATCHES = 4
 
 
 def add_to(commands: Any, *, count: Callable[[str], int]) -> None:
@@ -31,73 +40,147 @@ def add_to(commands: Any, *, count: Callable[[str], int]) -> None:
     """
     frames = commands.add_parser("frames", help="a topology on DataFrames beside App and Spark")
     frames.add_argument("names", nargs="*", help="some of those measured, by a part of the name")
-    frames.add_argument("--records", type=count, default=2_000_000, help="%(default)s")
-    frames.add_argument("--batch", type=count, default=125_000, help="records; %(default)s")
-    frames.add_argument("--rounds", type=count, default=2, help="%(default)s")
+    frames.add_argument(
+        "--batch", type=count, action="append", help="records; may be repeated; 20000 and 200000"
+    )
+    frames.add_argument("--batches", type=count, default=8, help="measured; %(default)s")
+    frames.add_argument("--seconds", type=count, default=150, help="for one run; %(default)s")
+    frames.add_argument(
+        "--part", choices=("rates", "small", "all"), default="all", help="%(default)s"
+    )
     frames.add_argument("--json", type=Path, help="where to put the figures")
     frames.set_defaults(call=_frames)
+
+
+@dataclass(frozen=True)
+class _Figures:
+    """What one contender did; times in milliseconds, processor time in seconds."""
+
+    name: str
+    batch: int
+    records_s: float = float("nan")
+    cpu_s: float = float("nan")
+    median_ms: float = float("nan")
+    p95_ms: float = float("nan")
+    results: int = 0
+    failure: str | None = None
 
 
 def _frames(options: argparse.Namespace) -> int:
     about = machine()
     print(f"{about['cpu']}, {about['cores']} cores, Python {about['python']}, load {about['load']}")
-    print(f"{options.records:,} records, {options.batch:,} a batch, {TASKS} tasks\n")
-    with tempfile.TemporaryDirectory(prefix="kstreams-bench-") as directory:
-        figures = _measured(options, Path(directory))
-    head = ("", "records/s", "batch of a record a task, ms", "results")
-    print("\n{:40}{:>12}{:>32}{:>12}".format(*head))
-    for name, (rate, empty, results) in figures.items():
-        print(f"{name:40}{rate:12,.0f}{empty:32,.0f}{results:12,}")
+    print(f"{TASKS} tasks; processor time of all processes, seconds for {_PER:,} records\n")
+    figures: list[_Figures] = []
+    with tempfile.TemporaryDirectory(prefix="kstreams-bench-") as directory, ProcessorTime() as cpu:
+        suite = _Suite(options, Path(directory), cpu)
+        for each in suite.figures():
+            figures.append(each)
+            print(_line(each), flush=True)
     if options.json is not None:
-        options.json.write_text(json.dumps({"machine": about, "figures": figures}, indent=1))
+        found = [asdict(each) for each in figures]
+        options.json.write_text(json.dumps({"machine": about, "figures": found}, indent=1))
     return 0
 
 
-def _measured(options: argparse.Namespace, home: Path) -> dict[str, tuple[float, float, int]]:
-    """Return records/s, milliseconds of a batch of almost nothing, and results, of the medians."""
-    from benchmarks.frames.contenders import (  # noqa: PLC0415  # Spark, if it is asked for
-        CONTENDERS,
-        SLOW,
-        run_app,
-    )
-    from kstreams.spark.session import app_session  # noqa: PLC0415  # as above
+def _line(found: _Figures) -> str:
+    what = f"{found.name:40}{found.batch:>9,} a batch"
+    if found.failure is not None:
+        return f"{what}  failed: {found.failure}"
+    times = f"{found.median_ms:9,.0f} ms, p95 {found.p95_ms:7,.0f}, cpu {found.cpu_s:6.2f} s"
+    rate = "" if np.isnan(found.records_s) else f"{found.records_s:11,.0f} records/s"
+    return f"{what}{times}{rate}"
 
-    given = Input(options.records, options.batch, home / "input")
-    slow_batch = max(1, given.batch // _SLOW_SHARE)
-    slow = Input(given.records // _SLOW_SHARE, slow_batch, home / "slow")
-    given.write_files()
-    slow.write_files()
-    expected = {each: each.results() for each in (given, slow)}
-    config = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": str(TASKS)}
-    session = app_session("benchmark", config=config)
-    chosen = [
-        name
-        for name in (*CONTENDERS, APP)
-        if not options.names or any(part in name for part in options.names)
-    ]
-    rates: dict[str, list[float]] = {name: [] for name in chosen}
-    empties: dict[str, list[float]] = {name: [] for name in chosen}
-    for number in range(options.rounds):
-        for name in chosen[number % len(chosen) :] + chosen[: number % len(chosen)]:
-            own = home / f"{number}-{len(rates[name])}-{chosen.index(name)}"
-            what = slow if name == SLOW else given
-            if name == APP:
-                run = run_app(session, replace(what, home=own), own / "run")
-            else:
-                query = CONTENDERS[name]
-                run = query.run(session, what, what.files, own / "run")
-                few = query.run(session, what, what.nothing, own / "nothing")
-                empties[name].append(1000 * median(few.seconds[_WARM_UP:]))
-            if run.results != expected[what]:
-                raise ValueError(f"{name}: {run.results} results, not {expected[what]}")
-            rates[name].append(run.rate(_WARM_UP))
-            print(f"  {name}: {rates[name][-1]:,.0f} records/s", flush=True)
-    session.stop()
-    return {
-        name: (
-            median(rates[name]),
-            median(empties[name]) if empties[name] else float("nan"),
-            expected[slow if name == SLOW else given],
+
+class _Suite:
+    """The contenders, one after the other, in one session."""
+
+    def __init__(self, options: argparse.Namespace, home: Path, cpu: ProcessorTime) -> None:
+        self._options = options
+        self._home = home
+        self._cpu = cpu
+        self._runs = 0
+
+    def figures(self) -> Any:
+        """Yield what each has done."""
+        from benchmarks.frames.contenders import CONTENDERS, SLOW  # noqa: PLC0415  # Spark
+        from kstreams.spark.session import app_session  # noqa: PLC0415  # as above
+
+        config = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": str(TASKS)}
+        session = app_session("benchmark", config=config)
+        names = self._options.names
+        chosen = [
+            name for name in (*CONTENDERS, APP) if not names or any(part in name for part in names)
+        ]
+        fast = [name for name in chosen if name != SLOW]
+        if self._options.part != "small":
+            for size in self._options.batch or (20_000, 200_000):
+                given = self._input(size, self._options.batches)
+                for name in fast:
+                    yield self._measured(session, name, given)
+            if SLOW in chosen:
+                yield self._measured(session, SLOW, self._input(_SLOW_RECORDS, _SLOW_BATCHES))
+        if self._options.part != "rates":
+            given = self._input(TASKS, 1)
+            for name in fast:
+                yield from self._small(session, name, given)
+        session.stop()
+
+    def _input(self, batch: int, batches: int) -> Input:
+        given = Input(batch * (batches + _WARM_UP), batch, self._home / f"input-{batch}")
+        given.write_files()
+        return given
+
+    def _measured(self, session: SparkSession, name: str, given: Input) -> _Figures:
+        from benchmarks.frames.contenders import CONTENDERS, run_app  # noqa: PLC0415  # Spark
+
+        query = CONTENDERS.get(name)
+        if query is None:
+            run = run_app(session, given, given.batches(), self._fresh())
+        else:
+            seconds = self._options.seconds
+            run = query.run(session, given, given.files, self._fresh(), seconds=seconds)
+        expected = given.results() if query is None or query.is_counted else 0
+        if run.failure is None and run.results != expected:
+            run.failure = f"{run.results:,} results, not {expected:,}"
+        if run.failure is not None:
+            return _Figures(name, given.batch, failure=run.failure)
+        return _Figures(
+            name,
+            given.batch,
+            run.rate(_WARM_UP),
+            run.cpu(_WARM_UP, self._cpu, _PER),
+            *_percentiles(run, slice(_WARM_UP, -1)),
+            run.results,
         )
-        for name in chosen
-    }
+
+    def _small(self, session: SparkSession, name: str, given: Input) -> Any:
+        """Yield what a batch of a record a task takes, and one without records where there is."""
+        from benchmarks.frames.contenders import CONTENDERS, run_app  # noqa: PLC0415  # Spark
+
+        query = CONTENDERS.get(name)
+        seconds = self._options.seconds
+        if query is None:
+            run = run_app(session, given, given.few(), self._fresh())
+        else:
+            run = query.run(session, given, given.nothing, self._fresh(), seconds=seconds)
+        yield self._fixed(name, TASKS, run)
+        if query is not None and query.with_timers is not None:
+            run = query.idle(session, given, self._fresh(), batches=_IDLE_BATCHES)
+            yield self._fixed(name, 0, run)
+
+    def _fixed(self, name: str, batch: int, run: Run) -> _Figures:
+        if run.failure is not None:
+            return _Figures(name, batch, failure=run.failure)
+        cpu = run.cpu_a_batch(_WARM_UP, self._cpu)
+        times = _percentiles(run, slice(_WARM_UP, None))
+        return _Figures(name, batch, float("nan"), cpu, *times, run.results)
+
+    def _fresh(self) -> Path:
+        self._runs += 1
+        return self._home / f"run-{self._runs}"
+
+
+def _percentiles(run: Run, which: slice) -> tuple[float, float]:
+    """Return the median and the 95th percentile of batches, ms."""
+    times = [1000 * each.seconds for each in run.batches[which]]
+    return float(np.median(times)), float(np.percentile(times, 95))

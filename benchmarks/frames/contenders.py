@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import pyarrow as pa
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from benchmarks.frames.by_key import by_key
+from benchmarks.frames.nothing import nothing
 from benchmarks.frames.records import SIZE_MS, TASKS, Input
+from benchmarks.frames.run import Batch, Run, reason
 from benchmarks.windows.cases import topology
 from kstreams import App
 from kstreams.app import BatchReport
@@ -22,35 +27,19 @@ from kstreams.frames import Operator, SourceFrame, transform_frames
 from kstreams.state import Directory
 from kstreams_rocksdb import RocksDB
 
-__all__ = ("CONTENDERS", "SLOW", "Run", "run_app")
+__all__ = ("CONTENDERS", "SLOW", "Query", "run_app")
 
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 _STORES = "org.apache.spark.sql.execution.streaming.state"
 _ROCKSDB = f"{_STORES}.RocksDBStateStoreProvider"
 _IN_MEMORY = f"{_STORES}.HDFSBackedStateStoreProvider"
 _SCHEMA = "key string, raw binary, timestamp timestamp"
+_POLL_S = 0.2
+
+_Made = Callable[[DataFrame, Input, Path], DataFrame]
 
 
-@dataclass
-class Run:
-    """What a run took, batch by batch.
-
-    Attributes:
-        records: Of each batch.
-        seconds: Each batch took; the first ones are warm-up.
-        results: How many rows came out.
-    """
-
-    records: list[int] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list)
-    results: int = 0
-
-    def rate(self, warm_up: int) -> float:
-        """Return records/s after the warm-up; the last batch, which moves time, is left out."""
-        return sum(self.records[warm_up:-1]) / sum(self.seconds[warm_up:-1])
-
-
-def _frames(operator: Operator) -> Callable[[DataFrame, Input, Path], DataFrame]:
+def _frames(operator: Operator, *, timers: bool = False) -> _Made:
     def made(rows: DataFrame, given: Input, home: Path) -> DataFrame:
         return transform_frames(
             topology(given.case),
@@ -58,6 +47,7 @@ def _frames(operator: Operator) -> Callable[[DataFrame, Input, Path], DataFrame]
             state=RocksDB(directory=str(home / "local"), log=Directory(str(home / "log"))),
             tasks=TASKS,
             operator=operator,
+            timers=timers,
         ).all
 
     return made
@@ -73,33 +63,90 @@ def _group_by(rows: DataFrame, given: Input, home: Path) -> DataFrame:
 
 @dataclass(frozen=True)
 class Query:
-    """A query on the files, and the state store of Spark's that it runs on."""
+    """A query on the files, and the state store of Spark's that it runs on.
 
-    make: Callable[[DataFrame, Input, Path], DataFrame]
+    Attributes:
+        make: Makes its DataFrame.
+        provider: Class of the state store.
+        with_timers: The same with timers, for batches without records; None if that is nothing.
+        is_counted: Whether it gives out what the others do.
+    """
+
+    make: _Made
     provider: str = _ROCKSDB
+    with_timers: _Made | None = None
+    is_counted: bool = True
 
-    def run(self, session: SparkSession, given: Input, files: Path, home: Path) -> Run:
+    def run(
+        self, session: SparkSession, given: Input, files: Path, home: Path, *, seconds: float
+    ) -> Run:
         """Run to the end of the files, one a batch; results are counted and go nowhere."""
+        query = self._started(session, self.make, given, files, home, {"availableNow": True})
+        return _ended(query, seconds)
+
+    def idle(self, session: SparkSession, given: Input, home: Path, *, batches: int) -> Run:
+        """Run one batch of few records, and then batches without any, as timers have them."""
+        make = self.with_timers or self.make
+        trigger = {"processingTime": "0 seconds"}
+        query = self._started(session, make, given, given.nothing, home, trigger)
+        found = Run()
+        while query.isActive and len(found.batches) < batches:
+            time.sleep(_POLL_S)
+            found = _found(query)
+            found.batches = [each for each in found.batches if not each.records]
+        query.stop()
+        return found
+
+    def _started(
+        self,
+        session: SparkSession,
+        make: _Made,
+        given: Input,
+        files: Path,
+        home: Path,
+        trigger: dict[str, Any],
+    ) -> StreamingQuery:
         session.conf.set(_PROVIDER, self.provider)
         rows = session.readStream.schema(_SCHEMA).option("maxFilesPerTrigger", 1)
-        made = self.make(rows.parquet(str(files)), given, home)
-        query = (
+        made = make(rows.parquet(str(files)), given, home)
+        return (
             made.observe("results", *_counted())
             .writeStream.format("noop")
             .queryName(f"bench-{uuid4().hex[:8]}")
             .option("checkpointLocation", str(home / "checkpoint"))
-            .trigger(availableNow=True)
+            .trigger(**trigger)
             .start()
         )
-        query.awaitTermination()
-        found = Run()
-        for each in query.recentProgress:
-            if each["numInputRows"]:
-                found.records.append(each["numInputRows"])
-                found.seconds.append(each["durationMs"]["triggerExecution"] / 1000)
-            results = each["observedMetrics"].get("results")
-            found.results += results["n"] if results else 0
-        return found
+
+
+def _ended(query: StreamingQuery, seconds: float) -> Run:
+    """Wait for a query's end, no longer than so many seconds."""
+    failure = None
+    try:
+        if not query.awaitTermination(int(seconds)):
+            failure = f"not at its end after {seconds:,.0f} s"
+            query.stop()
+    except StreamingQueryException as exc:
+        failure = reason(exc)
+    found = _found(query)
+    found.failure = failure
+    return found
+
+
+def _found(query: StreamingQuery) -> Run:
+    found = Run()
+    for each in query.recentProgress:
+        took = each["durationMs"]
+        if "addBatch" in took:
+            start = datetime.fromisoformat(each["timestamp"]).timestamp()
+            found.batches.append(
+                Batch(each["numInputRows"], start, took["triggerExecution"] / 1000)
+            )
+        results = each["observedMetrics"].get("results")
+        found.results += results["n"] if results else 0
+    while found.batches and not found.batches[-1].records:
+        found.batches.pop()  # without data, to give windows out
+    return found
 
 
 def _counted() -> tuple[Any, ...]:
@@ -109,8 +156,15 @@ def _counted() -> tuple[Any, ...]:
 
 
 CONTENDERS = {
-    "kstreams frames, transform-with-state": Query(_frames("transform-with-state")),
-    "kstreams frames, group-state": Query(_frames("group-state")),
+    "kstreams frames, transform-with-state": Query(
+        _frames("transform-with-state"),
+        with_timers=_frames("transform-with-state", timers=True),
+    ),
+    "kstreams frames, group-state": Query(
+        _frames("group-state"), _IN_MEMORY, with_timers=_frames("group-state", timers=True)
+    ),
+    "nothing, transformWithStateInPandas": Query(nothing("transform-with-state"), is_counted=False),
+    "nothing, applyInPandasWithState": Query(nothing("group-state"), _IN_MEMORY, is_counted=False),
     "Spark's windowed groupBy": Query(_group_by, _IN_MEMORY),
     "Spark's windowed groupBy, its RocksDB": Query(_group_by),
     "transformWithStateInPandas by key": Query(by_key),
@@ -118,10 +172,10 @@ CONTENDERS = {
 SLOW = "transformWithStateInPandas by key"
 
 
-def run_app(session: SparkSession, given: Input, home: Path) -> Run:
+def run_app(session: SparkSession, given: Input, batches: list[pa.Table], home: Path) -> Run:
     """Run `App` to the end of its topics."""
     reports: list[tuple[float, BatchReport]] = []
-    connection = given.write_topics()
+    connection = given.write_topics(batches, home / "topics")
     app = App(
         topology(given.case),
         connection,
@@ -129,13 +183,11 @@ def run_app(session: SparkSession, given: Input, home: Path) -> Run:
         checkpoint=home / "checkpoint",
         spark=session,
         trigger=timedelta(0),
-        max_records_per_batch=given.batch,
-        on_batch=lambda report: reports.append((time.perf_counter(), report)),
+        max_records_per_batch=batches[0].num_rows,
+        on_batch=lambda report: reports.append((time.time(), report)),
     )
     app.run(until="end")
-    batches = [(when, report) for when, report in reports if report.source_records]
-    return Run(
-        [report.source_records for _, report in batches],
-        [0.0, *(later - earlier for (earlier, _), (later, _) in pairwise(batches))],
-        sum(connection.admin().end_offsets("out").values()),
-    )
+    ended = [(when, report.source_records) for when, report in reports if report.source_records]
+    made = [Batch(records, before, end - before) for (before, _), (end, records) in pairwise(ended)]
+    first = Batch(ended[0][1], ended[0][0], 0.0)
+    return Run([first, *made], sum(connection.admin().end_offsets("out").values()))

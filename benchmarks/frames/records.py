@@ -19,6 +19,7 @@ __all__ = ("SIZE_MS", "TASKS", "Input")
 TASKS = 4
 SIZE_MS = 10_000
 _FAR_MS = 1_000_000_000
+_TINY_BATCHES = 25
 _NO_KEYS = 64
 """Records that only move time: so many keys lie in all partitions."""
 
@@ -52,6 +53,10 @@ class Input:
         """Parquet files with one record for each task, and times that close nothing."""
         return self.home / "nothing"
 
+    def few(self) -> list[pa.Table]:
+        """Return the records of `nothing`."""
+        return [self._a_record_a_task()] * _TINY_BATCHES
+
     def batches(self) -> list[pa.Table]:
         """Return the records of each batch: timestamp (ms), key, value (bytes)."""
         table = drawn(self.case)
@@ -73,7 +78,7 @@ class Input:
         """Write the files, in an order of modification times that is theirs."""
         for folder, batches in (
             (self.files, self.batches()),
-            (self.nothing, [self._a_record_a_task()] * 40),
+            (self.nothing, self.few()),
         ):
             folder.mkdir(parents=True)
             for number, table in enumerate(batches):
@@ -81,13 +86,13 @@ class Input:
                 pq.write_table(_as_columns(table), path)
                 os.utime(path, (1_700_000_000 + number,) * 2)  # Spark reads files by it
 
-    def write_topics(self) -> Embedded:
-        """Write the topics `in` and `out`, and return their connection."""
-        connection = Embedded(self.home / "topics", durable=False)
+    def write_topics(self, batches: list[pa.Table], folder: Path) -> Embedded:
+        """Write the topics `in` and `out` into a folder, and return their connection."""
+        connection = Embedded(folder, durable=False)
         log = connection.log()
         for topic in ("in", "out"):
             log.ensure(topic, TASKS)
-        for number, table in enumerate(self.batches()):
+        for number, table in enumerate(batches):
             targets = partitions_of(table.column("key").combine_chunks(), TASKS)
             for partition in range(TASKS):
                 own = table.filter(pa.array(targets == partition))
