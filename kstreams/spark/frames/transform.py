@@ -126,7 +126,7 @@ def transform_frames(
         query = QuerySettings(app, "", "", log, groups, own, width, FrameIO())
         layout = Layout(app.app_id, topology.fingerprint(), names, own, width)
         parts.append(plan.pipeline(query, layout))
-    frame = reduce(DataFrame.unionByName, parts)
+    frame = reduce(_union, parts)
     return ResultFrames(topology, app.app_id, frame, shipped, plan.errors)
 
 
@@ -170,7 +170,7 @@ class _Plan:
                 timers=self.timers,
                 cleaning=self.cleaning,
             )
-            given = [self.run(reduce(DataFrame.unionByName, messages), stage)]
+            given = [self.run(reduce(_union, messages), stage)]
         return given[0].mapInArrow(Unpack(self.errors), RESULT)
 
     def _packed(self, settings: StageSettings, layout: Layout) -> Iterator[DataFrame]:
@@ -181,6 +181,10 @@ class _Plan:
             number, errors = settings.number, self.errors
             pack = Pack(layout, number, node.name, topic.name, carried, errors, self.timers)
             yield self.sources[topic.name].rows(topic).mapInArrow(pack, MESSAGE)
+
+
+def _union(frame: DataFrame, other: DataFrame) -> DataFrame:
+    return frame.unionByName(other)
 
 
 def _cleaning(session: SparkSession) -> Cleaning:
