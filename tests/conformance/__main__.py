@@ -15,9 +15,11 @@ from typing import IO, Any
 from kstreams.plugins import load_plugin
 from kstreams.processors.columns import Execution
 from kstreams.state.backend.working import StateBackend
+from kstreams.state.log.directory import Directory
 from tests.conformance.case import Case, read_cases
 from tests.conformance.durable_state import DurableState
 from tests.conformance.engine import Answer, run_on_driver
+from tests.conformance.frames_engine import in_time, run_on_played_frames
 from tests.conformance.oracle import problem
 from tests.conformance.topologies import build
 
@@ -33,6 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         out: IO[str] | None = None
         if options.out:
             out = stack.enter_context(options.out.open("w"))
+        if options.engine.startswith("frames"):
+            cases = [_in_time(case, options) for case in cases]
         for case, answer in _answers(cases, options, stack):
             wrong = answer if isinstance(answer, str) else problem(case, answer, cut=options.cut)
             if wrong is not None:
@@ -75,17 +79,22 @@ def _answers(
 ) -> Iterator[tuple[Case, Answer | str]]:
     """Yield each case's answer, or why it has none."""
     state = _state(options, stack)
-    if options.engine == "spark":
+    if options.engine in ("spark", "frames"):
         yield from _on_spark(cases, options, state, stack)
         return
+    run = run_on_played_frames if options.engine == "frames-played" else run_on_driver
     for case in cases:
         try:
-            yield (
-                case,
-                run_on_driver(case, cut=options.cut, state=state, execution=options.execution),
-            )
+            yield case, run(case, cut=options.cut, state=state, execution=options.execution)
         except Exception as exc:
             yield case, f"{type(exc).__name__}: {exc}"
+
+
+def _in_time(case: Case, options: argparse.Namespace) -> Case:
+    """Return a case as DataFrames have it; one that does not run at all as it is."""
+    if _unrunnable(case, options.execution) is not None:
+        return case
+    return in_time(case, options.cut, options.execution)
 
 
 def _on_spark(
@@ -95,9 +104,11 @@ def _on_spark(
     stack: ExitStack,
 ) -> Iterator[tuple[Case, Answer | str]]:
     from kstreams.spark.session import app_session
+    from tests.conformance.frames_lanes import run_on_frames
     from tests.conformance.spark_engine import AT_ONCE, Run, run_on_spark
 
     session = app_session("conformance", config={"spark.master": "local[2]"})
+    run = run_on_frames if options.engine == "frames" else run_on_spark
     stack.callback(session.stop)
     wrong = {id(case): found for case in cases if (found := _unrunnable(case, options.execution))}
     yield from ((case, wrong[id(case)]) for case in cases if id(case) in wrong)
@@ -106,7 +117,7 @@ def _on_spark(
         some = able[begin : begin + AT_ONCE]
         runs = [Run(case, options.execution) for case in some]
         try:
-            answers = run_on_spark(runs, session, cut=options.cut, state=state)
+            answers = run(runs, session, cut=options.cut, state=state)
         except Exception as exc:
             for case in some:
                 yield case, f"{type(exc).__name__}: {exc} (of one case of {len(some)})"
@@ -125,17 +136,23 @@ def _unrunnable(case: Case, execution: Execution) -> str | None:
 
 def _state(options: argparse.Namespace, stack: ExitStack) -> StateBackend | None:
     """Return the backend; None is the engine's own memory."""
+    frames = options.engine.startswith("frames")
     if options.store == "memory":
         return None
     if options.store == "rocksdb":
-        return backend("rocksdb")
+        if not frames:
+            return backend("rocksdb")
+        from kstreams_rocksdb import RocksDB
+
+        home = stack.enter_context(tempfile.TemporaryDirectory(prefix="kstreams-log-"))
+        return RocksDB(directory=home, log=Directory(f"{home}/log"))
     from devtools.servers.s3 import Bucket, S3Server
     from kstreams_rocksdb import RocksDB
 
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kstreams-s3-")))
     server = stack.enter_context(S3Server(folder))
     log = Bucket(server.url, f"conformance-{uuid.uuid4().hex[:8]}").settings()
-    return RocksDB(log=log) if options.engine == "spark" else DurableState(log)
+    return DurableState(log) if options.engine == "driver" else RocksDB(log=log)
 
 
 def by_input(case: Case, answer: Answer, cut: str) -> list[list[list[Any]]]:
@@ -155,7 +172,13 @@ def _file(name: str) -> Path:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
     parser.add_argument("files", nargs="+", type=_file, metavar="FILE", help="a case a line")
-    parser.add_argument("--engine", choices=("driver", "spark"), default="driver")
+    parser.add_argument(
+        "--engine",
+        choices=("driver", "spark", "frames", "frames-played"),
+        default="driver",
+        help="frames: topologies on DataFrames, many cases a query; frames-played: a query each, "
+        "without a JVM",
+    )
     parser.add_argument(
         "--store",
         choices=("memory", "rocksdb", "s3"),

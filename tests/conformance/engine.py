@@ -52,13 +52,14 @@ def run_on_driver(
             driver.run()
             batches.append(
                 tuple(
-                    _output(letters, r.key, r.value, r.timestamp) for r in driver.read(built.sink)
+                    result_of(letters, r.key, r.value, r.timestamp) for r in driver.read(built.sink)
                 )
             )
         return Answer(tuple(batches), sum(driver.dropped.values()))
 
 
-def _output(letters: NumberedValues, key: Any, value: Any, timestamp: int) -> Output:
+def result_of(letters: NumberedValues, key: Any, value: Any, timestamp: int) -> Output:
+    """Return a result with the letters that it stands for, and its window as text."""
     if isinstance(key, Windowed):
         return str(key), letters.text(key.key, value), timestamp
     return key, value, timestamp

@@ -19,17 +19,12 @@ from tests.conformance.join_topologies import (
     side_topic,
     table_store,
 )
-from tests.conformance.lane import Lane, Run, Sent
+from tests.conformance.lane import Lane, Run, Sent, number_of
 
 __all__ = ("JoinLane",)
 
 _BY_KEY = ("tt_join", "fk_join")
 """Joins that look at nothing but keys: one node serves all cases."""
-
-
-def _number_of(key: bytes, partitions: int) -> int:
-    """Return the number that stands before a key: the records of a case stay together."""
-    return int(key.partition(b":")[0]) % partitions
 
 
 class JoinLane(Lane):
@@ -56,7 +51,7 @@ class JoinLane(Lane):
         sides: list[Any] = []
         for side in self.sides:
             name = self.input(side)
-            topic = side_topic(name, partitioner=partition_by(_number_of))
+            topic = side_topic(name, partitioner=partition_by(number_of))
             if first.op in _BY_KEY:
                 store = table_store(first, side, names)
                 sides.append(builder.add_table(name, topic, store=store))

@@ -15,7 +15,7 @@ from kstreams import TopologyBuilder as Builder
 from kstreams.processors.columns import Execution
 from tests.conformance.case import Case, Input, Output
 
-__all__ = ("Lane", "Run", "Sent")
+__all__ = ("Lane", "Run", "Sent", "number_of")
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,11 @@ class Lane(ABC):
         supplier: type[Processor[Any, Any, None, str]] = own
         end = builder.add_processor(f"own-{name}", supplier, node)
         builder.add_sink(f"out-{name}", Topic(self.output, NONE, TEXT), end)
+
+
+def number_of(key: bytes, partitions: int) -> int:
+    """Return the number that stands before a key: the records of a case stay together."""
+    return int(key.partition(b":")[0]) % partitions
 
 
 def _table(rows: Sequence[Sent]) -> pa.Table:

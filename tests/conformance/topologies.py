@@ -10,6 +10,7 @@ from kstreams import INT64, TEXT, Record, Topic, Topology, TopologyBuilder
 from kstreams.aggregators import Aggregator, fold, sum_
 from kstreams.durations import milliseconds
 from kstreams.emit import each_update, on_close, suppress, until_window_closes
+from kstreams.partitioner import Partitioner
 from kstreams.processors.columns import Execution
 from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.state.stores.session.kind import session_store
@@ -87,9 +88,11 @@ def drops_nulls(case: Case) -> bool:
     return case.op == "sliding"
 
 
-def source_topic(name: str, drops: bool, execution: Execution) -> Topic[str, Any]:
+def source_topic(
+    name: str, drops: bool, execution: Execution, partitioner: Partitioner | None = None
+) -> Topic[str, Any]:
     nulls: Any = "drop" if drops else "pass"
-    return Topic(name, TEXT, value_serde(execution), nulls=nulls)
+    return Topic(name, TEXT, value_serde(execution), nulls=nulls, partitioner=partitioner)
 
 
 def aggregation(case: Case, execution: Execution, store: str) -> WindowedSupplier[str, Any, Any]:

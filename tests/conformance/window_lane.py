@@ -9,9 +9,10 @@ from typing import Any
 
 from kstreams import Processor, ProcessorContext, Record
 from kstreams import TopologyBuilder as Builder
+from kstreams.partitioner import partition_by
 from kstreams.windows import Windowed, split_late
 from tests.conformance.case import Input, Output
-from tests.conformance.lane import Lane, Run, Sent
+from tests.conformance.lane import Lane, Run, Sent, number_of
 from tests.conformance.numbered_values import NumberedValues
 from tests.conformance.topologies import aggregation, drops_nulls, source_topic, suppressed
 
@@ -22,10 +23,17 @@ class WindowLane(Lane):
     """Cases of one execution whose source leaves out null values, or passes them.
 
     By columns also those whose results are suppressed, or not.
+
+    Args:
+        name: See `Lane`.
+        runs: See `Lane`.
+        keys_tell: Whether a case's number stands before its keys, as it does in `JoinLane`: who
+            writes the topic cannot choose a partition otherwise.
     """
 
-    def __init__(self, name: str, runs: Sequence[Run]) -> None:
+    def __init__(self, name: str, runs: Sequence[Run], *, keys_tell: bool = False) -> None:
         super().__init__(name, runs)
+        self._keys_tell = keys_tell
         self._letters = [
             NumberedValues(run.case, run.execution, drops_nulls=drops_nulls(run.case))
             for run in runs
@@ -43,7 +51,8 @@ class WindowLane(Lane):
         """Add a source, and for each case its windows."""
         first = self.runs[0]
         name = self.input("in")
-        topic = source_topic(name, drops_nulls(first.case), first.execution)
+        rule = partition_by(number_of) if self._keys_tell else None
+        topic = source_topic(name, drops_nulls(first.case), first.execution, rule)
         records: Any = builder.add_source(name, topic)
         for number, run in enumerate(self.runs):
             label = f"{self.name}-{number}"
@@ -56,7 +65,8 @@ class WindowLane(Lane):
     def sent(self, number: int, place: int) -> Sent:
         """Return an input, its value as the execution has it."""
         row = self.runs[number].case.inputs[place]
-        key = None if row.key is None else row.key.encode()
+        before = f"{number}:" if self._keys_tell else ""
+        key = None if row.key is None else f"{before}{row.key}".encode()
         return Sent(key, self._letters[number].encoded(place), row.timestamp)
 
     def result(self, number: int, fields: Sequence[Any], timestamp: int) -> Output | None:
@@ -64,6 +74,8 @@ class WindowLane(Lane):
         *window, value = fields
         if not window:
             return None
+        if self._keys_tell:
+            window[0] = window[0].partition(":")[2]
         text = self._letters[number].text(window[0], value)
         return str(Windowed(*window)), text, timestamp
 

@@ -28,12 +28,8 @@ from kstreams.stores import StoreSpec
 from tests.differential.case import Batch, Case, RawRecord, Result, Row
 from tests.differential.join_plan import JoinPlan
 from tests.differential.run_on_driver import compared_stores
-from tests.kstreams.spark.frames.played import (
-    PlayedQuery,
-    PlayedSession,
-    new_process,
-    rows_table,
-)
+from tests.kstreams.spark.frames.played import PlayedSession, rows_table
+from tests.kstreams.spark.frames.played_query import PlayedQuery, new_process
 
 __all__ = ("Death", "Died", "as_frames_have_it", "run_on_frames", "store_rows", "tasks_of")
 

@@ -8,26 +8,19 @@ sink that writes each batch once.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from itertools import count
+from dataclasses import dataclass
 from typing import Any
-from uuid import uuid4
 
 import pyarrow as pa
-from pyspark import TaskContext, cloudpickle
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.stateful_processor import TimerValues
 from pyspark.sql.types import StructType
 
-from kstreams.batch.worker_state import this_worker
 from kstreams.raw_batch import HEADERS_TYPE
-from kstreams.spark import worker
-from kstreams.state.backend import memory
+from tests.kstreams.spark.frames.played_query import WIDTH, Cell, Parts, PlayedQuery, Turn, sent
 
-__all__ = ("ROWS", "PlayedFrame", "PlayedQuery", "PlayedSession", "new_process", "rows_table")
+__all__ = ("ROWS", "PlayedFrame", "PlayedSession", "rows_table")
 
 ROWS = pa.schema(
     [
@@ -43,24 +36,11 @@ ROWS = pa.schema(
 
 _SCHEMA = from_arrow_schema(ROWS)
 _PROVIDER = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-_WIDTH = "spark.sql.shuffle.partitions"
-
-Parts = list[list[pa.RecordBatch]]
-"""Rows, by Spark partition."""
-Reach = Callable[[str], object]
-"""Is told each moment of a batch, and may raise."""
 
 
 def rows_table(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
     """Return rows of `ROWS`."""
     return pa.Table.from_pylist([dict(row) for row in rows], ROWS)
-
-
-def new_process() -> None:
-    """Forget what a worker keeps from batch to batch."""
-    this_worker.cache_clear()
-    worker._loaded.clear()
-    memory._CLOSED.clear()
 
 
 class PlayedSession:
@@ -74,7 +54,7 @@ class PlayedSession:
     def __init__(self, *, width: int = 2, splits: int = 1) -> None:
         self.splits = splits
         self.settings = {
-            _WIDTH: str(width),
+            WIDTH: str(width),
             "spark.sql.streaming.stateStore.providerClass": _PROVIDER,
             "spark.sql.streaming.unsupportedOperationCheck": "false",
         }
@@ -100,7 +80,7 @@ class PlayedFrame:
     """A DataFrame, as far as topologies use one."""
 
     sparkSession: PlayedSession  # noqa: N815  # Spark's name
-    parts: Callable[[_Turn], Parts]
+    parts: Callable[[Turn], Parts]
     isStreaming: bool = True  # noqa: N815  # Spark's name
 
     @property
@@ -126,16 +106,16 @@ class PlayedFrame:
     def collect(self) -> list[dict[str, Any]]:
         """Return the rows of a bounded frame, or what executors say."""
         rows: list[dict[str, Any]] = self.table(
-            _Turn(PlayedQuery(), 0, 0, {}, streaming=False)
+            Turn(PlayedQuery(), 0, 0, {}, streaming=False)
         ).to_pylist()
         return rows
 
-    def table(self, turn: _Turn) -> pa.Table:
+    def table(self, turn: Turn) -> pa.Table:
         """Return the rows of a batch."""
         batches = [batch for part in self.parts(turn) for batch in part]
         return pa.Table.from_batches(batches) if batches else None
 
-    def _with(self, parts: Callable[[_Turn], Parts]) -> PlayedFrame:
+    def _with(self, parts: Callable[[Turn], Parts]) -> PlayedFrame:
         return PlayedFrame(self.sparkSession, parts, self.isStreaming)
 
 
@@ -143,7 +123,7 @@ class _Source(PlayedFrame):
     """A DataFrame of `ROWS`; what is selected of it has the batch's time as well."""
 
     def selectExpr(self, *_: str) -> PlayedFrame:  # noqa: N802  # Spark's name
-        def timed(turn: _Turn) -> Parts:
+        def timed(turn: Turn) -> Parts:
             return [
                 [each.add_column(0, "wall", pa.array([turn.wall_ms] * each.num_rows, pa.int64()))]
                 for part in self.parts(turn)
@@ -162,8 +142,8 @@ class _Groups:
     def transformWithStateInPandas(  # noqa: N802  # Spark's name
         self, processor: Any, _schema: object, _mode: str, time_mode: str
     ) -> PlayedFrame:
-        def run(turn: _Turn, key: int, rows: Any, cell: _Cell) -> Iterator[Any]:
-            own = _sent(processor)
+        def run(turn: Turn, key: int, rows: Any, cell: Cell) -> Iterator[Any]:
+            own = sent(processor)
             own.init(cell)
             now_ms = -1 if time_mode == "None" else turn.wall_ms
             times = TimerValues(now_ms, -1)
@@ -178,36 +158,36 @@ class _Groups:
     def applyInPandasWithState(  # noqa: N802  # Spark's name
         self, function: Any, _out: object, _state: object, _mode: str, _timeout: str
     ) -> PlayedFrame:
-        def run(turn: _Turn, key: int, rows: Any, cell: _Cell) -> Iterator[Any]:
+        def run(turn: Turn, key: int, rows: Any, cell: Cell) -> Iterator[Any]:
             cell.now_ms = turn.wall_ms
             cell.hasTimedOut = rows is None
             cell.timers.clear()
-            yield from _sent(function)((key,), iter([] if rows is None else [rows]), cell)
+            yield from sent(function)((key,), iter([] if rows is None else [rows]), cell)
 
         return self._stateful(run)
 
     def applyInArrow(self, function: Any, _: object) -> PlayedFrame:  # noqa: N802  # Spark's name
-        def run(turn: _Turn) -> Parts:
+        def run(turn: Turn) -> Parts:
             return [
-                _sent(function)((pa.scalar(key, pa.int32()),), table).to_batches()
+                sent(function)((pa.scalar(key, pa.int32()),), table).to_batches()
                 for key, table in sorted(_by_key(self.frame.table(turn)).items())
             ]
 
         return self.frame._with(run)
 
-    def _stateful(self, run: Callable[[_Turn, int, Any, _Cell], Iterator[Any]]) -> PlayedFrame:
-        def parts(turn: _Turn) -> Parts:
+    def _stateful(self, run: Callable[[Turn, int, Any, Cell], Iterator[Any]]) -> PlayedFrame:
+        def parts(turn: Turn) -> Parts:
             given = _by_key(self.frame.table(turn))
             place = next(turn.operators)
             cells = turn.query.cells(place, turn.number)
-            width = int(self.frame.sparkSession.settings[_WIDTH])
+            width = int(self.frame.sparkSession.settings[WIDTH])
             due = {key for key, cell in cells.items() if cell.is_due(turn.wall_ms)}
             found: Parts = []
             for partition in range(width):
                 rows: list[pa.RecordBatch] = []
                 for key in sorted(each for each in {*given, *due} if each % width == partition):
                     frame = given[key].to_pandas() if key in given else None
-                    cell = cells.setdefault(key, _Cell())
+                    cell = cells.setdefault(key, Cell())
                     with turn.task(partition):
                         for made in run(turn, key, frame, cell):
                             rows += _messages(made)
@@ -223,176 +203,6 @@ class _Groups:
 _MESSAGES = pa.schema([("key", pa.int32()), ("wall", pa.int64()), ("payload", pa.binary())])
 
 
-@dataclass
-class _Cell:
-    """What Spark keeps of a group: plays its handles in both operators."""
-
-    row: tuple[Any, ...] | None = None
-    timers: set[int] = field(default_factory=set)
-    now_ms: int = 0
-    hasTimedOut: bool = False  # noqa: N815  # Spark's name
-
-    def is_due(self, now_ms: int) -> bool:
-        return any(due_ms < now_ms for due_ms in self.timers)
-
-    # As transformWithState has it, by the handle and its one value.
-
-    def getValueState(self, *_: object) -> _Value:  # noqa: N802  # Spark's name
-        return _Value(self)
-
-    def listTimers(self) -> Iterator[int]:  # noqa: N802  # Spark's name
-        yield from sorted(self.timers)
-
-    def registerTimer(self, due_ms: int) -> None:  # noqa: N802  # Spark's name
-        self.timers.add(due_ms)
-
-    def deleteTimer(self, due_ms: int) -> None:  # noqa: N802  # Spark's name
-        self.timers.discard(due_ms)
-
-    # As GroupState has it.
-
-    @property
-    def exists(self) -> bool:
-        return self.row is not None
-
-    @property
-    def get(self) -> tuple[Any, ...]:
-        assert self.row is not None
-        return self.row
-
-    def update(self, row: tuple[Any, ...]) -> None:
-        self.row = row
-
-    def getCurrentProcessingTimeMs(self) -> int:  # noqa: N802  # Spark's name
-        return self.now_ms
-
-    def setTimeoutDuration(self, span_ms: int) -> None:  # noqa: N802  # Spark's name
-        self.timers = {self.now_ms + span_ms}
-
-
-@dataclass(frozen=True)
-class _Value:
-    cell: _Cell
-
-    def get(self) -> tuple[Any, ...] | None:
-        return self.cell.row
-
-    def update(self, row: tuple[Any, ...]) -> None:
-        self.cell.row = row
-
-
-@dataclass(frozen=True)
-class _Turn:
-    """A batch that runs."""
-
-    query: PlayedQuery
-    number: int
-    wall_ms: int
-    rows: Mapping[str, pa.Table]
-    reach: Reach = lambda _: None
-    streaming: bool = True
-    operators: Iterator[int] = field(default_factory=count)
-
-    def source(self, topic: str, splits: int) -> Parts:
-        table = self.rows.get(topic)
-        if table is None or not table.num_rows:
-            return []
-        places = pa.array(range(table.num_rows), pa.int64())
-        found = [table.take(places[part::splits]) for part in range(splits)]
-        return [each.combine_chunks().to_batches() for each in found]
-
-    def mapped(self, function: Any, parts: Parts) -> Parts:
-        found: Parts = []
-        for number, part in enumerate(parts):
-            with self.task(number):
-                found.append(list(_sent(function)(iter(part))))
-        return found
-
-    @contextmanager
-    def task(self, partition: int) -> Iterator[None]:
-        """Be a worker that runs a task of the batch, as `TaskContext` tells."""
-        context: Any = object.__new__(TaskContext)
-        context._partitionId = partition
-        context._localProperties = {}
-        if self.streaming:
-            context._localProperties = {
-                "sql.streaming.queryId": self.query.id,
-                "streaming.sql.batchId": str(self.number),
-                "spark.jobGroup.id": self.query.run,
-                _WIDTH: str(self.query.width),
-            }
-        TaskContext._setTaskContext(context)
-        try:
-            yield
-        finally:
-            TaskContext._taskContext = None
-
-
-class PlayedQuery:
-    """A streaming query and its checkpoint, which outlives its starts.
-
-    Attributes:
-        id: The query's.
-        run: Of this start.
-        written: By batch, what the sink has: it takes each batch once.
-        batches: How many batches are done.
-    """
-
-    def __init__(self) -> None:
-        self.id = str(uuid4())
-        self.run = ""
-        self.width = 0
-        self.batches = 0
-        self.written: dict[int, pa.Table] = {}
-        self._begun: dict[int, tuple[int, Mapping[str, pa.Table]]] = {}
-        self._states: dict[tuple[int, int], dict[int, _Cell]] = {}
-
-    def start(self, frame: Any) -> None:
-        """Begin on what the checkpoint has."""
-        self.run = str(uuid4())
-        self._frame: PlayedFrame = frame
-        self.width = self.width or int(self._frame.sparkSession.settings[_WIDTH])
-
-    def batch(
-        self, rows: Mapping[str, pa.Table], wall_ms: int, reach: Reach = lambda _: None
-    ) -> None:
-        """Run a batch; one that was begun and is not done comes again, as it was.
-
-        The moments are `begun`, for each task `task done`, for each partition of an operator's
-        state `state committed`, `computed`, `written` and `done`.
-        """
-        number = self.batches
-        wall_ms, rows = self._begun.setdefault(number, (wall_ms, rows))
-        reach("begun")
-        table = self._frame.table(_Turn(self, number, wall_ms, rows, reach))
-        reach("computed")
-        known = self.written.setdefault(number, table)
-        assert _bag(known) == _bag(table), "a batch that comes again gives other rows"
-        reach("written")
-        self.batches += 1
-        reach("done")
-
-    def cells(self, place: int, batch: int) -> dict[int, _Cell]:
-        """Return the state that a batch of an operator begins with."""
-        found = self._states.get((place, batch - 1), {})
-        return {key: replace(cell, timers=set(cell.timers)) for key, cell in found.items()}
-
-    def keep(self, place: int, batch: int, cells: dict[int, _Cell]) -> None:
-        """Write a version of an operator's state; a batch that comes again overwrites it."""
-        self._states[place, batch] = dict(cells)
-
-    def records(self, place: int) -> dict[int, str]:
-        """Return what an operator's last batch has left of tasks, by group key."""
-        cells = self._states.get((place, self.batches - 1), {})
-        return {key: cell.row[0] for key, cell in cells.items() if cell.row is not None}
-
-
-def _sent(function: Any) -> Any:
-    """Return a function as a worker has it."""
-    data: bytes = cloudpickle.dumps(function)  # type: ignore[no-untyped-call]  # pyspark's
-    return cloudpickle.loads(data)
-
-
 def _messages(made: Any) -> list[pa.RecordBatch]:
     batches: list[pa.RecordBatch] = pa.Table.from_pandas(
         made, _MESSAGES, preserve_index=False
@@ -406,7 +216,3 @@ def _by_key(table: pa.Table | None) -> dict[int, pa.Table]:
     for row, key in enumerate(keys):
         places.setdefault(key, []).append(row)
     return {} if table is None else {key: table.take(rows) for key, rows in places.items()}
-
-
-def _bag(table: pa.Table | None) -> Counter[str]:
-    return Counter() if table is None else Counter(map(repr, table.to_pylist()))

@@ -58,20 +58,24 @@ class Streams:
                 "offset": pa.array(range(self._written, self._written + count), pa.int64()),
             }
         )
-        folder = self.home / topic.name
-        folder.mkdir(parents=True, exist_ok=True)
         self._written += count
+        self.add(topic.name, table)
+
+    def add(self, topic: str, table: pa.Table) -> None:
+        """Add a file, which is one batch of its stream."""
+        folder = self.home / topic
+        folder.mkdir(parents=True, exist_ok=True)
         number = len(list(folder.iterdir()))
         path = folder / f"{number:05d}.parquet"
         pq.write_table(table, path)
         seconds = 1_700_000_000 + number  # Spark's file source goes by it
         os.utime(path, (seconds, seconds))
 
-    def stream(self, topic: Topic[Any, Any]) -> DataFrame:
+    def stream(self, topic: Topic[Any, Any], schema: str = SCHEMA) -> DataFrame:
         """Return a topic's files as a stream, a file a batch."""
         (self.home / topic.name).mkdir(parents=True, exist_ok=True)
         return (
-            self.session.readStream.schema(SCHEMA)
+            self.session.readStream.schema(schema)
             .option("maxFilesPerTrigger", 1)
             .parquet(str(self.home / topic.name))
         )
