@@ -16,9 +16,9 @@ from kstreams.spark.pickling import pickled
 from kstreams.spark.worker import (
     add_archives,
     drop_spark_archives,
-    freeze_heap,
     leave_quietly,
     load_once,
+    shorten_collections,
 )
 from kstreams.task.gc_pause import gc_pauses
 
@@ -72,7 +72,7 @@ class Stage:
                 run = StageRun(settings, this_worker(), batch, cuts, versions)
                 yield from run.messages(payload for _, payload in messages)
             settings.query.io.read_ahead()
-            freeze_heap()
+            shorten_collections()
         except GeneratorExit:  # Spark wants no more of it
             raise
         except BaseException as exc:  # noqa: BLE001  # all of it must reach the driver, typed

@@ -32,7 +32,7 @@ from kstreams.spark.frames.source_order import source_queue
 from kstreams.spark.frames.spark_batch import SparkBatch
 from kstreams.spark.frames.task_record import TaskRecord
 from kstreams.spark.pickling import pickled
-from kstreams.spark.worker import freeze_heap
+from kstreams.spark.worker import shorten_collections
 from kstreams.state.log.pointer import Pointer
 from kstreams.task.queues import Queue
 
@@ -211,7 +211,7 @@ class _StageRun:
                 "trigger(processingTime='1 second'): Spark then runs batches without data, too.",
             )
         cleaned = self._clean(record, status, wall_ms)
-        freeze_heap()
+        shorten_collections()
         kept = replace(record, pointer=status.pointer, cleaned=cleaned, due_ms=status.wall_due_ms)
         return Ran(tuple(given), kept)
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
+import os
 import sys
+import weakref
 import zipimport
 from collections.abc import Iterable, Iterator
 
 import pytest
 from pyspark.sql import SparkSession
 
-from kstreams.spark.worker import drop_spark_archives
+from kstreams.spark.worker import drop_spark_archives, shorten_collections
 
 pytestmark = pytest.mark.spark
 
@@ -27,3 +30,41 @@ def _importers_left(_: Iterable[int]) -> Iterator[str]:
 def test_no_archive_is_left_to_be_read_at_each_task(spark: SparkSession) -> None:
     found = spark.sparkContext.parallelize([1], 1).mapPartitions(_importers_left).collect()
     assert found == []
+
+
+class _Cycle:
+    """Garbage that only a collector finds."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def _left_in_cycles(given: Iterable[int]) -> Iterator[tuple[bool, bool]]:
+    """Tell whether an earlier task of this worker has been here, and whether its cycle is still."""
+    list(given)  # a worker that has not read its input to the end is not used again
+    shorten_collections()
+    before = getattr(importlib, "_cycle_of_a_task", None)
+    yield before is not None, before is not None and before() is not None
+    importlib._cycle_of_a_task = weakref.ref(_Cycle())  # type: ignore[attr-defined]  # this worker's
+
+
+def test_what_a_task_leaves_in_cycles_is_gone_by_the_next(spark: SparkSession) -> None:
+    one = spark.sparkContext.parallelize([1], 1)
+    found = [one.mapPartitions(_left_in_cycles).collect()[0] for _ in range(8)]
+    assert any(was_here for was_here, _ in found), "no worker was used again"
+    assert not any(is_still_there for _, is_still_there in found)
+
+
+def _collections(given: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Tell which worker this is, and how often all of its objects were collected."""
+    list(given)
+    shorten_collections()
+    yield os.getpid(), gc.get_stats()[2]["collections"]
+
+
+def test_spark_has_a_worker_go_through_its_young_objects_alone(spark: SparkSession) -> None:
+    one = spark.sparkContext.parallelize([1], 1)
+    found = [one.mapPartitions(_collections).collect()[0] for _ in range(8)]
+    for worker in {worker for worker, _ in found}:
+        counts = [count for each, count in found if each == worker]
+        assert counts[-1] - counts[0] <= len(counts) // 2, "a full collection after each task"
