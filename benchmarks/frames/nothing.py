@@ -17,7 +17,7 @@ from pyspark.sql.streaming.state import GroupStateTimeout
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from benchmarks.frames.records import TASKS, Input
-from kstreams.spark.worker import drop_spark_archives, freeze_heap
+from kstreams.spark.worker import drop_spark_archives, shorten_collections
 
 __all__ = ("nothing",)
 
@@ -65,7 +65,7 @@ def _none(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _spare() -> None:
     drop_spark_archives()
-    freeze_heap()
+    shorten_collections()
 
 
 def _keep(key: Any, frames: Iterable[Any], state: Any) -> Iterator[pd.DataFrame]:
