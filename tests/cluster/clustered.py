@@ -22,6 +22,7 @@ from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.named_home import home_of
 from kstreams.connection import RawRecord
 from kstreams.state.log.commits import Commit
+from tests import word_counter
 from tests.cluster import counting_app
 from tests.cluster.counting_app import GRACE_S, WINDOW_MS, lines, per_window, totals
 
@@ -154,8 +155,12 @@ class ClusteredApp:
 
     @staticmethod
     def install(machine: Machine) -> None:
-        """Put the program on a machine."""
+        """Put the program on a machine, and the module that it imports."""
         shutil.copy(str(counting_app.__file__), machine.path(PROGRAM))
+        package = machine.path("tests")
+        package.mkdir(exist_ok=True)
+        package.joinpath("__init__.py").touch()
+        shutil.copy(str(word_counter.__file__), package)
 
     def options(self, others: Mapping[str, object] = MappingProxyType({})) -> str:
         """Return the program's argument."""

@@ -1,7 +1,8 @@
 """The app on the cluster, copied to its machines: it counts words, ever and by windows.
 
-`spark-submit counting_app.py OPTIONS`, a JSON object; it needs the installed library alone. Lines
-are cut into words, words go over a repartition edge; each gives its new count, and its count in
+`spark-submit counting_app.py OPTIONS`, a JSON object; it needs the installed library, and beside
+it `tests/word_counter.py`, which it brings to the executors as users' modules come there. Lines are
+cut into words, words go over a repartition edge; each gives its new count, and its count in
 each window of 100 ms when that has closed. It runs until SIGTERM, and prints what it commits.
 """
 
@@ -19,18 +20,12 @@ from typing import Any
 from kstreams import (
     BYTES,
     INT64,
-    NONE,
     TEXT,
     App,
-    FixedKeyProcessor,
     Kafka,
-    ProcessorContext,
-    Record,
     Topic,
     Topology,
     TopologyBuilder,
-    flat_map,
-    key_value_store,
 )
 from kstreams.aggregators import count
 from kstreams.app import BatchReport
@@ -41,24 +36,12 @@ from kstreams.stores import window_store
 from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate
 from kstreams_rocksdb import RocksDB
 from kstreams_s3 import S3
+from tests.word_counter import count_words
 
-COUNTS = key_value_store("counts", key=TEXT, value=INT64)
 WINDOW_MS = 100
 GRACE_S = 5
 WINDOWS = TumblingWindows(milliseconds(WINDOW_MS), grace=seconds(GRACE_S))
 RECENT = window_store("recent", key=TEXT, value=INT64)
-
-
-class CountWords(FixedKeyProcessor[str, None, int]):
-    """Forwards how often a word has come."""
-
-    def init(self, context: ProcessorContext[str, int]) -> None:
-        self.context, self.counts = context, context.store(COUNTS)
-
-    def process(self, record: Record[str, None]) -> None:
-        total = (self.counts.get(record.key) or 0) + 1
-        self.counts.put(record.key, total)
-        self.context.forward(record.with_value(total))
 
 
 @dataclass(frozen=True)
@@ -127,14 +110,7 @@ def per_window(name: str) -> Topic[Windowed[str], int]:
 
 def build(name: str) -> Topology:
     builder = TopologyBuilder(name)
-    words = builder.add_processor(
-        "split",
-        flat_map(lambda _, line: ((word, None) for word in line.split())),
-        builder.add_source("lines", lines(name)),
-    )
-    words = builder.repartition("by-word", words, key=TEXT, value=NONE)
-    counts = builder.add_processor("count", CountWords, words, stores=[COUNTS])
-    builder.add_sink("totals", totals(name), counts, result_ids=True)
+    words, _ = count_words(builder, lines(name), totals(name))
     recent = windowed_aggregate(WINDOWS, count(), store=RECENT, emit=on_close())
     finals = builder.add_processor("recent", recent, words)
     builder.add_sink("per-window", per_window(name), finals, result_ids=True)
@@ -164,7 +140,6 @@ def main() -> None:
         trigger=timedelta(milliseconds=options.get("trigger_ms", 100)),
         max_records_per_batch=options["max_records"],
         parallelism=options.get("parallelism"),
-        packages=[],
         on_batch=tell,
     ).run()
 

@@ -9,47 +9,26 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 from devtools.spark_home import LOCAL_CLUSTER, QUICK_JVMS
 from kstreams import (
     BYTES,
     INT64,
-    NONE,
     TEXT,
     App,
     Embedded,
-    FixedKeyProcessor,
     Node,
-    ProcessorContext,
-    Record,
     Topic,
     Topology,
     TopologyBuilder,
-    flat_map,
-    key_value_store,
 )
 from kstreams.io import Connection
-from kstreams.stores import KeyValueStore, StoreSpec
 from kstreams_rocksdb import RocksDB
 from tests.kill.barriers import Barriers, GatedLog, GatedProcess
+from tests.word_counter import COUNTS, count_words
 
-COUNTS = key_value_store("counts", key=TEXT, value=INT64)
 MAX_RECORDS = 200
-
-
-class CountWords(FixedKeyProcessor[str, None, int]):
-    def __init__(self, store: StoreSpec[KeyValueStore[str, int]]) -> None:
-        self.store = store
-
-    def init(self, context: ProcessorContext[str, int]) -> None:
-        self.context, self.counts = context, context.store(self.store)
-
-    def process(self, record: Record[str, None]) -> None:
-        total = (self.counts.get(record.key) or 0) + 1
-        self.counts.put(record.key, total)
-        self.context.forward(record.with_value(total))
 
 
 def topics(name: str) -> tuple[Topic[bytes, str], Topic[str, int]]:
@@ -65,15 +44,7 @@ def counting(name: str) -> tuple[TopologyBuilder, Node[str, None], Node[str, int
     """Return the topology, not built yet, its words, and their counts."""
     lines, totals = topics(name)
     builder = TopologyBuilder("kill")
-    words = builder.add_processor(
-        "split",
-        flat_map(lambda _, line: ((word, None) for word in line.split())),
-        builder.add_source("lines", lines),
-    )
-    words = builder.repartition("by-word", words, key=TEXT, value=NONE)
-    store = COUNTS.with_changelog(f"{name}-counts")
-    counts = builder.add_processor("count", partial(CountWords, store), words, stores=[store])
-    builder.add_sink("totals", totals, counts, result_ids=True)
+    words, counts = count_words(builder, lines, totals, COUNTS.with_changelog(f"{name}-counts"))
     return builder, words, counts
 
 

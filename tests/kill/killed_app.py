@@ -21,10 +21,11 @@ from kstreams.connection import RawRecord
 from kstreams.io import Connection
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
-from tests.kill.app import COUNTS, MAX_RECORDS, build, connection, topics
+from tests.kill.app import MAX_RECORDS, build, connection, topics
 from tests.kill.barriers import Barriers
 from tests.kill.looping_app import HOPS
 from tests.kill.looping_app import build as build_looping
+from tests.word_counter import COUNTS
 
 __all__ = ("Kill", "KilledApp", "LoopingApp", "by_word")
 

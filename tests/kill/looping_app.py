@@ -11,7 +11,8 @@ from functools import partial
 from kstreams import INT64, TEXT, Processor, ProcessorContext, Record, Topology, TopologyBuilder
 from kstreams.operators import flat_map
 from kstreams.stores import KeyValueStore, StoreSpec
-from tests.kill.app import COUNTS, main, topics
+from tests.kill.app import main, topics
+from tests.word_counter import COUNTS
 
 __all__ = ("HOPS",)
 

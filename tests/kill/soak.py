@@ -36,7 +36,6 @@ from kstreams.errors import StoreError
 from kstreams.state.log.durable import checked_object
 from kstreams_s3 import S3
 from kstreams_s3.store import S3ObjectStore
-from tests.kill.app import COUNTS
 from tests.kill.killed_app import PARTITIONS, WORDS, KilledApp, by_word
 from tests.kill.soaked_app import (
     HOPS,
@@ -48,6 +47,7 @@ from tests.kill.soaked_app import (
     rows,
     seen,
 )
+from tests.word_counter import COUNTS
 
 _BETWEEN_SWEEPS = 50 + RETAINED
 _TARGETS = ("driver", "jvm", "executor", "executor", "worker", "worker", "machine")

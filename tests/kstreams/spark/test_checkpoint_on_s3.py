@@ -20,10 +20,7 @@ from kstreams import (
     App,
     Embedded,
     Emitter,
-    FixedKeyProcessor,
     Kafka,
-    ProcessorContext,
-    Record,
     Topic,
     Topology,
     TopologyBuilder,
@@ -34,24 +31,12 @@ from kstreams.errors import CompileError, FencedError, NoCheckpointError, Plugin
 from kstreams.state import Memory
 from tests.kstreams.cli.terminal import say
 from tests.kstreams.kafka.samples import read_all
+from tests.kstreams.spark.apps import COUNTS, Count
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.timeout(300)]
 
-COUNTS = key_value_store("counts", key=TEXT, value=INT64)
 MORE = key_value_store("more", key=TEXT, value=INT64)
 PARTITIONS = 2
-
-
-class Count(FixedKeyProcessor[str, str, int]):
-    """Running count of each word."""
-
-    def init(self, context: ProcessorContext[str, int]) -> None:
-        self.context, self.counts = context, context.store(COUNTS)
-
-    def process(self, record: Record[str, str]) -> None:
-        count = (self.counts.get(record.key) or 0) + 1
-        self.counts.put(record.key, count)
-        self.context.forward(record.with_value(count))
 
 
 class Bench:

@@ -1,0 +1,58 @@
+"""Count words from one table into another, by the DataFrame API alone; the state is in a bucket.
+
+`word_count_frames.py LINES TOTALS STATE CHECKPOINT`: the table of lines, with a column `line`; the
+table of counts, which is made where it is not there; s3://bucket/prefix; and where Spark keeps
+the progress of the query. It takes the lines that have come since the last run, and ends.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from pyspark.sql import SparkSession
+
+from kstreams import BYTES, INT64, TEXT, Topic, Topology, TopologyBuilder
+from kstreams.aggregators import count
+from kstreams.frames import SourceFrame, transform_frames
+from kstreams.operators import aggregate, flat_map
+from kstreams.stores import timestamped_store
+from kstreams_rocksdb import RocksDB
+from kstreams_s3 import S3
+
+LINES = Topic("lines", key=BYTES, value=TEXT, null_keys="pass")
+TOTALS = Topic("totals", key=TEXT, value=INT64)
+COUNTS = timestamped_store("counts", key=TEXT, value=INT64)
+TASKS = 2
+
+
+def build() -> Topology:
+    builder = TopologyBuilder("word-count")
+    lines = builder.add_source("lines", LINES)
+    words = builder.add_processor(
+        "split", flat_map(lambda _, line: [(word, word) for word in line.split()]), lines
+    )
+    words = builder.repartition("by-word", words, key=TEXT, value=TEXT)
+    totals = builder.add_processor("count", aggregate(count(), store=COUNTS), words)
+    builder.add_sink("totals", TOTALS, totals)
+    return builder.build()
+
+
+def main() -> None:
+    lines, totals, state, checkpoint = sys.argv[1:]
+    spark = SparkSession.builder.getOrCreate()
+    spark.conf.set("spark.sql.shuffle.partitions", str(TASKS))
+    frame = SourceFrame(spark.readStream.table(lines), value="line")
+    results = transform_frames(build(), {LINES: frame}, state=RocksDB(log=S3(state)), tasks=TASKS)
+    columns = ("cast(key AS string) AS word", "cast(conv(hex(value), 16, 10) AS bigint) AS total")
+    query = (
+        results[TOTALS]
+        .selectExpr(*columns)
+        .writeStream.option("checkpointLocation", checkpoint)
+        .trigger(availableNow=True)
+        .toTable(totals)
+    )
+    query.awaitTermination()
+
+
+if __name__ == "__main__":
+    main()

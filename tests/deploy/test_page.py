@@ -1,0 +1,85 @@
+"""The examples of docs/deploying.md are what those take who are to run them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import yaml
+from botocore.loaders import Loader
+from botocore.model import ServiceModel, StringShape
+from botocore.validate import validate_parameters
+from databricks.sdk.service.jobs import JobSettings
+
+from tests.deploy.page import ROOT, blocks, commands, job_run, steps
+
+PROGRAMS = {"aws", "cp", "docker", "env", "export", "kubectl", "pip", "python", "python3"}
+PROGRAMS |= {"spark-submit", "venv-pack"}
+
+
+def model(service: str) -> ServiceModel:
+    return ServiceModel(Loader().load_service_model(service, "service-2"))
+
+
+def choices(model: ServiceModel, name: str) -> list[str]:
+    shape = model.shape_for(name)
+    assert isinstance(shape, StringShape)
+    return shape.enum
+
+
+def test_a_shell_reads_the_commands() -> None:
+    for block in blocks("sh"):
+        done = subprocess.run(
+            ["sh", "-n"], input=block, capture_output=True, text=True, check=False
+        )
+        assert not done.stderr, block
+    assert {Path(words[0]).name for words in commands()} <= PROGRAMS
+
+
+def test_files_that_commands_and_jobs_name_are_there() -> None:
+    words = [word for command in commands() for word in command]
+    named = [word for word in words if word.startswith("deploy/")]
+    assert named
+    assert [each for each in named if not (ROOT / each).exists()] == []
+    tasks = [task for job in jobs().values() for task in job["tasks"]]
+    programs = [ROOT / "deploy" / task["spark_python_task"]["python_file"] for task in tasks]
+    assert [each for each in programs if not each.is_file()] == []
+
+
+def test_extras_that_are_installed_are_the_librarys() -> None:
+    texts = [text for language in ("sh", "yaml") for text in blocks(language)]
+    asked = [name for text in texts for name in re.findall(r"kstreams-spark\[(.*?)\]", text)]
+    project = (ROOT / "pyproject.toml").read_text()
+    assert len(asked) == 4
+    for extra in {name for names in asked for name in names.split(",")}:
+        assert re.search(rf"^{extra} = \[", project, re.MULTILINE)
+
+
+def test_emr_takes_the_step_and_the_job_run() -> None:
+    emr = model("emr")
+    for step in steps():
+        assert step.pop("Type") == "Spark"  # what the command line makes a jar of
+        jar = {"Jar": "command-runner.jar", "Args": step.pop("Args")}
+        given = {**step, "HadoopJarStep": jar}
+        validate_parameters(given, emr.shape_for("StepConfig"))
+        assert given["ActionOnFailure"] in choices(emr, "ActionOnFailure")
+    serverless = model("emr-serverless")
+    given = {**job_run(), "clientToken": "made by the command line"}
+    validate_parameters(given, serverless.shape_for("StartJobRunRequest"))
+    assert given["mode"] in choices(serverless, "JobRunMode")
+
+
+def jobs() -> dict[str, Any]:
+    """Return the jobs of the asset bundle."""
+    found = [yaml.safe_load(block)["resources"]["jobs"] for block in blocks("yaml")]
+    return {name: job for each in found for name, job in each.items()}
+
+
+def test_databricks_takes_the_jobs() -> None:
+    assert set(jobs()) == {"word_count", "word_count_frames"}
+    for job in jobs().values():
+        assert JobSettings.from_dict(job).as_dict() == job  # what it does not know goes
+        environments = {each["environment_key"] for each in job.get("environments", ())}
+        assert environments >= {t["environment_key"] for t in job["tasks"] if "libraries" not in t}
