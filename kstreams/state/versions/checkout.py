@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from types import TracebackType
 from typing import Any
 
@@ -22,6 +22,14 @@ from kstreams.state.versions.local import LocalAttempt, LocalVersions
 __all__ = ("Checkout", "Place")
 
 _LOG = logging.getLogger(__name__)
+_UPLOADS = 16
+"""Of a process at once: the clients of storages have a few more connections than that."""
+
+
+@cache
+def _uploads() -> ThreadPoolExecutor:
+    """Return what writes this process's deltas, however many tasks it has."""
+    return ThreadPoolExecutor(_UPLOADS, "kstreams-delta")
 
 
 @dataclass(frozen=True)
@@ -156,9 +164,7 @@ class Checkout:
             if beside.wants(log.task):
                 self._snapshot_due = upkeep.snapshot_due(pointer) or beside.to_mend(log.task)
                 self._merger_due = upkeep.merger_due(pointer)
-        pool = ThreadPoolExecutor(1, "kstreams-delta")
-        self._durable = durable = pool.submit(log.put, ref, data)
-        pool.shutdown(wait=False)
+        self._durable = durable = _uploads().submit(log.put, ref, data)
         try:
             self.store.write(changes)
             if beside is None and upkeep.due(pointer):
