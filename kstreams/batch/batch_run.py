@@ -13,7 +13,8 @@ from kstreams.batch.stage_run import Message
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.task_call import TaskCall
 from kstreams.batch.task_status import TaskStatus
-from kstreams.checkpoint.plans import Plan, PlanLog
+from kstreams.checkpoint.plan_log import PlanLog
+from kstreams.checkpoint.plans import Plan
 from kstreams.errors import VersionGoneError
 from kstreams.global_tables.versions import QueryTables, Versions
 from kstreams.ids import TaskId

@@ -13,7 +13,8 @@ from kstreams.batch.portion import Portion, Portions
 from kstreams.batch.read_order import feeding_tables
 from kstreams.batch.refusal import Refusal
 from kstreams.batch.task_status import ReadSizes
-from kstreams.checkpoint.plans import Plan, PlanLog, Slice
+from kstreams.checkpoint.plan_log import PlanLog
+from kstreams.checkpoint.plans import Plan, Slice
 from kstreams.clock import to_ms
 from kstreams.errors import DataLossError, PartitionCountError, Where
 from kstreams.graph.nodes import SourceNode

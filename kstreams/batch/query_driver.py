@@ -6,8 +6,8 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
 from kstreams.batch.feed import Feed
@@ -16,26 +16,24 @@ from kstreams.batch.report import BatchReport
 from kstreams.batch.sink_publishing import prepare_sinks, publish_receipts
 from kstreams.batch.sink_writers import sinks_of
 from kstreams.batch.stage_settings import QuerySettings
+from kstreams.batch.sweeping import MIN_AGE, Sweep
 from kstreams.batch.task_status import TaskStatus
 from kstreams.batch.task_timers import TaskTimers
 from kstreams.checkpoint.opening import OpenedQuery
-from kstreams.checkpoint.plans import Plan, PlanLog
+from kstreams.checkpoint.plan_log import PlanLog
+from kstreams.checkpoint.plans import Plan
 from kstreams.checkpoint.takeover import kept_with, take_over
 from kstreams.clock import Clock, WatchedClock
-from kstreams.errors import FencedError, StateCorruptError
+from kstreams.errors import FencedError, KStreamsError
 from kstreams.global_tables.versions import QueryTables
 from kstreams.ids import TopicPartition
-from kstreams.state.backend.task_key import TaskKey
 from kstreams.state.log.commits import SEED, Commit
-from kstreams.state.log.garbage import collect_garbage
-from kstreams.state.log.loop_objects import object_names, sweep_loops
-from kstreams.state.log.pointer import Pointer
+from kstreams.task.holding import HeldBack
 
 __all__ = ("QueryDriver",)
 
 _LOG = logging.getLogger(__name__)
 _SWEEP_EVERY = 50
-_MIN_AGE = timedelta(hours=1)
 _MOST_LOOPED_BYTES = 256 * 1024 * 1024
 """Of what went through loops, before it is swept."""
 
@@ -43,8 +41,9 @@ _MOST_LOOPED_BYTES = 256 * 1024 * 1024
 class QueryDriver:
     """Plans the batches of one query and commits them, whatever runs their tasks.
 
-    Each batch is planned, run and committed before the next is planned; so although planning
-    and committing may be done by different threads, they are never under way together.
+    Each batch is planned, run and committed before the next is planned, or while it is put into
+    the log, by the thread that does that; so although planning and committing may be done by
+    different threads, they are never under way together.
 
     Args:
         settings: The query's.
@@ -100,6 +99,8 @@ class QueryDriver:
         self._pending = -1 if resumed.pending is None else resumed.pending
         self._takes_over = opened.checkpoint.home.takes_over
         self._inherited = self._pending if self._takes_over else -1
+        self._recorded: Plan | None = None  # the plan of the pending batch, if it is at hand
+        self._not_ahead: KStreamsError | None = None  # why the next batch has no plan
         self._kept = resumed.kept
         self._began = self._takes_over and self._pending < 0  # by the plan that took over
         self._closing = False
@@ -159,8 +160,16 @@ class QueryDriver:
         return (self.last is not None and batch <= self.last.batch) or batch < self._pending
 
     def planned(self, batch: int) -> Plan | None:
-        """Return the plan that a batch has from before a crash, or None."""
-        return self._opened.plans.at(batch) if batch == self._pending else None
+        """Return the plan that a batch has from before a crash, or made ahead; else None.
+
+        Raises:
+            KStreamsError: It could not be planned ahead.
+        """
+        if self._not_ahead is not None:
+            raise self._not_ahead
+        if batch != self._pending:
+            return None
+        return self._recorded or self._opened.plans.at(batch)
 
     @property
     def is_looping(self) -> bool:
@@ -214,7 +223,7 @@ class QueryDriver:
             if not self._began:
                 self._began, self._kept = True, kept_with(self._kept, batch)
             plan = replace(plan, kept=self._kept)
-        recorded = self._opened.plans.write(batch, plan)
+        self._recorded = recorded = self._opened.plans.write(batch, plan)
         self._pending = batch
         return recorded
 
@@ -243,15 +252,21 @@ class QueryDriver:
     # ------------------------------------------------------------ committing
 
     def commit(
-        self, batch: int, plan: Plan, statuses: Sequence[TaskStatus], began: float
+        self,
+        batch: int,
+        plan: Plan,
+        statuses: Sequence[TaskStatus],
+        began: float,
+        ahead: Callable[[], Plan | None] = lambda: None,
     ) -> BatchReport:
-        """Make a batch count, then visible.
+        """Make a batch count, then visible; where a trip to the log is long, plan the next beside.
 
         Args:
             batch: Its number.
             plan: What it was run by.
             statuses: Of its tasks.
             began: When it began, by `time.perf_counter`.
+            ahead: Returns what the next batch does, by `next_plan`, if that can be said now.
 
         Raises:
             FencedError: A newer driver has taken the checkpoint; nothing is published.
@@ -275,24 +290,53 @@ class QueryDriver:
             receipts=tuple(each for status in statuses for each in status.receipts),
         )
         self.fence()
-        try:
-            commit = self._opened.commits.append(commit)
-        except FencedError:
-            if batch != self._inherited:
-                raise
-            return self._report(self._adopted(batch), (), began)
-        self.fence()  # a driver that hung may have appended what others have long forgotten
+        commits = self._opened.commits
+        sealed = commits.sealed(commit)
+        if self._takes_over and batch != self._inherited:
+            with ThreadPoolExecutor(1, "kstreams-commit") as beside:
+                added = beside.submit(commits.add, sealed)
+                self._take_in(sealed.commit, statuses, held)
+                self._plan_ahead(batch + 1, ahead)
+            commit = added.result()
+        else:
+            try:
+                commit = commits.add(sealed)
+            except FencedError:
+                if batch != self._inherited:
+                    raise
+                return self._report(self._adopted(batch), (), began)
+            self._take_in(commit, statuses, held)
+        self.fence()  # a driver that hung may have added what others have long forgotten
         self._publish(commit)
-        self.last = commit
         self.tables.committed(commit)
-        for status in statuses:
-            self.timers.note(status.task, status.wall_due_ms)
-        self.planner.done([status.sizes for status in statuses], held)
-        self._looped_bytes += sum(part.length for part in commit.loops)
         if batch % _SWEEP_EVERY == _SWEEP_EVERY - 1 or self._looped_bytes > _MOST_LOOPED_BYTES:
             self.sweep()
             self._sweep_topics()
         return self._report(commit, statuses, began)
+
+    def _take_in(
+        self,
+        commit: Commit,
+        statuses: Sequence[TaskStatus],
+        held: Mapping[TopicPartition, HeldBack],
+    ) -> None:
+        """Let the next batch be planned after this one."""
+        self.last = commit
+        for status in statuses:
+            self.timers.note(status.task, status.wall_due_ms)
+        self.planner.done([status.sizes for status in statuses], held)
+        self._looped_bytes += sum(part.length for part in commit.loops)
+
+    def _plan_ahead(self, batch: int, plan: Callable[[], Plan | None]) -> None:
+        """Write the plan of a batch while the commit before it is under way.
+
+        It counts with that commit alone: another driver may make another one.
+        """
+        try:
+            if (found := plan()) is not None:
+                self.record(batch, replace(found, ahead=True))
+        except KStreamsError as exc:  # told when the batch begins: this one is to be published
+            self._not_ahead = exc
 
     def _adopted(self, batch: int) -> Commit:
         """Go on from a commit of the older driver, which was quicker, and take over from there."""
@@ -309,6 +353,7 @@ class QueryDriver:
             raise FencedError(f"the commits of query {self.name!r} are gone")
         self.last, self._kept = found.last, found.kept
         self._inherited = self._pending = -1 if found.pending is None else found.pending
+        self._recorded = None
         self._began = found.pending is None
         self.planner.positions.update(found.positions)
         self.timers = TaskTimers(
@@ -338,53 +383,12 @@ class QueryDriver:
         return report
 
     def sweep(self) -> None:
-        """Remove commits, plans and state objects that are not needed any more.
-
-        In this order: a savepoint that finds its commits in the log is seen here.
-        """
-        opened = self._opened
+        """Remove commits, plans and state objects that are not needed any more."""
         self._looped_bytes = 0
-        kept = opened.commits.recent(self._settings.app.retained_batches)
-        try:
-            held = self.tables.held()
-        except StateCorruptError as exc:
-            _LOG.warning("query %s: nothing is cleaned up: %s", self.name, exc)
-            return
-        others = list(opened.commits.of(held - {commit.batch for commit in kept}))
-        # What a newer driver has written is not this one's to forget: it may keep this one away.
-        first = kept[0].batch if self.last is None else min(kept[0].batch, self.last.batch)
-        opened.commits.forget_before(first, but=held)
-        opened.plans.forget_before(first, but=self._kept)
-        pointers: dict[TaskKey, list[Pointer]] = {}
-        for commit in kept:
-            for task, text in commit.tasks.items():
-                key = self._settings.task_key(task)
-                pointers.setdefault(key, []).append(Pointer.from_json(text))
-        try:
-            pinned = opened.named_elsewhere()
-            for commit in others:
-                pinned |= {ref.name for p in commit.pointers().values() for ref in p.objects()}
-        except StateCorruptError as exc:
-            _LOG.warning("query %s: nothing is cleaned up: %s", self.name, exc)
-            return
-        collect_garbage(
-            opened.objects,
-            pointers,
-            clock=self._clock,
-            min_age=_MIN_AGE,
-            pinned=pinned,
-            set_ms=self._clock.set_ms,
-        )
-        if any(group.loops for group in self._settings.groups):
-            sweep_loops(
-                opened.objects,
-                self._settings.scope,
-                self._settings.epoch,
-                last=kept[-1].batch,
-                named={*pinned, *(name for each in kept for name in object_names(each.loops))},
-            )
+        sweep = Sweep(self._settings, self._opened, self.tables, self._clock)
+        sweep.run(None if self.last is None else self.last.batch, self._kept)
 
     def _sweep_topics(self) -> None:
         """Remove what lost attempts have left in topics: all that counts is published."""
-        before = self._clock.now_ms() - int(_MIN_AGE.total_seconds() * 1000)
+        before = self._clock.now_ms() - int(MIN_AGE.total_seconds() * 1000)
         self._feed.sweep(self._settings.producers(), older_than_ms=before)

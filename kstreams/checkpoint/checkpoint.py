@@ -12,7 +12,7 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from kstreams.checkpoint.home import CheckpointHome
-from kstreams.checkpoint.plans import PlanLog
+from kstreams.checkpoint.plan_log import PlanLog
 from kstreams.errors import (
     CheckpointMismatchError,
     FencedError,

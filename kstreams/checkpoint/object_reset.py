@@ -39,7 +39,7 @@ def reset_objects(survey: Survey, home: ObjectHome, state: StateBackend | None) 
     """Remove an app's objects, the description last; see `kstreams.checkpoint.reset.reset`."""
     found = _own(survey.app_id, home)
     log, run = _log(found, state), uuid4().hex[:12]
-    claims = {seal(found, query, log, run=run) for query in found.queries}
+    claims = {name for query in found.queries for name in seal(found, query, log, run=run)}
     log.delete(list(epoch_objects(log, found.app, found.incarnation)))
     home.objects.delete([name for name in home.objects.list(PLANS) if name not in claims])
     remove_local(found.app, survey.local, [found.incarnation], state)

@@ -11,7 +11,7 @@ from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.beginnings import begin_logs
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
 from kstreams.checkpoint.fork import copy_savepoint
-from kstreams.checkpoint.plans import PlanLog
+from kstreams.checkpoint.plan_log import PlanLog
 from kstreams.checkpoint.resume import Resumption, resume
 from kstreams.checkpoint.takeover import take_over
 from kstreams.checkpoint.upgrade import Upgrade, upgrade

@@ -5,39 +5,24 @@ batch that comes again after a crash reads the same. A plan lists what each task
 its source topics; a task without slices is only called, for its wall-clock work. It names
 the commit that it follows. The newest plan also says where planning goes on.
 
-Each is an object that is created if it is absent, so that of two drivers one wins. A batch
-that is found to hold more bytes than allowed, before it was committed, gets a smaller plan: a
-revision, an object of its own. The newest revision counts. So does one that is
-told to read other versions of global tables, because those that it names are gone.
+A batch that is found to hold more bytes than allowed, before it was committed, gets a smaller
+plan: a revision. The newest revision counts. So does one that is told to read other versions of
+global tables, because those that it names are gone.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from kstreams.checkpoint.pins import Pin, Pins
-from kstreams.errors import FencedError, ObjectMissingError
 from kstreams.ids import TopicPartition, parse_keys, text_keys
-from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.commits import CommitId
-from kstreams.state.log.document import read_document, seal
 from kstreams.state.log.fields import MOST, Fields, checked_integer, checked_text
 from kstreams.task.holding import Holding
 
-__all__ = ("Plan", "PlanLog", "Slice")
-
-T = TypeVar("T")
-"""What an object says."""
-
-_PLAN = re.compile(r"(\d{12})(?:-([1-9]\d*))?\.json")
-_BEGIN = "begin.json"
-_HINT = (
-    "bring it back from a copy of the checkpoint. If there is none: without any of these plans "
-    "the app goes on from its last commit."
-)
+__all__ = ("Plan", "Slice", "positions_in")
 
 
 @dataclass(frozen=True)
@@ -117,6 +102,9 @@ class Plan:
         holding: What the tasks hold back; None: nothing.
         takeover: Id of the driver that takes over by it; empty for the plan of a batch.
         kept: Numbers of the plans that clean-up leaves alone; see `kstreams.checkpoint.takeover`.
+        ahead: Whether it was written beside the commit that it follows: then it counts only
+            where that very commit is in the log.
+        voids: How many plans of its number came before it that never counted.
     """
 
     tasks: Mapping[tuple[int, int], Sequence[Slice]]
@@ -133,6 +121,8 @@ class Plan:
     holding: Holding | None = None
     takeover: str = ""
     kept: tuple[int, ...] = ()
+    ahead: bool = False
+    voids: int = field(default=0, compare=False)
 
     @property
     def revision(self) -> int:
@@ -143,6 +133,14 @@ class Plan:
     def record_count(self) -> int:
         """How many records the batch reads at most."""
         return sum(len(each) for slices in self.tasks.values() for each in slices)
+
+    def counts_after(self, commit: CommitId | None) -> bool:
+        """Tell whether the plan counts, now that a commit is known to come before it.
+
+        Args:
+            commit: The one of the batch before; None if there is none, or it is not known.
+        """
+        return not self.ahead or commit is None or self.after == commit
 
     def repinned(self, pins: Pins) -> Plan:
         """Return the next revision: the same records, with other versions of global tables."""
@@ -169,6 +167,7 @@ class Plan:
             "holding": None if self.holding is None else self.holding.to_json(),
             **({"takeover": self.takeover} if self.takeover else {}),
             **({"kept": list(self.kept)} if self.kept else {}),
+            **({"ahead": True} if self.ahead else {}),
         }
 
     @classmethod
@@ -188,7 +187,7 @@ class Plan:
         }
         return cls(
             tasks,
-            _positions(fields),
+            positions_in(fields),
             fields.integer("wall"),
             fields.integer("since"),
             fields.flag("close"),
@@ -206,182 +205,10 @@ class Plan:
                 checked_integer(number, "a plan that is kept")
                 for number in (fields.items("kept") if "kept" in fields else ())
             ),
+            fields.flag("ahead") if "ahead" in fields else False,
         )
 
 
-class PlanLog:
-    """The plans of one query, below a prefix of an object store.
-
-    Args:
-        objects: Has them.
-        prefix: What their names begin with there.
-        line: The query's; no other query has the same.
-    """
-
-    def __init__(self, objects: ObjectStore, prefix: str = "", line: str = "") -> None:
-        self._objects = objects
-        self._prefix = prefix
-        self._line = line
-
-    def begin(self, positions: Mapping[TopicPartition, int], topics: Mapping[str, str]) -> Plan:
-        """Decide once where a query begins; return what was decided first, a plan of nothing.
-
-        So a source that begins at the end of its topic, or at a time, begins there still
-        when the app is started again before its first batch.
-
-        Args:
-            positions: The first offset to read of each partition.
-            topics: Ids of the topics.
-
-        Raises:
-            StateCorruptError: What was decided cannot be read.
-        """
-        decided = {"positions": text_keys(positions), "topics": dict(topics)}
-        document = seal(decided, self._document(_BEGIN))
-        self._objects.put_if_absent(self._prefix + _BEGIN, document.data)
-        return self._begun()
-
-    def begun(self) -> Plan | None:
-        """Return where the query was decided to begin, or None where that was not yet.
-
-        Raises:
-            StateCorruptError: It cannot be read.
-        """
-        try:
-            return self._begun()
-        except ObjectMissingError:
-            return None
-
-    def _begun(self) -> Plan:
-        def parse(fields: Fields, _: str) -> Plan:
-            if "positions" in fields:
-                topics = fields.texts("topics", {})
-                return Plan({}, _positions(fields), topics=topics)
-            return Plan({}, _positions(Fields({"positions": fields.all()})))
-
-        return self._read(_BEGIN, parse)
-
-    def name(self, number: int) -> str:
-        """Return the name of a plan's object, its first revision."""
-        return self._prefix + _name(number, 0)
-
-    def numbers(self) -> list[int]:
-        """Return the numbers of the plans that are still there, rising."""
-        return sorted(self._revisions())
-
-    def strays(self) -> list[str]:
-        """Return the names of objects among the plans that are none, sorted."""
-        return sorted(
-            name for name in self._names() if not (_PLAN.fullmatch(name) or name == _BEGIN)
-        )
-
-    def newest(self) -> Plan | None:
-        """Return the newest plan, or None before any: it says where planning goes on.
-
-        Raises:
-            StateCorruptError: It cannot be read.
-        """
-        revisions = self._revisions()
-        if not revisions:
-            return None
-        number = max(revisions)
-        return self._read(_name(number, revisions[number]), Plan.from_json)
-
-    def find(self, number: int) -> Plan | None:
-        """Return the plan of a batch, or None if none was made.
-
-        Raises:
-            StateCorruptError: It cannot be read.
-        """
-        try:
-            return self.at(number)
-        except ObjectMissingError:
-            return None
-
-    def at(self, number: int) -> Plan:
-        """Return the newest plan of a batch that has one.
-
-        Raises:
-            ObjectMissingError: It has none, or none any more.
-            StateCorruptError: It cannot be read.
-        """
-        revision = self._revisions(f"{number:012d}").get(number, 0)
-        return self._read(_name(number, revision), Plan.from_json)
-
-    def write(self, number: int, plan: Plan) -> Plan:
-        """Record a plan, durably, under a number that no other plan has.
-
-        Returns:
-            The plan, with its digest.
-
-        Raises:
-            FencedError: Another driver has written this plan.
-        """
-        return self._record(number, plan, f"plan {number}")
-
-    def replace(self, number: int, plan: Plan) -> Plan:
-        """Record the next plan of a batch that was never committed, durably.
-
-        The plan before it stays as it is. So of two drivers that find the same batch too
-        large one wins, and what counts is never half-written.
-
-        Args:
-            number: The batch.
-            plan: Its next revision.
-
-        Returns:
-            The plan, with its digest.
-
-        Raises:
-            FencedError: Another driver has written this revision.
-        """
-        return self._record(number, plan, f"revision {plan.revision} of plan {number}")
-
-    def _record(self, number: int, plan: Plan, what: str) -> Plan:
-        name = _name(number, plan.revision)
-        document = seal(plan.to_json(), self._document(name))
-        if not self._objects.put_if_absent(self._prefix + name, document.data):
-            raise FencedError(
-                f"{what} of {self._objects} was written by another driver",
-                hint="two apps run on one checkpoint: the newer one goes on; stop this one.",
-            )
-        return replace(plan, digest=document.digest)
-
-    def forget_before(self, number: int, *, but: Collection[int] = ()) -> None:
-        """Delete plans of batches that are long committed, but some; the newest always stays."""
-        revisions = self._revisions()
-        self._objects.delete(
-            self._prefix + _name(old, revision)
-            for old in sorted(revisions)[:-1]
-            if old < number and old not in but
-            for revision in range(revisions[old], -1, -1)
-        )
-
-    def _revisions(self, prefix: str = "") -> dict[int, int]:
-        """Return the newest revision of each plan, by number."""
-        found: dict[int, int] = {}
-        for match in map(_PLAN.fullmatch, self._names(prefix)):
-            if match is not None:
-                number = int(match[1])
-                found[number] = max(found.get(number, 0), int(match[2] or 0))
-        return found
-
-    def _names(self, prefix: str = "") -> list[str]:
-        start = len(self._prefix)
-        return [name[start:] for name in self._objects.list(self._prefix + prefix)]
-
-    def _read(self, name: str, parse: Callable[[Fields, str], T]) -> T:
-        data = self._objects.get(self._prefix + name)
-        what = f"plan {self._prefix + name!r} in {self._objects}"
-        return read_document(data, self._document(name), parse, what=what, hint=_HINT)
-
-    def _document(self, name: str) -> str:
-        return f"plans/{self._line}/{name}"
-
-
-def _name(number: int, revision: int) -> str:
-    return f"{number:012d}-{revision}.json" if revision else f"{number:012d}.json"
-
-
-def _positions(fields: Fields) -> dict[TopicPartition, int]:
+def positions_in(fields: Fields) -> dict[TopicPartition, int]:
+    """Return the positions of a plan, or of the beginning of plans."""
     return parse_keys(TopicPartition, fields.integers("positions"))

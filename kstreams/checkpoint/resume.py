@@ -1,10 +1,11 @@
 """Where a query goes on: what its plans, its commit log and Spark say, held against each other.
 
-A batch's plan is written before it runs, its commit when it is done, and Spark's note of it
-after that. A plan names the commit that it follows. So a process that dies leaves a plan
-without a commit, or a commit that Spark has not noted; never a plan whose commit before is
-missing, and never a batch with a plan that Spark has noted and that is not committed. Where
-that is what is found, the log was moved, emptied or replaced by an older one since.
+A batch's plan is written before it runs, perhaps beside the commit of the batch before; its own
+commit when it is done, and Spark's note of it after that. A plan names the commit that it
+follows. So a process that dies leaves plans without a commit, two at most, or a commit that Spark
+has not noted; never a plan that was run and whose commit before is missing, and never a batch with
+a plan that Spark has noted and that is not committed. Where that
+is what is found, the log was moved, emptied or replaced by an older one since.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.plan_log import PlanLog
 from kstreams.checkpoint.plans import Plan
 from kstreams.errors import LogMismatchError, Where
 from kstreams.ids import TopicPartition
@@ -69,6 +71,7 @@ def resume(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> Resumpti
             raise _mismatch(checkpoint, objects, f"it has begun as {beginning}")
         seed = beginning.seed
     last = commits.last()
+    numbers, newest = _counting(plans, numbers, newest, last)
     problem = _seed_problem(last, seed)
     if newest is not None and not problem:
         problem = _problem(last, numbers, newest, noted)
@@ -84,6 +87,19 @@ def resume(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> Resumpti
     if last is not None:
         return Resumption(last, positions_after(last), last.topics, None, kept)
     return Resumption(None, {}, {}, None, kept)
+
+
+def _counting(
+    plans: PlanLog, numbers: list[int], newest: Plan | None, last: Commit | None
+) -> tuple[list[int], Plan | None]:
+    """Leave out a plan that was written beside a commit which is not there, or not yet."""
+    done = SEED if last is None else last.batch
+    while newest is not None and newest.ahead and numbers[-1] - done in (1, 2):
+        if numbers[-1] == done + 1 and newest.counts_after(None if last is None else last.id):
+            break
+        numbers = numbers[:-1]
+        newest = plans.find(numbers[-1]) if numbers else None
+    return numbers, newest
 
 
 def _last_noted(spark: Path | None) -> int:

@@ -6,9 +6,9 @@ any output. A new driver *claims* that number by a plan of nothing, and commits 
 an older driver has planned a batch that is not committed, the new one runs that very plan, perhaps
 beside it: what both write is the same. Whose commit comes second takes the other's for its own.
 
-Plans are deleted when they are long committed, and a driver that hangs might find its next number
-free again. So the first number that each driver has written stays: it is the next of the driver
-before.
+Plans and commits are deleted when they are long done, and a driver that hangs might find its next
+number free again. So the first plan that each driver has written stays, and the commit before it:
+one of the two is the next that the driver before writes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from contextlib import suppress
 from dataclasses import replace
 
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.plans import Plan, PlanLog
+from kstreams.checkpoint.plan_log import PlanLog
+from kstreams.checkpoint.plans import Plan
 from kstreams.checkpoint.resume import Resumption, positions_after, resume
 from kstreams.errors import FencedError, Where
 from kstreams.ids import TopicPartition
@@ -107,7 +108,7 @@ def take_over(
     )
 
 
-def seal(checkpoint: Checkpoint, query: str, objects: ObjectStore, *, run: str) -> str:
+def seal(checkpoint: Checkpoint, query: str, objects: ObjectStore, *, run: str) -> list[str]:
     """Keep whoever runs a query from another batch, for good; what it has can be unreadable.
 
     A batch that is planned already may still be committed.
@@ -119,7 +120,7 @@ def seal(checkpoint: Checkpoint, query: str, objects: ObjectStore, *, run: str) 
         run: Id of whoever removes it.
 
     Returns:
-        The name of the plan that does it.
+        The names of the plans of the number that does it.
     """
     plans = checkpoint.plans(query)
     commits = replace(checkpoint, begun={}).commits(query, objects)
@@ -127,7 +128,7 @@ def seal(checkpoint: Checkpoint, query: str, objects: ObjectStore, *, run: str) 
         newest = max([SEED, *commits.batches(), *plans.numbers()])
         with suppress(FencedError):  # it was planned just now
             plans.write(newest + 1, Plan({}, takeover=run))
-            return plans.name(newest + 1)
+            return plans.names(newest + 1)
 
 
 def kept_with(kept: tuple[int, ...], number: int) -> tuple[int, ...]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.plans import Plan, PlanLog
+from kstreams.checkpoint.plan_log import PlanLog
+from kstreams.checkpoint.plans import Plan
 from kstreams.checkpoint.resume import resume
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.errors import KStreamsError, ObjectMissingError, SavepointError, StoreError

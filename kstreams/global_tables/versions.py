@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kstreams.checkpoint.pins import Pins
-from kstreams.checkpoint.plans import PlanLog
+from kstreams.checkpoint.plan_log import PlanLog
 from kstreams.errors import LimitError, Where
 from kstreams.global_tables.sources import OwnTableSource, TableSource
 from kstreams.global_tables.table_version import TableVersion
@@ -91,11 +91,11 @@ class GlobalVersions:
         }
 
     def _planned(self) -> Iterator[Pins]:
-        """Yield what the last plan of each query names, if that is not committed."""
+        """Yield what the plans of each query name that are not committed: the last two at most."""
         for query, plans in self._readers.items():
-            numbers = plans.numbers()
-            if numbers and numbers[-1] > self._done.get(query, -1):
-                yield plans.at(numbers[-1]).globals
+            for number in plans.numbers()[-2:]:
+                if number > self._done.get(query, -1):
+                    yield plans.at(number).globals
 
     def committed(self, query: str, commit: Commit) -> None:
         """Take in that a query has committed: what its plan named is read no more."""

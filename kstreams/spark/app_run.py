@@ -97,6 +97,8 @@ class AppRun:
                 for pipeline in self._pipelines:
                     pipeline.tick()
                 self._wait()
+            for pipeline in self._pipelines:
+                pipeline.rest()
 
     def run_in_background(self) -> None:
         """Run in another thread until the app is to stop; a failure shows in `failure`."""

@@ -12,7 +12,8 @@ from kstreams.batch.envelope import Content, Envelope
 from kstreams.batch.planner import BatchPlanner
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.task_status import TaskStatus
-from kstreams.checkpoint.plans import Plan, PlanLog
+from kstreams.checkpoint.plan_log import PlanLog
+from kstreams.checkpoint.plans import Plan
 from kstreams.errors import KStreamsError, VersionGoneError
 from kstreams.global_tables.versions import QueryTables, Versions
 from kstreams.spark.failure import ErrorChannel

@@ -77,6 +77,8 @@ class Pipeline:
         self._given = threading.Event()  # it has one, or the query is to stop
         self._handing = threading.Lock()
         self._planned_at = float("-inf")
+        self._until: Mapping[TopicPartition, int] | None = None  # as it was ticked last
+        self._ticks = False  # whether it is to go on
         self._number = -1  # of the batch that waits
         self._plan: Plan | None = None  # its plan
         self._stopping = False
@@ -128,19 +130,34 @@ class Pipeline:
             FencedError: A newer driver has taken the checkpoint.
         """
         self.check()
-        began = time.monotonic()
-        is_time = began - self._planned_at >= self._pause
-        if not self._waits.is_set() or not (is_time or self.driver.is_looping):
-            return
-        plan = self.driver.next_plan(until, news=is_time)
-        if plan is None:
+        self._until, self._ticks = until, True
+        if not self._waits.is_set() or (plan := self._next_plan()) is None:
             return
         with self._handing:  # no plan that its batch does not see
             if not self._stopping:
                 self._plan = self.driver.record(self._number, plan)
-                self._planned_at = began if is_time else self._planned_at
                 self._waits.clear()
                 self._given.set()
+
+    def rest(self) -> None:
+        """Plan nothing until the next tick; what is planned runs."""
+        self._ticks = False
+
+    def _next_plan(self) -> Plan | None:
+        """Return what the next batch does, if it is time for it and there is something to do."""
+        began = time.monotonic()
+        is_time = began - self._planned_at >= self._pause
+        if not (is_time or self.driver.is_looping):
+            return None
+        plan = self.driver.next_plan(self._until, news=is_time)
+        if plan is not None and is_time:
+            self._planned_at = began
+        return plan
+
+    def _plan_ahead(self) -> Plan | None:
+        """Return what the next batch does, while the one before it is committed."""
+        is_left = self._until is None or not self.driver.planner.reached(self._until)
+        return self._next_plan() if is_left and self._ticks and not self._stopping else None
 
     def end(self) -> dict[TopicPartition, int]:
         """Return the present end of the query's sources."""
@@ -189,11 +206,11 @@ class Pipeline:
         began = time.perf_counter()
         spark = frame.sparkSession.sparkContext
         plan, statuses = self._jobs.run(spark, batch, plan, self.driver.last)
-        report = self.driver.commit(batch, plan, statuses, began)
+        report = self.driver.commit(batch, plan, statuses, began, self._plan_ahead)
         self._parts.report(report, [line for status in statuses for line in status.lines])
 
     def _plan_of(self, batch: int) -> Plan | None:
-        """Return what a batch reads: as it was planned before a crash, or now; None to stop."""
+        """Return what a batch reads: as it was planned before, or now; None to stop."""
         known = self.driver.planned(batch)
         if known is not None:
             return known

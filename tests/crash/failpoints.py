@@ -31,6 +31,7 @@ class Point:
         in_memory: Whether the backend in memory comes to it.
         on_s3: Whether it matters what kind of object store there is.
         max_bytes: How many bytes a batch may have.
+        ahead: Whether records wait when a batch is committed, so that the next is planned beside.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Point:
     in_memory: bool = True
     on_s3: bool = True
     max_bytes: int = 1 << 28
+    ahead: bool = False
 
 
 POINTS = (
@@ -103,6 +105,29 @@ POINTS = (
     Point("committed-and-not-published", "after put commit", dies="driver"),
     Point("half-published", "published one", dies="driver", on_s3=False),
     Point("published-and-spark-not-told", "reported", dies="driver", on_s3=False),
+    # Beside the commit it plans the next batch, where the checkpoint is far away.
+    Point(
+        "planned-ahead-and-no-commit",
+        "before put commit",
+        after="after put plan ahead",
+        dies="driver",
+        ahead=True,
+    ),
+    Point(
+        "committed-and-not-planned-ahead",
+        "before put plan ahead",
+        after="after put commit",
+        dies="driver",
+        ahead=True,
+    ),
+    Point("amid-the-plan-ahead", "amid put plan ahead", dies="driver", ahead=True, on_s3=False),
+    Point(
+        "committed-planned-ahead-and-not-published",
+        "after put plan ahead",
+        after="after put commit",
+        dies="driver",
+        ahead=True,
+    ),
     # It cleans up.
     Point("amid-forgetting-commits", "amid delete commit", dies="driver"),
     Point("commits-forgotten-objects-not", "after delete commit", dies="driver"),

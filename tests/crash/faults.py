@@ -151,7 +151,10 @@ class FaultyObjects:
         self._faults = faults
 
     def put_if_absent(self, name: str, data: bytes) -> bool:
-        reach, kind = self._faults.reach, _kind(name)
+        reach, kind = (
+            self._faults.reach,
+            _kind(name) + (" ahead" if b'"ahead":true' in data else ""),
+        )
         reach(f"before put {kind}")
         reach(f"amid put {kind}", lambda: _leave_half(self._inner, name, data))
         made = self._inner.put_if_absent(name, data)
@@ -179,7 +182,7 @@ class FaultyObjects:
 
 def _kind(name: str) -> str:
     folder, _, rest = name.partition("/")
-    if folder in ("commits", "savepoints"):
+    if folder in ("commits", "savepoints", "plans"):
         return folder.rstrip("s")
     return "note" if rest.startswith("garbage/") else name.rpartition(".")[2]
 

@@ -12,10 +12,6 @@ from typing import Any, Literal
 import pytest
 
 from kstreams import Embedded, Topology
-from kstreams.batch.batch_size import RecordSizes
-from kstreams.batch.embedded import feed as embedded_feed
-from kstreams.batch.embedded.io import publish
-from kstreams.batch.planner import BatchPlanner
 from kstreams.batch.worker_state import WorkerState
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.beginnings import begin_logs
@@ -24,7 +20,6 @@ from kstreams.checkpoint.home import CheckpointHome
 from kstreams.checkpoint.lock import NoLock
 from kstreams.checkpoint.named_home import home_of
 from kstreams.checkpoint.opening import opened_query
-from kstreams.checkpoint.plans import Plan, PlanLog
 from kstreams.global_tables.opening import open_global_tables
 from kstreams.spark.app_parts import AppParts
 from kstreams.spark.pipeline import Pipeline
@@ -38,7 +33,6 @@ from kstreams.state.cache.row_cache import RowCache
 from kstreams.state.log.durable import DurableLog
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.versions.background import BackgroundUpkeep
-from kstreams.state.versions.local import LocalVersions
 from kstreams.testing import FakeClock
 from tests.crash.failpoints import Point
 from tests.crash.fake_spark import FakeSpark, PlanAtOnce
@@ -49,6 +43,7 @@ from tests.crash.faults import (
     FaultyProcess,
     FaultySharingBackend,
 )
+from tests.crash.patches import patch_library
 from tests.crash.taking_over import taken_over
 from tests.crash.workload import (
     COUNTS,
@@ -84,7 +79,7 @@ class Harness:
         point: Where it is to die.
         recovery: How it goes on.
         patch: Puts faults where no part of an app can be exchanged.
-        place: Where the checkpoint is; a directory below `home` by default.
+        place: The object store that has the checkpoint; a directory below `home` by default.
     """
 
     def __init__(
@@ -95,15 +90,17 @@ class Harness:
         point: Point,
         recovery: Recovery,
         patch: pytest.MonkeyPatch,
-        place: CheckpointHome | None = None,
+        place: ObjectStoreSettings | None = None,
     ) -> None:
         self.home = home
-        self.place = place or home_of(home / "checkpoint")
         self.point = point
         self.recovery = recovery
         self.log = log
         self.faults = Faults(home / "faults", self._die)
         self.faulty_log = FaultyLog(log, self.faults)
+        self.place: CheckpointHome = home_of(
+            home / "checkpoint" if place is None else FaultyLog(place, self.faults)
+        )
         faulty = FaultySharingBackend if isinstance(backend, SharesVersions) else FaultyBackend
         self.backend = faulty(backend, self.faults, self.faulty_log)
         self.clock = FakeClock(1_000)
@@ -113,8 +110,9 @@ class Harness:
         self.pipelines: dict[str, Pipeline] = {}
         self._starts = 0
         self._recovered = False
+        self._waiting = 0  # batches that are to be emitted while another runs
         self._patch = patch
-        self._patch_once()
+        patch_library(self, patch)
         self._new_process()
         emit(self.connection, (), 0)
 
@@ -122,11 +120,21 @@ class Harness:
 
     def batch(self) -> None:
         """Emit a batch of records, and run until it is committed."""
+        self._emit()
+        self._waiting += self.point.ahead
+        self.run_until_committed()
+
+    def emit_waiting(self) -> None:
+        """Emit what is to come while a batch runs."""
+        while self._waiting:
+            self._waiting -= 1
+            self._emit()
+
+    def _emit(self) -> None:
         number = len(self.input)
         records = batch_of(number)
         self.input += records
         emit(self.connection, records, number)
-        self.run_until_committed()
 
     def run_until_committed(self, query: str | None = None) -> None:
         """Run a query's batches, or the only one's, until all that was emitted is committed."""
@@ -294,13 +302,17 @@ class Harness:
             if not name.startswith(("commits/", "savepoints/")) and "/garbage/" not in name
         }
         for query in self.pipelines:
-            kept = self.checkpoint.commits(query, objects).recent(100)
-            assert len(kept) == 2
+            commits = self.checkpoint.commits(query, objects)
+            kept = commits.recent(2)
+            newest = {commit.batch for commit in kept}
+            assert len(newest) == 2
+            stay = {number - 1 for number in self.pipelines[query].driver._kept}
+            assert {*commits.batches()} <= newest | stay
             named = {name for commit in kept for name in commit.objects()}
-            newest = max(p.version for p in kept[-1].pointers().values())
+            last = max(p.version for p in kept[-1].pointers().values())
             scope = f"{self.checkpoint.scope(query)}/"
             own = {name for name in found if name.startswith(scope)}
-            assert {name for name in own if _version(name) <= newest} == named
+            assert {name for name in own if _version(name) <= last} == named
             found -= own
         assert found == set()
 
@@ -356,37 +368,6 @@ class Harness:
                 self._frozen.rename(self.local)
             self.faults.dead = False
         self.worker = WorkerState(RowCache(1 << 20), BackgroundUpkeep(clock=self.clock))
-
-    def _patch_once(self) -> None:
-        reach, real_publish = self.faults.reach, LocalVersions.publish
-
-        def named(versions: LocalVersions, *arguments: Any) -> None:
-            real_publish(versions, *arguments)
-            reach("version named")
-
-        def published(log: Any, outputs: Any, batch: int) -> None:
-            for output in outputs:
-                publish(log, [output], batch)
-                reach("published one")
-
-        def replaced(plans: PlanLog, number: int, plan: Plan) -> Plan:
-            reach("before replace plan")
-            recorded = replace_plan(plans, number, plan)
-            reach("after replace plan")
-            return recorded
-
-        replace_plan = PlanLog.replace
-        self._patch.setattr(PlanLog, "replace", replaced)
-        next_plan = BatchPlanner.next
-
-        def too_large(planner: BatchPlanner, **options: Any) -> Plan | None:
-            planner.portions.sizes = RecordSizes(lambda *_: 1.0)
-            return next_plan(planner, **options)
-
-        if self.point.max_bytes < 1 << 20:  # or what was read tells, and no task refuses
-            self._patch.setattr(BatchPlanner, "next", too_large)
-        self._patch.setattr(LocalVersions, "publish", named)
-        self._patch.setattr(embedded_feed, "publish", published)
 
 
 def _copied(source: str, target: str) -> str:

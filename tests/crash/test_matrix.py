@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -15,8 +15,6 @@ import pytest
 from devtools.servers.s3 import Bucket
 from kstreams.batch import query_driver
 from kstreams.checkpoint.fork import ForkSource, fork
-from kstreams.checkpoint.home import CheckpointHome
-from kstreams.checkpoint.object_home import ObjectHome
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.state import Memory
 from kstreams.state.backend.objects import ObjectStoreSettings
@@ -54,74 +52,49 @@ def client(bucket: Bucket) -> S3ObjectStore:
     return opened
 
 
-def cells(
-    backend: str, points: Iterable[Point], ways: Sequence[Recovery] = RECOVERIES
-) -> list[Any]:
-    """Return each of some points with each recovery, on a backend."""
-    marks = () if backend == "memory" else pytest.mark.slow
-    return [
-        pytest.param(backend, point, way, id=f"{point.name}, {backend}, {way}", marks=marks)
-        for point, way in product(points, ways)
-    ]
+def cells() -> Iterator[Any]:
+    """Yield each moment with each way to go on, by backend, and by what has log and checkpoint."""
+    for backend, place, ways in (
+        ("memory", "directory", RECOVERIES),
+        ("memory", "objects", ("restart",)),
+        ("rocksdb", "directory", RECOVERIES),
+        ("rocksdb", "objects", ("restart",)),
+        # Where nothing else is left of the app than what is on S3.
+        ("rocksdb", "s3", ("empty machine",)),
+    ):
+        marks = () if backend == "memory" else pytest.mark.slow
+        for point, way in product(POINTS, ways):
+            if (
+                (point.in_memory or backend != "memory")
+                and (point.on_s3 or place != "s3")
+                and not (point.ahead and place == "directory")
+            ):
+                name = f"{point.name}, {backend}, {place}, {way}"
+                yield pytest.param(backend, place, point, way, id=name, marks=marks)
 
 
-@pytest.mark.parametrize(
-    ("backend", "point", "recovery"),
-    [*cells("memory", (p for p in POINTS if p.in_memory)), *cells("rocksdb", POINTS)],
-)
-def test_on_disk(
+@pytest.mark.parametrize(("backend", "place", "point", "recovery"), [*cells()])
+def test_one_truth_remains(
     backend: str,
+    place: str,
     point: Point,
     recovery: Recovery,
+    request: pytest.FixtureRequest,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def logs(name: str) -> ObjectStoreSettings:
-        return Directory(str(tmp_path / name))
-
-    cell(backend, logs, point, recovery, tmp_path, monkeypatch)
-
-
-@pytest.mark.parametrize(
-    ("backend", "point", "recovery"),
-    cells("memory", (p for p in POINTS if p.in_memory), ["restart"]),
-)
-def test_without_a_directory(
-    backend: str,
-    point: Point,
-    recovery: Recovery,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The checkpoint is an object store: each new driver takes over."""
+    """On a directory log and checkpoint are in it; else each new driver takes over."""
 
     def logs(name: str) -> ObjectStoreSettings:
-        return Directory(str(tmp_path / name))
+        if place != "s3":
+            return Directory(str(tmp_path / name))
+        bucket: Bucket = request.getfixturevalue("bucket")
+        settings = bucket.settings(f"crash/{tmp_path.name}-{run}/{name}")
+        return SharedS3(settings, request.getfixturevalue("client"))
 
-    place = ObjectHome(logs("objects"))
-    cell(backend, logs, point, recovery, tmp_path, monkeypatch, place)
-
-
-@pytest.mark.parametrize(
-    ("backend", "point", "recovery"),
-    # Where nothing else is left of the app than what is on S3.
-    cells("rocksdb", (p for p in POINTS if p.on_s3), ["empty machine"]),
-)
-def test_on_s3(
-    backend: str,
-    bucket: Bucket,
-    client: S3ObjectStore,
-    point: Point,
-    recovery: Recovery,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    prefix = f"crash/{uuid.uuid4().hex}"
-
-    def logs(name: str) -> ObjectStoreSettings:
-        return SharedS3(bucket.settings(f"{prefix}/{name}"), client)
-
-    cell(backend, logs, point, recovery, tmp_path, monkeypatch)
+    run = uuid.uuid4().hex[:8]
+    home = None if place == "directory" else logs("checkpoint")
+    cell(backend, logs, point, recovery, tmp_path, monkeypatch, home)
 
 
 def cell(
@@ -131,7 +104,7 @@ def cell(
     recovery: Recovery,
     home: Path,
     patch: pytest.MonkeyPatch,
-    place: CheckpointHome | None = None,
+    place: ObjectStoreSettings | None = None,
 ) -> None:
     """Run some batches, die at the point, recover, run some more, and compare."""
     kind = Memory if backend == "memory" else RocksDB

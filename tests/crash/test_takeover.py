@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from kstreams.batch import query_driver
-from kstreams.checkpoint.object_home import ObjectHome
 from kstreams.checkpoint.plans import Plan
 from kstreams.checkpoint.takeover import take_over
 from kstreams.errors import FencedError
@@ -26,7 +25,7 @@ from tests.crash.workload import batch_of, emit
 def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LoopHarness:
     """Start an app whose checkpoint is in an object store, and run two batches of it."""
     monkeypatch.setattr(query_driver, "_SWEEP_EVERY", 1)
-    place = ObjectHome(Directory(str(tmp_path / "objects")))
+    place = Directory(str(tmp_path / "objects"))
     state, log = Memory(directory=str(tmp_path / "local")), Directory(str(tmp_path / "log"))
     point = Point("nothing-dies", "never")
     made = LoopHarness(tmp_path, state, log, point, "retry", monkeypatch, place)
@@ -96,7 +95,7 @@ def test_a_batch_under_way_is_run_again_by_the_newer_driver(
             for _ in range(more):
                 harness.batch()
 
-    before(older.driver._opened.commits, "append", newer, monkeypatch)
+    before(older.driver._opened.commits, "add", newer, monkeypatch)
     emitted(harness)
     run_until_it_fails(spark)
     with pytest.raises(FencedError):
@@ -116,7 +115,7 @@ def test_a_commit_that_is_quicker_is_taken_for_ones_own(
         if harness.pipeline is older:
             start_beside(harness)
             assert harness.pipeline.driver.planned(number) is not None
-            before(harness.pipeline.driver._opened.commits, "append", goes_on, monkeypatch)
+            before(harness.pipeline.driver._opened.commits, "add", goes_on, monkeypatch)
             # Embedded topics, which are one machine's, have lost what the older one has staged.
             for driver in (harness.pipeline.driver, older.driver):
                 monkeypatch.setattr(driver, "_publish", lambda _: None)
@@ -125,10 +124,10 @@ def test_a_commit_that_is_quicker_is_taken_for_ones_own(
         """Let the older driver commit while the newer one is about to."""
         if not hung:
             hung.append(spark)
-            older.driver._opened.commits.append(done[0])
+            older.driver._opened.commits.add(done[0])
 
     done: list[Any] = []
-    append = older.driver._opened.commits.append
+    append = older.driver._opened.commits.add
 
     def noted(commit: Any) -> Any:
         if done:
@@ -138,7 +137,7 @@ def test_a_commit_that_is_quicker_is_taken_for_ones_own(
         harness.run_until_committed()
         return append(commit)
 
-    monkeypatch.setattr(older.driver._opened.commits, "append", noted)
+    monkeypatch.setattr(older.driver._opened.commits, "add", noted)
     emitted(harness)
     run_until_it_fails(spark)
     with pytest.raises(FencedError):

@@ -73,7 +73,7 @@ def test_an_older_driver_that_hangs_and_goes_on_changes_nothing(
                 harness.batch()
 
     owner, call = {
-        "before it commits": (older.driver._opened.commits, "append"),
+        "before it commits": (older.driver._opened.commits, "add"),
         "before it publishes": (older.driver._feed, "publish"),
         "before it sweeps": (older.driver, "sweep"),
     }[moment]

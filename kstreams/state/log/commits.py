@@ -28,7 +28,7 @@ from kstreams.state.log.loop_objects import (
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.receipts import Receipts, receipts_from_json, receipts_to_json
 
-__all__ = ("SEED", "Commit", "CommitId", "CommitLog", "Output")
+__all__ = ("SEED", "Commit", "CommitId", "CommitLog", "Output", "SealedCommit")
 
 SEED = -1
 """The batch of a commit that stands before all batches: a fork's or an upgrade's state."""
@@ -178,6 +178,19 @@ class Commit:
         )
 
 
+@dataclass(frozen=True)
+class SealedCommit:
+    """A commit as it is about to be put into a log: what follows it can be named already.
+
+    Attributes:
+        commit: With its digest.
+        data: What is written down.
+    """
+
+    commit: Commit
+    data: bytes
+
+
 class CommitLog:
     """Commits of one query, below a prefix of an object store.
 
@@ -235,12 +248,18 @@ class CommitLog:
         )
 
     def batches(self) -> list[int]:
-        """Return the ids of all batches that are retained, rising.
+        """Return the ids of all batches that are retained, rising: the last ones without a gap.
+
+        Older commits may be there, whose state need not be.
 
         Raises:
             LogMismatchError: The log is not the one that was begun.
         """
-        return [self._batch(name) for name in self._names()]
+        found = [self._batch(name) for name in self._names()]
+        first = len(found) - 1
+        while first > 0 and found[first - 1] == found[first] - 1:
+            first -= 1
+        return found[max(first, 0) :]
 
     def last(self) -> Commit | None:
         """Return the newest commit, or None before the first.
@@ -270,8 +289,8 @@ class CommitLog:
                 continue
 
     def recent(self, count: int) -> tuple[Commit, ...]:
-        """Return the newest commits, oldest first."""
-        return tuple(self._read(name) for name in self._names()[-count:])
+        """Return the newest of the commits that are retained, oldest first."""
+        return tuple(self.at(batch) for batch in self.batches()[-count:])
 
     def all(self) -> Iterator[Commit]:
         """Yield all retained commits, oldest first; one that is forgotten meanwhile is not."""
@@ -286,22 +305,34 @@ class CommitLog:
         found = self._objects.list(self.prefix)
         return [name for name in found if not self._is_commit(name) and not self._is_begin(name)]
 
+    def sealed(self, commit: Commit) -> SealedCommit:
+        """Return a commit as it would be in this log."""
+        document = seal(commit.to_json(), self._name(commit.batch))
+        return SealedCommit(replace(commit, digest=document.digest), document.data)
+
     def append(self, commit: Commit) -> Commit:
         """Add a commit, durably; return it with its digest.
 
         Raises:
             FencedError: Another driver has committed this batch.
         """
-        name = self._name(commit.batch)
-        document = seal(commit.to_json(), name)
-        if not self._objects.put_if_absent(name, document.data):
+        return self.add(self.sealed(commit))
+
+    def add(self, sealed: SealedCommit) -> Commit:
+        """Add a commit that is sealed, durably; return it.
+
+        Raises:
+            FencedError: Another driver has committed this batch.
+        """
+        commit, name = sealed.commit, self._name(sealed.commit.batch)
+        if not self._objects.put_if_absent(name, sealed.data):
             other = self._read(name)
-            if other.digest != document.digest:
+            if other.digest != commit.digest:
                 raise FencedError(
                     f"batch {commit.batch} was committed by another driver (run {other.run})",
                     hint="two apps run on one checkpoint; stop one of them.",
                 )
-        return replace(commit, digest=document.digest)
+        return commit
 
     def forget_before(self, batch: int, *, but: Collection[int] = ()) -> None:
         """Delete commits of batches before one, but some."""

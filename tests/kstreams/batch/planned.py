@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from kstreams import INT64, TEXT, Embedded, Topic, TopologyBuilder, key_value_store
 from kstreams.batch.embedded.feed import EmbeddedFeed
 from kstreams.batch.planner import BatchPlanner
-from kstreams.checkpoint.plans import Plan, PlanLog
+from kstreams.checkpoint.plan_log import PlanLog
+from kstreams.checkpoint.plans import Plan
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.graph.nodes import Start
 from kstreams.graph.topology import PartitionGroup

@@ -23,7 +23,8 @@ from kstreams.batch.task_status import TaskStatus
 from kstreams.batch.worker_state import WorkerState
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.named_home import home_of
-from kstreams.checkpoint.plans import Plan, PlanLog
+from kstreams.checkpoint.plan_log import PlanLog
+from kstreams.checkpoint.plans import Plan
 from kstreams.connection import TopicEnds
 from kstreams.errors import ExecutionError, KStreamsError
 from kstreams.global_tables.versions import Versions

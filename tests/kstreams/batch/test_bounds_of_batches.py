@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kstreams.batch.batch_size import share
 from kstreams.batch.refusal import Refusal
-from kstreams.checkpoint.plans import PlanLog
+from kstreams.checkpoint.plan_log import PlanLog
 from kstreams.ids import TopicPartition
 from kstreams.state.log.directory import DirectoryObjectStore
 from tests.kstreams.batch.planned import (

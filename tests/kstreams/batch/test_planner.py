@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kstreams.checkpoint.plans import PlanLog
+from kstreams.checkpoint.plan_log import PlanLog
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.errors import DataLossError
 from kstreams.graph.nodes import Start

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from kstreams import INT64, TEXT, Topic, TopologyBuilder, key_value_store
-from kstreams.checkpoint.plans import Plan, PlanLog
+from kstreams.checkpoint.plan_log import PlanLog
+from kstreams.checkpoint.plans import Plan
 from kstreams.embedded.admin import EmbeddedAdmin
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.graph.topology import PartitionGroup

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kstreams.checkpoint.plans import Plan, PlanLog, Slice
+from kstreams.checkpoint.plan_log import PlanLog
+from kstreams.checkpoint.plans import Plan, Slice
 from kstreams.errors import FencedError, StateCorruptError
 from kstreams.ids import TopicPartition
 from kstreams.state.log.directory import DirectoryObjectStore

@@ -22,7 +22,8 @@ from kstreams.batch.planner import BatchPlanner
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.fork import ForkSource, fork
 from kstreams.checkpoint.named_home import home_of
-from kstreams.checkpoint.plans import Plan, PlanLog
+from kstreams.checkpoint.plan_log import PlanLog
+from kstreams.checkpoint.plans import Plan
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.errors import KStreamsError
 from kstreams.state.log.directory import Directory

@@ -15,7 +15,8 @@ from kstreams.app import BatchReport
 from kstreams.batch.embedded.feed import EmbeddedFeed
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
 from kstreams.checkpoint.named_home import home_of
-from kstreams.checkpoint.plans import Plan, PlanLog, Slice
+from kstreams.checkpoint.plan_log import PlanLog
+from kstreams.checkpoint.plans import Plan, Slice
 from kstreams.errors import FencedError
 from kstreams.ids import TopicPartition
 from kstreams.kafka.options import Kafka

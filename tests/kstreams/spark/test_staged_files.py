@@ -44,7 +44,7 @@ def test_a_restart_removes_what_a_killed_attempt_staged_and_leaves_that_of_other
     others = log.stage("out", 0, rows, owner="a stopped app, which may publish it yet")
 
     with monkeypatch.context() as patch:
-        patch.setattr(CommitLog, "append", killed)
+        patch.setattr(CommitLog, "add", killed)
         with pytest.raises(ExecutionError, match="killed before the commit"):
             run(topics, tmp_path, spark)
     dead = staged_files(tmp_path) - {others}

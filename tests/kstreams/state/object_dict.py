@@ -19,7 +19,10 @@ class ObjectDict:
     def put_if_absent(self, name: str, data: bytes) -> bool:
         with self._lock:
             self.calls["put"] += 1
-            return self.objects.setdefault(name, data) is data
+            if name in self.objects:
+                return False
+            self.objects[name] = data
+            return True
 
     def get(self, name: str, start: int = 0, length: int | None = None) -> bytes:
         self.calls["get"] += 1

@@ -14,7 +14,8 @@ from kstreams import BYTES, Topic, TopologyBuilder
 from kstreams.batch.kafka.feed import KafkaFeed
 from kstreams.batch.kafka.io import KafkaIO
 from kstreams.batch.planner import BatchPlanner
-from kstreams.checkpoint.plans import Plan, PlanLog
+from kstreams.checkpoint.plan_log import PlanLog
+from kstreams.checkpoint.plans import Plan
 from kstreams.errors import (
     DataLossError,
     PartitionCountError,

@@ -61,12 +61,24 @@ def test_the_same_commit_again_is_no_error_and_another_is_fenced(objects: Object
 def test_a_seed_stands_before_all_batches(objects: ObjectDict) -> None:
     log = CommitLog(objects, PREFIX)
     log.begin(BEGIN)
-    for batch in (0, SEED, 12):
+    for batch in (0, SEED, 1):
         log.append(replace(COMMIT, batch=batch))
-    assert log.batches() == [SEED, 0, 12]
-    log.forget_before(12)
-    assert log.batches() == [12]
+    assert log.batches() == [SEED, 0, 1]
+    log.forget_before(1)
+    assert log.batches() == [1]
     assert log.beginning()[0] == BEGIN
+
+
+def test_an_old_commit_that_stays_is_no_version_that_is_retained(objects: ObjectDict) -> None:
+    log = CommitLog(objects, PREFIX)
+    for batch in range(5):
+        log.append(replace(COMMIT, batch=batch))
+    log.forget_before(3, but=[1])
+    assert log.batches() == [3, 4]
+    assert [commit.batch for commit in log.recent(9)] == [3, 4]
+    assert [commit.batch for commit in log.all()] == [1, 3, 4]
+    with pytest.raises(FencedError):
+        log.append(replace(COMMIT, batch=1, run="other"))
 
 
 def test_a_log_that_has_begun_has_to_be_there(objects: ObjectDict) -> None:

@@ -1,0 +1,90 @@
+"""The driver's clean-up of one query: what no retained commit needs is removed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import timedelta
+
+from kstreams.batch.stage_settings import QuerySettings
+from kstreams.checkpoint.opening import OpenedQuery
+from kstreams.clock import WatchedClock
+from kstreams.errors import StateCorruptError
+from kstreams.global_tables.versions import QueryTables
+from kstreams.state.backend.task_key import TaskKey
+from kstreams.state.log.garbage import collect_garbage
+from kstreams.state.log.loop_objects import object_names, sweep_loops
+from kstreams.state.log.pointer import Pointer
+
+__all__ = ("MIN_AGE", "Sweep")
+
+_LOG = logging.getLogger(__name__)
+MIN_AGE = timedelta(hours=1)
+"""How long what an attempt has left stays that may still count."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Removes commits, plans and state objects of a query that are not needed any more.
+
+    Attributes:
+        settings: The query's.
+        opened: Its parts of the checkpoint.
+        tables: The global tables that it writes: others read versions of them.
+        clock: The app's.
+    """
+
+    settings: QuerySettings
+    opened: OpenedQuery
+    tables: QueryTables
+    clock: WatchedClock
+
+    def run(self, done: int | None, kept: Collection[int]) -> None:
+        """Do it, in this order: a savepoint that finds its commits in the log is seen here.
+
+        Args:
+            done: The last batch that this driver has committed; None before any.
+            kept: Numbers of the plans that stay, each with the commit before it; see
+                `kstreams.checkpoint.takeover`.
+        """
+        opened, settings, name = self.opened, self.settings, self.settings.name
+        retained = opened.commits.recent(settings.app.retained_batches)
+        try:
+            held = self.tables.held()
+        except StateCorruptError as exc:
+            _LOG.warning("query %s: nothing is cleaned up: %s", name, exc)
+            return
+        others = list(opened.commits.of(held - {commit.batch for commit in retained}))
+        # What a newer driver has written is not this one's to forget: it may keep this one away.
+        first = retained[0].batch if done is None else min(retained[0].batch, done)
+        opened.commits.forget_before(first, but={*held, *(number - 1 for number in kept)})
+        opened.plans.forget_before(first, but=kept)
+        pointers: dict[TaskKey, list[Pointer]] = {}
+        for commit in retained:
+            for task, text in commit.tasks.items():
+                key = settings.task_key(task)
+                pointers.setdefault(key, []).append(Pointer.from_json(text))
+        try:
+            pinned = opened.named_elsewhere()
+            for commit in others:
+                pinned |= {ref.name for p in commit.pointers().values() for ref in p.objects()}
+        except StateCorruptError as exc:
+            _LOG.warning("query %s: nothing is cleaned up: %s", name, exc)
+            return
+        collect_garbage(
+            opened.objects,
+            pointers,
+            clock=self.clock,
+            min_age=MIN_AGE,
+            pinned=pinned,
+            set_ms=self.clock.set_ms,
+        )
+        if any(group.loops for group in settings.groups):
+            sweep_loops(
+                opened.objects,
+                settings.scope,
+                settings.epoch,
+                last=retained[-1].batch,
+                named={*pinned, *(name for each in retained for name in object_names(each.loops))},
+            )

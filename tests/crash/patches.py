@@ -1,0 +1,62 @@
+"""What a harness changes in the library: moments that no part of an app can be exchanged for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kstreams.batch.batch_size import RecordSizes
+from kstreams.batch.embedded import feed as embedded_feed
+from kstreams.batch.embedded.io import publish
+from kstreams.batch.planner import BatchPlanner
+from kstreams.checkpoint.plan_log import PlanLog
+from kstreams.checkpoint.plans import Plan
+from kstreams.spark.batch_jobs import BatchJobs
+from kstreams.state.versions.local import LocalVersions
+
+if TYPE_CHECKING:
+    from tests.crash.harness import Harness
+
+__all__ = ("patch_library",)
+
+
+def patch_library(harness: Harness, patch: pytest.MonkeyPatch) -> None:
+    """Put faults where no part of an app can be exchanged."""
+    reach, real_publish = harness.faults.reach, LocalVersions.publish
+
+    def named(versions: LocalVersions, *arguments: Any) -> None:
+        real_publish(versions, *arguments)
+        reach("version named")
+
+    def published(log: Any, outputs: Any, batch: int) -> None:
+        for output in outputs:
+            publish(log, [output], batch)
+            reach("published one")
+
+    def replaced(plans: PlanLog, number: int, plan: Plan) -> Plan:
+        reach("before replace plan")
+        recorded = replace_plan(plans, number, plan)
+        reach("after replace plan")
+        return recorded
+
+    replace_plan = PlanLog.replace
+    patch.setattr(PlanLog, "replace", replaced)
+    next_plan = BatchPlanner.next
+
+    def too_large(planner: BatchPlanner, **options: Any) -> Plan | None:
+        planner.portions.sizes = RecordSizes(lambda *_: 1.0)
+        return next_plan(planner, **options)
+
+    if harness.point.max_bytes < 1 << 20:  # or what was read tells, and no task refuses
+        patch.setattr(BatchPlanner, "next", too_large)
+    run_jobs = BatchJobs.run
+
+    def more_comes(jobs: BatchJobs, *given: Any) -> Any:
+        told = run_jobs(jobs, *given)
+        harness.emit_waiting()
+        return told
+
+    patch.setattr(BatchJobs, "run", more_comes)
+    patch.setattr(LocalVersions, "publish", named)
+    patch.setattr(embedded_feed, "publish", published)
