@@ -112,7 +112,7 @@ class Harness:
         self._recovered = False
         self._waiting = 0  # batches that are to be emitted while another runs
         self._patch = patch
-        patch_library(self, patch)
+        self._patch_once()
         self._new_process()
         emit(self.connection, (), 0)
 
@@ -120,7 +120,7 @@ class Harness:
 
     def batch(self) -> None:
         """Emit a batch of records, and run until it is committed."""
-        self._emit()
+        self._emit_batch()
         self._waiting += self.point.ahead
         self.run_until_committed()
 
@@ -128,9 +128,9 @@ class Harness:
         """Emit what is to come while a batch runs."""
         while self._waiting:
             self._waiting -= 1
-            self._emit()
+            self._emit_batch()
 
-    def _emit(self) -> None:
+    def _emit_batch(self) -> None:
         number = len(self.input)
         records = batch_of(number)
         self.input += records
@@ -358,6 +358,9 @@ class Harness:
     @property
     def _frozen(self) -> Path:
         return self.home / "frozen"
+
+    def _patch_once(self) -> None:
+        patch_library(self, self._patch)
 
     def _new_process(self) -> None:
         """Be another process, on the disk that the last one has left."""
