@@ -7,9 +7,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from kstreams.batch.commit_of import commit_of, held_back
 from kstreams.batch.feed import Feed
 from kstreams.batch.planner import BatchPlanner
 from kstreams.batch.report import BatchReport
@@ -271,24 +273,9 @@ class QueryDriver:
         Raises:
             FencedError: A newer driver has taken the checkpoint; nothing is published.
         """
-        held = {place: back for status in statuses for place, back in status.held.items()}
-        commit = Commit(
-            batch,
-            self._run,
-            self._clock.now_ms(),
-            {
-                **({} if self.last is None else self.last.tasks),
-                **{status.task: status.pointer for status in statuses},
-            },
-            outputs=tuple(output for status in statuses for output in status.outputs),
-            positions={**plan.positions, **{place: each.offset for place, each in held.items()}},
-            fingerprint=self._settings.fingerprint,
-            after=None if self.last is None else self.last.id,
-            plan=plan.digest,
-            topics=plan.topics,
-            loops=tuple(part for status in statuses for part in status.loops),
-            receipts=tuple(each for status in statuses for each in status.receipts),
-        )
+        held = held_back(statuses)
+        now, fingerprint = self._clock.now_ms(), self._settings.fingerprint
+        commit = commit_of(batch, self._run, now, plan, statuses, self.last, fingerprint)
         self.fence()
         commits = self._opened.commits
         sealed = commits.sealed(commit)
@@ -306,6 +293,8 @@ class QueryDriver:
                     raise
                 return self._report(self._adopted(batch), (), began)
             self._take_in(commit, statuses, held)
+            if batch == self._inherited:
+                self.plans.settle(batch, self._run)
         self.fence()  # a driver that hung may have added what others have long forgotten
         self._publish(commit)
         self.tables.committed(commit)
@@ -313,6 +302,19 @@ class QueryDriver:
             self.sweep()
             self._sweep_topics()
         return self._report(commit, statuses, began)
+
+    def failure(self, batch: int, error: Exception) -> Exception:
+        """Return why a batch failed: by an error, or as another driver has run it and cleaned up."""
+        is_done = self.last is not None and self.last.batch >= batch
+        if is_done or not self._takes_over or isinstance(error, FencedError):
+            return error
+        with suppress(KStreamsError):
+            if self._opened.commits.batches()[-1:] >= [batch]:
+                return FencedError(
+                    f"batch {batch} of query {self.name!r} was committed by another driver",
+                    hint="two apps run on one checkpoint: the newer one goes on; stop this one.",
+                )
+        return error
 
     def _take_in(
         self,
@@ -342,6 +344,7 @@ class QueryDriver:
         """Go on from a commit of the older driver, which was quicker, and take over from there."""
         opened = self._opened
         commit = opened.commits.at(batch)
+        opened.plans.settle(batch, self._run)
         found = take_over(
             opened.checkpoint,
             opened.name,

@@ -55,11 +55,13 @@ class Sweep:
         except StateCorruptError as exc:
             _LOG.warning("query %s: nothing is cleaned up: %s", name, exc)
             return
+        inherited = opened.plans.inherited()  # noted before any of their commits was made
         others = list(opened.commits.of(held - {commit.batch for commit in retained}))
         # What a newer driver has written is not this one's to forget: it may keep this one away.
         first = retained[0].batch if done is None else min(retained[0].batch, done)
-        opened.commits.forget_before(first, but={*held, *(number - 1 for number in kept)})
-        opened.plans.forget_before(first, but=kept)
+        fences = {*inherited, *(number - 1 for number in kept)}
+        opened.commits.forget_before(first, but={*held, *fences})
+        opened.plans.forget_before(first, but={*kept, *inherited})
         pointers: dict[TaskKey, list[Pointer]] = {}
         for commit in retained:
             for task, text in commit.tasks.items():

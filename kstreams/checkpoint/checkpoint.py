@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from kstreams.checkpoint.home import CheckpointHome
 from kstreams.checkpoint.plan_log import PlanLog
+from kstreams.checkpoint.removal import Removal
 from kstreams.errors import (
     CheckpointMismatchError,
     FencedError,
@@ -38,7 +39,7 @@ __all__ = ("Checkpoint", "queries_of", "query_name", "refuse_remains")
 
 _FORMAT = 4
 _UNSEALED_FORMAT = 3
-_APART = frozenset({"home", "revision"})
+_APART = frozenset({"home", "removal", "revision"})
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ class Checkpoint:
         origin: What the checkpoint was forked from; empty if it was not.
         begun: By query, the digest of what its commit log begins with, once it does: from
             then on it has to be there.
+        removal: Of a reset that has begun; None: none has.
         revision: Of this description; -1 before it is written.
     """
 
@@ -73,6 +75,7 @@ class Checkpoint:
     start_ms: int | None = None
     origin: str = ""
     begun: Mapping[str, str] = field(default_factory=dict)
+    removal: Removal | None = None
     revision: int = field(default=-1, compare=False)
 
     @classmethod
@@ -93,6 +96,7 @@ class Checkpoint:
             tasks: Number of tasks by group, if the checkpoint is new.
 
         Raises:
+            NoCheckpointError: A reset of it has begun, and not ended.
             CheckpointMismatchError: It belongs to another app, or has another format.
             InvalidNameError: The ids of the app and of a query are too long together.
             StateCorruptError: What it says it is cannot be read, or is gone.
@@ -117,6 +121,25 @@ class Checkpoint:
     @classmethod
     def load(cls, home: CheckpointHome) -> Checkpoint:
         """Read what a checkpoint says it is, without asking whether it fits anything.
+
+        Raises:
+            NoCheckpointError: There is none, or a reset of it has begun, and not ended.
+            CheckpointMismatchError: It has another format.
+            InvalidNameError: A name in it leads elsewhere.
+            StateCorruptError: It cannot be read.
+        """
+        found = cls.read(home)
+        if found.removal is not None:
+            raise NoCheckpointError(
+                f"the checkpoint at {home} is being removed by a reset",
+                hint="if that has ended half-way: reset it again, or start the app, which then "
+                "begins fresh.",
+            )
+        return found
+
+    @classmethod
+    def read(cls, home: CheckpointHome) -> Checkpoint:
+        """Read what a checkpoint says it is, or was where a reset has begun.
 
         Raises:
             NoCheckpointError: There is none.
@@ -172,6 +195,7 @@ class Checkpoint:
             None if fields.anything("start_ms") is None else fields.integer("start_ms"),
             fields.text("origin", ""),
             fields.texts("begun", {}),
+            Removal.from_json(fields.anything("removal")),
         )
         for group in (group for groups in queries.values() for group in groups):
             if group not in made.shape or group not in made.tasks:
@@ -181,7 +205,8 @@ class Checkpoint:
     def to_json(self) -> dict[str, Any]:
         """Return plain data: all but where it is kept."""
         described = {name: value for name, value in vars(self).items() if name not in _APART}
-        return {"format": _FORMAT, **described}
+        removal = {} if self.removal is None else {"removal": self.removal.to_json()}
+        return {"format": _FORMAT, **described, **removal}
 
     def save(self) -> Checkpoint:
         """Make this what the checkpoint says it is, in one step; return it as it is saved.

@@ -11,10 +11,13 @@ from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.beginnings import begin_logs
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
 from kstreams.checkpoint.fork import copy_savepoint
+from kstreams.checkpoint.object_home import ObjectHome
+from kstreams.checkpoint.object_reset import finish_reset
 from kstreams.checkpoint.plan_log import PlanLog
 from kstreams.checkpoint.resume import Resumption, resume
 from kstreams.checkpoint.takeover import take_over
 from kstreams.checkpoint.upgrade import Upgrade, upgrade
+from kstreams.errors import NoCheckpointError
 from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.scratch import remove_dead_scratch
 from kstreams.state.backend.objects import ObjectStoreSettings
@@ -101,8 +104,7 @@ def open_for_running(
     """
     remove_dead_scratch()
     settings.checkpoint.remove_drafts()
-    _fork_first(settings)
-    found = Checkpoint.open(settings.checkpoint, settings.app_id, topology, tasks=tasks)
+    found = _opened(settings, topology, tasks)
     found.home.prove()
     log = settings.state.log or found.log
     objects = log.open()
@@ -157,6 +159,20 @@ def opened_query(
         resumed or resume(checkpoint, name, objects),
         checkpoint.start_ms,
     )
+
+
+def _opened(settings: AppSettings, topology: Topology, tasks: Mapping[str, int]) -> Checkpoint:
+    """Open the checkpoint as it is, or begin one; end a reset before that was ended half-way."""
+    home = settings.checkpoint
+    _fork_first(settings)
+    try:
+        return Checkpoint.open(home, settings.app_id, topology, tasks=tasks)
+    except NoCheckpointError:
+        if not isinstance(home, ObjectHome):
+            raise
+        finish_reset(home, settings.state.log)
+    _fork_first(settings)
+    return Checkpoint.open(home, settings.app_id, topology, tasks=tasks)
 
 
 def _fork_first(settings: AppSettings) -> None:

@@ -27,6 +27,7 @@ T = TypeVar("T")
 """What an object says."""
 
 _PLAN = re.compile(r"(\d{12})(?:\.([1-9]\d*))?(?:-([1-9]\d*))?\.json")
+_INHERITED = re.compile(r"inherited/(\d{12})-[^/]+\.json")
 _BEGIN = "begin.json"
 _HINT = (
     "bring it back from a copy of the checkpoint. If there is none: without any of these plans "
@@ -104,7 +105,9 @@ class PlanLog:
     def strays(self) -> list[str]:
         """Return the names of objects among the plans that are none, sorted."""
         return sorted(
-            name for name in self._names() if not (_PLAN.fullmatch(name) or name == _BEGIN)
+            name
+            for name in self._names()
+            if not (_PLAN.fullmatch(name) or _INHERITED.fullmatch(name) or name == _BEGIN)
         )
 
     def newest(self) -> Plan | None:
@@ -193,6 +196,24 @@ class PlanLog:
             hint="two apps run on one checkpoint: the newer one goes on; stop this one.",
         )
 
+    def inherit(self, number: int, run: str) -> None:
+        """Note that a driver is about to run a batch that another one has planned.
+
+        Args:
+            number: The batch's.
+            run: Id of the driver.
+        """
+        self._objects.put_if_absent(f"{self._prefix}{_inherited(number, run)}", b"{}")
+
+    def settle(self, number: int, run: str) -> None:
+        """Remove that note: the batch is committed."""
+        self._objects.delete([f"{self._prefix}{_inherited(number, run)}"])
+
+    def inherited(self) -> set[int]:
+        """Return the batches that drivers are about to run, or were before they ended."""
+        found = map(_INHERITED.fullmatch, self._names("inherited/"))
+        return {int(match[1]) for match in found if match is not None}
+
     def forget_before(self, number: int, *, but: Collection[int] = ()) -> None:
         """Delete plans of batches that are long committed, but some; the newest always stays."""
         names = self._names()
@@ -228,6 +249,10 @@ class PlanLog:
 
     def _document(self, name: str) -> str:
         return f"plans/{self._line}/{name}"
+
+
+def _inherited(number: int, run: str) -> str:
+    return f"inherited/{number:012d}-{run}.json"
 
 
 def _name(number: int, version: _Version) -> str:

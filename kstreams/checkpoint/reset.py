@@ -102,9 +102,9 @@ def reset(
     log (`RocksDB(log=S3(...))`): those of this incarnation of the app and no others. Links are
     removed, not followed.
 
-    In an object storage nothing can be renamed: a reset that is killed leaves a checkpoint that
-    no app starts on, until it is repeated. What keeps a driver that still runs from going on, a
-    plan or two of each query, stays until the next reset.
+    In an object storage nothing can be renamed: there the description says first that the app is
+    removed, and a reset that is killed is ended by the next one, or by the next start. What keeps
+    a driver that still runs from going on, a plan or two of each query, stays until the next reset.
 
     Args:
         app_id: The app's id.

@@ -8,7 +8,8 @@ beside it: what both write is the same. Whose commit comes second takes the othe
 
 Plans and commits are deleted when they are long done, and a driver that hangs might find its next
 number free again. So the first plan that each driver has written stays, and the commit before it:
-one of the two is the next that the driver before writes.
+one of the two is the next that the driver before writes. A driver that runs what another one has
+planned is not seen by that one; so it notes the batch before, whose commit stays then too.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.plan_log import PlanLog
 from kstreams.checkpoint.plans import Plan
 from kstreams.checkpoint.resume import Resumption, positions_after, resume
-from kstreams.errors import FencedError, Where
+from kstreams.errors import FencedError, ObjectMissingError, StateCorruptError, Where
 from kstreams.ids import TopicPartition
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.commits import SEED, Commit
@@ -31,6 +32,8 @@ __all__ = ("kept_with", "seal", "take_over")
 
 _LOG = logging.getLogger(__name__)
 _ATTEMPTS = 20
+_SEAL = "reset "
+"""What a plan says that no driver goes on after."""
 _MOST_KEPT = 100
 """So many starts of others a driver may hang through, and is still kept away."""
 
@@ -65,13 +68,18 @@ def take_over(
         StateCorruptError: A plan or a commit cannot be read.
     """
     plans, commits = checkpoint.plans(query), checkpoint.commits(query, objects)
+    noted = None
     for _ in range(_ATTEMPTS):
         found = resume(checkpoint, query, objects)
         number = SEED + 1 if found.last is None else found.last.batch + 1
         if found.pending is not None:
             number, claim = found.pending, plans.at(found.pending)
             if not claim.takeover and not give_up:
-                return found
+                if number == noted:
+                    return found
+                plans.inherit(number, run)  # and look again: what is there now stays
+                noted = number
+                continue
             if not claim.takeover:
                 claim = Plan({}, _before(plans, found.last), topics=found.topics)
         else:
@@ -126,8 +134,11 @@ def seal(checkpoint: Checkpoint, query: str, objects: ObjectStore, *, run: str) 
     commits = replace(checkpoint, begun={}).commits(query, objects)
     while True:
         newest = max([SEED, *commits.batches(), *plans.numbers()])
+        with suppress(ObjectMissingError, StateCorruptError):
+            if plans.at(newest).takeover.startswith(_SEAL):  # by a reset that has ended half-way
+                return plans.names(newest)
         with suppress(FencedError):  # it was planned just now
-            plans.write(newest + 1, Plan({}, takeover=run))
+            plans.write(newest + 1, Plan({}, takeover=f"{_SEAL}{run}"))
             return plans.names(newest + 1)
 
 

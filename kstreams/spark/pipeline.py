@@ -199,7 +199,7 @@ class Pipeline:
             if self._stopping:
                 self._await_end()
                 raise _StoppedError(_INTERRUPTED) from None
-            self._failure = self._jobs.error_in(exc) or exc
+            self._failure = self.driver.failure(batch, self._jobs.error_in(exc) or exc)
             raise _StoppedError(f"batch {batch} of query {self.name!r} failed") from None
 
     def _run_batch(self, frame: DataFrame, batch: int, plan: Plan) -> None:

@@ -120,17 +120,23 @@ class Harness:
 
     def batch(self) -> None:
         """Emit a batch of records, and run until it is committed."""
-        self._emit_batch()
-        self._waiting += self.point.ahead
+        self.emit()
+        if self.point.ahead:
+            self.emit_in_batch()
         self.run_until_committed()
 
-    def emit_waiting(self) -> None:
-        """Emit what is to come while a batch runs."""
+    def emit_in_batch(self) -> None:
+        """Emit a batch of records while the next batch runs."""
+        self._waiting += 1
+
+    def batch_runs(self) -> None:
+        """Do what is to be done while a batch runs."""
         while self._waiting:
             self._waiting -= 1
-            self._emit_batch()
+            self.emit()
 
-    def _emit_batch(self) -> None:
+    def emit(self) -> None:
+        """Emit a batch of records."""
         number = len(self.input)
         records = batch_of(number)
         self.input += records

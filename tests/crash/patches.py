@@ -54,7 +54,7 @@ def patch_library(harness: Harness, patch: pytest.MonkeyPatch) -> None:
 
     def more_comes(jobs: BatchJobs, *given: Any) -> Any:
         told = run_jobs(jobs, *given)
-        harness.emit_waiting()
+        harness.batch_runs()
         return told
 
     patch.setattr(BatchJobs, "run", more_comes)

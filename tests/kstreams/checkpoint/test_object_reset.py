@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from kstreams import TEXT, Topic, Topology, TopologyBuilder
 from kstreams.checkpoint.app_settings import AppSettings
+from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.object_home import ObjectHome
 from kstreams.checkpoint.opening import OpenedQuery, open_for_running
 from kstreams.checkpoint.plans import Plan
@@ -87,3 +90,67 @@ def test_a_storage_that_overwrites_is_refused_at_the_start(tmp_path: Path) -> No
         started(ObjectHome(place), "run")
     objects: ObjectStore = place.open()
     assert [name for name in objects.list("") if not name.startswith("description/")] == []
+
+
+@dataclass(frozen=True, eq=False)
+class Dying(Directory):
+    """A storage whose user dies at one of its requests that change something."""
+
+    dies_at: int = 0
+    requests: list[str] = field(default_factory=list)
+
+    def open(self) -> DirectoryObjectStore:
+        return DyingStore(self)
+
+
+class DyingStore(DirectoryObjectStore):
+    def __init__(self, settings: Dying) -> None:
+        super().__init__(Path(settings.path))
+        self._settings = settings
+
+    def put_if_absent(self, name: str, data: bytes) -> bool:
+        self._live(f"put {name}")
+        return super().put_if_absent(name, data)
+
+    def delete(self, names: Iterable[str]) -> None:
+        gone = list(names)
+        super().delete(gone[: len(gone) // 2])
+        self._live("delete")
+        super().delete(gone)
+
+    def _live(self, request: str) -> None:
+        self._settings.requests.append(request)
+        if len(self._settings.requests) == self._settings.dies_at:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("how", ["by the next start", "by the next reset"])
+@pytest.mark.parametrize("request_", range(1, 9))
+def test_a_reset_that_dies_is_ended(how: str, request_: int, tmp_path: Path) -> None:
+    place = Directory(str(tmp_path / "objects"))
+    older = started(ObjectHome(place), "older")
+    assert older.resumed.last is not None
+    first = older.resumed.last.batch + 1
+    dying = Dying(str(tmp_path / "objects"), dies_at=request_)
+    try:
+        reset("app", checkpoint=dying)
+        died = False
+    except KeyboardInterrupt:
+        died = True
+    assert died == (request_ <= len(dying.requests))
+    begun = any(name.startswith("put description/") for name in dying.requests[: request_ - 1])
+    gone = begun and not list(place.open().list("description/"))
+    if begun:
+        with pytest.raises(NoCheckpointError):
+            Checkpoint.load(ObjectHome(place))
+    if how == "by the next reset" and not gone and died:
+        reset("app", checkpoint=place)
+        begun = True
+    again = started(ObjectHome(place), "again")
+    assert (again.checkpoint.incarnation != older.checkpoint.incarnation) == begun
+    with pytest.raises(FencedError):
+        older.plans.write(first, Plan({}))
+    names = list(place.open().list(""))
+    left = [name for name in names if older.checkpoint.incarnation in name]
+    assert not begun or all(name.startswith("plans/") for name in left), left
+    assert len([name for name in names if name.startswith("description/")]) >= 1

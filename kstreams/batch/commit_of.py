@@ -1,0 +1,58 @@
+"""What a batch's commit says, by its plan and by what its tasks have done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kstreams.batch.task_status import TaskStatus
+from kstreams.checkpoint.plans import Plan
+from kstreams.ids import TopicPartition
+from kstreams.state.log.commits import Commit
+from kstreams.task.holding import HeldBack
+
+__all__ = ("commit_of", "held_back")
+
+
+def commit_of(
+    batch: int,
+    run: str,
+    wall_ms: int,
+    plan: Plan,
+    statuses: Sequence[TaskStatus],
+    last: Commit | None,
+    fingerprint: str,
+) -> Commit:
+    """Return the commit of a batch.
+
+    Args:
+        batch: Its number.
+        run: Id of the driver.
+        wall_ms: When, ms since the epoch.
+        plan: What it was run by.
+        statuses: Of its tasks.
+        last: The commit before it; tasks that were not called are what they were.
+        fingerprint: Of the topology.
+    """
+    held = {place: each.offset for place, each in held_back(statuses).items()}
+    return Commit(
+        batch,
+        run,
+        wall_ms,
+        {
+            **({} if last is None else last.tasks),
+            **{status.task: status.pointer for status in statuses},
+        },
+        outputs=tuple(output for status in statuses for output in status.outputs),
+        positions={**plan.positions, **held},
+        fingerprint=fingerprint,
+        after=None if last is None else last.id,
+        plan=plan.digest,
+        topics=plan.topics,
+        loops=tuple(part for status in statuses for part in status.loops),
+        receipts=tuple(each for status in statuses for each in status.receipts),
+    )
+
+
+def held_back(statuses: Sequence[TaskStatus]) -> Mapping[TopicPartition, HeldBack]:
+    """Return where tasks want to read on, of what they have not processed to the end."""
+    return {place: back for status in statuses for place, back in status.held.items()}
