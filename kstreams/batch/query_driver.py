@@ -304,7 +304,7 @@ class QueryDriver:
         return self._report(commit, statuses, began)
 
     def failure(self, batch: int, error: Exception) -> Exception:
-        """Return why a batch failed: by an error, or as another driver has run it and cleaned up."""
+        """Return why a batch failed: by an error, or since another driver has run it already."""
         is_done = self.last is not None and self.last.batch >= batch
         if is_done or not self._takes_over or isinstance(error, FencedError):
             return error
