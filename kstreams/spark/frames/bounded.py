@@ -28,5 +28,5 @@ def run_bounded(frame: DataFrame, stage: Stage) -> DataFrame:
 
     # A number of partitions that is asked for is left alone by adaptive execution: messages are
     # few, and so would all tasks be run by one.
-    spread = frame.repartition(stage.layout.width, "key")
+    spread = frame.repartition(max(stage.layout.counts), "key")
     return spread.groupBy("key").applyInArrow(run, MESSAGE)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kstreams.batch.envelope import DRIVER
 from kstreams.errors import CheckpointMismatchError
-from kstreams.spark.frames.task_keys import task_keys
+from kstreams.spark.frames.task_keys import key_of
 
 __all__ = ("Layout",)
 
@@ -22,38 +22,31 @@ class Layout:
         fingerprint: The topology's.
         groups: Names of the partition groups, in the order of their stages.
         counts: How many tasks each has.
-        width: How many shuffle partitions the session has.
     """
 
     app: str
     fingerprint: str
     groups: tuple[str, ...]
     counts: tuple[int, ...]
-    width: int
 
-    def key(self, stage: int, task: int, *, width: int | None = None, through: int) -> int:
+    def key(self, stage: int, task: int, *, through: int) -> int:
         """Return the group key of a message, on its way through a stage.
 
         Args:
             stage: Where the message goes.
             task: For which task there.
-            width: How many shuffle partitions Spark has in fact.
             through: The stage whose tasks hand it on, or take it.
         """
         if stage != through:
             task %= self.counts[through]
-        return self._keys(width)[task]
+        return key_of(task)
 
-    def following(self, stage: int, task: int, *, width: int | None, after: int) -> int:
+    def following(self, stage: int, task: int, *, after: int) -> int:
         """Return the group key of a message that a stage gives out; `DRIVER` after the last."""
         through = after + 1
         if through == len(self.counts):
             return DRIVER
-        return self.key(stage, task, width=width, through=through)
-
-    def task(self, key: int, *, width: int | None) -> int:
-        """Return the task that has a group key."""
-        return self._keys(width).index(key)
+        return self.key(stage, task, through=through)
 
     def tasks(self) -> Iterator[tuple[int, int]]:
         """Yield stage and number of each task."""
@@ -83,9 +76,6 @@ class Layout:
                 raise CheckpointMismatchError(
                     message.format(found=found.get(field), own=own[field]), hint=hint
                 )
-
-    def _keys(self, width: int | None) -> tuple[int, ...]:
-        return task_keys(max(self.counts), width or self.width)
 
 
 _ANOTHER = "Use a new checkpoint location, or run what began this one."

@@ -1,8 +1,8 @@
 """One query owns a state: the one that was started last.
 
-A query's state is named by the query's id, which a copy of its checkpoint has as well. Attempts
-never share an object, so two queries would not spoil each other's results; but each would remove
-what the other still needs. So each start of a query leaves its name, and older ones end.
+State is named by the start that began it, and a copy of its checkpoint has that name as well.
+Attempts never share an object, so two queries would not spoil each other's results; but each would
+remove what the other still needs. So each start leaves its name, and older ones end.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from kstreams.errors import FencedError
 from kstreams.state.backend.objects import ObjectStore
-from kstreams.state.backend.task_key import app_prefix
+from kstreams.state.backend.task_key import TaskKey, app_prefix
 
-__all__ = ("Ownership",)
+__all__ = ("Ownership", "begin_state")
 
 _KEPT = 20
 """Names of starts that stay."""
@@ -24,13 +24,13 @@ class Ownership:
     """What a worker knows of who owns which state.
 
     Attributes:
-        since_ms: By scope and run, the wall time of the first batch that the worker saw of it.
+        since_ms: By scope and start, the wall time of the first batch that the worker saw of it.
     """
 
     since_ms: dict[tuple[str, str], int] = field(default_factory=dict)
     _checked: dict[str, tuple[str, int]] = field(default_factory=dict)
 
-    def check(self, log: ObjectStore, scope: str, run: str, batch: int, wall_ms: int) -> int:
+    def check(self, log: ObjectStore, scope: str, start: str, wall_ms: int) -> int:
         """Make sure that a query's start is the last one; take the state over at its first batch.
 
         One listing of the log a batch and worker.
@@ -38,8 +38,7 @@ class Ownership:
         Args:
             log: The durable log.
             scope: Name of the state there.
-            run: Id of the start.
-            batch: Number of the batch.
+            start: Id of the start.
             wall_ms: The batch's wall time, ms since the epoch.
 
         Returns:
@@ -48,25 +47,47 @@ class Ownership:
         Raises:
             FencedError: The query was started again since, or a copy of its checkpoint was.
         """
-        since = self.since_ms.setdefault((scope, run), wall_ms)
-        if self._checked.get(scope) == (run, batch):
+        since = self.since_ms.setdefault((scope, start), wall_ms)
+        if self._checked.get(scope) == (start, wall_ms):
             return since
         prefix = f"{app_prefix(scope)}owners/"
         names = list(log.list(prefix))
-        if not any(_run_of(name) == run for name in names):
+        if not any(_start_of(name) == start for name in names):
             number = int(names[-1][len(prefix) :].partition("-")[0]) + 1 if names else 0
-            log.put_if_absent(f"{prefix}{number:020d}-{run}", b"")
+            log.put_if_absent(f"{prefix}{number:020d}-{start}", b"")
             names = list(log.list(prefix))
             log.delete(names[:-_KEPT])
-        if _run_of(names[-1]) != run:
+        if _start_of(names[-1]) != start:
             raise FencedError(
                 f"another query has taken over the state {scope!r}: this one was started again, "
                 "or a copy of its checkpoint was",
                 hint="Run one of them; to run both, begin one with a checkpoint of its own.",
             )
-        self._checked[scope] = run, batch
+        self._checked[scope] = start, wall_ms
         return since
 
 
-def _run_of(name: str) -> str:
+def begin_state(log: ObjectStore, task: TaskKey, wall_ms: int) -> None:
+    """Claim the name of a task's state, in the first batch in which a checkpoint has the task.
+
+    Args:
+        log: The durable log.
+        task: The task.
+        wall_ms: The batch's wall time, ms since the epoch: the same if the batch comes again.
+
+    Raises:
+        FencedError: Another checkpoint was begun with the same DataFrame.
+    """
+    name = f"{app_prefix(task.app)}begun/{task.prefix.removeprefix(app_prefix(task.app))}at"
+    own = str(wall_ms).encode()
+    if not log.put_if_absent(name, own) and log.get(name) != own:
+        raise FencedError(
+            f"the state {task.app!r} was begun by another query on the same DataFrame, with a "
+            "checkpoint of its own",
+            hint="Take the DataFrame of the results anew for each checkpoint: results.all, "
+            "results[TOPIC] or write_each(results, ...).",
+        )
+
+
+def _start_of(name: str) -> str:
     return name.rpartition("/")[2].partition("-")[2]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+from pyspark import TaskContext
 
 from kstreams.batch.edge_records import EdgeRecords
 from kstreams.batch.envelope import Envelope
@@ -18,7 +19,6 @@ from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.frames.layout import Layout
 from kstreams.spark.frames.messages import Message, message_table
 from kstreams.spark.frames.shipped import Carried
-from kstreams.spark.frames.spark_batch import SparkBatch, present_partition
 from kstreams.spark.frames.typed_columns import encoded
 from kstreams.task.queues import Queue
 from kstreams.topic import Topic
@@ -92,21 +92,19 @@ class Pack:
         return table.select(SOURCE_ROWS.names).cast(SOURCE_ROWS)
 
     def _messages(self, wall_ms: int, table: pa.Table) -> Iterator[Message]:
-        batch = SparkBatch.present()
-        width = None if batch is None else batch.width
         tasks = self.layout.counts[self.stage]
         # The first task sees in any case whether the checkpoint is this query's.
         for stage, task in self.layout.tasks() if self.timers else [(self.stage, 0)]:
             if stage >= self.stage:
                 call = Envelope(stage, task, TaskCall((), wall_ms, required=False)).pack()
-                key = self.layout.key(stage, task, width=width, through=self.stage)
+                key = self.layout.key(stage, task, through=self.stage)
                 yield Message(key, wall_ms, call)
         keys = table.column("key").combine_chunks()
-        part = present_partition()
+        part = _present_partition()
         for task, rows in parted(
             table, targets(self.carried.get().partitioner, keys, tasks, first=part)
         ):
-            key = self.layout.key(self.stage, task, width=width, through=self.stage)
+            key = self.layout.key(self.stage, task, through=self.stage)
             for records in EdgeRecords.of(Queue(self.entry, self.topic, part, rows)):
                 yield Message(key, wall_ms, Envelope(self.stage, task, records).pack())
 
@@ -125,3 +123,9 @@ def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
             waiting, size = [], 0
     if waiting:
         yield pa.Table.from_batches(waiting).combine_chunks()
+
+
+def _present_partition() -> int:
+    """Return the number of the Spark partition that this worker's task runs."""
+    context = TaskContext.get()
+    return 0 if context is None else context.partitionId()

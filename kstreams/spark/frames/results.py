@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -39,11 +40,12 @@ class ResultFrames:
         self,
         topology: Topology,
         app_id: str,
-        frame: DataFrame,
+        compute: Callable[[], DataFrame],
         shipped: Shipped,
         errors: ErrorChannel,
     ) -> None:
-        self._all = frame
+        self._compute = compute
+        self._all = compute()
         self._taken: str | None = None
         self.dropped_topic = dropped_topic(app_id)
         self.shipped = shipped
@@ -101,8 +103,14 @@ class ResultFrames:
         return self._errors.find(exc)
 
     def _part(self, name: str) -> DataFrame:
-        """Return all rows, for a part of them; warn if it is a second one of a stream."""
-        first = self._taken = self._taken or name
+        """Return all rows, for a part of them; warn if it is a second one of a stream.
+
+        Of a stream they are of another DataFrame each time: one begins one checkpoint.
+        """
+        first, again = self._taken or name, self._taken is not None
+        self._taken = first
+        if again and self._all.isStreaming:
+            self._all = self._compute()
         if name != first and self._all.isStreaming:
             warnings.warn(
                 f"{name} is a second part of these results, after {first}: each that is started is "

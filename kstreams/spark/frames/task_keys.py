@@ -1,57 +1,57 @@
-"""Group keys of tasks: numbers that Spark's hash spreads evenly over its shuffle partitions.
+"""Group keys of tasks: the number that Spark's hash makes the task's own of.
 
-Hashed as they are, four tasks would often share one of four partitions, and wait for each other.
-The key of a task depends on the number of partitions alone, not on how many tasks there are.
+Hashed as they are, four tasks would often share one of four shuffle partitions, and wait for each
+other. Spark's hash of a number can be undone: the key of task `t` is the number whose hash is `t`,
+so that it lies in partition `t % width`, whatever the width.
 """
 
 from __future__ import annotations
 
 from functools import cache
 
-__all__ = ("task_keys",)
+__all__ = ("key_of", "task_of")
 
 _MASK = 0xFFFFFFFF
 _SEED = 42
-_MOST_CANDIDATES = 1_000_000
+_BYTES = 4
+"""Of the value; the hash takes them in."""
+_FIRST, _SECOND = 0xCC9E2D51, 0x1B873593
+_THIRD, _FOURTH = 0x85EBCA6B, 0xC2B2AE35
+_ADDED = 0xE6546B64
 
 
 @cache
-def task_keys(tasks: int, partitions: int) -> tuple[int, ...]:
-    """Return the group key of each task: task `t` lies in Spark's partition `t % partitions`.
-
-    Args:
-        tasks: How many tasks there are.
-        partitions: How many shuffle partitions Spark has.
-    """
-    waiting: dict[int, list[int]] = {}
-    for task in reversed(range(tasks)):
-        waiting.setdefault(task % partitions, []).append(task)
-    keys: dict[int, int] = {}
-    for candidate in range(_MOST_CANDIDATES):
-        tasks_here = waiting.get(_signed(_murmur3(candidate)) % partitions)
-        if tasks_here:
-            keys[tasks_here.pop()] = candidate
-            if len(keys) == tasks:
-                break
-    return tuple(keys[task] for task in range(tasks))
+def key_of(task: int) -> int:
+    """Return the group key of a task, an `int` of Spark's."""
+    found = _shifted_twice(task, 16) * _inverse(_FOURTH) & _MASK
+    found = _shifted_twice(found, 13) * _inverse(_THIRD) & _MASK
+    found = _shifted_twice(found, 16) ^ _BYTES
+    found = (found - _ADDED) * _inverse(5) & _MASK
+    mixed = (_rotated(found, 32 - 13) ^ _SEED) * _inverse(_SECOND) & _MASK
+    value = _rotated(mixed, 32 - 15) * _inverse(_FIRST) & _MASK
+    return value - (1 << 32) if value & 0x80000000 else value
 
 
-def _murmur3(value: int) -> int:
-    """Return Spark's hash of an `int` column.
+def task_of(key: int) -> int:
+    """Return the task that has a group key: Spark's hash of it.
 
     Source: `org.apache.spark.unsafe.hash.Murmur3_x86_32#hashInt`.
     """
-    mixed = _rotated(value * 0xCC9E2D51 & _MASK, 15) * 0x1B873593 & _MASK
-    found = (_rotated(_SEED ^ mixed, 13) * 5 + 0xE6546B64) & _MASK
-    found ^= 4  # bytes of the value
-    found = (found ^ (found >> 16)) * 0x85EBCA6B & _MASK
-    found = (found ^ (found >> 13)) * 0xC2B2AE35 & _MASK
+    mixed = _rotated((key & _MASK) * _FIRST & _MASK, 15) * _SECOND & _MASK
+    found = (_rotated(_SEED ^ mixed, 13) * 5 + _ADDED & _MASK) ^ _BYTES
+    found = (found ^ (found >> 16)) * _THIRD & _MASK
+    found = (found ^ (found >> 13)) * _FOURTH & _MASK
     return found ^ (found >> 16)
+
+
+def _shifted_twice(value: int, by: int) -> int:
+    """Undo `value ^ (value >> by)`, of 32 bits by 11 or more."""
+    return value ^ (value >> by) ^ (value >> 2 * by)
+
+
+def _inverse(factor: int) -> int:
+    return pow(factor, -1, 1 << 32)
 
 
 def _rotated(value: int, by: int) -> int:
     return (value << by | value >> (32 - by)) & _MASK
-
-
-def _signed(value: int) -> int:
-    return value - (1 << 32) if value & 0x80000000 else value

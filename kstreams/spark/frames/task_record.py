@@ -17,14 +17,23 @@ _FORMAT = 1
 class TaskRecord:
     """One task, as of its last batch.
 
+    It says what identifies a batch, too: within `foreachBatch`, Spark Connect runs jobs apart from
+    the query, and they do not tell whose they are.
+
     Attributes:
         layout: What the checkpoint was begun with; see `Layout`.
+        group: Name of the task's partition group.
+        scope: Names the task's state in the durable log; no other checkpoint has begun it.
+        batch: How many batches the task has run; the number of the last one.
         pointer: The version of its state that counts, as JSON text; None before its first run.
         cleaned: The last batch that looked for what can be removed; see `Cleaning`.
         due_ms: When it has wall-clock work next, ms since the epoch; None for never.
     """
 
     layout: str
+    group: str
+    scope: str
+    batch: int = 0
     pointer: str | None = None
     cleaned: int = 0
     due_ms: int | None = None
@@ -34,6 +43,9 @@ class TaskRecord:
         content = {
             "f": _FORMAT,
             "layout": self.layout,
+            "group": self.group,
+            "scope": self.scope,
+            "batch": self.batch,
             "pointer": self.pointer,
             "cleaned": self.cleaned,
             "due": self.due_ms,
@@ -54,10 +66,12 @@ class TaskRecord:
                     f"a task's record is of format {fields.integer('f')}, expected {_FORMAT}",
                     hint="A later version of the library wrote the checkpoint: run that one.",
                 )
-            pointer = fields.anything("pointer")
             return cls(
                 fields.text("layout"),
-                None if pointer is None else fields.text("pointer"),
+                fields.text("group"),
+                fields.text("scope"),
+                fields.integer("batch"),
+                None if fields.anything("pointer") is None else fields.text("pointer"),
                 fields.integer("cleaned"),
                 None if fields.anything("due") is None else fields.integer("due"),
             )

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import reduce
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from pyspark.sql import DataFrame, SparkSession
 
-from kstreams.batch.stage_settings import QuerySettings, StageSettings
+from kstreams.batch.stage_settings import QuerySettings
 from kstreams.checkpoint.app_settings import AppSettings, Packages
 from kstreams.checkpoint.named_home import app_home
 from kstreams.errors import CompileError
@@ -24,11 +22,10 @@ from kstreams.spark.frames.bounded import run_bounded
 from kstreams.spark.frames.bounded_state import NoLog
 from kstreams.spark.frames.cleaning import Cleaning
 from kstreams.spark.frames.frame_io import FrameIO
+from kstreams.spark.frames.frame_plan import FramePlan, Pipeline
 from kstreams.spark.frames.group_state import group_state
 from kstreams.spark.frames.layout import Layout
-from kstreams.spark.frames.messages import MESSAGE
 from kstreams.spark.frames.operators import Operator, chosen_operator
-from kstreams.spark.frames.pack import Pack
 from kstreams.spark.frames.results import ResultFrames
 from kstreams.spark.frames.sessions import check_width, shuffle_partitions
 from kstreams.spark.frames.shipped import Carried, Shipped
@@ -36,7 +33,6 @@ from kstreams.spark.frames.source_frame import SourceFrame
 from kstreams.spark.frames.stage import Stage
 from kstreams.spark.frames.store_check import check_library, check_store
 from kstreams.spark.frames.transform_with_state import transform_with_state
-from kstreams.spark.frames.unpack import RESULT, Unpack
 from kstreams.spark.pickling import dumped
 from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.objects import ObjectStoreSettings
@@ -100,14 +96,13 @@ def transform_frames(
     streaming = _are_streaming(sources)
     session = next(iter(sources.values())).frame.sparkSession
     counts = group_partitions(topology, {node.topic.name: tasks for node in topology.sources})
-    width = shuffle_partitions(session) if streaming else max(counts.values())
     shipped = Shipped.of(packages)
-    pipelines = topology.pipelines()
     run: _Run = run_bounded
     if streaming:
+        width = shuffle_partitions(session)
         check_width(width, tuple(counts.values()))
         carried: Carried[ObjectStoreSettings] = Carried.of(dumped(_log_of(state)), shipped)
-        run = _OPERATORS[chosen_operator(session, operator, sum(map(len, pipelines)))]
+        run = _OPERATORS[chosen_operator(session, operator, len(topology.groups))]
         check_library(session, width)
         check_store(session, carried, width)
     app = AppSettings(
@@ -117,17 +112,18 @@ def transform_frames(
         interceptors=tuple(interceptors),
         upkeep=upkeep or Upkeep(),
     ).for_workers()
-    plan = _Plan(sources, run, shipped, ErrorChannel(), _cleaning(session), timers=timers)
-    parts: list[DataFrame] = []
-    for groups in pipelines:
+    log, shape = app.state.log or NoLog(), topology.fingerprint()
+    pipelines: list[Pipeline] = []
+    for groups in topology.pipelines():
         own = tuple(counts[group.name] for group in groups)
-        log = app.state.log or NoLog()
+        query = QuerySettings(app, "", "", log, groups, own, max(own), FrameIO())
         names = tuple(group.name for group in groups)
-        query = QuerySettings(app, "", "", log, groups, own, width, FrameIO())
-        layout = Layout(app.app_id, topology.fingerprint(), names, own, width)
-        parts.append(plan.pipeline(query, layout))
-    frame = reduce(_union, parts)
-    return ResultFrames(topology, app.app_id, frame, shipped, plan.errors)
+        pipelines.append(Pipeline(query, Layout(app.app_id, shape, names, own)))
+    errors = ErrorChannel()
+    plan = FramePlan(
+        pipelines, sources, run, shipped, errors, _cleaning(session, timers=timers), timers
+    )
+    return ResultFrames(topology, app.app_id, plan.results, shipped, errors)
 
 
 _OPERATORS: dict[Operator, _Run] = {
@@ -136,61 +132,13 @@ _OPERATORS: dict[Operator, _Run] = {
 }
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """How stages become DataFrames.
+def _cleaning(session: SparkSession, *, timers: bool) -> Cleaning:
+    """Return when objects are removed, by how many batches Spark keeps in its checkpoint.
 
-    Attributes:
-        sources: By topic name, its records.
-        run: What runs a stage's tasks on messages.
-        shipped: The user's modules.
-        errors: The way of errors to the driver.
-        cleaning: When objects that no version names are removed.
-        timers: Whether Spark calls tasks at the times that they ask for.
+    A task counts its own; where timers call it, it may run twice in one of Spark's.
     """
-
-    sources: Mapping[str, SourceFrame]
-    run: _Run
-    shipped: Shipped
-    errors: ErrorChannel
-    cleaning: Cleaning
-    timers: bool
-
-    def pipeline(self, query: QuerySettings, layout: Layout) -> DataFrame:
-        """Return what the sinks of one pipeline give out."""
-        given: list[DataFrame] = []
-        for settings in query.stages():
-            messages = [*given, *self._packed(settings, layout)]
-            stage = Stage(
-                settings,
-                layout,
-                self.shipped,
-                self.errors,
-                streaming=self.run is not run_bounded,
-                timers=self.timers,
-                cleaning=self.cleaning,
-            )
-            given = [self.run(reduce(_union, messages), stage)]
-        return given[0].mapInArrow(Unpack(self.errors), RESULT)
-
-    def _packed(self, settings: StageSettings, layout: Layout) -> Iterator[DataFrame]:
-        """Yield the messages of each source of a group."""
-        for node in settings.group.sources:
-            topic = node.topic
-            carried: Carried[Topic[Any, Any]] = Carried.of(dumped(topic), self.shipped)
-            number, errors = settings.number, self.errors
-            pack = Pack(layout, number, node.name, topic.name, carried, errors, self.timers)
-            yield self.sources[topic.name].rows(topic).mapInArrow(pack, MESSAGE)
-
-
-def _union(frame: DataFrame, other: DataFrame) -> DataFrame:
-    return frame.unionByName(other)
-
-
-def _cleaning(session: SparkSession) -> Cleaning:
-    """Return when objects are removed, by how many batches Spark keeps in its checkpoint."""
     retained = session.conf.get("spark.sql.streaming.minBatchesToRetain", "100")
-    return Cleaning(retained_batches=int(retained or 100))
+    return Cleaning(retained_batches=int(retained or 100) * (2 if timers else 1))
 
 
 def _source_frames(

@@ -10,8 +10,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from kstreams.errors import CompileError
+from kstreams.quoting import text_of
 from kstreams.spark.frames.results import ResultFrames, rows_of_topic
 from kstreams.spark.frames.sessions import is_connect
+from kstreams.spark.frames.shipped import Carried
+from kstreams.spark.pickling import dumped
 from kstreams.topic import Topic
 
 __all__ = ("FrameWriter", "write_each")
@@ -33,24 +36,39 @@ def write_each(
 
     Args:
         results: Of a stream.
-        writers: By topic, what writes its results; they run on the driver.
+        writers: By topic, what writes its results; they run on the driver, on Spark Connect in
+            a process of the server's.
 
     Returns:
         A writer on which `option("checkpointLocation", ...)` and `start()` are still to be
         called.
 
     Raises:
-        CompileError: The topology does not write to one of the topics, or the session is one of
-            Spark Connect.
+        CompileError: The topology does not write to one of the topics; or a function cannot be
+            sent to the server of Spark Connect.
     """
     chosen = {results.name_of(topic): writer for topic, writer in writers.items()}
-    if is_connect(results.all.sparkSession):
+    frame = results.all
+    if not is_connect(frame.sparkSession):
+        return frame.writeStream.foreachBatch(partial(_write, chosen))
+    carried: Carried[_Writers] = Carried.of(_pickled(chosen), results.shipped)
+    return frame.writeStream.foreachBatch(partial(_write_carried, carried))
+
+
+def _pickled(writers: _Writers) -> bytes:
+    try:
+        return dumped(writers)
+    except Exception as exc:  # whatever an object of the user's raises
         raise CompileError(
-            "on Spark Connect, functions that write a batch run apart from the batch's query",
-            hint="Write results.all to one sink that divides rows by their topic: Kafka does, "
-            'files do by partitionBy("topic").',
-        )
-    return results.all.writeStream.foreachBatch(partial(_write, chosen))
+            f"a function of write_each cannot be sent to Spark's server: {text_of(exc)}",
+            hint="Let it open what it writes to by itself; the session is that of the DataFrame "
+            "that it gets.",
+        ) from exc
+
+
+def _write_carried(carried: Carried[_Writers], frame: DataFrame, batch: int) -> None:
+    """Write a batch where the functions have come in a message: on a server of Spark Connect."""
+    _write(carried.get(), frame, batch)
 
 
 def _write(writers: _Writers, frame: DataFrame, batch: int) -> None:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from kstreams import Topic, Topology
 from kstreams.frames import Operator, transform_frames
 from kstreams.partitioner import Murmur2Partitioner, partition_of, targets
-from kstreams.spark.frames.task_keys import task_keys
+from kstreams.spark.frames.task_keys import task_of
 from kstreams.spark.frames.task_record import TaskRecord
 from kstreams.state.backend.memory import Memory, MemoryStore
 from kstreams.state.backend.objects import ObjectStoreSettings
@@ -32,8 +32,6 @@ from tests.kstreams.spark.frames.played import PlayedSession, rows_table
 from tests.kstreams.spark.frames.played_query import PlayedQuery, new_process
 
 __all__ = ("Death", "Died", "as_frames_have_it", "run_on_frames", "store_rows", "tasks_of")
-
-_MOST_TASKS = 64
 
 
 class Died(Exception):
@@ -188,14 +186,12 @@ def store_rows(
     found: dict[Any, Any] = {}
     assert log is not None
     for key, text in query.records(groups.index(group)).items():
-        pointer = TaskRecord.from_json(text).pointer
-        if pointer is None:
+        record = TaskRecord.from_json(text)
+        if record.pointer is None:
             continue
-        version = Pointer.from_json(pointer)
+        version = Pointer.from_json(record.pointer)
         store = MemoryStore(sorted({*version.stores, spec.name}))
-        scope = f"{topology.name}.{query.id}"
-        number = task_keys(_MOST_TASKS, query.width).index(key)
-        task = TaskKey(scope, group.name, number)
+        task = TaskKey(record.scope, group.name, task_of(key))
         DurableLog(log.open(), task).restore(version, store)
         opened: Any = spec.open(Overlay(store))
         found.update(opened.range())

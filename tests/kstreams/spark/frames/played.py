@@ -105,9 +105,7 @@ class PlayedFrame:
 
     def collect(self) -> list[dict[str, Any]]:
         """Return the rows of a bounded frame, or what executors say."""
-        rows: list[dict[str, Any]] = self.table(
-            Turn(PlayedQuery(), 0, 0, {}, streaming=False)
-        ).to_pylist()
+        rows: list[dict[str, Any]] = self.table(Turn(PlayedQuery(), 0, 0, {})).to_pylist()
         return rows
 
     def table(self, turn: Turn) -> pa.Table:

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
-from uuid import uuid4
 
 import pyarrow as pa
 from pyspark import TaskContext, cloudpickle
@@ -38,16 +37,11 @@ class PlayedQuery:
     """A streaming query and its checkpoint, which outlives its starts.
 
     Attributes:
-        id: The query's.
-        run: Of this start.
         written: By batch, what the sink has: it takes each batch once.
         batches: How many batches are done.
     """
 
     def __init__(self) -> None:
-        self.id = str(uuid4())
-        self.run = ""
-        self.width = 0
         self.batches = 0
         self.written: dict[int, pa.Table] = {}
         self._begun: dict[int, tuple[int, Mapping[str, pa.Table]]] = {}
@@ -55,9 +49,7 @@ class PlayedQuery:
 
     def start(self, frame: Any) -> None:
         """Begin on what the checkpoint has."""
-        self.run = str(uuid4())
         self._frame = frame
-        self.width = self.width or int(self._frame.sparkSession.settings[WIDTH])
 
     def batch(
         self, rows: Mapping[str, pa.Table], wall_ms: int, reach: Reach = lambda _: None
@@ -103,7 +95,6 @@ class Turn:
     wall_ms: int
     rows: Mapping[str, pa.Table]
     reach: Reach = lambda _: None
-    streaming: bool = True
     operators: Iterator[int] = field(default_factory=count)
 
     def source(self, topic: str, splits: int) -> Parts:
@@ -126,14 +117,7 @@ class Turn:
         """Be a worker that runs a task of the batch, as `TaskContext` tells."""
         context: Any = object.__new__(TaskContext)
         context._partitionId = partition
-        context._localProperties = {}
-        if self.streaming:
-            context._localProperties = {
-                "sql.streaming.queryId": self.query.id,
-                "streaming.sql.batchId": str(self.number),
-                "spark.jobGroup.id": self.query.run,
-                WIDTH: str(self.query.width),
-            }
+        context._localProperties = {}  # within foreachBatch they are of others, or missing
         TaskContext._setTaskContext(context)
         try:
             yield

@@ -8,7 +8,7 @@ import pytest
 
 from kstreams.errors import FencedError
 from kstreams.spark.frames.cleaning import Cleaning
-from kstreams.spark.frames.owner import Ownership
+from kstreams.spark.frames.owner import Ownership, begin_state
 from kstreams.state.backend.task_key import TaskKey
 from kstreams.state.log.pointer import ObjectRef, Pointer
 from kstreams.testing.resident_objects import ResidentObjects
@@ -82,23 +82,31 @@ def test_an_object_that_is_named_late_is_not_removed_by_older_notes() -> None:
 def test_the_start_that_came_last_owns_the_state() -> None:
     log = ResidentObjects()
     first, second = Ownership(), Ownership()
-    assert first.check(log, "app.query", "run-a", 0, 7) == 7
-    assert first.check(log, "app.query", "run-a", 1, 9) == 7
-    second.check(log, "app.query", "run-b", 1, 9)
+    assert first.check(log, "app.query", "run-a", 7) == 7
+    assert first.check(log, "app.query", "run-a", 9) == 7
+    second.check(log, "app.query", "run-b", 9)
     with pytest.raises(FencedError, match="another query has taken over"):
-        first.check(log, "app.query", "run-a", 2, 9)
-    second.check(log, "app.query", "run-b", 2, 9)
+        first.check(log, "app.query", "run-a", 10)
+    second.check(log, "app.query", "run-b", 10)
 
 
 def test_another_worker_of_the_same_start_is_no_other_owner() -> None:
     log = ResidentObjects()
     for worker in (Ownership(), Ownership()):
-        worker.check(log, "app.query", "run-a", 0, 0)
+        worker.check(log, "app.query", "run-a", 0)
     assert len(list(log.list("app.query/owners/"))) == 1
 
 
 def test_names_of_starts_do_not_pile_up() -> None:
     log = ResidentObjects()
     for number in range(50):
-        Ownership().check(log, "app.query", f"run-{number}", number, 0)
+        Ownership().check(log, "app.query", f"run-{number}", number)
     assert len(list(log.list("app.query/owners/"))) <= 21
+
+
+def test_a_state_is_begun_by_one_checkpoint() -> None:
+    log = ResidentObjects()
+    begin_state(log, TASK, 7)
+    begin_state(log, TASK, 7)  # its first batch comes again
+    with pytest.raises(FencedError, match="begun by another query on the same DataFrame"):
+        begin_state(log, TASK, 8)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from pyspark.sql import SparkSession
 
 from kstreams.errors import CheckpointMismatchError, StateCorruptError
 from kstreams.spark.frames.layout import Layout
-from kstreams.spark.frames.task_keys import task_keys
+from kstreams.spark.frames.task_keys import key_of, task_of
 from kstreams.spark.frames.task_record import TaskRecord
 
-LAYOUT = Layout("app", "2:abc", ("lines", "by-word"), (4, 8), 4)
+LAYOUT = Layout("app", "2:abc", ("lines", "by-word"), (4, 8))
 
 
 @pytest.mark.parametrize(
@@ -28,18 +29,23 @@ def test_a_checkpoint_of_another_query_is_refused(other: Layout, says: str) -> N
         other.check(LAYOUT.to_text())
 
 
-def test_the_width_is_none_of_the_checkpoint_s_layout() -> None:
-    replace(LAYOUT, width=8).check(LAYOUT.to_text())
+def test_spark_s_hash_of_a_group_key_is_the_task() -> None:
+    assert [task_of(key_of(task)) for task in range(5_000)] == list(range(5_000))
 
 
-@pytest.mark.parametrize("width", [1, 2, 4, 7])
-def test_the_key_of_a_task_does_not_depend_on_how_many_there_are(width: int) -> None:
-    assert task_keys(20, width)[:5] == task_keys(5, width)
-    assert len(set(task_keys(20, width))) == 20
+@pytest.mark.spark
+@pytest.mark.parametrize("width", [1, 2, 7])
+def test_tasks_are_spread_evenly_over_any_number_of_partitions(
+    spark: SparkSession, width: int
+) -> None:
+    keys = spark.createDataFrame([(key_of(task),) for task in range(20)], "key int")
+    spread = keys.repartition(width, "key").selectExpr("key", "spark_partition_id() AS place")
+    found = {task_of(row["key"]): row["place"] for row in spread.collect()}
+    assert found == {task: task % width for task in range(20)}
 
 
 def test_records_survive_their_text() -> None:
-    record = TaskRecord("layout", "pointer", cleaned=50, due_ms=7)
+    record = TaskRecord("layout", "words", "app.start", 9, "pointer", cleaned=50, due_ms=7)
     assert TaskRecord.from_json(record.to_json()) == record
 
 

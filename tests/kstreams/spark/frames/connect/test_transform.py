@@ -8,8 +8,8 @@ import pytest
 from pyspark.errors import PySparkException
 
 from kstreams import TEXT, Record, Topic, Topology, TopologyBuilder
-from kstreams.errors import CompileError, ProcessingError
-from kstreams.frames import Operator, transform_frames, write_each
+from kstreams.errors import ProcessingError
+from kstreams.frames import Operator, transform_frames
 from kstreams.operators import map_values
 from tests.kstreams.spark.frames.streams import Streams, by_topic
 from tests.kstreams.spark.frames.test_transform import CASES, TEXT_LINES, on_driver
@@ -68,8 +68,6 @@ def test_two_sinks_of_one_query_are_one_sink_that_divides_rows(streams: Streams)
         tasks=2,
         packages=(),
     )
-    with pytest.raises(CompileError, match="run apart from the batch's query"):
-        write_each(results, {COUNTS: lambda frame, batch: None})
     query = (
         results.all.writeStream.format("parquet")
         .partitionBy("topic")

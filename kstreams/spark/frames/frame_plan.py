@@ -1,0 +1,92 @@
+"""How the pipelines of a topology become one DataFrame: read `FramePlan.results`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+from uuid import uuid4
+
+from pyspark.sql import DataFrame
+
+from kstreams.batch.stage_settings import QuerySettings, StageSettings
+from kstreams.spark.failure import ErrorChannel
+from kstreams.spark.frames.bounded import run_bounded
+from kstreams.spark.frames.cleaning import Cleaning
+from kstreams.spark.frames.frame_task import StageRules
+from kstreams.spark.frames.layout import Layout
+from kstreams.spark.frames.messages import MESSAGE
+from kstreams.spark.frames.pack import Pack
+from kstreams.spark.frames.shipped import Carried, Shipped
+from kstreams.spark.frames.source_frame import SourceFrame
+from kstreams.spark.frames.stage import Stage
+from kstreams.spark.frames.unpack import RESULT, Unpack
+from kstreams.spark.pickling import dumped
+from kstreams.topic import Topic
+
+__all__ = ("FramePlan", "Pipeline")
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Groups that repartition edges join, each a stage.
+
+    Attributes:
+        query: What their tasks know.
+        layout: Where their tasks lie.
+    """
+
+    query: QuerySettings
+    layout: Layout
+
+
+@dataclass(frozen=True)
+class FramePlan:
+    """How stages become DataFrames.
+
+    Attributes:
+        pipelines: The topology's.
+        sources: By topic name, its records.
+        run: What runs a stage's tasks on messages; `run_bounded` for bounded DataFrames.
+        shipped: The user's modules.
+        errors: The way of errors to the driver.
+        cleaning: When objects that no version names are removed.
+        timers: Whether Spark calls tasks at the times that they ask for.
+    """
+
+    pipelines: Sequence[Pipeline]
+    sources: Mapping[str, SourceFrame]
+    run: Callable[[DataFrame, Stage], DataFrame]
+    shipped: Shipped
+    errors: ErrorChannel
+    cleaning: Cleaning
+    timers: bool
+
+    def results(self) -> DataFrame:
+        """Return what the sinks give out; each DataFrame begins a state of its own."""
+        start = None if self.run is run_bounded else uuid4().hex
+        parts = [self._results_of(pipeline, start) for pipeline in self.pipelines]
+        return reduce(_union, parts)
+
+    def _results_of(self, pipeline: Pipeline, start: str | None) -> DataFrame:
+        given: list[DataFrame] = []
+        for settings in pipeline.query.stages():
+            messages = [*given, *self._packed(settings, pipeline.layout)]
+            rules = StageRules(settings.number, pipeline.layout, start, self.timers, self.cleaning)
+            stage = Stage(settings, rules, self.shipped, self.errors)
+            given = [self.run(reduce(_union, messages), stage)]
+        return given[0].mapInArrow(Unpack(self.errors), RESULT)
+
+    def _packed(self, settings: StageSettings, layout: Layout) -> Iterator[DataFrame]:
+        """Yield the messages of each source of a group."""
+        for node in settings.group.sources:
+            topic = node.topic
+            carried: Carried[Topic[Any, Any]] = Carried.of(dumped(topic), self.shipped)
+            number, errors = settings.number, self.errors
+            pack = Pack(layout, number, node.name, topic.name, carried, errors, self.timers)
+            yield self.sources[topic.name].rows(topic).mapInArrow(pack, MESSAGE)
+
+
+def _union(frame: DataFrame, other: DataFrame) -> DataFrame:
+    return frame.unionByName(other)

@@ -1,0 +1,223 @@
+"""One task on DataFrames in one batch: whose its state is, what it does, what is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import pyarrow as pa
+
+from kstreams.batch.edge_records import EdgeRecords
+from kstreams.batch.stage_settings import StageSettings
+from kstreams.batch.task_call import TaskCall
+from kstreams.batch.task_run import Forwarded, TaskRun
+from kstreams.batch.task_settings import EdgeTarget, TaskSettings
+from kstreams.batch.task_state import TaskState
+from kstreams.batch.task_status import TaskStatus
+from kstreams.batch.versioned_state import VersionedState
+from kstreams.batch.worker_state import this_worker
+from kstreams.errors import CompileError, KStreamsError
+from kstreams.ids import TaskId
+from kstreams.spark.frames.bounded_state import BoundedState
+from kstreams.spark.frames.cleaning import Cleaning
+from kstreams.spark.frames.dropped import dropped_table
+from kstreams.spark.frames.frame_io import FrameIO
+from kstreams.spark.frames.layout import Layout
+from kstreams.spark.frames.owner import Ownership, begin_state
+from kstreams.spark.frames.source_order import source_queue
+from kstreams.spark.frames.task_record import TaskRecord
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.log.pointer import Pointer
+from kstreams.task.queues import Queue
+
+__all__ = ("FrameTask", "StageRules", "TaskRan")
+
+_HINT = "fix the cause and restart the query: nothing of this batch was kept."
+_OWNERSHIP = Ownership()
+
+
+@dataclass(frozen=True)
+class StageRules:
+    """How the tasks of a stage run.
+
+    Attributes:
+        number: The stage's.
+        layout: Where tasks lie.
+        start: Id of the query's start; None for a bounded DataFrame, whose tasks run once, with
+            nothing kept.
+        timers: Whether Spark calls tasks at the times that they ask for.
+        cleaning: When objects that no version names are removed.
+    """
+
+    number: int
+    layout: Layout
+    start: str | None
+    timers: bool
+    cleaning: Cleaning
+
+
+@dataclass(frozen=True)
+class TaskRan:
+    """What a task has done in a batch.
+
+    Attributes:
+        record: What is to be kept of it.
+        written: What it gave out: a sink's name, and a table of `kstreams.raw_batch.OUTPUT_SCHEMA`.
+        forwarded: For later stages.
+    """
+
+    record: TaskRecord
+    written: Sequence[tuple[str, pa.Table]]
+    forwarded: Iterable[Forwarded]
+
+
+class FrameTask:
+    """A task that runs one batch.
+
+    Args:
+        settings: Its stage's, as carried: without a scope.
+        rules: Its stage's.
+        task: Which task.
+        record: What Spark keeps of it; None before its first batch.
+        wall_ms: Wall time of the batch, ms since the epoch.
+
+    Raises:
+        CheckpointMismatchError: The checkpoint was begun with another layout.
+        FencedError: A checkpoint begins a state that another has begun.
+    """
+
+    def __init__(
+        self,
+        settings: StageSettings,
+        rules: StageRules,
+        task: TaskId,
+        record: TaskRecord | None,
+        wall_ms: int,
+    ) -> None:
+        self._rules = rules
+        self._task = task
+        self._wall_ms = wall_ms
+        layout = rules.layout
+        if record is not None:
+            layout.check(record.layout)
+        self.record = record or TaskRecord(
+            layout.to_text(), task.group, f"{layout.app}.{rules.start}"
+        )
+        query = replace(settings.query, scope=self.record.scope, epoch=self.record.scope)
+        self._settings = replace(settings, query=query)
+        if record is None and self._streams:
+            begin_state(self._log, query.task_key(task), wall_ms)
+
+    @property
+    def _streams(self) -> bool:
+        return self._rules.start is not None
+
+    @cached_property
+    def _log(self) -> ObjectStore:
+        return this_worker().log(self._settings.query.log)
+
+    def run(self, records: Sequence[EdgeRecords]) -> TaskRan:
+        """Run the batch.
+
+        Args:
+            records: What has come for the task.
+
+        Raises:
+            CompileError: It has wall-clock work, and Spark does not call it.
+            FencedError: Another query has taken the state over.
+            KStreamsError: As `TaskRun.run`.
+        """
+        before, number = self.record, self.record.batch + 1
+        io = FrameIO()
+        call = TaskCall(
+            (),
+            self._wall_ms,
+            self._owned_since(),
+            close_windows=not self._streams,
+            pointer=before.pointer,
+        )
+        run = TaskRun(self._task_settings(io), self._state)
+        try:
+            try:
+                result = run.run(call, (), list(self._queues(records, number)), batch=number)
+            except KeyboardInterrupt as exc:
+                raise run.interrupted(exc) or exc from exc
+        except KStreamsError as exc:
+            exc.hint = exc.hint or _HINT
+            exc.at(group=self._task.group, partition=self._task.partition)
+            raise
+        status = result.status
+        self._check_timers(status)
+        record = replace(before, batch=number, pointer=status.pointer, due_ms=status.wall_due_ms)
+        written = [*io.written, *self._dropped(status, number)]
+        return TaskRan(self._cleaned(before, record), written, result.forwarded)
+
+    def _queues(self, records: Sequence[EdgeRecords], number: int) -> Iterator[Queue]:
+        sources = {node.name for node in self._settings.group.sources}
+        by_entry: dict[str, list[EdgeRecords]] = {}
+        for each in records:
+            by_entry.setdefault(each.entry, []).append(each)
+        for entry, parts in by_entry.items():
+            if entry in sources:
+                yield source_queue(self._task.partition, number, parts)
+            else:
+                yield from (each.queue() for each in parts)
+
+    def _owned_since(self) -> int:
+        """Make sure that the state is this query's; return since when the worker runs it."""
+        start = self._rules.start
+        if start is None:
+            return 0
+        return _OWNERSHIP.check(self._log, self.record.scope, start, self._wall_ms)
+
+    def _check_timers(self, status: TaskStatus) -> None:
+        if status.wall_due_ms is not None and self._streams and not self._rules.timers:
+            raise CompileError(
+                f"group {self._task.group!r} has wall-clock work: a punctuator, or a "
+                "time of idleness",
+                hint="Say timers=True, and start the query with a trigger of its own, "
+                "trigger(processingTime='1 second'): Spark then runs batches without data, too.",
+            )
+
+    def _dropped(self, status: TaskStatus, number: int) -> Iterator[tuple[str, pa.Table]]:
+        if status.dropped:
+            app = self._rules.layout.app
+            yield dropped_table(app, status, batch=number, wall_ms=self._wall_ms)
+
+    def _cleaned(self, before: TaskRecord, after: TaskRecord) -> TaskRecord:
+        """Remove what has long been unnamed, if that is due; return the record with it."""
+        cleaning = self._rules.cleaning
+        if not self._streams or not cleaning.is_due(after.batch, before.cleaned):
+            return after
+        texts = [text for text in (before.pointer, after.pointer) if text is not None]
+        cleaning.clean(
+            self._log,
+            self._settings.query.task_key(self._task),
+            map(Pointer.from_json, texts),
+            batch=after.batch,
+            wall_ms=self._wall_ms,
+        )
+        return replace(after, cleaned=after.batch)
+
+    @property
+    def _state(self) -> TaskState:
+        settings = self._settings
+        if not self._streams:
+            return BoundedState(settings.query.app.state, settings.group)
+        return VersionedState(settings, self._task, this_worker())
+
+    def _task_settings(self, io: FrameIO) -> TaskSettings:
+        settings, query = self._settings, self._settings.query
+        return TaskSettings(
+            settings.group,
+            self._task.partition,
+            io,
+            producer=query.producer(self._task),
+            edges={
+                edge: EdgeTarget(stage, query.counts[stage])
+                for edge, stage in settings.exits.items()
+            },
+            interceptors=query.app.interceptors,
+            partitions=query.counts[settings.number],
+        )

@@ -1,0 +1,91 @@
+"""A task's messages in a batch: what is for it is run, and the rest handed on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from kstreams.batch.edge_records import EdgeRecords
+from kstreams.batch.envelope import DRIVER, Envelope
+from kstreams.batch.stage_settings import StageSettings
+from kstreams.ids import TaskId
+from kstreams.spark.frames.frame_task import FrameTask, StageRules, TaskRan
+from kstreams.spark.frames.messages import Message
+from kstreams.spark.frames.task_keys import task_of
+from kstreams.spark.frames.task_record import TaskRecord
+from kstreams.spark.worker import shorten_collections
+from kstreams.task.queues import Queue
+
+__all__ = ("Ran", "StageRun")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a task has done in a batch.
+
+    Attributes:
+        messages: What it gives out, and what it hands on.
+        record: What Spark is to keep of it; None to leave what it has.
+    """
+
+    messages: tuple[Message, ...]
+    record: TaskRecord | None = None
+
+
+@dataclass(frozen=True)
+class StageRun:
+    """The tasks of a stage in one batch.
+
+    Attributes:
+        rules: The stage's.
+        settings: The stage's.
+    """
+
+    rules: StageRules
+    settings: StageSettings
+
+    def run(
+        self,
+        key: int,
+        messages: Iterable[Message],
+        record: TaskRecord | None,
+        timer_ms: int | None,
+    ) -> Ran:
+        """Run the task of a group key; see `Stage.run`."""
+        given: list[Message] = []
+        records: list[EdgeRecords] = []
+        called = False
+        wall_ms = timer_ms or 0
+        for message in messages:
+            envelope = Envelope.unpack(message.payload)
+            wall_ms = max(wall_ms, message.wall_ms)
+            if envelope.stage != self.rules.number:
+                given.append(message._replace(key=self._key(envelope)))
+            elif isinstance(envelope.content, EdgeRecords):
+                records.append(envelope.content)
+            else:
+                called = True
+        if not (called or records or timer_ms is not None):
+            return Ran(tuple(given))
+        name = TaskId(self.settings.group.name, task_of(key))
+        task = FrameTask(self.settings, self.rules, name, record, wall_ms)
+        first = self.rules.timers and task.record.pointer is None
+        if not (records or first or timer_ms is not None):
+            return Ran(tuple(given), task.record)
+        ran = task.run(records)
+        given += (Message(self._key(each), wall_ms, each.pack()) for each in _given_out(name, ran))
+        shorten_collections()
+        return Ran(tuple(given), ran.record)
+
+    def _key(self, envelope: Envelope) -> int:
+        return self.rules.layout.following(envelope.stage, envelope.task, after=self.rules.number)
+
+
+def _given_out(task: TaskId, ran: TaskRan) -> Iterator[Envelope]:
+    """Yield what a task gives out, in messages that are not too large."""
+    for sink, table in ran.written:
+        for part in EdgeRecords.of(Queue(sink, "", task.partition, table)):
+            yield Envelope(DRIVER, task.partition, part)
+    for each in ran.forwarded:
+        for part in EdgeRecords.of(each.queue):
+            yield Envelope(each.stage, each.task, part)

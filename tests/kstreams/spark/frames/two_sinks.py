@@ -1,0 +1,103 @@
+"""Two sinks of one query by `write_each`, with something that happens between their writes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+
+from kstreams import Record
+from kstreams.frames import transform_frames, write_each
+from tests.kstreams.spark.frames.streams import Row, Streams, rows_of
+from tests.kstreams.spark.frames.test_transform import on_driver
+from tests.kstreams.spark.frames.topologies import COUNTS, LINES, WORDS, word_count
+
+__all__ = ("BATCHES", "EXPECTED", "block", "fail_between_the_sinks", "found", "started")
+
+BATCHES = [[Record(b"%d" % n, f"a b c{n}", 10 * n)] for n in range(3)]
+EXPECTED = on_driver(word_count(), LINES, BATCHES, [WORDS, COUNTS])
+
+
+@dataclass(frozen=True)
+class _Write:
+    """Writes a topic's rows of a batch to a folder of the batch's own."""
+
+    folder: Path
+
+    def __call__(self, frame: DataFrame, batch: int) -> None:
+        frame.write.mode("overwrite").parquet(str(self.folder / f"batch={batch}"))
+
+
+@dataclass(frozen=True)
+class _Between:
+    """Writes as `_Write`; in batch 1 it does something before it writes, once.
+
+    It leaves a file when it comes there.
+    """
+
+    folder: Path
+    reached: Path
+    action: Callable[[], object]
+
+    def __call__(self, frame: DataFrame, batch: int) -> None:
+        if batch == 1 and not self.reached.exists():
+            self.reached.touch()
+            self.action()
+        _Write(self.folder)(frame, batch)
+
+
+def started(streams: Streams, action: Callable[[], object]) -> StreamingQuery:
+    """Start the word count on a home's lines, to their end; counts are written after words.
+
+    Args:
+        streams: The home.
+        action: What happens in batch 1 when words are written and counts are not.
+    """
+    home = streams.home
+    topology, lines = word_count(log=home / "seen"), streams.stream(LINES)
+    results = transform_frames(topology, {LINES: lines}, state=streams.state, tasks=2, packages=())
+    words = _Write(home / "each-words")
+    counts = _Between(home / "each-counts", home / "reached", action)
+    return (
+        write_each(results, {WORDS: words, COUNTS: counts})
+        .option("checkpointLocation", str(home / "each-checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+
+
+def found(streams: Streams) -> dict[str, list[Row]]:
+    """Return what the sinks have."""
+    read = streams.session.read.parquet
+    return {
+        topic.name: rows_of(read(str(streams.home / f"each-{topic.name}")), topic)
+        for topic in (WORDS, COUNTS)
+    }
+
+
+def fail() -> None:
+    raise ConnectionError("the second sink is away")
+
+
+def block() -> None:
+    time.sleep(600)
+
+
+def fail_between_the_sinks(streams: Streams) -> None:
+    """Run to the end, with one failure; check what both sinks have, and how often tasks ran."""
+    for batch in BATCHES:
+        streams.write(LINES, batch)
+    with pytest.raises(PySparkException, match="second sink is away"):
+        started(streams, fail).awaitTermination()
+    assert (streams.home / "each-words/batch=1").exists()
+    assert not (streams.home / "each-counts/batch=1").exists()
+    started(streams, fail).awaitTermination()
+    assert found(streams) == EXPECTED
+    # Of two sinks a batch computes once, and once more if it comes again.
+    assert (streams.home / "seen").read_text().split() == ["0", "1", "1", "2"]
