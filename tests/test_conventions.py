@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 _ROOT = Path(__file__).parents[1]
-_FOLDERS = ("kstreams", "connectors", "stores", "serdes")
+_FOLDERS = ("kstreams", "kstreams_daemon", "connectors", "stores", "serdes")
 _SENTENCE_ENDS = (".", "?")
 _TINY_LINES = 35
 _MOST_TINY = 27

@@ -18,7 +18,11 @@ FOLDERS = ("connectors", "stores", "serdes")
 def packages() -> list[str]:
     """Every package that is to be shipped, by path."""
     plugins = [p for d in FOLDERS for p in sorted((ROOT / d).iterdir()) if p.is_dir()]
-    return ["kstreams", *(str(p.relative_to(ROOT)) for p in plugins if p.name != "__pycache__")]
+    return [
+        "kstreams",
+        "kstreams_daemon",
+        *(str(p.relative_to(ROOT)) for p in plugins if p.name != "__pycache__"),
+    ]
 
 
 def test_pyproject_lists_every_package() -> None:

@@ -32,6 +32,7 @@ _NOT_THE_JVMS = (
     "spark.app.name",
     "spark.default.parallelism",
     "spark.executor.",
+    "spark.executorEnv.",
     "spark.hadoop.",
     "spark.local.dir",
     "spark.log.",

@@ -13,6 +13,7 @@ from kstreams.spark.early_jvm import EarlyJvm
 from kstreams.spark.java import java_home
 from kstreams.spark.jvm import on_quick_jvm
 from kstreams.spark.numpy_arguments import spare_imports
+from kstreams.spark.nursery import nursery_settings
 from kstreams.spark.session_settings import session_settings
 
 __all__ = ("app_session", "executor_cores", "is_local", "query_session")
@@ -52,7 +53,9 @@ def app_session(
         return _made(app, config)
     home = java_home()
     os.environ["JAVA_HOME"] = str(home)
-    return on_quick_jvm(session_settings(config), home, partial(_made, app), early)
+    settings = session_settings(config)
+    settings |= nursery_settings(settings)
+    return on_quick_jvm(settings, home, partial(_made, app), early)
 
 
 def _made(app: str, settings: Mapping[str, str]) -> SparkSession:

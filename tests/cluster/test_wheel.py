@@ -18,7 +18,11 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 STORES = ("rocksdb", "s3")
 CONNECTORS = ("postgres",)
 SERDES = ("avro", "json", "msgpack", "msgspec", "protobuf", "registry", "xml")
-PACKAGES = ("kstreams", *(f"kstreams_{name}" for name in (*CONNECTORS, *STORES, *SERDES)))
+PACKAGES = (
+    "kstreams",
+    "kstreams_daemon",
+    *(f"kstreams_{name}" for name in (*CONNECTORS, *STORES, *SERDES)),
+)
 
 LOOK = f"""
 import importlib.metadata as m

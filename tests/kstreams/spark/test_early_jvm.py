@@ -26,6 +26,7 @@ _APP = """
 import sys
 from pathlib import Path
 from kstreams import App, Embedded
+from kstreams.spark import nursery
 assert "pyspark" not in sys.modules
 from tests.kstreams.spark.apps import counting
 from pyspark import SparkContext
@@ -34,7 +35,9 @@ home = Path(sys.argv[1])
 app = App(counting(), Embedded(home / "topics"), checkpoint=home / "checkpoint")
 app.run(until="end")
 java = SparkContext._jvm.java.lang
-print(java.System.getProperty("sun.java.command"), java.Runtime.getRuntime().maxMemory() >> 20)
+print(java.System.getProperty("sun.java.command"))
+pid = nursery._running.process.pid
+print(len(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
 """
 
 
@@ -173,4 +176,6 @@ def test_an_app_runs_on_it(spark: SparkSession, tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split()[0] == "org.apache.spark.api.python.PythonGatewayServer"
+    java, daemons = done.stdout.split()
+    assert java == "org.apache.spark.api.python.PythonGatewayServer"
+    assert daemons == str(min(2, os.cpu_count() or 1))
