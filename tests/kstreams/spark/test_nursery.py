@@ -89,8 +89,8 @@ def test_it_forks_daemons_whatever_else_is_said_to_it(place: Path, tmp_path: Pat
         assert "PYTHON_WORKER_FACTORY_SOCK_DIR" not in os.environ
     killed.send_signal(signal.SIGTERM)
     for each in (ended, killed):
-        _, said = each.communicate(timeout=30)  # closes its input, as Spark's end does
-        assert (each.returncode, said) == (0, b"")
+        each.communicate(timeout=30)  # closes its input, as Spark's end does
+        assert each.returncode == 0
     while list(tmp_path.glob(".*.sock")):  # it takes its socket away
         time.sleep(0.01)
 
