@@ -51,7 +51,7 @@ def daemon_at(place: Path, tmp_path: Path, **variables: str) -> subprocess.Popen
             "OMP_NUM_THREADS": "1",
             "PYTHONHASHSEED": "0",
             "PYTHON_UNIX_DOMAIN_ENABLED": "true",
-            "PYTHON_WORKER_FACTORY_SOCK_DIR": str(tmp_path),
+            "PYTHON_WORKER_FACTORY_SOCK_DIR": str(place.parent),  # paths of sockets are short
             **variables,
         },
         stdin=subprocess.PIPE,
@@ -91,7 +91,7 @@ def test_it_forks_daemons_whatever_else_is_said_to_it(place: Path, tmp_path: Pat
     for each in (ended, killed):
         each.communicate(timeout=30)  # closes its input, as Spark's end does
         assert each.returncode == 0
-    while list(tmp_path.glob(".*.sock")):  # it takes its socket away
+    while list(place.parent.glob(".*.sock")):  # it takes its socket away
         time.sleep(0.01)
 
 
