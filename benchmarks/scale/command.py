@@ -13,12 +13,12 @@ from benchmarks.machine import machine
 from benchmarks.scale.commits import commit_sizes
 from benchmarks.scale.growth import measure_growth
 from benchmarks.scale.many import BATCHES as MANY_BATCHES
-from benchmarks.scale.many import measure_many
+from benchmarks.scale.many import PARTITIONS, measure_many
 from benchmarks.scale.outcome import GROWTH, MANY, RUNS, ManyCost, Scale, StateCost
 from benchmarks.scale.page import write_into
 from benchmarks.scale.plots import plot
 from benchmarks.scale.runs import pairs
-from benchmarks.scale.tables import markdown
+from benchmarks.scale.tables import markdown, sections
 from benchmarks.suite.cluster import Cluster
 from benchmarks.suite.console import Console
 from benchmarks.suite.measure import RunFailed
@@ -54,13 +54,16 @@ def add_to(commands: Any, *, cache: Path, count: Callable[[str], int]) -> None:
     scale.add_argument("--records", type=count, metavar="N", help="records of every run")
     scale.add_argument("--rounds", type=count, help="3; --quick: 1")
     scale.add_argument("--minutes", type=float, help=f"for the runs; {MINUTES:g}, --quick: 15")
+    scale.add_argument(
+        "--partitions", type=count, default=PARTITIONS, metavar="N", help="of `many`; %(default)s"
+    )
     scale.add_argument("--quick", action="store_true", help="one round, less state")
     scale.add_argument("--cache", type=Path, default=cache, help="topics; %(default)s")
     scale.add_argument("--out", type=Path, help="folder of the report; <cache>/results/<time>")
     scale.add_argument(
         "--again", type=Path, metavar="FOLDER", help="measure nothing: report what is there"
     )
-    scale.add_argument("--into", type=Path, metavar="PAGE", help="write the tables into a page too")
+    scale.add_argument("--into", type=Path, metavar="PAGE", help="write what was run into a page")
     scale.set_defaults(call=_scale)
 
 
@@ -78,7 +81,7 @@ def _scale(options: argparse.Namespace) -> int:
             if "state" in parts:
                 failed |= _state(options, folder, cluster, console)
             if "many" in parts:
-                failed |= _many(folder, cluster, console)
+                failed |= _many(folder, options.partitions, cluster, console)
     _report(folder, options.into)
     return int(failed)
 
@@ -133,14 +136,15 @@ def _state(options: argparse.Namespace, folder: Path, cluster: Cluster, watcher:
     return bool(found.notes)
 
 
-def _many(folder: Path, cluster: Cluster, watcher: Watcher) -> bool:
+def _many(folder: Path, partitions: int, cluster: Cluster, watcher: Watcher) -> bool:
     """Measure many partitions on a cluster; return whether it has failed."""
     if why := why_no_machines():
         watcher.say(f"no run on many partitions: {why}")
         return False
     about = machine()
     try:
-        found = measure_many(cluster, done=watcher.step("1,000 partitions", MANY_BATCHES))
+        step = watcher.step(f"{partitions:,} partitions", MANY_BATCHES)
+        found = measure_many(cluster, partitions, done=step)
     except RuntimeError as exc:
         watcher.say(f"many partitions failed: {exc}")
         return True
@@ -154,7 +158,7 @@ def _report(folder: Path, page: Path | None) -> None:
     (folder / "scale.md").write_text(f"# Scale\n\n{text}")
     print(text)
     if page is not None:
-        write_into(page, text)
+        write_into(page, sections(found))
     try:
         print(f"figures, report and {len(plot(found, folder))} plots are in {folder}")
     except ImportError as exc:

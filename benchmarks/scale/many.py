@@ -1,4 +1,4 @@
-"""A topology of a thousand partitions on a Spark cluster: start, batches, restore, the driver.
+"""A topology of many partitions on a Spark cluster: start, batches, restore, the driver.
 
 The cluster is a master, two workers of a core each and a driver, on machines that share no
 file; the app's checkpoint is on a real S3 server. Everything runs on this one machine, though:
@@ -37,7 +37,8 @@ __all__ = ("BATCHES", "ManyPartitions", "measure_many")
 PARTITIONS = 1_000
 CORES = 2
 _PROGRAM = "many_app.py"
-_BATCH = 20_000
+_RECORDS = 20
+"""Of each partition in a batch."""
 _MEASURED = 5
 _WARM = 1
 BATCHES = _WARM + _MEASURED
@@ -60,6 +61,7 @@ class ManyPartitions:
             nothing: all tasks get their state.
         python_bytes: The most memory of the driver's Python.
         jvm_bytes: The same of its JVM.
+        empty_s: What a job of Spark's takes with as many Python tasks that do nothing.
     """
 
     partitions: int
@@ -71,13 +73,17 @@ class ManyPartitions:
     restore_s: float
     python_bytes: int
     jvm_bytes: int
+    empty_s: float
 
 
-def measure_many(cluster: Cluster, *, done: Callable[[int], None]) -> ManyPartitions:
+def measure_many(
+    cluster: Cluster, partitions: int = PARTITIONS, *, done: Callable[[int], None]
+) -> ManyPartitions:
     """Run it.
 
     Args:
         cluster: The broker.
+        partitions: Of the source.
         done: Told now and then how many batches are done.
 
     Raises:
@@ -85,7 +91,7 @@ def measure_many(cluster: Cluster, *, done: Callable[[int], None]) -> ManyPartit
     """
     name = f"many-{uuid4().hex[:8]}"
     source, sink = f"bench-in-{name}", f"bench-out-{name}"
-    cluster.create(source, PARTITIONS)
+    cluster.create(source, partitions)
     cluster.create(sink, 8)
     home = Path(tempfile.mkdtemp(prefix="kstreams-many-"))
     try:
@@ -105,11 +111,11 @@ def measure_many(cluster: Cluster, *, done: Callable[[int], None]) -> ManyPartit
                 "source": source,
                 "sink": sink,
                 "bootstrap": cluster.bootstrap,
-                "batch": _BATCH,
+                "batch": partitions * _RECORDS,
                 "parallelism": CORES,
                 "s3": s3,
             }
-            run = _Run(spark, json.dumps(options), cluster.bootstrap, source)
+            run = _Run(spark, options, cluster.bootstrap, partitions)
             return run.measure(done)
     finally:
         cluster.delete_all_but(lambda topic: topic not in (source, sink))
@@ -122,12 +128,15 @@ def _folder(path: Path) -> Path:
 
 
 class _Run:
-    """One app on one cluster: two drivers, one after the other."""
+    """One app on one cluster: two drivers, one after the other, and then one of empty tasks."""
 
-    def __init__(self, spark: SparkCluster, options: str, bootstrap: str, source: str) -> None:
+    def __init__(
+        self, spark: SparkCluster, options: dict[str, Any], bootstrap: str, partitions: int
+    ) -> None:
         self._spark = spark
         self._options = options
-        self._source = source
+        self._source = str(options["source"])
+        self._partitions = partitions
         self._producer = Producer(
             {"bootstrap.servers": bootstrap, "linger.ms": 20, "enable.idempotence": True},
             logger=SILENT,
@@ -150,8 +159,8 @@ class _Run:
         python_bytes, jvm_bytes = self._peak_bytes()
         restore_s = self._restore()
         return ManyPartitions(
-            partitions=PARTITIONS,
-            records=_BATCH,
+            partitions=self._partitions,
+            records=self._partitions * _RECORDS,
             first_s=lines[0]["at"] - began,
             batch_s=median(later["at"] - earlier["at"] for earlier, later in pairwise(measured)),
             cpu_s=cpu / count,
@@ -159,6 +168,7 @@ class _Run:
             restore_s=restore_s,
             python_bytes=python_bytes,
             jvm_bytes=jvm_bytes,
+            empty_s=self._empty(),
         )
 
     def _restore(self) -> float:
@@ -174,11 +184,19 @@ class _Run:
         began, lines = self._wait_for(log, 1, lambda _: None)
         return float(lines[0]["at"] - began)
 
-    def _start(self, name: str) -> Path:
+    def _empty(self) -> float:
+        """Return what a job takes of as many tasks of Spark's that do nothing."""
+        os.killpg(self._driver.pid, signal.SIGKILL)
+        self._driver.wait()
+        log = self._start("empty-driver", empty_tasks=self._partitions)
+        return float(self._wait_for(log, 1, lambda _: None)[1][0]["seconds"])
+
+    def _start(self, name: str, **options: object) -> Path:
         machine = self._spark.add_machine(name)
         shutil.copy(str(many_app.__file__), machine.path(_PROGRAM))
         config = {"spark.driver.memory": "1g", "spark.executor.memory": "1g"}
-        self._driver = self._spark.submit(machine, _PROGRAM, self._options, config=config)
+        given = json.dumps({**self._options, **options})
+        self._driver = self._spark.submit(machine, _PROGRAM, given, config=config)
         return self._spark.log(name)
 
     def _peak_bytes(self) -> tuple[int, int]:
@@ -204,8 +222,8 @@ class _Run:
 
     def _fill(self, batches: int) -> None:
         """Write so many batches, each partition's share the same."""
-        for row in range(batches * _BATCH // PARTITIONS):
-            for partition in range(PARTITIONS):
+        for row in range(batches * _RECORDS):
+            for partition in range(self._partitions):
                 key = b"%d-%d" % (partition, row % 50)
                 while True:
                     try:

@@ -1,7 +1,8 @@
 """The app of the run on many partitions, copied to machines that have the installed library alone.
 
 `spark-submit many_app.py OPTIONS`, a JSON object. It counts by key until SIGTERM, and prints a
-line of JSON when the session is up and when a batch is committed.
+line of JSON when the session is up and when a batch is committed. With `empty_tasks` it runs so
+many tasks of Spark's that do nothing, twice, and prints how long the second time took.
 """
 
 from __future__ import annotations
@@ -33,6 +34,15 @@ def on_batch(report: BatchReport) -> None:
         say(records=report.source_records, seconds=report.seconds, puts=report.log.puts)
 
 
+def run_empty(session: SparkSession, tasks: int) -> None:
+    """Print how long a job of empty tasks takes, each in a Python worker."""
+    data = session.sparkContext.parallelize(range(tasks), tasks)
+    data.foreachPartition(lambda rows: None)
+    began = time.monotonic()
+    data.foreachPartition(lambda rows: None)
+    say(records=0, seconds=time.monotonic() - began)
+
+
 def main() -> None:
     """Run it."""
     options = json.loads(sys.argv[1])
@@ -43,6 +53,9 @@ def main() -> None:
     builder.add_sink("out", Topic(options["sink"], TEXT, INT64), counted)
     session = SparkSession.builder.getOrCreate()
     say(session=True)
+    if "empty_tasks" in options:
+        run_empty(session, options["empty_tasks"])
+        return
     App(
         builder.build(),
         Kafka(options["bootstrap"]),

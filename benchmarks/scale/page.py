@@ -1,24 +1,32 @@
-"""A page whose middle is written by a scale run."""
+"""A page with sections that are written by scale runs, each by the parts that were run."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ("BEGIN", "END", "write_into")
+__all__ = ("END", "begin", "write_into")
 
-BEGIN = "<!-- measured: python -m benchmarks scale --into PAGE -->"
 END = "<!-- end of what was measured -->"
 
 
-def write_into(page: Path, text: str) -> None:
-    """Replace what stands between the marks of a page.
+def begin(section: str) -> str:
+    """Return the mark before a section."""
+    return f"<!-- measured: python -m benchmarks scale --into PAGE, {section} -->"
+
+
+def write_into(page: Path, sections: Mapping[str, str]) -> None:
+    """Replace what stands between the marks of sections; others stay.
 
     Raises:
-        ValueError: It has no such marks, or not in this order.
+        ValueError: The page has no such marks, or not in this order; it stays as it was.
     """
     whole = page.read_text()
-    before, found, rest = whole.partition(BEGIN)
-    _, ended, after = rest.partition(END)
-    if not found or not ended:
-        raise ValueError(f"{page} has no lines {BEGIN!r} and {END!r}, between which to write")
-    page.write_text(f"{before}{BEGIN}\n\n{text.strip()}\n\n{END}{after}")
+    for section, text in sections.items():
+        mark = begin(section)
+        before, found, rest = whole.partition(mark)
+        _, ended, after = rest.partition(END)
+        if not found or not ended:
+            raise ValueError(f"{page} has no lines {mark!r} and {END!r}, between which to write")
+        whole = f"{before}{mark}\n\n{text}\n\n{END}{after}"
+    page.write_text(whole)

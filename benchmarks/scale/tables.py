@@ -16,7 +16,7 @@ from benchmarks.scale.series import batch_seconds, by_partitions
 from benchmarks.suite.outcome import Cell, Outcome, rounds_of
 from benchmarks.suite.registry import workload_by
 
-__all__ = ("markdown",)
+__all__ = ("markdown", "sections")
 
 MANY = 1_000
 BUSY = 0.7
@@ -49,19 +49,24 @@ _GROWTH_HEADS = (
 )
 
 
-def markdown(scale: Scale) -> str:
-    """Return what the parts that were run say; headings are of the third level."""
-    lines: list[str] = []
+def sections(scale: Scale) -> dict[str, str]:
+    """Return what the parts that were run say, by name of the section; headings are of level 3."""
+    found: dict[str, Iterable[str]] = {}
     if scale.runs is not None:
-        lines += _runs(scale.runs)
+        found["runs"] = _runs(scale.runs)
     if scale.state is not None:
-        lines += _state(scale.state)
+        found["state"] = _state(scale.state)
     if scale.many is not None:
-        lines += _measured(scale.many)
+        found["many"] = _measured(scale.many)
     costs = None if scale.runs is None else costs_of(scale.runs)
     if costs is not None:
-        lines += _many(costs, scale.state)
-    return "\n".join(lines).rstrip() + "\n"
+        found["arithmetic"] = _many(costs)
+    return {name: "\n".join(lines).strip() for name, lines in found.items()}
+
+
+def markdown(scale: Scale) -> str:
+    """Return all of it as one text."""
+    return "\n\n".join(sections(scale).values()) + "\n"
 
 
 def _runs(runs: Outcome) -> Iterator[str]:
@@ -197,13 +202,15 @@ def _measured(many: ManyCost) -> Iterator[str]:
     yield f"| a batch | {run.batch_s:.1f} s |"
     yield f"| its processor time, without broker and storage | {run.cpu_s:.1f} s |"
     yield f"| objects that it writes | {run.puts:,.0f} |"
+    empty = f"for comparison, a job of {run.partitions:,} empty Python tasks"
+    yield f"| {empty} | {run.empty_s:.1f} s |"
     yield f"| first commit on machines without state, all restored | {run.restore_s:.1f} s |"
     yield f"| memory of the driver's Python at most | {run.python_bytes / 1e6:,.0f} MB |"
     yield f"| memory of the driver's JVM at most | {run.jvm_bytes / 1e6:,.0f} MB |"
     yield ""
 
 
-def _many(costs: Costs, state: StateCost | None) -> Iterator[str]:
+def _many(costs: Costs) -> Iterator[str]:
     yield "### Other rates, by arithmetic"
     yield ""
     yield (
@@ -218,13 +225,6 @@ def _many(costs: Costs, state: StateCost | None) -> Iterator[str]:
     yield _row(["---", *["---:"] * (len(_MANY_HEADS) - 1)])
     for every, rate in product(_SECONDS, _RATES):
         yield _row(_many_columns(costs, every, rate))
-    yield ""
-    commits = {each.tasks: each for each in state.commits} if state else {}
-    if commit := commits.get(MANY):
-        yield (
-            f"- The driver's commit of {MANY:,} tasks: {commit.size_bytes / 1e3:,.0f} kB, written "
-            f"in {commit.append_ms:.0f} ms."
-        )
     yield ""
 
 

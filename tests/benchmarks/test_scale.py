@@ -16,7 +16,7 @@ from benchmarks.scale.growth import Point
 from benchmarks.scale.keys import names
 from benchmarks.scale.many import ManyPartitions
 from benchmarks.scale.outcome import GROWTH, MANY, RUNS, ManyCost, Scale, StateCost
-from benchmarks.scale.page import BEGIN, END, write_into
+from benchmarks.scale.page import END, begin, write_into
 from benchmarks.scale.plots import plot
 from benchmarks.scale.runs import CORES, EXECUTORS, NATIVE, pairs
 from benchmarks.scale.tables import markdown
@@ -107,7 +107,7 @@ def test_report_has_runs_memory_state_and_what_follows() -> None:
     assert "| 10,000,000 | 550 | 550 to 550 | 1.10 | 800 | 5.5 | 200,000 | 1,000 |" in text
     assert "| 10,000,000 | 750 | 750 to 750 | 1.50 |" in text
     assert "| 10 | 1,000,000 | 13 | 4 | 2.1 | 9.9 M | 49 |" in text
-    assert "commit of 1,000 tasks: 400 kB, written in 9 ms" in text
+    assert "| 1,000 | 400,000 | 9.0 |" in text
 
 
 @pytest.mark.parametrize("part", [Scale(outcome(), None), Scale(None, state())])
@@ -128,6 +128,7 @@ def test_a_run_on_many_partitions_is_read_again_and_shown(tmp_path: Path) -> Non
         restore_s=30.0,
         python_bytes=210_000_000,
         jvm_bytes=640_000_000,
+        empty_s=7.25,
     )
     ManyCost(MACHINE, run).save(tmp_path / MANY)
 
@@ -136,6 +137,7 @@ def test_a_run_on_many_partitions_is_read_again_and_shown(tmp_path: Path) -> Non
     assert "### 1,000 partitions" in text
     assert "| a batch | 5.7 s |" in text
     assert "| objects that it writes | 1,142 |" in text
+    assert "a job of 1,000 empty Python tasks | 7.2 s |" in text
     assert "| memory of the driver's Python at most | 210 MB |" in text
 
 
@@ -154,15 +156,17 @@ def test_report_is_written_again_and_into_a_page(
     state().save(tmp_path / GROWTH)
     assert Scale.load(tmp_path) == Scale(outcome(), state())
     page = tmp_path / "page.md"
-    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    marks = [begin(name) for name in ("runs", "state", "many", "arithmetic")]
+    page.write_text("before\n" + "".join(f"{mark}\nold\n{END}\nafter\n" for mark in marks))
     command = ["scale", "--again", str(tmp_path), "--into", str(page)]
     assert main(command) == 0
     first = page.read_text()
     assert main(command) == 0
     assert page.read_text() == first
-    assert first.startswith(f"before\n{BEGIN}\n\n### Cores")
+    assert first.startswith(f"before\n{marks[0]}\n\n### Cores")
     assert first.endswith(f"{END}\nafter\n")
-    assert "old" not in first
+    assert f"{END}\nafter\n{marks[2]}\nold\n" in first  # a part that was not run
+    assert first.count("old") == 1
     assert "plots are in" in capsys.readouterr().out
 
 
@@ -189,10 +193,11 @@ def test_folder_without_figures_is_refused(
 
 def test_page_without_marks_is_left_alone(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text(f"{END}{BEGIN}")
+    text = f"{begin('runs')}{END}{END}{begin('many')}"
+    page.write_text(text)
     with pytest.raises(ValueError, match="between which to write"):
-        write_into(page, "text")
-    assert page.read_text() == f"{END}{BEGIN}"
+        write_into(page, {"runs": "figures", "many": "figures"})
+    assert page.read_text() == text
 
 
 def test_keys_differ_and_lie_apart() -> None:
