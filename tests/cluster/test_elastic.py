@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import suppress
 from functools import partial
 
 import pytest
 
-from devtools.processes import alive
+from devtools.processes import alive, ancestor, command, session
 from tests.cluster.clustered import ClusteredApp
 
 pytestmark = [
@@ -85,7 +86,9 @@ def test_a_decommissioned_executor_ends_by_itself(app: ClusteredApp) -> None:
     app.wait_for_all()
     for _ in range(2):
         app.emit(1600)
-        leaving = app.cluster.executors()[0]
+        app.cluster.wait(lambda: len(at_work(app)) == 2, "two executors that have run tasks")
+        leaving = min(at_work(app))
+        app.emit(400)
         os.kill(leaving, signal.SIGPWR)
         app.wait_for_all()
         app.cluster.wait(partial(_ended, leaving), "the executor's end")
@@ -94,6 +97,17 @@ def test_a_decommissioned_executor_ends_by_itself(app: ClusteredApp) -> None:
     said = app.cluster.log(driver.machine.name).read_text()
     assert said.count(" decommissioned message") == 2
     assert "Lost task" not in said
+
+
+def at_work(app: ClusteredApp) -> set[int]:
+    """Return the executors that have run tasks: one that only begins just dies of a signal."""
+    found = set()
+    for worker in app.cluster.workers:
+        for pid in session(worker.process.pid):
+            if "pyspark.worker" in command(pid):
+                with suppress(LookupError, OSError):
+                    found.add(ancestor(pid, "CoarseGrainedExecutorBackend"))
+    return found
 
 
 def _ended(pid: int) -> bool:
