@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.connectors.asking import calls
+from benchmarks.connectors.kafka import deliveries
 from benchmarks.connectors.postgres import rates, small_batches
 from benchmarks.machine import machine
 from devtools.servers.postgres import PostgresServer
@@ -21,16 +22,18 @@ _AT_ONCE = 64
 
 def add_to(commands: Any) -> None:
     """Add the command."""
-    connectors = commands.add_parser("connectors", help="PostgreSQL as a sink, many calls at once")
+    connectors = commands.add_parser(
+        "connectors", help="PostgreSQL and Kafka as sinks, many calls at once"
+    )
     connectors.add_argument("--rows", type=int, default=50_000, metavar="N", help="%(default)s")
     connectors.add_argument("--calls", type=int, default=4_000, metavar="N", help="%(default)s")
-    connectors.add_argument("--part", action="append", choices=("postgres", "calls"))
+    connectors.add_argument("--part", action="append", choices=("postgres", "kafka", "calls"))
     connectors.add_argument("--json", type=Path, help="where to put the figures")
     connectors.set_defaults(call=_connectors)
 
 
 def _connectors(options: argparse.Namespace) -> int:
-    parts = options.part or ("postgres", "calls")
+    parts = options.part or ("postgres", "kafka", "calls")
     figures: dict[str, Any] = {"machine": machine()}
     print(json.dumps(figures["machine"]))
     if "postgres" in parts:
@@ -39,6 +42,9 @@ def _connectors(options: argparse.Namespace) -> int:
             _table("PostgreSQL, rows a second of one task", figures["rows"], "{:10,.0f}")
             figures["batches"] = dict(small_batches(server))
             _table("small batches, ms", figures["batches"], "{:10.2f}")
+    if "kafka" in parts:
+        figures["kafka"] = dict(deliveries(options.rows, _ROUNDS))
+        _table("Kafka, results of one task", figures["kafka"], "{:12,.1f}")
     if "calls" in parts:
         figures["calls"] = calls(options.calls, _AT_ONCE)
         _table("calls of 20 ms, a second", figures["calls"], "{:10,.1f}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.task_status import TaskStatus
 from kstreams.checkpoint.plans import Plan
 from kstreams.ids import TopicPartition
@@ -20,7 +21,7 @@ def commit_of(
     plan: Plan,
     statuses: Sequence[TaskStatus],
     last: Commit | None,
-    fingerprint: str,
+    settings: QuerySettings,
 ) -> Commit:
     """Return the commit of a batch.
 
@@ -31,7 +32,7 @@ def commit_of(
         plan: What it was run by.
         statuses: Of its tasks.
         last: The commit before it; tasks that were not called are what they were.
-        fingerprint: Of the topology.
+        settings: The query's.
     """
     held = {place: each.offset for place, each in held_back(statuses).items()}
     return Commit(
@@ -44,12 +45,13 @@ def commit_of(
         },
         outputs=tuple(output for status in statuses for output in status.outputs),
         positions={**plan.positions, **held},
-        fingerprint=fingerprint,
+        fingerprint=settings.fingerprint,
         after=None if last is None else last.id,
         plan=plan.digest,
         topics=plan.topics,
         loops=tuple(part for status in statuses for part in status.loops),
         receipts=tuple(each for status in statuses for each in status.receipts),
+        staged=settings.staged(part for status in statuses for part in status.staged),
     )
 
 

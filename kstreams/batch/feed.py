@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
+from contextlib import closing
 from typing import Protocol
 
 from kstreams.batch.embedded.feed import EmbeddedFeed
-from kstreams.batch.embedded.io import publish
 from kstreams.batch.sink_publishing import publish_receipts
 from kstreams.batch.sink_writers import sinks_of
 from kstreams.batch.topic_io import TopicIO
@@ -17,7 +17,8 @@ from kstreams.errors import CompileError
 from kstreams.graph.nodes import SourceNode
 from kstreams.graph.topology import Topology
 from kstreams.ids import TopicPartition
-from kstreams.state.log.commits import Commit, Output
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.log.commits import Commit
 
 __all__ = ("Feed", "feed_of", "publish_commit")
 
@@ -48,8 +49,27 @@ class Feed(Protocol):
         """
         ...
 
-    def publish(self, outputs: Sequence[Output], batch: int) -> None:
-        """Make a committed batch's output visible, if writing it was not enough."""
+    def prepare(self, publisher: str, topic: str, last: Commit | None) -> None:
+        """Get ready to publish, before the first batch of a run.
+
+        Args:
+            publisher: Id of the query's batches.
+            topic: One that the query reads.
+            last: The last commit; None before any.
+
+        Raises:
+            KStreamsError: Nothing can be published.
+        """
+        ...
+
+    def publish(self, commit: Commit, objects: ObjectStore, check: Callable[[], None]) -> None:
+        """Make a committed batch's output visible, if writing it was not enough; may be repeated.
+
+        Args:
+            commit: The batch's.
+            objects: The durable log, which has what was staged there.
+            check: Raises `FencedError` where a newer driver runs the app.
+        """
         ...
 
     def sweep(self, producers: Iterable[str], *, older_than_ms: int) -> None:
@@ -62,6 +82,10 @@ class Feed(Protocol):
             older_than_ms: What others had begun before this time, ms since the epoch, and not
                 finished, goes too.
         """
+        ...
+
+    def close(self) -> None:
+        """Let go of what publishing holds."""
         ...
 
 
@@ -81,15 +105,19 @@ def feed_of(connection: Connection) -> Feed:
     raise CompileError(f"an app cannot run on {connection!r}", hint="use Embedded or Kafka.")
 
 
-def publish_commit(connection: Connection, topology: Topology, commit: Commit) -> None:
+def publish_commit(
+    connection: Connection, topology: Topology, commit: Commit, objects: ObjectStore
+) -> None:
     """Make a committed batch's output visible, where no query runs that has a feed.
 
     Args:
         connection: Where topics are.
         topology: Has the sinks that are no topics.
         commit: The batch's.
+        objects: The durable log, which has what was staged there.
     """
-    if commit.outputs and isinstance(connection, Embedded):
-        publish(connection.log(), commit.outputs, commit.batch)
+    if commit.outputs or commit.staged:
+        with closing(feed_of(connection)) as feed:
+            feed.publish(commit, objects, lambda: None)
     sinks = [sinks_of(group) for group in topology.groups]
     publish_receipts({name: sink for own in sinks for name, sink in own.items()}, commit.receipts)

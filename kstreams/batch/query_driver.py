@@ -57,6 +57,7 @@ class QueryDriver:
         tables: The global tables that the query reads and writes.
 
     Attributes:
+        feed: Its input and output; to be closed with the query.
         last: The last commit: what the next batch begins with. None before any.
 
     Raises:
@@ -77,7 +78,7 @@ class QueryDriver:
     ) -> None:
         self._settings = settings
         self._opened = opened
-        self._feed = feed
+        self.feed = feed
         self._clock = WatchedClock(clock)
         self.fence = fence
         self._run = run
@@ -132,12 +133,13 @@ class QueryDriver:
             SinkUnavailableError, SinkError: A sink's place is not as it should be.
         """
         prepare_sinks(self._sinks)
+        self.feed.prepare(self._settings.publisher, self._settings.first_topic, self.last)
         if self.last is not None:
             self._publish(self.last)
         self._sweep_topics()
 
     def _publish(self, commit: Commit) -> None:
-        self._feed.publish(commit.outputs, commit.batch)
+        self.feed.publish(commit, self._opened.objects, self.fence)
         publish_receipts(self._sinks, commit.receipts)
 
     def number(self, begun: int) -> int:
@@ -274,8 +276,8 @@ class QueryDriver:
             FencedError: A newer driver has taken the checkpoint; nothing is published.
         """
         held = held_back(statuses)
-        now, fingerprint = self._clock.now_ms(), self._settings.fingerprint
-        commit = commit_of(batch, self._run, now, plan, statuses, self.last, fingerprint)
+        now, last = self._clock.now_ms(), self.last
+        commit = commit_of(batch, self._run, now, plan, statuses, last, self._settings)
         self.fence()
         commits = self._opened.commits
         sealed = commits.sealed(commit)
@@ -327,7 +329,7 @@ class QueryDriver:
         for status in statuses:
             self.timers.note(status.task, status.wall_due_ms)
         self.planner.done([status.sizes for status in statuses], held)
-        self._looped_bytes += sum(part.length for part in commit.loops)
+        self._looped_bytes += sum(part.length for part in commit.sent)
 
     def _plan_ahead(self, batch: int, plan: Callable[[], Plan | None]) -> None:
         """Write the plan of a batch while the commit before it is under way.
@@ -394,4 +396,4 @@ class QueryDriver:
     def _sweep_topics(self) -> None:
         """Remove what lost attempts have left in topics: all that counts is published."""
         before = self._clock.now_ms() - int(MIN_AGE.total_seconds() * 1000)
-        self._feed.sweep(self._settings.producers(), older_than_ms=before)
+        self.feed.sweep(self._settings.producers(), older_than_ms=before)

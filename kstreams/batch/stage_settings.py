@@ -13,6 +13,7 @@ from kstreams.ids import TaskId
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.backend.task_key import TaskKey
 from kstreams.state.log.loop_objects import LoopPart
+from kstreams.state.log.staged import Staged
 
 __all__ = ("QuerySettings", "StageSettings")
 
@@ -58,6 +59,20 @@ class QuerySettings:
     def life(self) -> str:
         """Id of the query's batches, like that of no other query, incarnation or generation."""
         return f"{self.epoch}/{self.scope}"
+
+    @property
+    def publisher(self) -> str:
+        """Id of who publishes what the query's tasks stage; the app's id comes first."""
+        return f"{self.scope}/{self.epoch}"
+
+    @property
+    def first_topic(self) -> str:
+        """The first of the topics that the query reads, by name."""
+        return min(node.topic.name for group in self.groups for node in group.sources)
+
+    def staged(self, parts: Iterable[LoopPart]) -> Staged:
+        """Return what the query's tasks have staged in a batch."""
+        return Staged.of(self.publisher, self.first_topic, parts)
 
     def stages(self) -> tuple[StageSettings, ...]:
         """Return the settings of each stage."""

@@ -82,11 +82,12 @@ class Sweep:
             pinned=pinned,
             set_ms=self.clock.set_ms,
         )
-        if any(group.loops for group in settings.groups):
+        # What a delivery that was changed since has staged goes with the last commit that names it.
+        if any(group.loops for group in settings.groups) or any(each.sent for each in retained):
             sweep_loops(
                 opened.objects,
                 settings.scope,
                 settings.epoch,
                 last=retained[-1].batch,
-                named={*pinned, *(name for each in retained for name in object_names(each.loops))},
+                named={*pinned, *(name for each in retained for name in object_names(each.sent))},
             )

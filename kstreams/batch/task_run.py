@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import pyarrow as pa
 
@@ -140,7 +141,12 @@ class TaskRun:
             outputs = settings.io.write(
                 output, settings.group, producer=settings.producer, batch=batch, revision=revision
             )
-            loops = state.send(self._sent(output)) if output.loops else ()
+            sent = list(self._sent(output))
+            staged = settings.io.staged(
+                output, settings.group, producer=settings.producer, batch=batch, revision=revision
+            )
+            own = settings.partition
+            parts = state.send(chain(sent, ((name, own, table) for name, table in staged)))
             pointer = state.commit(changes)
         topics = {node.name for node in settings.group.sources}
         status = TaskStatus(
@@ -153,7 +159,8 @@ class TaskRun:
             lines=tuple(output.lines),
             wall_due_ms=output.next_wall_due,
             outputs=tuple(outputs),
-            loops=loops,
+            loops=parts[: len(sent)],
+            staged=parts[len(sent) :],
             held=output.held,
             receipts=receipts,
         )

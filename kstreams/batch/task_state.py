@@ -46,9 +46,9 @@ class OpenState(Protocol):
         ...
 
     def send(self, records: Iterable[tuple[str, int, pa.Table]]) -> tuple[LoopPart, ...]:
-        """Write what the task sends into loops: loop, task and records, in their order.
+        """Write what the task sends into loops, or stages: name, task, records, in their order.
 
-        It counts once the driver says so.
+        It counts once the driver says so. Writes nothing where there is nothing.
         """
         ...
 

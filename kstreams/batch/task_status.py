@@ -41,6 +41,7 @@ class TaskStatus:
         log: What was asked of the durable log for it.
         loops: What it has sent into loops.
         receipts: What sinks that are no topics are to publish after the commit.
+        staged: What it has put into the durable log for topics, to be published after the commit.
     """
 
     task: TaskId
@@ -56,6 +57,7 @@ class TaskStatus:
     loops: tuple[LoopPart, ...] = ()
     held: Mapping[TopicPartition, HeldBack] = field(default_factory=dict)
     receipts: tuple[Receipts, ...] = ()
+    staged: tuple[LoopPart, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
@@ -73,6 +75,7 @@ class TaskStatus:
             "loops": parts_to_json(self.loops),
             "held": text_keys(self.held),
             "receipts": receipts_to_json(self.receipts),
+            "staged": parts_to_json(self.staged),
         }
 
     @classmethod
@@ -92,6 +95,7 @@ class TaskStatus:
             parts_from_json(fields.items("loops")),
             _held_from_json(fields.mapping("held")),
             receipts_from_json(fields.items("receipts")),
+            parts_from_json(fields.items("staged")),
         )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
+
+import pyarrow as pa
 
 from kstreams.checkpoint.plans import Slice
 from kstreams.graph.topology import PartitionGroup
@@ -66,5 +68,20 @@ class TopicIO(Protocol):
         Returns:
             What the driver must publish after the commit; empty where writing alone makes
             rows visible.
+        """
+        ...
+
+    def staged(
+        self,
+        output: TaskOutput,
+        group: PartitionGroup,
+        *,
+        producer: str,
+        batch: int,
+        revision: int = 0,
+    ) -> Iterable[tuple[str, pa.Table]]:
+        """Return what waits in the durable log for the commit: sinks' names, and their rows.
+
+        That is what `write` with the same arguments does not write; most write all.
         """
         ...

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kstreams.state.log.commits import CommitId
+from kstreams.state.log.commits import CommitName
 from kstreams.state.log.fields import Fields
 
 __all__ = ("Pin", "Pins")
@@ -23,7 +23,7 @@ class Pin:
     """
 
     line: str
-    commit: CommitId | None
+    commit: CommitName | None
 
     def __str__(self) -> str:
         return "empty" if self.commit is None else f"batch {self.commit.batch}"
@@ -39,7 +39,7 @@ class Pin:
     def from_json(cls, data: object) -> Pin:
         """Read what `to_json` returned; `ValueError` says what is wrong with it."""
         fields = Fields(data)
-        return cls(fields.text("line"), CommitId.from_json(fields.anything("commit")))
+        return cls(fields.text("line"), CommitName.from_json(fields.anything("commit")))
 
 
 Pins = Mapping[str, Pin]

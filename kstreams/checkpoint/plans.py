@@ -18,7 +18,7 @@ from typing import Any
 
 from kstreams.checkpoint.pins import Pin, Pins
 from kstreams.ids import TopicPartition, parse_keys, text_keys
-from kstreams.state.log.commits import CommitId
+from kstreams.state.log.commits import CommitName
 from kstreams.state.log.fields import MOST, Fields, checked_integer, checked_text
 from kstreams.task.holding import Holding
 
@@ -112,7 +112,7 @@ class Plan:
     wall_ms: int = 0
     since_ms: int = 0
     close_windows: bool = False
-    after: CommitId | None = None
+    after: CommitName | None = None
     digest: str = field(default="", compare=False)
     topics: Mapping[str, str] = field(default_factory=dict)
     cuts: Mapping[tuple[int, int], int] = field(default_factory=dict)
@@ -134,7 +134,7 @@ class Plan:
         """How many records the batch reads at most."""
         return sum(len(each) for slices in self.tasks.values() for each in slices)
 
-    def counts_after(self, commit: CommitId | None) -> bool:
+    def counts_after(self, commit: CommitName | None) -> bool:
         """Tell whether the plan counts, now that a commit is known to come before it.
 
         Args:
@@ -191,7 +191,7 @@ class Plan:
             fields.integer("wall"),
             fields.integer("since"),
             fields.flag("close"),
-            CommitId.from_json(fields.anything("after")),
+            CommitName.from_json(fields.anything("after")),
             digest,
             fields.texts("topics", {}),
             cuts,

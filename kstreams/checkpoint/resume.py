@@ -20,7 +20,7 @@ from kstreams.checkpoint.plans import Plan
 from kstreams.errors import LogMismatchError, Where
 from kstreams.ids import TopicPartition
 from kstreams.state.backend.objects import ObjectStore
-from kstreams.state.log.commits import SEED, Commit, CommitId
+from kstreams.state.log.commits import SEED, Commit, CommitName
 from kstreams.task.meta import TaskMeta
 
 __all__ = ("Resumption", "positions_after", "resume")
@@ -138,7 +138,7 @@ def _problem(last: Commit | None, numbers: list[int], newest: Plan, noted: int) 
     return _noted_problem(number, noted)
 
 
-def _after_problem(last: Commit | None, number: int, after: CommitId) -> str:
+def _after_problem(last: Commit | None, number: int, after: CommitName) -> str:
     if last is None or last.batch < after.batch:
         return f"batch {after.batch} was committed, and its commit is missing; {_ends_at(last)}"
     if last.id != after:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -88,6 +88,16 @@ class Place:
     connection: Connection
     label: str
     is_kafka: bool
+
+    def seen_once(self) -> Place:
+        """Return it with results that are seen exactly once, as those of embedded topics are."""
+        if isinstance(self.connection, Embedded):
+            return self
+        from kstreams.kafka.options import Kafka  # noqa: PLC0415  # only where Kafka is in use
+
+        if not isinstance(self.connection, Kafka):
+            return self
+        return replace(self, connection=replace(self.connection, delivery="exactly-once"))
 
     def config(self, topic: str) -> Mapping[str, str]:
         """Return a topic's settings by name, or raise `UnknownTopicError`."""

@@ -112,6 +112,14 @@ def run(
             "its own is gone: what it has written to Kafka may differ then.",
         ),
     ] = False,
+    exactly_once: Annotated[
+        bool,
+        typer.Option(
+            "--exactly-once",
+            help="On Kafka: publish a batch's results in one transaction after its commit, so that "
+            "readers that are read_committed see each once. Embedded topics always do.",
+        ),
+    ] = False,
     spark_config: Annotated[
         list[str] | None,
         typer.Option(
@@ -153,7 +161,7 @@ def run(
     with _logging_to(console), quiet_spark(settings) as config:
         app = App(
             topology,
-            place.connection,
+            place.seen_once().connection if exactly_once else place.connection,
             state=backend,
             repin=repin,
             app_id=app_id,

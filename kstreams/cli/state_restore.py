@@ -87,7 +87,7 @@ def restore(
         for query in found.checkpoint.queries:
             last = resume(found.checkpoint, query, objects).last
             if last is not None:
-                publish_commit(place.connection, loaded, last)
+                publish_commit(place.connection, loaded, last, objects)
         total = _shown(job, specs)
     finally:
         lock.release()

@@ -140,7 +140,8 @@ class Verification:
     def _part(self, label: str, commits: Sequence[Commit], log: CommitLog | None = None) -> Part:
         """Check what versions are made of, as far as they are retained when that is done."""
         refs = {r for c in commits for p in c.pointers().values() for r in p.objects()}
-        loops = sorted({p for c in commits for p in c.loops}, key=lambda p: (p.name, p.start))
+        parts = {part for commit in commits for part in commit.sent}
+        loops = sorted(parts, key=lambda part: (part.name, part.start))
         found = {**self._check_objects(refs), **self._check_loops(loops)}
         for commit in commits:
             for task, pointer in commit.pointers().items():

@@ -82,6 +82,8 @@ from kstreams.errors.topics import (
     TopicExistsError,
     TopicFormatError,
     TopicRecreatedError,
+    TransactionError,
+    TransactionTimeoutError,
     UnknownPartitionError,
     UnknownTopicError,
 )
@@ -131,6 +133,8 @@ __all__ = (
     "TopicFormatError",
     "TopicRecreatedError",
     "TopologyError",
+    "TransactionError",
+    "TransactionTimeoutError",
     "UnknownNodeError",
     "UnknownPartitionError",
     "UnknownTopicError",

@@ -20,6 +20,8 @@ __all__ = (
     "TopicExistsError",
     "TopicFormatError",
     "TopicRecreatedError",
+    "TransactionError",
+    "TransactionTimeoutError",
     "UnknownPartitionError",
     "UnknownTopicError",
 )
@@ -138,6 +140,27 @@ class DeliveryError(ExecutionError):
             where=where,
         )
         self.code = code
+
+
+class TransactionError(ExecutionError):
+    """The cluster did not do a transaction of results; nobody sees a part of it.
+
+    The batch is committed, and published at the next start of the app.
+
+    Attributes:
+        code: librdkafka's or Kafka's name of the error, such as `COORDINATOR_NOT_AVAILABLE`; empty
+            if there is none.
+    """
+
+    def __init__(
+        self, message: str, code: str = "", *, hint: str = "", where: Where | None = None
+    ) -> None:
+        super().__init__(message, hint=hint, where=where)
+        self.code = code
+
+
+class TransactionTimeoutError(TransactionError):
+    """A batch's results take longer to write than a transaction may stay open."""
 
 
 class MisplacedKeyError(ExecutionError):

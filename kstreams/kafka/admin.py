@@ -142,6 +142,31 @@ class KafkaAdmin:
         """
         return self._offsets(self._describe([topic])[topic], LATEST, committed=committed)
 
+    def ends_of(
+        self, places: Iterable[tuple[str, int]], *, committed: bool
+    ) -> dict[tuple[str, int], int]:
+        """Return the offset after the last record of some partitions, by one request.
+
+        Args:
+            places: Pairs of topic and partition.
+            committed: As for `end_offsets`.
+
+        Raises:
+            UnknownTopicError: A topic does not exist.
+            BrokerUnavailableError: No broker answers.
+        """
+        asked = {TopicPartition(*place): LATEST for place in places}
+        if not asked:
+            return {}
+        level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+        answers = self._link.ask(
+            lambda: self._client.list_offsets(
+                asked, isolation_level=level, request_timeout=self._link.timeout_s
+            ),
+            next(iter(asked)).topic,
+        )
+        return {(at.topic, at.partition): answer.offset for at, answer in answers.items()}
+
     def ends(self, topic: str) -> TopicEnds:
         """Return the ends as `end_offsets` does, and the id that the cluster gave the topic.
 

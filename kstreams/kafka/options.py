@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from kstreams.connection import TopicReader
 from kstreams.errors import KafkaOptionsError
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from kstreams.kafka.admin import KafkaAdmin
     from kstreams.kafka.writer import KafkaWriter
 
-__all__ = ("Kafka", "Role")
+__all__ = ("Delivery", "Kafka", "Role")
+
+Delivery = Literal["at-least-once", "exactly-once"]
+"""How often a result of an app is seen in its topics, whatever dies."""
 
 Role = Literal["admin", "consumer", "producer"]
 """What a client is for."""
@@ -65,6 +68,11 @@ class Kafka:
             the package `kstreams-kafka-native`, for less than half of the processor time. None:
             where it is installed, unless the variable `KSTREAMS_KAFKA_COMPILED` is 0. True fails
             where it is not.
+        delivery: How apps on it write results, dead letters and changelogs. At least once: as
+            soon as a task has them, again after a death. Exactly once: after the batch's commit,
+            in one transaction of all its tasks, which readers that are `read_committed` see
+            once and whole. It needs the right to a transactional id and a group that begin with
+            the app's id.
 
     Raises:
         KafkaOptionsError: An address has no port, the engine sets an option
@@ -80,8 +88,15 @@ class Kafka:
     consumer: Mapping[str, OptionValue] = field(default_factory=ClientOptions, kw_only=True)
     producer: Mapping[str, OptionValue] = field(default_factory=ClientOptions, kw_only=True)
     compiled: bool | None = field(default=None, kw_only=True)
+    delivery: Delivery = field(default="at-least-once", kw_only=True)
 
     def __post_init__(self) -> None:
+        if self.delivery not in get_args(Delivery):
+            raise KafkaOptionsError(
+                f"delivery is {self.delivery!r}",
+                option="delivery",
+                hint="it is 'at-least-once' or 'exactly-once'.",
+            )
         for number, address in enumerate(self.bootstrap.split(","), 1):
             if not _ADDRESS.fullmatch(address.strip()):
                 # What is no address may well hold a password.
@@ -141,6 +156,7 @@ class Kafka:
             for place, given in (("consumer", self.consumer), ("producer", self.producer))
             if given
         ]
+        parts += [] if self.delivery == "at-least-once" else [f"delivery={self.delivery!r}"]
         return f"Kafka({', '.join(parts)})"
 
 

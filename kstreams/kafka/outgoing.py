@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from kstreams.kafka.headers import HeaderList, header_lists
 
-__all__ = ("Outgoing", "Row", "TableProducer")
+__all__ = ("Outgoing", "Row", "TableProducer", "Transactions")
 
 Row = tuple[str, "bytes | None", "bytes | None", int, None, None, int, "HeaderList | None"]
 """Arguments of `Producer.produce` by position: the fastest way to call it."""
@@ -54,8 +54,37 @@ class Outgoing:
             first = after
 
 
+class Transactions(Protocol):
+    """A producer's transactions, as librdkafka has them; one thread at a time.
+
+    Each step raises `KafkaException`, whose error says whether the same step may be tried again
+    (`retriable`), the transaction is to be aborted (`txn_requires_abort`), or the producer is of no
+    more use (`fatal`).
+    """
+
+    def init(self, timeout_s: float) -> None:
+        """Fence older producers of the transactional id, and end what they have begun."""
+
+    def begin(self) -> None:
+        """Begin one."""
+
+    def add_offset(
+        self, group: str, topic: str, partition: int, offset: int, timeout_s: float
+    ) -> None:
+        """Make an offset of a group a part of it."""
+
+    def commit(self, timeout_s: float) -> None:
+        """Make all of it seen."""
+
+    def abort(self, timeout_s: float) -> None:
+        """Make nothing of it seen."""
+
+
 class TableProducer(Protocol):
     """Writes many records and reports the first failure; one thread at a time."""
+
+    def transactions(self) -> Transactions:
+        """Return its transactions, where it has a transactional id."""
 
     def send(self, piece: Outgoing) -> None:
         """Queue rows, waiting for room where needed.

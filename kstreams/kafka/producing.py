@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -18,6 +20,7 @@ from kstreams.errors import (
 )
 from kstreams.kafka.client_log import ClientLog
 from kstreams.kafka.client_options import ClientOptions
+from kstreams.kafka.client_transactions import ClientTransactions
 from kstreams.kafka.librdkafka import KafkaError, KafkaException, Message, Producer
 from kstreams.kafka.outgoing import Outgoing, Row
 
@@ -65,6 +68,7 @@ _REFUSED = frozenset(
 )
 _POLL_S = 0.05
 _LAST_POLL_S = 2.0
+_SHORT_POLL_S = 0.005
 
 FOR_OTHERS = KafkaError._INVALID_DIFFERENT_RECORD
 """Of a record that was sent with one that is refused: it says least."""
@@ -145,10 +149,42 @@ class ProducerLink:
         given["on_delivery"] = on_delivery
         # Not a method of ours: a client that refers to its owner is not freed with it.
         given["error_cb"] = errors.said.append
+        self._transactional = "transactional.id" in given
         try:
             self.client = Producer(given, logger=ClientLog(options))
         except KafkaException as exc:
             raise errors.refusal(exc) from None  # the cause could show a secret
+
+    def poll(self, timeout_s: float) -> None:
+        """Serve what is known of records, and wait for more.
+
+        Raises:
+            DeliveryError: The producer is of no more use.
+        """
+        self._serve(partial(self.client.poll, timeout_s))
+
+    def flush(self, timeout_s: float) -> int:
+        """Wait until the fate of all records is known; return of how many it is not yet.
+
+        Raises:
+            DeliveryError: The producer is of no more use.
+        """
+        if not self._transactional:
+            return self._serve(partial(self.client.flush, timeout_s))
+        # The client raises a fatal error from inside: `flush` calls our callbacks in that state.
+        deadline = time.monotonic() + timeout_s
+        left = len(self.client)
+        while left and time.monotonic() < deadline:
+            self.poll(_SHORT_POLL_S)
+            left = len(self.client)
+        return left
+
+    def _serve(self, step: Callable[[], int]) -> int:
+        """Take a step in which the client raises its own fatal errors."""
+        try:
+            return step()
+        except KafkaException as exc:
+            raise self.failure(exc.args[0], "", None, None) from None
 
 
 class BulkProducer:
@@ -171,8 +207,13 @@ class BulkProducer:
                 failed[:] = [_failed(error, message)]
 
         self._failed = failed
+        self._bootstrap = options["bootstrap.servers"]
         size = min(batch_bytes or BATCH_BYTES, BATCH_BYTES)
         self._link = ProducerLink(options, report, {**BULK, "batch.size": str(size)})
+
+    def transactions(self) -> ClientTransactions:
+        """See `TableProducer`."""
+        return ClientTransactions(self._link.client, self._bootstrap)
 
     def send(self, piece: Outgoing) -> None:
         """See `TableProducer`."""
@@ -185,7 +226,7 @@ class BulkProducer:
                     self._produce_slowly(row)
                 except KafkaException as exc:
                     raise self._link.failure(exc.args[0], row[0], row[3], row[2]) from None
-            self._link.client.poll(0)
+            self._link.poll(0)
             self._check()
 
     def send_noting(self, pieces: Iterable[Outgoing]) -> dict[int, RecordRefusedError]:
@@ -207,12 +248,12 @@ class BulkProducer:
                         topic, value, key, partition, report, None, timestamp, headers
                     )
                 except BufferError:
-                    self._link.client.poll(_POLL_S)
+                    self._link.poll(_POLL_S)
                     continue
                 except KafkaException as exc:
                     failed[number] = exc.args[0], topic, partition, key
                 break
-        while self._link.client.flush(_POLL_S * 10):
+        while self._link.flush(_POLL_S * 10):
             pass
         refused: dict[int, RecordRefusedError] = {}
         for number, found in sorted(failed.items()):
@@ -224,19 +265,20 @@ class BulkProducer:
 
     def flush(self) -> None:
         """See `TableProducer`."""
-        while self._link.client.flush(_POLL_S * 10):
+        while self._link.flush(_POLL_S * 10):
             self._check()
         self._check()
 
     def abandon(self) -> None:
         """See `TableProducer`."""
-        self._link.client.purge()
-        self._link.client.flush(_LAST_POLL_S)
+        with suppress(DeliveryError):
+            self._link.client.purge()
+            self._link.flush(_LAST_POLL_S)
 
     def _produce_slowly(self, row: Row) -> None:
         """Wait for room: it comes, since records that stay too long in the queue fail."""
         while True:
-            self._link.client.poll(_POLL_S)
+            self._link.poll(_POLL_S)
             self._check()
             try:
                 self._link.client.produce(*row)

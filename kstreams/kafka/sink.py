@@ -24,7 +24,7 @@ from kstreams.partitioner import ArrowKeys, Partitioner, targets
 from kstreams.pieces import pieces
 from kstreams.topic_limits import TopicLimits
 
-__all__ = ("topic_limits", "write_apart", "write_rows")
+__all__ = ("open_producer", "placed_rows", "topic_limits", "write_apart", "write_rows")
 
 
 def write_rows(
@@ -87,6 +87,27 @@ def write_apart(
     return _sink(os.getpid(), connection).write_apart(table, partitioner, id_prefix)
 
 
+def placed_rows(
+    connection: Kafka,
+    table: pa.Table,
+    *,
+    partitioner: Partitioner,
+    id_prefix: str | None,
+    node: str | None = None,
+) -> Iterator[Outgoing]:
+    """Yield rows as `write_rows` with the same arguments would write them, and write none.
+
+    Raises:
+        UnknownTopicError: A topic does not exist.
+        RecordRefusedError: A timestamp is below 1 ms.
+        BrokerUnavailableError: No broker answers.
+    """
+    try:
+        yield from _sink(os.getpid(), connection).placed(table, partitioner, id_prefix)
+    except KStreamsError as exc:
+        raise exc.at(node=node) from exc.__cause__
+
+
 def topic_limits(connection: Kafka, topic: str) -> TopicLimits:
     """Return what a topic takes, as this process knows it: minutes old at most.
 
@@ -94,6 +115,26 @@ def topic_limits(connection: Kafka, topic: str) -> TopicLimits:
         UnknownTopicError: The topic does not exist.
     """
     return _sink(os.getpid(), connection).limits.of(topic)
+
+
+def open_producer(
+    options: ClientOptions, batch_bytes: int | None = None, *, compiled: bool | None = None
+) -> TableProducer:
+    """Open a producer, of the compiled loops where they are.
+
+    Args:
+        options: Those of a producer.
+        batch_bytes: See `BulkProducer`.
+        compiled: See `Kafka`.
+
+    Raises:
+        KafkaOptionsError: librdkafka does not know an option or its value.
+        ImportError: The compiled loops are asked for, and cannot be had.
+    """
+    found = library(compiled)
+    if found is None:
+        return BulkProducer(options, batch_bytes=batch_bytes)
+    return NativeBulkProducer(found, options, batch_bytes=batch_bytes)
 
 
 class _Sink:
@@ -112,7 +153,7 @@ class _Sink:
         with self._lock:
             size = self._batch_bytes(table)
             producer = self._producers.pop(size, None)
-            producer = producer or self._open(size)
+            producer = producer or open_producer(self._options, size, compiled=self._compiled)
             try:
                 for piece in self._pieces(table, partitioner, id_prefix):
                     producer.send(piece)
@@ -124,6 +165,14 @@ class _Sink:
                 raise
             self._producers[size] = producer
         return int(table.num_rows)
+
+    def placed(
+        self, table: pa.Table, partitioner: Partitioner, id_prefix: str | None
+    ) -> Iterator[Outgoing]:
+        if table.num_rows:
+            _check_timestamps(table)
+            with self._lock:
+                yield from self._pieces(table, partitioner, id_prefix)
 
     def write_apart(
         self, table: pa.Table, partitioner: Partitioner, id_prefix: str | None
@@ -144,12 +193,6 @@ class _Sink:
         sizes = [self.limits.of(name).max_bytes or BATCH_BYTES for name in names]
         least = min(sizes)
         return least if least < BATCH_BYTES else None
-
-    def _open(self, batch_bytes: int | None) -> TableProducer:
-        found = library(self._compiled)
-        if found is None:
-            return BulkProducer(self._options, batch_bytes=batch_bytes)
-        return NativeBulkProducer(found, self._options, batch_bytes=batch_bytes)
 
     def _pieces(
         self, table: pa.Table, partitioner: Partitioner, id_prefix: str | None

@@ -36,8 +36,9 @@ class App:
 
     A context manager: leaving it closes the app. One app a checkpoint at a time; after a
     stop or a crash, an app on the same checkpoint goes on exactly where it was. State
-    effects are exactly once; embedded topics see each result once, on Kafka a result may
-    be repeated, identical (`add_sink(result_ids=True)` tells copies by a header).
+    effects are exactly once; embedded topics see each result once, and so does Kafka with
+    `Kafka(delivery="exactly-once")`. By default a result may be repeated there, identical
+    (`add_sink(result_ids=True)` tells copies by a header).
 
     Args:
         topology: What to run.

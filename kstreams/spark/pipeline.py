@@ -257,6 +257,7 @@ class Pipeline:
         self._given.set()
         query = self._query
         if query is None:
+            self.driver.feed.close()
             return
         try:
             end = time.monotonic() + timeout.total_seconds()
@@ -269,6 +270,7 @@ class Pipeline:
                 raise
         self._query = None
         self._scratch.close()
+        self.driver.feed.close()
 
 
 class _StoppedError(Exception):

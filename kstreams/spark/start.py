@@ -35,6 +35,7 @@ from kstreams.spark.session import (
     is_local,
     query_session,
 )
+from kstreams.state.log.commits import Commit
 
 __all__ = ("Executors", "make_pipeline", "start")
 
@@ -86,13 +87,12 @@ def start(
     prepare_topics(parts.topology)
     tasks = _count_tasks(parts.connection, parts.topology)
     session = parts.spark or app_session(settings.app_id, config=settings.config, early=early)
-    publish = partial(publish_commit, parts.connection, parts.topology)
     queries = open_for_running(
         settings,
         parts.topology,
         tasks,
         run=parts.run,
-        publish=publish,
+        publish=partial(_publish, settings, parts),
         records=partial(_count_records, parts.connection),
     )
     executors = _prepare_executors(session, settings, queries)
@@ -106,6 +106,12 @@ def start(
     )
     _begin(pipelines, session)
     return pipelines
+
+
+def _publish(settings: AppSettings, parts: AppParts, commit: Commit) -> None:
+    """Publish what a crash may have left of a commit, for a query that does not run yet."""
+    log = settings.state.log or settings.checkpoint.log
+    publish_commit(parts.connection, parts.topology, commit, log.open())
 
 
 def _check_place(settings: AppSettings, connection: Connection) -> None:

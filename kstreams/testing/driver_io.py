@@ -62,6 +62,18 @@ class DriverIO:
             self._waiting += self._topics.placed(table, partitioner)
         return ()
 
+    def staged(
+        self,
+        output: TaskOutput,
+        group: PartitionGroup,
+        *,
+        producer: str,
+        batch: int,
+        revision: int = 0,
+    ) -> tuple[()]:
+        """Return nothing: `write` takes all."""
+        return ()
+
     def publish(self) -> None:
         """Make what was written visible, in the order of writing."""
         for rows in self._waiting:

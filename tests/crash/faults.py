@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,6 +32,8 @@ __all__ = (
     "FaultyProcess",
     "FaultySharingBackend",
     "Killed",
+    "copied",
+    "version_of",
 )
 
 _WAIT_S = 60.0
@@ -325,3 +328,16 @@ class FaultyProcess:
             process(record)
 
         return faulty
+
+
+def copied(source: str, target: str) -> str:
+    """Copy a file of a process that is dead."""
+    try:
+        return shutil.copy2(source, target)
+    except FileNotFoundError:  # a thread of the dead process has removed it
+        return target
+
+
+def version_of(name: str) -> int:
+    """Return the number in the name of an object."""
+    return int(name.rpartition("/")[2].partition("-")[0])

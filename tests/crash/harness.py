@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -42,6 +42,8 @@ from tests.crash.faults import (
     FaultyLog,
     FaultyProcess,
     FaultySharingBackend,
+    copied,
+    version_of,
 )
 from tests.crash.patches import patch_library
 from tests.crash.taking_over import taken_over
@@ -104,7 +106,7 @@ class Harness:
         faulty = FaultySharingBackend if isinstance(backend, SharesVersions) else FaultyBackend
         self.backend = faulty(backend, self.faults, self.faulty_log)
         self.clock = FakeClock(1_000)
-        self.connection = Embedded(home / "topics", default_partitions=PARTITIONS, durable=False)
+        self.connection = self.connect()
         self.input: list[tuple[str, str]] = []
         self.sparks: dict[str, FakeSpark] = {}
         self.pipelines: dict[str, Pipeline] = {}
@@ -114,7 +116,7 @@ class Harness:
         self._patch = patch
         self._patch_once()
         self._new_process()
-        emit(self.connection, (), 0)
+        self.append((), 0)
 
     # ------------------------------------------------------------ what a test does
 
@@ -140,7 +142,7 @@ class Harness:
         number = len(self.input)
         records = batch_of(number)
         self.input += records
-        emit(self.connection, records, number)
+        self.append(records, number)
 
     def run_until_committed(self, query: str | None = None) -> None:
         """Run a query's batches, or the only one's, until all that was emitted is committed."""
@@ -188,6 +190,14 @@ class Harness:
         """Lose the disk and the memory of the machine, between batches."""
         shutil.rmtree(self.local, ignore_errors=True)
         self._new_process()
+
+    def connect(self) -> Any:
+        """Return where its topics are."""
+        return Embedded(self.home / "topics", default_partitions=PARTITIONS, durable=False)
+
+    def append(self, records: Sequence[tuple[str, str]], number: int) -> None:
+        """Append a batch of records."""
+        emit(self.connection, records, number)
 
     def build(self) -> Topology:
         """Return what is run."""
@@ -318,7 +328,8 @@ class Harness:
             last = max(p.version for p in kept[-1].pointers().values())
             scope = f"{self.checkpoint.scope(query)}/"
             own = {name for name in found if name.startswith(scope)}
-            assert {name for name in own if _version(name) <= last} == named
+            ends = {True: kept[-1].batch, False: last}  # what is in loops has a batch's number
+            assert {n for n in own if version_of(n) <= ends["/loops/" in n]} == named
             found -= own
         assert found == set()
 
@@ -359,7 +370,7 @@ class Harness:
         self.faults.dead = True
         shutil.rmtree(self._frozen, ignore_errors=True)
         if self.recovery == "restart" and self.local.exists():
-            shutil.copytree(self.local, self._frozen, symlinks=True, copy_function=_copied)
+            shutil.copytree(self.local, self._frozen, symlinks=True, copy_function=copied)
 
     @property
     def _frozen(self) -> Path:
@@ -377,14 +388,3 @@ class Harness:
                 self._frozen.rename(self.local)
             self.faults.dead = False
         self.worker = WorkerState(RowCache(1 << 20), BackgroundUpkeep(clock=self.clock))
-
-
-def _copied(source: str, target: str) -> str:
-    try:
-        return shutil.copy2(source, target)
-    except FileNotFoundError:  # a thread of the dead process has removed it
-        return target
-
-
-def _version(name: str) -> int:
-    return int(name.rpartition("/")[2].partition("-")[0])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from kstreams import Embedded
-from kstreams.batch.embedded.io import publish
+from contextlib import closing
+
+from kstreams.batch.feed import feed_of
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.resume import Resumption
 from kstreams.checkpoint.takeover import take_over
+from kstreams.connection import Connection
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.commits import Commit
 
@@ -14,12 +16,13 @@ __all__ = ("taken_over",)
 
 
 def taken_over(
-    connection: Embedded, checkpoint: Checkpoint, objects: ObjectStore, run: str
+    connection: Connection, checkpoint: Checkpoint, objects: ObjectStore, run: str
 ) -> dict[str, Resumption]:
     """Take all queries of a checkpoint over from the driver before, if it has no lock."""
 
     def show(last: Commit) -> None:
-        publish(connection.log(), last.outputs, last.batch)
+        with closing(feed_of(connection)) as feed:
+            feed.publish(last, objects, lambda: None)
 
     return {
         query: take_over(checkpoint, query, objects, run=run, publish=show)

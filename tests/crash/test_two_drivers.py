@@ -74,7 +74,7 @@ def test_an_older_driver_that_hangs_and_goes_on_changes_nothing(
 
     owner, call = {
         "before it commits": (older.driver._opened.commits, "add"),
-        "before it publishes": (older.driver._feed, "publish"),
+        "before it publishes": (older.driver.feed, "publish"),
         "before it sweeps": (older.driver, "sweep"),
     }[moment]
     before(owner, call, newer, monkeypatch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from kstreams.batch.embedded.io import EmbeddedIO, publish
 from kstreams.checkpoint.plans import Slice
@@ -11,7 +11,8 @@ from kstreams.embedded.admin import EmbeddedAdmin
 from kstreams.embedded.connection import Embedded
 from kstreams.graph.nodes import SourceNode
 from kstreams.ids import TopicPartition
-from kstreams.state.log.commits import Output
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.log.commits import Commit
 
 __all__ = ("EmbeddedFeed",)
 
@@ -41,9 +42,15 @@ class EmbeddedFeed:
             return self._log.stored_bytes(segment) / segment.count
         return None
 
-    def publish(self, outputs: Sequence[Output], batch: int) -> None:
+    def prepare(self, publisher: str, topic: str, last: Commit | None) -> None:
+        """Do nothing: files can always be published."""
+
+    def publish(self, commit: Commit, objects: ObjectStore, check: Callable[[], None]) -> None:
         """Make a committed batch's output visible."""
-        publish(self._log, outputs, batch)
+        publish(self._log, commit.outputs, commit.batch)
+
+    def close(self) -> None:
+        """Do nothing."""
 
     def sweep(self, producers: Iterable[str], *, older_than_ms: int) -> None:
         """Remove files that attempts have staged and no commit names."""

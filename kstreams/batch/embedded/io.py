@@ -106,6 +106,18 @@ class EmbeddedIO:
                     staged.append(Output(topic, partition, name, own))
         return staged
 
+    def staged(
+        self,
+        output: TaskOutput,
+        group: PartitionGroup,
+        *,
+        producer: str,
+        batch: int,
+        revision: int = 0,
+    ) -> tuple[()]:
+        """Return nothing: files of topics are staged by `write`."""
+        return ()
+
     def _staged(
         self, piece: pa.Table, partitioner: Partitioner, written: dict[str, int], owner: str
     ) -> Iterator[tuple[str, int, str]]:

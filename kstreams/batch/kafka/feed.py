@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
+from functools import partial
+
+import pyarrow as pa
 
 from kstreams.batch.kafka.io import KafkaIO
 from kstreams.checkpoint.plans import Slice
@@ -11,12 +14,16 @@ from kstreams.graph.nodes import SourceNode
 from kstreams.ids import TopicPartition
 from kstreams.kafka.admin import KafkaAdmin
 from kstreams.kafka.options import Kafka
-from kstreams.state.log.commits import Output
+from kstreams.kafka.publisher import Publisher
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.log.commits import Commit
+from kstreams.state.log.loop_objects import LoopPart, read_loops
 
 __all__ = ("KafkaFeed",)
 
 _PATIENCE = timedelta(seconds=60)
 """How long the cluster may be away before the app fails."""
+_AT_ONCE = 16
 
 
 class KafkaFeed:
@@ -25,6 +32,8 @@ class KafkaFeed:
     def __init__(self, connection: Kafka) -> None:
         self.admin = KafkaAdmin(connection.client_options("admin"), timeout=_PATIENCE)
         self.io = KafkaIO(connection)
+        self._connection = connection
+        self._publisher: Publisher | None = None
 
     def slices(self, node: SourceNode, partition: int, start: int, stop: int) -> Iterable[Slice]:
         """Yield the range."""
@@ -34,8 +43,36 @@ class KafkaFeed:
         """Return None: it is not known before they are read."""
         return None
 
-    def publish(self, outputs: Sequence[Output], batch: int) -> None:
-        """Do nothing: what tasks write is seen at once."""
+    def prepare(self, publisher: str, topic: str, last: Commit | None) -> None:
+        """Fence older drivers, if each result is to be seen once."""
+        staged = last is not None and bool(last.staged)
+        if self._connection.delivery == "exactly-once" and not staged:
+            following = 0 if last is None else last.batch + 1
+            self._publisher_of(publisher).prepare(topic, following)
+
+    def publish(self, commit: Commit, objects: ObjectStore, check: Callable[[], None]) -> None:
+        """Publish what was staged, in a transaction; else what tasks write is seen at once."""
+        staged = commit.staged
+        if staged:
+            publisher = self._publisher_of(staged.publisher)
+            rows = partial(_tables, objects, staged.parts)
+            publisher.publish(staged.topic, commit.batch, rows, check)
+
+    def close(self) -> None:
+        """Close the producer of transactions."""
+        if self._publisher is not None:
+            self._publisher.close()
+
+    def _publisher_of(self, name: str) -> Publisher:
+        if self._publisher is None:
+            self._publisher = Publisher(self._connection, name, patience=_PATIENCE)
+        return self._publisher
 
     def sweep(self, producers: Iterable[str], *, older_than_ms: int) -> None:
         """Do nothing: what was written stays, and has the id of what is written again."""
+
+
+def _tables(objects: ObjectStore, parts: Sequence[LoopPart]) -> Iterator[pa.Table]:
+    """Yield what was staged, some parts ahead."""
+    for first in range(0, len(parts), _AT_ONCE):
+        yield from read_loops(objects, parts[first : first + _AT_ONCE])

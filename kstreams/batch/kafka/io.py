@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -15,7 +15,8 @@ from kstreams.graph.nodes import SinkNode
 from kstreams.graph.topology import PartitionGroup
 from kstreams.kafka.options import Kafka
 from kstreams.kafka.range_reader import OffsetRange, RangeReader
-from kstreams.kafka.sink import topic_limits, write_apart, write_rows
+from kstreams.kafka.sink import placed_rows, topic_limits, write_apart, write_rows
+from kstreams.kafka.staged_rows import to_table
 from kstreams.raw_batch import NO_LIMIT
 from kstreams.state.log.commits import Output
 from kstreams.task.columns import rows_of
@@ -30,6 +31,8 @@ __all__ = ("KafkaIO",)
 @dataclass(frozen=True)
 class KafkaIO:
     """A `TopicIO` on Kafka: what it writes is seen at once, and again after a retry.
+
+    Where the connection's delivery is exactly once it writes nothing, and stages all.
 
     Args:
         connection: The cluster.
@@ -68,12 +71,13 @@ class KafkaIO:
         revision: int = 0,
     ) -> tuple[Output, ...]:
         """Write a batch's output; it is durable on return, so there is nothing to publish."""
-        number = f"{batch}.{revision}" if revision else str(batch)
+        if self.connection.delivery == "exactly-once":
+            return ()
+        prefixes = _id_prefixes(group, producer, batch, revision)
         spared = {node.name: node for node in group.sinks if node.on_refused != "fail"}
-        bare = {node.name for node in group.sinks if not node.result_ids}
         logged = {changelog_name(store): store for store in output.changelogs}
         for sink, partitioner, table in outputs_of(output, group):
-            prefix = None if sink in bare else f"{producer}/{sink}/{number}"
+            prefix = prefixes(sink)
             store = logged.get(sink)
             try:
                 write_rows(
@@ -97,6 +101,35 @@ class KafkaIO:
                 self._spare(spared[sink], table, refused, output)
         return ()
 
+    def staged(
+        self,
+        output: TaskOutput,
+        group: PartitionGroup,
+        *,
+        producer: str,
+        batch: int,
+        revision: int = 0,
+    ) -> Iterator[tuple[str, pa.Table]]:
+        """Yield what is to be published after the commit, if each result is to be seen once."""
+        if self.connection.delivery != "exactly-once":
+            return
+        prefixes = _id_prefixes(group, producer, batch, revision)
+        stores = {changelog_name(store): store for store in output.changelogs}
+        for sink, partitioner, table in outputs_of(output, group):
+            try:
+                for rows in placed_rows(
+                    self.connection,
+                    table,
+                    partitioner=partitioner,
+                    id_prefix=prefixes(sink),
+                    node=None if sink in stores else sink,
+                ):
+                    yield sink, to_table(rows)
+            except KStreamsError as exc:
+                store = stores.get(sink)
+                of = _of_result(exc)
+                raise (of if store is None else _of_changelog(of, store)) from exc.__cause__
+
     def _spare(
         self,
         sink: SinkNode,
@@ -111,6 +144,15 @@ class KafkaIO:
         for topic, record, error in zip(topics, rows_of(rows), refused.values(), strict=True):
             refusals.take(topic, record, error)
         refusals.settle()
+
+
+def _id_prefixes(
+    group: PartitionGroup, producer: str, batch: int, revision: int
+) -> Callable[[str], str | None]:
+    """Return what gives each sink the beginning of its results' ids; None where they have none."""
+    number = f"{batch}.{revision}" if revision else str(batch)
+    bare = {node.name for node in group.sinks if not node.result_ids}
+    return lambda sink: None if sink in bare else f"{producer}/{sink}/{number}"
 
 
 def _of_result(error: KStreamsError) -> KStreamsError:

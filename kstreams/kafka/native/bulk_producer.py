@@ -15,6 +15,7 @@ from kstreams.kafka.librdkafka import KafkaError, KafkaException
 from kstreams.kafka.native.client import PRODUCER, NativeClient
 from kstreams.kafka.native.library import KernelBinary, KernelOutgoing, Library
 from kstreams.kafka.native.message import NativeMessage
+from kstreams.kafka.native.transactions import NativeTransactions
 from kstreams.kafka.outgoing import Outgoing
 from kstreams.kafka.producing import (
     BATCH_BYTES,
@@ -81,6 +82,10 @@ class NativeBulkProducer:
         except KafkaException as exc:
             raise self._errors.refusal(exc) from None  # the cause could show a secret
         self._topics: dict[str, int] = {}
+
+    def transactions(self) -> NativeTransactions:
+        """See `TableProducer`."""
+        return NativeTransactions(self._rk, self._client.address)
 
     def send(self, piece: Outgoing) -> None:
         """See `TableProducer`."""

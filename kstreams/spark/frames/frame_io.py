@@ -51,3 +51,15 @@ class FrameIO:
         """Keep a batch's output."""
         self.written += [(sink, table) for sink, _, table in outputs_of(output, group)]
         return ()
+
+    def staged(
+        self,
+        output: TaskOutput,
+        group: PartitionGroup,
+        *,
+        producer: str,
+        batch: int,
+        revision: int = 0,
+    ) -> tuple[()]:
+        """Return nothing: `write` takes all."""
+        return ()

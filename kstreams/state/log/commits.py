@@ -27,8 +27,9 @@ from kstreams.state.log.loop_objects import (
 )
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.receipts import Receipts, receipts_from_json, receipts_to_json
+from kstreams.state.log.staged import Staged
 
-__all__ = ("SEED", "Commit", "CommitId", "CommitLog", "Output", "SealedCommit")
+__all__ = ("SEED", "Commit", "CommitLog", "CommitName", "Output", "SealedCommit")
 
 SEED = -1
 """The batch of a commit that stands before all batches: a fork's or an upgrade's state."""
@@ -39,7 +40,7 @@ _HINT = "bring it back from a copy of the durable log, start from a savepoint, o
 
 
 @dataclass(frozen=True)
-class CommitId:
+class CommitName:
     """Names one commit, as no other can be named.
 
     Attributes:
@@ -55,7 +56,7 @@ class CommitId:
         return [self.batch, self.digest]
 
     @classmethod
-    def from_json(cls, data: object) -> CommitId | None:
+    def from_json(cls, data: object) -> CommitName | None:
         """Read what `to_json` returned; None is None."""
         if data is None:
             return None
@@ -109,6 +110,7 @@ class Commit:
         topics: Id of each topic that the positions are in; without those that have none.
         loops: What its tasks have sent themselves: input of the batch that follows it.
         receipts: What sinks that are no topics are to publish.
+        staged: What is to be published in one transaction.
     """
 
     batch: int
@@ -118,17 +120,23 @@ class Commit:
     outputs: tuple[Output, ...] = field(default=())
     positions: Mapping[TopicPartition, int] = field(default_factory=dict)
     fingerprint: str = ""
-    after: CommitId | None = None
+    after: CommitName | None = None
     plan: str = ""
     digest: str = field(default="", compare=False)
     topics: Mapping[str, str] = field(default_factory=dict)
     loops: tuple[LoopPart, ...] = ()
     receipts: tuple[Receipts, ...] = ()
+    staged: Staged = field(default_factory=Staged)
 
     @property
-    def id(self) -> CommitId:
+    def id(self) -> CommitName:
         """What names it, once it is in a log."""
-        return CommitId(self.batch, self.digest)
+        return CommitName(self.batch, self.digest)
+
+    @property
+    def sent(self) -> tuple[LoopPart, ...]:
+        """What its tasks have put into objects for others: into loops, and for topics."""
+        return (*self.loops, *self.staged.parts)
 
     def pointers(self) -> dict[TaskId, Pointer]:
         """Return the pointer of every task."""
@@ -138,7 +146,7 @@ class Commit:
         """Yield the names of all objects that it needs."""
         for pointer in self.pointers().values():
             yield from (ref.name for ref in pointer.objects())
-        yield from object_names(self.loops)
+        yield from object_names(self.sent)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
@@ -155,6 +163,7 @@ class Commit:
             "plan": self.plan,
             **({"loops": parts_to_json(self.loops)} if self.loops else {}),
             **({"receipts": receipts_to_json(self.receipts)} if self.receipts else {}),
+            **({"staged": self.staged.to_json()} if self.staged else {}),
         }
 
     @classmethod
@@ -169,12 +178,13 @@ class Commit:
             tuple(Output.from_json(output) for output in fields.items("outputs")),
             parse_keys(TopicPartition, fields.integers("positions", {})),
             fields.text("fingerprint", ""),
-            CommitId.from_json(fields.anything("after")),
+            CommitName.from_json(fields.anything("after")),
             fields.text("plan", ""),
             digest,
             fields.texts("topics", {}),
             parts_from_json(fields.items("loops") if "loops" in fields else ()),
             receipts_from_json(fields.items("receipts") if "receipts" in fields else ()),
+            Staged.from_json(fields.anything("staged")) if "staged" in fields else Staged(),
         )
 
 

@@ -117,7 +117,8 @@ class Query:
         )
         for status in statuses:
             self.pointers[status.task] = status.pointer
-            self.feed.publish(status.outputs, number)
+            done = Commit(number, "run", 0, {}, outputs=status.outputs)
+            self.feed.publish(done, self.settings.log.open(), lambda: None)
         return plan, statuses
 
     def job(self, plan: Plan, parts: Parts, versions: Versions) -> Sequence[Content]:

@@ -10,6 +10,7 @@ from kstreams import Embedded
 from kstreams.cli.pairs import pairs_of, read_pairs
 from kstreams.cli.place import Place, find_place
 from kstreams.cli.usage import WrongUsageError
+from kstreams.io import Kafka
 from tests.kstreams.cli.terminal import kstreams
 
 
@@ -97,3 +98,9 @@ def test_a_secret_on_the_command_line_is_warned_about_and_not_shown(tmp_path: Pa
         assert refused.exit_code == 2
         assert "hunter2" not in refused.output
     assert "hunter2" not in warned.output + silent.output
+
+
+def test_results_are_seen_once_on_either() -> None:
+    embedded = place()
+    assert embedded.seen_once() is embedded
+    assert place(bootstrap="b:1").seen_once().connection == Kafka("b:1", delivery="exactly-once")

@@ -106,3 +106,12 @@ def test_option_of_the_java_client_alone_is_refused(name: str, place: str) -> No
         Kafka("one:9092", **given)
     assert name == caught.value.option
     assert "hunter2" not in str(caught.value)
+
+
+def test_delivery_is_a_part_of_the_settings_and_of_no_client() -> None:
+    kafka = Kafka("broker:9092", delivery="exactly-once")
+    assert repr(kafka) == "Kafka('broker:9092', delivery='exactly-once')"
+    assert "delivery" not in kafka.client_options("producer")
+    assert Kafka("broker:9092").delivery == "at-least-once"
+    with pytest.raises(KafkaOptionsError, match="delivery is 'once'"):
+        Kafka("broker:9092", delivery="once")  # type: ignore[arg-type]  # that is the test

@@ -12,9 +12,11 @@ import pytest
 from kstreams.errors import FencedError, LogMismatchError, StateCorruptError
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.state.log.beginning import Beginning
-from kstreams.state.log.commits import SEED, Commit, CommitId, CommitLog, Output
+from kstreams.state.log.commits import SEED, Commit, CommitLog, CommitName, Output
 from kstreams.state.log.document import seal
+from kstreams.state.log.loop_objects import LoopPart
 from kstreams.state.log.pointer import Pointer
+from kstreams.state.log.staged import Staged
 from tests.kstreams.state.object_dict import ObjectDict
 
 PREFIX = "commits/app.life.query"
@@ -26,8 +28,11 @@ COMMIT = Commit(
     (Output("out", 1, "staged", "producer"),),
     {TopicPartition("t", 0): 3},
     "1:ab",
-    CommitId(SEED, "ab" * 32),
+    CommitName(SEED, "ab" * 32),
     "cd" * 32,
+    staged=Staged(
+        "app.life.query/epoch", "t", (LoopPart("out", 0, 0, "a/loops/e/1", 0, 40, 2, "0" * 16),)
+    ),
 )
 BEGIN = Beginning("app", "life", "query")
 

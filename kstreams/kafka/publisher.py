@@ -1,0 +1,347 @@
+"""Publish batches of results, each in one transaction that has its number."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from datetime import timedelta
+from threading import Lock
+
+import pyarrow as pa
+
+from kstreams.errors import (
+    DeliveryError,
+    FencedError,
+    KafkaOptionsError,
+    KStreamsError,
+    TransactionError,
+    TransactionTimeoutError,
+)
+from kstreams.kafka.admin import KafkaAdmin
+from kstreams.kafka.client_options import ClientOptions
+from kstreams.kafka.group_offsets import group_offset
+from kstreams.kafka.librdkafka import KafkaError, KafkaException
+from kstreams.kafka.options import Kafka
+from kstreams.kafka.outgoing import TableProducer, Transactions
+from kstreams.kafka.producing import BATCH_BYTES
+from kstreams.kafka.sink import open_producer, topic_limits
+from kstreams.kafka.staged_rows import from_table, places
+
+__all__ = ("Publisher",)
+
+_LOG = logging.getLogger(__name__)
+_TIMEOUT = "transaction.timeout.ms"
+_DEFAULT_TIMEOUT_MS = 60_000
+_DEFAULTS = {"linger.ms": "5"}
+_ATTEMPTS = 4
+_STEP_S = 5.0
+_LAST_STEP_S = 2.0
+_SEEN_S = 5.0
+_POLL_S = 0.002
+_FENCED = frozenset(
+    KafkaError(code).name()
+    for code in (
+        KafkaError._FENCED,
+        KafkaError.INVALID_PRODUCER_EPOCH,
+        KafkaError.PRODUCER_FENCED,
+    )
+)
+_REFUSED = "INVALID_TRANSACTION_TIMEOUT"
+_FIX = "the batch is committed: fix it, and start the app again, which publishes it."
+_COORDINATOR = (
+    "the broker's log says why: often transaction.state.log.replication.factor is more than there "
+    "are brokers. Without transactions, Kafka(delivery='at-least-once') is what can be had."
+)
+
+
+class Publisher:
+    """Publishes the batches of one query, each once, in order; one thread at a time.
+
+    A batch's number becomes an offset of a group, in the transaction that has its results: so the
+    cluster knows which batches were published, whoever asks. Opening a producer under the same
+    transactional id fences those of older drivers, and ends what they have begun; what they have
+    committed is seen in the group. So whatever fails, another producer is opened, and the group
+    is asked: it goes on as the next driver would after a death.
+
+    Args:
+        connection: The cluster; its `producer` options win over what is set here.
+        name: Of the query's batches, in their life: the transactional id, and the group.
+        patience: How long the cluster may be away.
+    """
+
+    def __init__(
+        self, connection: Kafka, name: str, *, patience: timedelta = timedelta(seconds=60)
+    ) -> None:
+        options = connection.client_options("producer")
+        self._timeout_ms = timeout = _timeout_ms(options)
+        # Else librdkafka refuses the two together.
+        waits = {"message.timeout.ms": str(min(timeout, _DEFAULT_TIMEOUT_MS))}
+        self._options = ClientOptions(
+            {**_DEFAULTS, _TIMEOUT: str(timeout), **waits, **options, "transactional.id": name}
+        )
+        self._connection = connection
+        self._name = name
+        self._patience_s = patience.total_seconds()
+        self._batch_bytes = BATCH_BYTES
+        self._producer: TableProducer | None = None
+        self._next: int | None = None
+        self._topics: set[str] = set()
+        self._lock = Lock()
+        self._admin = KafkaAdmin(connection.client_options("admin"), timeout=patience)
+
+    def prepare(self, topic: str, following: int) -> None:
+        """Fence older drivers, and see to it that the cluster knows where publishing goes on.
+
+        Args:
+            topic: One that is there, to which the group's offset belongs.
+            following: The batch that is published next, where the cluster does not know.
+
+        Raises:
+            TransactionError: The cluster does no transactions, or not such long ones.
+            BrokerUnavailableError: No broker answers.
+            KafkaOptionsError: librdkafka does not know an option or its value.
+        """
+        with self._lock:
+            self._know(topic)
+            self._open()
+            if self._next is None:
+                self._repeat(topic, following - 1, tuple, lambda: None)
+
+    def publish(
+        self,
+        topic: str,
+        batch: int,
+        read: Callable[[], Iterable[pa.Table]],
+        check: Callable[[], None],
+    ) -> bool:
+        """Publish a batch, unless it was published before.
+
+        Args:
+            topic: As for `prepare`.
+            batch: Its number.
+            read: Returns its rows, as `staged_rows.to_table` makes them; may be called again.
+            check: Raises `FencedError` where a newer driver runs the app.
+
+        Returns:
+            Whether this call has done it.
+
+        Raises:
+            FencedError: A newer driver runs the app.
+            TransactionTimeoutError: It takes longer than a transaction may.
+            TransactionError: It is not known whether it was published; or the cluster does not
+                do it.
+            RecordRefusedError, UnknownTopicError: Its topic does not take a record any more.
+            BrokerUnavailableError: No broker answers.
+        """
+        with self._lock:
+            self._know(topic)
+            self._open()
+            if self._next is None:
+                raise self._unknown(topic, batch)
+            if self._next > batch:
+                return False
+            return self._repeat(topic, batch, read, check)
+
+    def close(self) -> None:
+        """Let go of the producer, unless a batch is being published, which ends by itself."""
+        if self._lock.acquire(timeout=_LAST_STEP_S):
+            try:
+                self._abandon()
+            finally:
+                self._lock.release()
+
+    def _abandon(self) -> None:
+        """Let go of the producer; what it has not committed is aborted."""
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            with suppress(KafkaException):
+                producer.transactions().abort(_LAST_STEP_S)
+            producer.abandon()
+
+    # ------------------------------------------------------------ one batch
+
+    def _repeat(
+        self,
+        topic: str,
+        batch: int,
+        read: Callable[[], Iterable[pa.Table]],
+        check: Callable[[], None],
+    ) -> bool:
+        """Publish a batch, with another producer where one is of no more use."""
+        for left in reversed(range(_ATTEMPTS)):
+            began = time.monotonic()
+            try:
+                producer = self._open()
+                if self._next is not None and self._next > batch:
+                    return False
+                self._transact(producer, topic, batch, read())
+                self._next = batch + 1
+                return True
+            except _SmallerBatchError:
+                self._abandon()
+            except (DeliveryError, TransactionError) as exc:
+                self._abandon()
+                check()
+                lasted_ms = (time.monotonic() - began) * 1000
+                if lasted_ms >= self._timeout_ms:
+                    raise self._too_long(batch, exc) from None
+                if not left:
+                    raise self._given_up(exc) from None
+                _LOG.warning("batch %d is published again: %s", batch, exc.message)
+            except BaseException:
+                self._abandon()
+                raise
+        raise TransactionError(f"batch {batch} is published over and over", hint=_FIX)
+
+    def _transact(
+        self, producer: TableProducer, topic: str, batch: int, tables: Iterable[pa.Table]
+    ) -> None:
+        steps = producer.transactions()
+        self._step(steps.begin)
+        written: set[tuple[str, int]] = set()
+        try:
+            for table in tables:
+                self._fit(table)
+                producer.send(from_table(table))
+                written |= places(table)
+            producer.flush()
+        except DeliveryError as exc:
+            raise self._fatal(steps) or exc from None
+        except KStreamsError as exc:
+            exc.hint = exc.hint or _FIX
+            raise
+        self._step(lambda: steps.add_offset(self._name, topic, 0, batch + 1, _STEP_S))
+        self._step(lambda: steps.commit(_STEP_S))
+        self._await(written)
+
+    def _await(self, written: Iterable[tuple[str, int]]) -> None:
+        """Wait until what was committed is seen, unless others' transactions hide it for long."""
+        ends = self._admin.ends_of(written, committed=False)
+        deadline = time.monotonic() + _SEEN_S
+        while waiting := [
+            place
+            for place, seen in self._admin.ends_of(ends, committed=True).items()
+            if seen < ends[place]
+        ]:
+            if time.monotonic() > deadline:
+                _LOG.info("open transactions of others hide results in %s", waiting)
+                return
+            time.sleep(_POLL_S)
+            ends = {place: ends[place] for place in waiting}
+
+    def _fit(self, table: pa.Table) -> None:
+        """Make sure that no batch of the producer is larger than a topic takes."""
+        names = table.column("topic").unique().to_pylist()
+        least = min(topic_limits(self._connection, name).max_bytes or BATCH_BYTES for name in names)
+        if least < self._batch_bytes:
+            self._batch_bytes = least
+            raise _SmallerBatchError
+
+    # ------------------------------------------------------------ producers
+
+    def _know(self, topic: str) -> None:
+        """Note a topic to which the group's offset may belong."""
+        if topic not in self._topics:
+            self._topics.add(topic)
+            if self._producer is not None:
+                self._next = self._asked()
+
+    def _open(self) -> TableProducer:
+        """Return the producer; one that is opened asks where it goes on."""
+        if self._producer is not None:
+            return self._producer
+        size = self._batch_bytes if self._batch_bytes < BATCH_BYTES else None
+        compiled = self._connection.compiled
+        producer = self._producer = open_producer(self._options, size, compiled=compiled)
+        try:
+            steps = producer.transactions()
+            self._step(lambda: steps.init(_STEP_S))
+            self._next = self._asked()
+        except BaseException:
+            self._abandon()
+            raise
+        return producer
+
+    def _asked(self) -> int | None:
+        """Ask the cluster which batch is published next; None if it does not know."""
+        patience = timedelta(seconds=self._patience_s)
+        return group_offset(self._connection, self._name, self._topics, patience=patience)
+
+    def _step(self, step: Callable[[], None]) -> None:
+        """Take a step of a transaction, again where librdkafka says that it may be."""
+        deadline = time.monotonic() + self._patience_s
+        while True:
+            try:
+                return step()
+            except KafkaException as exc:
+                error = exc.args[0]
+                if not error.retriable() or time.monotonic() > deadline:
+                    raise self._failure(error) from None  # the cause could show a secret
+
+    def _fatal(self, steps: Transactions) -> KStreamsError | None:
+        """Return what has put an end to the producer, and so to its records; None for nothing."""
+        try:
+            steps.begin()
+        except KafkaException as exc:
+            if exc.args[0].fatal():
+                return self._failure(exc.args[0])
+        return None
+
+    def _failure(self, error: KafkaError) -> KStreamsError:
+        code, reason = error.name(), self._options.scrub(error.str())
+        bootstrap = self._options["bootstrap.servers"]
+        if code == _REFUSED:
+            return TransactionTimeoutError(
+                f"the cluster at {bootstrap} lets no transaction stay open for "
+                f"{self._timeout_ms / 1000:g} s: {reason}",
+                code,
+                hint=f"lower {_TIMEOUT} in Kafka(producer=...), or raise the brokers' "
+                "transaction.max.timeout.ms.",
+            )
+        hint = _FIX
+        if error.retriable():
+            self._admin.topics()  # says it if no broker answers
+            hint = _COORDINATOR
+        elif error.code() == KafkaError._INVALID_ARG:
+            return KafkaOptionsError(f"Kafka producer options are refused: {reason}")
+        return TransactionError(
+            f"the cluster at {bootstrap} does not do a transaction: {reason}", code, hint=hint
+        )
+
+    def _too_long(self, batch: int, exc: DeliveryError | TransactionError) -> KStreamsError:
+        return TransactionTimeoutError(
+            f"batch {batch} was not published within {self._timeout_ms / 1000:g} s, for which a "
+            f"transaction may stay open: {exc.message}",
+            exc.code,
+            hint=f"raise {_TIMEOUT} in Kafka(producer=...), or lower max_records_per_batch; the "
+            "next start publishes the batch.",
+        )
+
+    def _given_up(self, exc: DeliveryError | TransactionError) -> KStreamsError:
+        if exc.code in _FENCED:
+            return FencedError(
+                f"another producer has the transactional id {self._name!r}: {exc.message}",
+                hint="two apps run on one checkpoint; stop one of them.",
+            )
+        return exc
+
+    def _unknown(self, topic: str, batch: int) -> TransactionError:
+        return TransactionError(
+            f"it is not known whether batch {batch} was published: group {self._name!r}, which "
+            "had the number of the next one, is gone (offsets.retention.minutes)",
+            hint=f"look into the topics, and set the group's offset of topic {topic!r}, partition "
+            f"0: to {batch + 1} if they have its results, to {batch} if not.",
+        )
+
+
+class _SmallerBatchError(Exception):
+    """A topic takes smaller batches than the producer makes."""
+
+
+def _timeout_ms(options: ClientOptions) -> int:
+    text = options.get(_TIMEOUT, str(_DEFAULT_TIMEOUT_MS))
+    if not text.isdecimal():
+        raise KafkaOptionsError(f"{_TIMEOUT} is {text!r}, and no number of ms", option=_TIMEOUT)
+    return int(text)
