@@ -10,8 +10,6 @@ import pytest
 
 from devtools.servers.kafka import KafkaBroker
 from kstreams import TEXT, Topic, Topology, TopologyBuilder
-from kstreams.checkpoint.home import CheckpointHome
-from kstreams.checkpoint.object_home import ObjectHome
 from kstreams.kafka.native.bulk_producer import NativeBulkProducer
 from kstreams.kafka.options import Kafka
 from kstreams.kafka.producing import BulkProducer
@@ -128,7 +126,7 @@ def test_each_result_is_seen_once_without_a_lock(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    place: CheckpointHome = ObjectHome(Directory(str(tmp_path / "objects")))
+    place = Directory(str(tmp_path / "objects"))
     given = _given(tmp_path, point, "restart", monkeypatch)
     die_and_go_on(OnceHarness(broker, topic_name, *given, place))
 
