@@ -4,7 +4,8 @@
 its sources: whatever Spark can read and write, on classic sessions and on Spark Connect.
 `ResultFrames` is what comes back. A `SourceFrame` names the columns of a source; `write_each`
 writes several sinks by one query, each topic's rows by a `FrameWriter`; `dropped_counts` reads
-the rows that count dropped records. `Operator` is which of Spark's operators runs it. The query
+the rows that count dropped records. `frame_settings` are the settings that a session should have.
+`Operator` is which of Spark's operators runs it. The query
 is Spark's own, and so is its checkpoint: docs/dataframes.md.
 
 Example:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from kstreams.spark.frames.dropped import dropped_counts
     from kstreams.spark.frames.operators import Operator
     from kstreams.spark.frames.results import ResultFrames
+    from kstreams.spark.frames.settings import frame_settings
     from kstreams.spark.frames.source_frame import SourceFrame
     from kstreams.spark.frames.transform import transform_frames
     from kstreams.spark.frames.write_each import FrameWriter, write_each
@@ -44,6 +46,7 @@ else:  # a checker would take any name then
             "transform_frames": "kstreams.spark.frames.transform",
             "FrameWriter": "kstreams.spark.frames.write_each",
             "dropped_counts": "kstreams.spark.frames.dropped",
+            "frame_settings": "kstreams.spark.frames.settings",
             "write_each": "kstreams.spark.frames.write_each",
         },
     )
@@ -54,6 +57,7 @@ __all__ = (
     "ResultFrames",
     "SourceFrame",
     "dropped_counts",
+    "frame_settings",
     "transform_frames",
     "write_each",
 )

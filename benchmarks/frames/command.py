@@ -103,9 +103,10 @@ class _Suite:
     def figures(self) -> Any:
         """Yield what each has done."""
         from benchmarks.frames.contenders import CONTENDERS, SLOW  # noqa: PLC0415  # Spark
+        from kstreams.frames import frame_settings  # noqa: PLC0415  # as above
         from kstreams.spark.session import app_session  # noqa: PLC0415  # as above
 
-        config = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": str(TASKS)}
+        config = {"spark.master": "local[2]", **frame_settings(TASKS, local_checkpoint=True)}
         session = app_session("benchmark", config=config)
         names = self._options.names
         chosen = [

@@ -20,6 +20,7 @@ from kstreams.spark.frames.layout import Layout
 from kstreams.spark.frames.messages import Message, message_table
 from kstreams.spark.frames.shipped import Carried
 from kstreams.spark.frames.typed_columns import encoded
+from kstreams.spark.worker import shorten_collections
 from kstreams.task.queues import Queue
 from kstreams.topic import Topic
 
@@ -73,6 +74,7 @@ class Pack:
             for table in _gathered(batches):
                 wall_ms: int = table.column("wall")[0].as_py()
                 yield message_table(self._messages(wall_ms, self._records(table)))
+            shorten_collections()
         except GeneratorExit:  # Spark wants no more of it
             raise
         except BaseException as exc:  # noqa: BLE001  # all of it must reach the driver, typed

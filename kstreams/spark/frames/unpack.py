@@ -12,7 +12,7 @@ from kstreams.batch.edge_records import EdgeRecords
 from kstreams.batch.envelope import Envelope
 from kstreams.raw_batch import HEADERS_TYPE
 from kstreams.spark.failure import ErrorChannel
-from kstreams.spark.worker import drop_spark_archives, leave_quietly
+from kstreams.spark.worker import drop_spark_archives, leave_quietly, shorten_collections
 
 __all__ = ("RESULT", "Unpack")
 
@@ -52,6 +52,7 @@ class Unpack:
             for batch in batches:
                 for payload in batch.column("payload"):
                     yield from _rows(payload.as_buffer())
+            shorten_collections()
         except GeneratorExit:  # Spark wants no more of it
             raise
         except BaseException as exc:  # noqa: BLE001  # all of it must reach the driver, typed

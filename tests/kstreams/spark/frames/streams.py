@@ -13,19 +13,11 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from kstreams import Record, Topic
+from kstreams.frames import frame_settings
 from kstreams.state.backend.memory import Memory
 from kstreams.state.log.directory import Directory
 
-SETTINGS = {
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.streaming.stateStore.providerClass": (
-        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-    ),
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing"
-        ".FileSystemBasedCheckpointFileManager"
-    ),
-}
+SETTINGS = frame_settings(2, running=True, local_checkpoint=True)
 SCHEMA = "key binary, value binary, timestamp timestamp, partition int, offset long"
 Row = tuple[Any, Any, int]
 """Key, value and time (ms) of a result."""
