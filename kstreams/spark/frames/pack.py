@@ -36,7 +36,7 @@ SOURCE_ROWS = pa.schema(
         ("offset", pa.int64()),
     ]
 )
-"""Columns of a message's records. `partition` and `offset` are null where the source has none."""
+"""Columns of a message's records; null are those that the source does not have."""
 
 _MOST_BYTES = 64 * 1024 * 1024
 """Of records that wait to become messages."""
@@ -46,8 +46,8 @@ _MOST_BYTES = 64 * 1024 * 1024
 class Pack:
     """The function of `mapInArrow` that makes messages of a source's rows.
 
-    It gets the columns of `SOURCE_ROWS`, and before them `wall`: the batch's wall time. `key` and
-    `value` may be of other types: the topic's serdes make bytes of them.
+    It gets the columns of `SOURCE_ROWS` that the source has, and before them `wall`: the batch's
+    wall time. `key` and `value` may be of other types: the topic's serdes make bytes of them.
 
     Attributes:
         layout: Where tasks lie.
@@ -82,6 +82,9 @@ class Pack:
 
     def _records(self, table: pa.Table) -> pa.Table:
         """Return rows as `SOURCE_ROWS`, what is no bytes encoded."""
+        for field in SOURCE_ROWS:
+            if field.name not in table.column_names:
+                table = table.append_column(field, pa.nulls(table.num_rows, field.type))
         for role in ("key", "value"):
             column = table.column(role).combine_chunks()
             if column.type != pa.binary():

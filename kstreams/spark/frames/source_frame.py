@@ -65,7 +65,7 @@ class SourceFrame:
     offset: str = "offset"
 
     def rows(self, topic: Topic[object, object]) -> DataFrame:
-        """Return the columns that `Pack` takes.
+        """Return the columns that `Pack` takes; those that the DataFrame lacks are left out.
 
         Args:
             topic: The topic.
@@ -77,7 +77,7 @@ class SourceFrame:
         found = {field.name: field.dataType for field in self.frame.schema.fields}
         columns = _Columns(topic.name, self, found)
         placed = self.partition in found and self.offset in found
-        return self.frame.selectExpr(
+        expressions = (
             f"{_WALL} AS wall",
             columns.time(),
             columns.data("key", topic),
@@ -86,6 +86,7 @@ class SourceFrame:
             columns.one("partition", _NUMBERS, "int", given=placed),
             columns.one("offset", _NUMBERS, "bigint", given=placed),
         )
+        return self.frame.selectExpr(*(each for each in expressions if each is not None))
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class _Columns:
 
     def data(
         self, role: Literal["key", "value"], topic: Topic[object, object], *, required: bool = False
-    ) -> str:
+    ) -> str | None:
         """Return the column of keys or of values: as bytes, or as what the serde encodes."""
         name: str = getattr(self.source, role)
         kind = self.found.get(name)
@@ -124,11 +125,15 @@ class _Columns:
         *,
         required: bool = False,
         given: bool = True,
-    ) -> str:
-        """Return a column as its type has to be; nulls where there is none."""
+    ) -> str | None:
+        """Return a column as its type has to be; None where there is none.
+
+        Spark would take long over a column of nulls: for each row that goes to Python it asks how
+        large those before it are, and of lists it counts them all.
+        """
         name: str = getattr(self.source, role)
         if not given or not self._has(role, name, required=required):
-            return f"CAST(NULL AS {target}) AS {role}"
+            return None
         if not isinstance(self.found[name], types):
             raise self._wrong_type(role, name, types)
         return f"CAST({_quoted(name)} AS {target}) AS {role}"
