@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from kstreams.batch.edge_records import EdgeRecords
@@ -82,19 +83,19 @@ class Pack:
 
     def _records(self, table: pa.Table) -> pa.Table:
         """Return rows as `SOURCE_ROWS`, what is no bytes encoded."""
+        columns = {name: table.column(name).combine_chunks() for name in table.column_names}
         for field in SOURCE_ROWS:
-            if field.name not in table.column_names:
-                table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+            columns.setdefault(field.name, pa.nulls(table.num_rows, field.type))
+        columns["headers"] = _null_if_empty(columns["headers"])
         for role in ("key", "value"):
-            column = table.column(role).combine_chunks()
-            if column.type != pa.binary():
+            if columns[role].type != pa.binary():
                 topic = self.carried.get()
+                serde = topic.key if role == "key" else topic.value
                 try:
-                    data = encoded(column, topic.key if role == "key" else topic.value)
+                    columns[role] = encoded(columns[role], serde)
                 except KStreamsError as exc:
                     raise exc.at(node=self.entry, topic=self.topic) from exc.__cause__
-                table = table.set_column(table.column_names.index(role), role, data)
-        return table.select(SOURCE_ROWS.names).cast(SOURCE_ROWS)
+        return pa.table({name: columns[name] for name in SOURCE_ROWS.names}).cast(SOURCE_ROWS)
 
     def _messages(self, wall_ms: int, table: pa.Table) -> Iterator[Message]:
         tasks = self.layout.counts[self.stage]
@@ -112,6 +113,12 @@ class Pack:
             key = self.layout.key(self.stage, task, through=self.stage)
             for records in EdgeRecords.of(Queue(self.entry, self.topic, part, rows)):
                 yield Message(key, wall_ms, Envelope(self.stage, task, records).pack())
+
+
+def _null_if_empty(headers: pa.Array) -> pa.Array:
+    """Return headers with null for none, as a record has them."""
+    is_given = pc.greater(pc.list_value_length(headers), 0)
+    return pc.if_else(is_given, headers, pa.scalar(None, headers.type))
 
 
 def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -82,7 +82,7 @@ class SourceFrame:
             columns.time(),
             columns.data("key", topic),
             columns.data("value", topic, required=True),
-            columns.one("headers", (ArrayType,), _HEADERS),
+            columns.headers(),
             columns.one("partition", _NUMBERS, "int", given=placed),
             columns.one("offset", _NUMBERS, "bigint", given=placed),
         )
@@ -126,17 +126,20 @@ class _Columns:
         required: bool = False,
         given: bool = True,
     ) -> str | None:
-        """Return a column as its type has to be; None where there is none.
+        """Return a column as its type has to be; None where there is none."""
+        found = self._cast(role, types, target, required=required) if given else None
+        return None if found is None else f"{found} AS {role}"
 
-        Spark would take long over a column of nulls: for each row that goes to Python it asks how
-        large those before it are, and of lists it counts them all.
+    def headers(self) -> str | None:
+        """Return the headers, without any an empty list.
+
+        For each row on its way to Python, Spark fills in where the lists before it end that are
+        null: ten thousand null ones take seconds.
         """
-        name: str = getattr(self.source, role)
-        if not given or not self._has(role, name, required=required):
-            return None
-        if not isinstance(self.found[name], types):
-            raise self._wrong_type(role, name, types)
-        return f"CAST({_quoted(name)} AS {target}) AS {role}"
+        found = self._cast("headers", (ArrayType,), _HEADERS)
+        return (
+            None if found is None else f"coalesce({found}, CAST(array() AS {_HEADERS})) AS headers"
+        )
 
     def time(self) -> str:
         """Return event times, ms since the epoch; -1 where a record has none."""
@@ -148,6 +151,16 @@ class _Columns:
             raise self._wrong_type("timestamp", name, _TIMES)
         stamps = column if isinstance(kind, LongType) else f"unix_millis(timestamp({column}))"
         return f"coalesce({stamps}, -1L) AS timestamp"
+
+    def _cast(
+        self, role: str, types: tuple[type[DataType], ...], target: str, *, required: bool = False
+    ) -> str | None:
+        name: str = getattr(self.source, role)
+        if not self._has(role, name, required=required):
+            return None
+        if not isinstance(self.found[name], types):
+            raise self._wrong_type(role, name, types)
+        return f"CAST({_quoted(name)} AS {target})"
 
     def _has(self, role: str, name: str, *, required: bool) -> bool:
         if name in self.found:
