@@ -128,7 +128,7 @@ def _kept() -> list[Path]:
         Path(sys.base_prefix),
         Path(sysconfig.get_path("purelib")),
         java_home(),
-        archive(),
+        *filter(None, (archive(),)),
     ]
     return [
         path

@@ -15,8 +15,6 @@ from kstreams.clock import Clock, steady_ms
 from kstreams.errors import ExecutionError, KStreamsError
 from kstreams.spark.app_parts import AppParts
 from kstreams.spark.early_jvm import begin_jvm
-from kstreams.spark.nursery import begin_nursery
-from kstreams.spark.session_settings import session_settings
 
 if TYPE_CHECKING:
     from kstreams.spark.pipeline import Pipeline
@@ -77,10 +75,7 @@ class AppRun:
 
     def _started(self) -> tuple[Pipeline, ...]:
         """Start the queries; PySpark is imported while Java starts."""
-        early = None
-        if self._parts.spark is None:
-            early = begin_jvm(self._settings.config)
-            begin_nursery(session_settings(self._settings.config))
+        early = None if self._parts.spark is not None else begin_jvm(self._settings.config)
         try:
             from kstreams.spark.start import start  # noqa: PLC0415  # not before
 

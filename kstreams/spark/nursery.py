@@ -17,7 +17,7 @@ from pathlib import Path
 from kstreams.scratch import scratch_directory
 from kstreams.spark.early_jvm import is_plain
 
-__all__ = ("begin_nursery", "nursery_settings")
+__all__ = ("nursery_settings",)
 
 _LOG = logging.getLogger(__name__)
 _DAEMON = "spark.python.daemon.module"
@@ -45,38 +45,31 @@ class _Nursery:
     place: Path
 
 
-def begin_nursery(settings: Mapping[str, str]) -> None:
-    """Begin the nursery of this process, unless there is one or Spark's workers are not its.
+def nursery_settings(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return Spark's settings by which a session's workers are the nursery's, which is begun.
 
     Spark starts a daemon for each set of variables of workers, and so for each worker that is
-    pinned; each would import all by itself. The nursery does once, beside Java's start, and
-    forks. A daemon that finds no nursery, or another Python than its own, does as ever.
-
-    Args:
-        settings: Of the session to be made.
-    """
-    global _running  # noqa: PLW0603  # one a process
-    if not _is_for(settings):
-        return
-    with _LOCK:
-        if _running is not None and _running.process.poll() is None:
-            return
-        try:
-            _running = _begun()
-        except OSError as exc:
-            _LOG.info("workers are started one by one: %s", exc)
-
-
-def nursery_settings(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return Spark's settings by which the workers of a session are the nursery's, if there is one.
+    pinned; each would import all by itself. The nursery does once, beside the start of Java and
+    of the session, and forks. A daemon that finds no nursery, or is of another Python or with
+    other variables, does as ever.
 
     Args:
         settings: The others of the session.
+
+    Returns:
+        None of them where Spark's workers are not of this Python and this machine.
     """
-    found = _running
-    if found is None or found.process.poll() is not None or not _is_for(settings):
+    global _running  # noqa: PLW0603  # one a process
+    if not _is_for(settings):
         return {}
-    return {_DAEMON: "kstreams_daemon", _PLACE: str(found.place)}
+    with _LOCK:
+        try:
+            if _running is None or _running.process.poll() is not None:
+                _running = _begun()
+        except OSError as exc:
+            _LOG.info("workers are started one by one: %s", exc)
+            return {}
+        return {_DAEMON: "kstreams_daemon", _PLACE: str(_running.place)}
 
 
 def _is_for(settings: Mapping[str, str]) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from kstreams.spark import nursery
-from kstreams.spark.nursery import begin_nursery, nursery_settings
+from kstreams.spark.nursery import nursery_settings
 from kstreams.spark.session_settings import session_settings
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="nurseries are for Linux")
@@ -30,12 +30,11 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             monkeypatch.delenv(name)
     monkeypatch.setattr(nursery, "_running", None)
     settings = session_settings({})
-    begin_nursery(settings)
+    told = nursery_settings(settings)
     begun = nursery._running
     assert begun is not None
-    begin_nursery(settings)
-    assert nursery._running is begun
-    yield Path(nursery_settings(settings)[_PLACE])
+    assert nursery_settings(settings) == told
+    yield Path(told[_PLACE])
     assert begun.process.stdin is not None
     begun.process.stdin.close()
     assert begun.process.wait(30) == 0
@@ -108,7 +107,7 @@ def test_a_nursery_ends_with_its_driver() -> None:
     program = (
         "from kstreams.spark import nursery as n\n"
         "from kstreams.spark.session_settings import session_settings\n"
-        "n.begin_nursery(session_settings({}))\n"
+        "n.nursery_settings(session_settings({}))\n"
         "print(n._running.process.pid, n._running.place, flush=True)\n"
         "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
     )
@@ -142,6 +141,5 @@ def test_other_sessions_have_none(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(nursery, "_running", None)
-    begin_nursery(session_settings(config))
-    assert nursery._running is None
     assert nursery_settings(session_settings(config)) == {}
+    assert nursery._running is None
