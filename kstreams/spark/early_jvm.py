@@ -20,6 +20,7 @@ from kstreams.spark.class_archive import ClassArchive, class_archive
 from kstreams.spark.java import java_home
 from kstreams.spark.jvm_command import JvmCommand
 from kstreams.spark.session_settings import MEMORY, session_settings
+from kstreams.spark.spark_home import spark_home
 
 __all__ = ("EarlyJvm", "begin_jvm", "is_plain")
 
@@ -70,7 +71,9 @@ def is_plain(settings: Mapping[str, str]) -> bool:
         if name in _OF_LAUNCHERS or (name.startswith("SPARK_") and name not in _ALLOWED)
     ]
     local = master == "local" or master.startswith("local[")
-    return os.name == "posix" and local and not own and not told
+    home = spark_home()
+    defaults = home is None or (home / "conf").exists()
+    return os.name == "posix" and local and not (own or told or defaults)
 
 
 @dataclass

@@ -149,6 +149,15 @@ def test_it_is_pysparks_to_start_where_it_is_to_be_another(
     assert begin_jvm(config) is None
 
 
+def test_it_is_pysparks_to_start_where_spark_has_defaults_of_its_own(
+    archive: ClassArchive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kstreams.spark.early_jvm.spark_home", lambda: tmp_path)
+    assert is_plain(session_settings({}))
+    (tmp_path / "conf").mkdir()
+    assert not is_plain(session_settings({}))
+
+
 @pytest.mark.spark
 @pytest.mark.timeout(300)
 def test_an_app_runs_on_it(spark: SparkSession, tmp_path: Path) -> None:
