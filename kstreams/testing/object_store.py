@@ -82,6 +82,23 @@ class ObjectStoreContract:
             expected = sorted(name for name in names if name.startswith(prefix))
             assert list(store.list(prefix)) == expected, prefix
 
+    def test_names_are_kept_as_they_are(self, tmp_path: Path) -> None:
+        """Such names have the objects of checkpoints."""
+        store = self.open(tmp_path)
+        names = [
+            "commits/app.1f%2Fin!0001/-0000000000000000001.json",
+            "commits/app.1f%2Fin!0001/00000000000000000000.json",
+            "plans/app.1f/000000000007-1.json",
+            "plans/app.1f/000000000007.1-1.json",
+            "plans/app.1f/000000000007.json",
+            f"plans/{'x' * 255}/inherited/000000000007-1f.json",
+        ]
+        for name in reversed(names):
+            assert store.put_if_absent(name, name.encode())
+        assert list(self.open(tmp_path).list("")) == names
+        assert [store.get(name).decode() for name in names] == names
+        assert list(store.list("plans/app.1f/000000000007")) == names[2:5]
+
     def test_an_empty_storage_lists_nothing(self, tmp_path: Path) -> None:
         assert list(self.open(tmp_path / "new").list("")) == []
         assert list(self.open(tmp_path / "new").list("a/b")) == []

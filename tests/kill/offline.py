@@ -4,7 +4,8 @@ Everything of the library's is real: what a start does with the checkpoint, and 
 line. Only the batches are made by hand: plan, state, changelogs, results, commit. The last
 one's results are not published, as after a kill.
 
-Another app shares the durable log and the topics: nobody may touch what is its own.
+Another app shares the durable log and the topics: nobody may touch what is its own. Checkpoints
+are directories, or in a storage of objects where there is a file `on-objects`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from typer.testing import CliRunner
 
 from kstreams import (
@@ -34,7 +36,6 @@ from kstreams.batch.embedded.io import publish
 from kstreams.batch.feed import publish_commit
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.lock import CheckpointLock
 from kstreams.checkpoint.named_home import home_of
 from kstreams.checkpoint.opening import open_for_running
 from kstreams.checkpoint.plans import Plan
@@ -43,6 +44,7 @@ from kstreams.cli.program import PROGRAM
 from kstreams.cli.verification import Verification
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.partitioner import partition_of
+from kstreams.plugins import plugin_names
 from kstreams.state import Memory
 from kstreams.state.backend.task_key import new_attempt
 from kstreams.state.cache.overlay import Overlay
@@ -55,23 +57,27 @@ from kstreams.state.versions.local import open_local_home
 from kstreams.state.versions.versions import TaskVersions
 from kstreams.task.changelogs import Changelogs
 from kstreams.task.meta import TaskMeta
+from tests.outside_store import SCHEME, offer, url_of
 
 __all__ = (
     "KEPT",
     "LOG",
     "NEW",
     "OLD",
+    "ON_OBJECTS",
     "TOPOLOGY",
     "UPGRADED",
     "batch",
     "command",
     "contents",
     "lose_state",
+    "place",
     "problems",
     "published",
     "start",
 )
 
+ON_OBJECTS = "on-objects"
 PARTITIONS = 2
 LOG = Directory("log")
 BACKEND = Memory(directory="local", log=LOG)
@@ -79,6 +85,15 @@ KEPT = key_value_store("kept", key=TEXT, value=INT64).with_changelog("kept-log")
 OLD = key_value_store("old", key=TEXT, value=INT64).with_changelog("old-log")
 NEW = key_value_store("new", key=TEXT, value=INT64)
 GONE = key_value_store("gone", key=TEXT, value=INT64)
+
+
+def place(app: str) -> str:
+    """Return what a user calls an app's checkpoint by."""
+    if Path(ON_OBJECTS).exists():
+        if SCHEME not in plugin_names("kstreams.stores"):
+            offer(pytest.MonkeyPatch())  # until this process ends
+        return url_of(Path(f"{app}.objects"))
+    return str(Path(app).absolute())
 
 
 def connection() -> Embedded:
@@ -108,16 +123,17 @@ def start(
     topology = UPGRADED if upgraded else TOPOLOGY
     for name in ("in", "side", "fresh", "out", "kept-log", "old-log"):
         connection().log().ensure(name, PARTITIONS)
-    lock = CheckpointLock(Path(app).absolute())
+    home = home_of(place(app))
+    lock = home.lock()
     lock.acquire()
     try:
         settings = AppSettings(
             app,
-            home_of(app),
+            home,
             state=BACKEND,
             migrate={"new": Migration(OLD)} if upgraded else {},
             reset=frozenset({"gone"} if upgraded else ()),
-            fork=None if fork is None else ForkSource("app", fork, log=LOG),
+            fork=None if fork is None else ForkSource(place("app"), fork, log=LOG),
             retained_batches=2,
         )
         tasks = {group.name: PARTITIONS for group in topology.groups}
@@ -225,7 +241,7 @@ def _partition(key: str) -> int:
 
 def lose_state() -> None:
     """Lose the objects of a group's stores."""
-    checkpoint, objects = Checkpoint.load(home_of(Path("app").absolute())), LOG.open()
+    checkpoint, objects = Checkpoint.load(home_of(place("app"))), LOG.open()
     last = checkpoint.commits("in", objects).last()
     assert last is not None
     objects.delete(ref.name for p in last.pointers().values() for ref in p.objects())
@@ -241,7 +257,7 @@ def command(*arguments: str) -> tuple[int, str]:
 
 def contents(app: str, spec: StoreSpec[Any]) -> dict[str, int]:
     """Return what a store holds, read from the durable log."""
-    with View(Path(app).absolute(), spec, log=LOG) as view:
+    with View(place(app), spec, log=LOG) as view:
         return dict(view.items())
 
 
@@ -258,6 +274,6 @@ def published() -> list[tuple[bytes | None, bytes | None]]:
 
 def problems(app: str) -> dict[str, str]:
     """Return what `kstreams state verify` finds wrong."""
-    found = Verification(Checkpoint.load(home_of(Path(app).absolute())), LOG.open())
+    found = Verification(Checkpoint.load(home_of(place(app))), LOG.open())
     list(found.parts())
     return {**found.problems, **dict.fromkeys(found.strays, "stray")}

@@ -1,0 +1,49 @@
+"""A storage as a package from outside offers it: by an entry point with the scheme of its URLs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from pathlib import Path
+
+import pytest
+
+from kstreams import plugins
+from kstreams.state import ObjectStore
+from kstreams.state.log.directory import DirectoryObjectStore
+
+__all__ = ("SCHEME", "Outside", "offer", "url_of")
+
+SCHEME = "outside"
+
+
+@dataclass(frozen=True)
+class Outside:
+    """Settings by a URL, as they are offered."""
+
+    url: str
+
+    @property
+    def place(self) -> str:
+        """What messages call it."""
+        return self.url
+
+    def open(self) -> ObjectStore:
+        return DirectoryObjectStore(Path(self.url.removeprefix(f"{SCHEME}://")))
+
+
+def url_of(path: Path) -> str:
+    """Return the URL of a checkpoint there."""
+    return f"{SCHEME}://{path.absolute()}"
+
+
+def offer(patch: pytest.MonkeyPatch) -> None:
+    """Let the library find it among the installed packages."""
+    point = EntryPoint(SCHEME, f"{__name__}:{Outside.__name__}", "kstreams.stores")
+
+    def found(group: str) -> EntryPoints:
+        more = [point] if group == point.group else []
+        return EntryPoints([*entry_points(group=group), *more])
+
+    patch.setattr(plugins, "entry_points", found)
+    plugins._found.cache_clear()
