@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 import typer
 
@@ -57,8 +56,8 @@ FAILS = {"run"}
 
 def taking_checkpoints() -> set[str]:
     """Return the commands that have an option or an argument for one."""
-    root = typer.main.get_command(PROGRAM)
-    context = click.Context(root)
+    root: Any = typer.main.get_command(PROGRAM)
+    context = typer.Context(root)
 
     def walk(command: Any, path: tuple[str, ...]) -> Iterator[str]:
         if hasattr(command, "list_commands"):
