@@ -93,9 +93,9 @@ test-cluster: setup ## minutes of kills, pauses and lost executors on a Spark cl
 	@$(PYTEST) -v -s -m cluster tests/cluster $(ARGS)
 
 .PHONY: conformance
-conformance: setup ## all conformance cases on RocksDB, at each cut into batches
+conformance: setup ## all conformance cases on RocksDB, at each cut into batches (ARGS: --engine frames-played)
 	@for cut in 1 3 all; do \
-	    $(RUN_PYTHON) -m tests.conformance tests/conformance/data/*.jsonl --store rocksdb --cut $$cut; \
+	    $(RUN_PYTHON) -m tests.conformance tests/conformance/data/*.jsonl --store rocksdb --cut $$cut $(ARGS); \
 	done
 
 .PHONY: explore
@@ -106,6 +106,10 @@ explore: setup ## the fast tests in another order and with other examples, until
 .PHONY: soak
 soak: setup ## kill an app at random for half an hour (ARGS='--minutes 2'), and look at what is left
 	@$(RUN_PYTHON) -m tests.kill.soak $(ARGS)
+
+.PHONY: crash-frames
+crash-frames: setup ## DataFrames: die at every moment of a batch, on every backend, and go on in every way
+	@KSTREAMS_FRAMES_CRASH=all $(PYTEST) -n $(JOBS) tests/kstreams/spark/frames/test_crash.py $(ARGS)
 
 .PHONY: kill-connectors
 kill-connectors: setup ## kill an app 20 times that writes to PostgreSQL (ARGS chooses tests)

@@ -42,9 +42,9 @@ from tests.crash.faults import (
     FaultyLog,
     FaultyProcess,
     FaultySharingBackend,
-    copied,
     version_of,
 )
+from tests.crash.machine import Machine
 from tests.crash.patches import patch_library
 from tests.crash.taking_over import taken_over
 from tests.crash.workload import (
@@ -95,6 +95,7 @@ class Harness:
         place: ObjectStoreSettings | None = None,
     ) -> None:
         self.home = home
+        self.machine = Machine(home)
         self.point = point
         self.recovery = recovery
         self.log = log
@@ -337,7 +338,7 @@ class Harness:
 
     @property
     def local(self) -> Path:
-        return self.home / "local"
+        return self.machine.local
 
     @property
     def pipeline(self) -> Pipeline:
@@ -368,13 +369,7 @@ class Harness:
         if self.recovery == "retry":
             return
         self.faults.dead = True
-        shutil.rmtree(self._frozen, ignore_errors=True)
-        if self.recovery == "restart" and self.local.exists():
-            shutil.copytree(self.local, self._frozen, symlinks=True, copy_function=copied)
-
-    @property
-    def _frozen(self) -> Path:
-        return self.home / "frozen"
+        self.machine.freeze(keeps=self.recovery == "restart")
 
     def _patch_once(self) -> None:
         patch_library(self, self._patch)
@@ -383,8 +378,6 @@ class Harness:
         """Be another process, on the disk that the last one has left."""
         memory._CLOSED.clear()
         if self.faults.dead:
-            shutil.rmtree(self.local, ignore_errors=True)
-            if self._frozen.exists():
-                self._frozen.rename(self.local)
+            self.machine.thaw()
             self.faults.dead = False
         self.worker = WorkerState(RowCache(1 << 20), BackgroundUpkeep(clock=self.clock))

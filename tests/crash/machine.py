@@ -1,0 +1,37 @@
+"""The disk of a machine whose process dies: what it was at that moment, or nothing."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from tests.crash.faults import copied
+
+__all__ = ("Machine",)
+
+
+class Machine:
+    """A directory that can be frozen, while threads of a dead process still write to it.
+
+    Args:
+        home: Where the disk is.
+
+    Attributes:
+        local: The disk.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self.local = home / "local"
+        self._frozen = home / "frozen"
+
+    def freeze(self, *, keeps: bool) -> None:
+        """Take the disk as it is for what the next process finds, or leave it none."""
+        shutil.rmtree(self._frozen, ignore_errors=True)
+        if keeps and self.local.exists():
+            shutil.copytree(self.local, self._frozen, symlinks=True, copy_function=copied)
+
+    def thaw(self) -> None:
+        """Be the machine of the next process."""
+        shutil.rmtree(self.local, ignore_errors=True)
+        if self._frozen.exists():
+            self._frozen.rename(self.local)

@@ -1,0 +1,278 @@
+"""A query on DataFrames that dies once, at one moment, on a machine that can be lost."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import pyarrow as pa
+import pytest
+
+from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, aggregate
+from kstreams.aggregators import count
+from kstreams.emit import each_update
+from kstreams.frames import Operator, transform_frames
+from kstreams.operators import rekey
+from kstreams.spark.frames import transform
+from kstreams.spark.frames.cleaning import Cleaning
+from kstreams.spark.frames.task_record import TaskRecord
+from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
+from kstreams.state.backend.working import CopiesVersions, SharesVersions
+from kstreams.state.log.pointer import Pointer
+from kstreams.state.versions.local import LocalVersions
+from kstreams.stores import timestamped_store
+from tests.crash import workload
+from tests.crash.failpoints import Point
+from tests.crash.faults import Faults, FaultyBackend, FaultyLog, FaultyProcess, FaultySharingBackend
+from tests.crash.machine import Machine
+from tests.crash.workload import COUNTS, IN, LAST, MARKS, OUT, Mark, batch_of, expected
+from tests.kstreams.spark.frames.drawn import store_rows
+from tests.kstreams.spark.frames.played import PlayedSession, rows_table
+from tests.kstreams.spark.frames.played_query import PlayedQuery, new_process
+
+__all__ = ("Dying", "NamedLog", "Recovery")
+
+Recovery = Literal["retry", "restart", "empty machine"]
+"""What comes after a death: the same process runs the batch again; another one finds the same
+disk; another one finds nothing but the durable log and Spark's checkpoint."""
+
+TOTAL = Topic("totals", TEXT, INT64)
+TOTALS = timestamped_store("totals", key=TEXT, value=INT64)
+_MOST_STEPS = 6
+
+
+class KnownFaults(Faults):
+    """Faults that are the same for all that this process has pickled of them."""
+
+    known: ClassVar[dict[Path, KnownFaults]] = {}
+
+    def __init__(self, folder: Path, die: Callable[[], None]) -> None:
+        super().__init__(folder, die)
+        self.known[folder] = self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _known, (self._folder,)
+
+
+def _known(folder: Path) -> Faults:
+    return KnownFaults.known[folder]
+
+
+@dataclass(frozen=True)
+class NamedLog:
+    """Settings of a log that this process knows by a name, as those of a client do not pickle."""
+
+    name: str
+    known: ClassVar[dict[str, ObjectStoreSettings]] = {}
+
+    def open(self) -> ObjectStore:
+        return self.known[self.name].open()
+
+
+def topology() -> Topology:
+    """Build words -> marks, and over an edge to totals: two groups."""
+    builder = TopologyBuilder("dying")
+    words = builder.add_source("words", IN)
+    marks = builder.add_processor("mark", Mark, words, stores=[LAST, COUNTS, MARKS])
+    builder.add_sink("marks", OUT, marks)
+    first = builder.add_processor("by-digit", rekey(_last_digit), words)
+    edge = builder.repartition("digits", first, key=TEXT, value=TEXT)
+    counting = aggregate(count(), store=TOTALS, emit=each_update())
+    builder.add_sink("totals", TOTAL, builder.add_processor("count", counting, edge))
+    return builder.build()
+
+
+def _last_digit(key: str, _: str) -> str:
+    return key[-1]
+
+
+class Dying:
+    """A query, and the one death that it has to bear.
+
+    Args:
+        home: For its disk, and its faults.
+        backend: The real backend; its directory is the machine's.
+        log: The real durable log.
+        point: Where it dies.
+        recovery: How it goes on.
+        operator: What runs its groups.
+        patch: Puts faults where no part of a query can be exchanged.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        backend: Callable[[str], CopiesVersions],
+        log: ObjectStoreSettings,
+        point: Point,
+        recovery: Recovery,
+        operator: Operator,
+        patch: pytest.MonkeyPatch,
+    ) -> None:
+        self.machine = Machine(home)
+        self.point, self.recovery, self.operator, self.log = point, recovery, operator, log
+        self.faults = KnownFaults(home / "faults", self._die)
+        faulty_log = FaultyLog(log, self.faults)
+        inner = backend(str(self.machine.local))
+        kind = FaultySharingBackend if isinstance(inner, SharesVersions) else FaultyBackend
+        self.backend = kind(inner, self.faults, faulty_log)
+        self.query = PlayedQuery()
+        self.input: list[tuple[str, str]] = []
+        self._recovered = False
+        _patch(patch, self.faults)
+        self.start()
+
+    # ------------------------------------------------------------ what a test does
+
+    def batch(self) -> None:
+        """Run a batch until it is done."""
+        number = self.query.batches
+        records = batch_of(number)
+        self.input += records
+        rows = {IN.name: _rows(records, number)}
+        for _ in range(_MOST_STEPS):
+            try:
+                self.query.batch(rows, 1_000 * number, self.faults.reach)
+            except Exception:
+                if self._recovered or not self.faults.struck:
+                    raise
+                self.recover()
+            if self.query.batches > number:
+                return
+        raise AssertionError("the batch never ends")
+
+    def arm(self) -> None:
+        """Die at the point, in the batches that come."""
+        self.faults.arm(self.point.event, self.point.nth, self.point.after)
+
+    def recover(self) -> None:
+        """Go on after the death."""
+        self._recovered = True
+        if self.recovery == "retry":
+            return
+        if not self.faults.dead:
+            self._die()
+        self.start()
+
+    def lose_local_state(self) -> None:
+        """Lose the disk and the memory of the machine, between batches."""
+        new_process()
+        shutil.rmtree(self.machine.local, ignore_errors=True)
+        self.start()
+
+    def start(self) -> None:
+        """Be another process that starts the query on its checkpoint."""
+        dead, self.faults.dead = self.faults.dead, False
+        new_process()
+        if dead:
+            self.machine.thaw()
+        session = PlayedSession(splits=2)
+        results = transform_frames(
+            topology(),
+            {IN: session.stream(IN.name)},
+            state=self.backend,
+            tasks=2,
+            operator=self.operator,
+            interceptors=[FaultyProcess(self.faults)],
+            packages=(),
+            upkeep=self.point.upkeep,
+        )
+        self.query.start(results.all)
+
+    # ------------------------------------------------------------ what is checked
+
+    def check(self) -> None:
+        """Compare rows and stores with what a run without a death gives, and look for litter."""
+        marks: dict[str, list[str]] = {}
+        totals: Counter[str] = Counter()
+        for number in range(self.query.batches):
+            for row in self.query.written[number].to_pylist():
+                key = row["key"].decode()
+                if row["topic"] == OUT.name:
+                    marks.setdefault(key, []).append(row["value"].decode().partition(":")[0])
+                else:
+                    totals[key] += 1
+                    assert INT64.deserialize(row["value"]) == totals[key]
+        assert marks == expected(self.input)
+        assert totals == Counter(key[-1] for key, _ in self.input)
+        counts = {key: own[-1] for key, own in marks.items() if own[-1] != workload.DROP}
+        assert {key: str(n) for key, n in self._store(COUNTS).items()} == counts
+        assert {key: str(len(own)) for key, own in self._store(MARKS).items()} == counts
+        assert {key: own.partition(":")[0] for key, own in self._store(LAST).items()} == counts
+        assert {key: value for key, (value, _) in self._store(TOTALS).items()} == totals
+        self._check_log()
+
+    def _store(self, spec: Any) -> dict[Any, Any]:
+        return store_rows(topology(), spec, self.query, self.log)
+
+    def _check_log(self) -> None:
+        """What the last versions name is there, and what nobody names is of the last batches."""
+        named, newest = set(), 0
+        for pointer in self._pointers():
+            named |= {ref.name for ref in pointer.objects()}
+            newest = max(newest, pointer.version)
+        found = {
+            name
+            for name in self.log.open().list(f"dying.{self.query.id}/")
+            if name.rpartition(".")[2] in ("delta", "run", "chunk")
+        }
+        assert named <= found
+        old = {name for name in found - named if _version(name) < newest - _KEPT}
+        assert old == set()
+
+    def _pointers(self) -> Iterator[Pointer]:
+        for place in range(len(topology().groups)):
+            for text in self.query.records(place).values():
+                yield Pointer.from_json(TaskRecord.from_json(text).pointer or "")
+
+    def _die(self) -> None:
+        """Be dead from here on, and keep the disk as it is at this moment."""
+        if self.recovery != "retry":
+            self.faults.dead = True
+            self.machine.freeze(keeps=self.recovery == "restart")
+
+
+_RETAINED = 2
+_KEPT = _RETAINED + 3
+"""Versions whose objects may stay: notes are a batch apart, and two of them have to be old."""
+
+
+def _patch(patch: pytest.MonkeyPatch, faults: Faults) -> None:
+    real_publish = LocalVersions.publish
+
+    def named(versions: LocalVersions, *arguments: Any) -> None:
+        real_publish(versions, *arguments)
+        faults.reach("version named")
+
+    patch.setattr(LocalVersions, "publish", named)
+    often = Cleaning(retained_batches=_RETAINED, min_age=timedelta(0), every=1)
+    patch.setattr(transform, "_cleaning", lambda _: often)
+
+    class Steady:
+        """A mark says the count alone: a batch that comes again gives the same rows."""
+
+        hex = "0" * 8
+
+    patch.setattr(workload, "uuid4", Steady)
+
+
+def _rows(records: list[tuple[str, str]], number: int) -> pa.Table:
+    return rows_table(
+        {
+            "timestamp": 1_000 * number,
+            "key": key.encode(),
+            "value": value.encode(),
+            "partition": 0,
+            "offset": 1_000 * number + place,
+        }
+        for place, (key, value) in enumerate(records)
+    )
+
+
+def _version(name: str) -> int:
+    return int(name.rpartition("/")[2].partition("-")[0])
