@@ -69,13 +69,22 @@ class StageRun:
             return Ran(tuple(given))
         name = TaskId(self.settings.group.name, task_of(key))
         task = FrameTask(self.settings, self.rules, name, record, wall_ms)
-        first = self.rules.timers and task.record.pointer is None
-        if not (records or first or timer_ms is not None):
+        if not (records or self._wants(task.record, wall_ms) or timer_ms is not None):
             return Ran(tuple(given), task.record)
         ran = task.run(records)
         given += (Message(self._key(each), wall_ms, each.pack()) for each in _given_out(name, ran))
         shorten_collections()
         return Ran(tuple(given), ran.record)
+
+    def _wants(self, record: TaskRecord, wall_ms: int) -> bool:
+        """Tell whether a task that is called runs without records, and without a timer's call.
+
+        At first, so that it says when it has wall-clock work; and where that is due: to be called
+        sets the timer anew, so Spark calls for it no more in this batch.
+        """
+        if not self.rules.timers:
+            return False
+        return record.pointer is None or (record.due_ms is not None and record.due_ms <= wall_ms)
 
     def _key(self, envelope: Envelope) -> int:
         return self.rules.layout.following(envelope.stage, envelope.task, after=self.rules.number)

@@ -213,22 +213,25 @@ class Dying:
     def _check_log(self) -> None:
         """What the last versions name is there, and what nobody names is of the last batches."""
         named, newest = set(), 0
-        for pointer in self._pointers():
+        scopes = set()
+        for record in self._records():
+            scopes.add(record.scope)
+            pointer = Pointer.from_json(record.pointer or "")
             named |= {ref.name for ref in pointer.objects()}
             newest = max(newest, pointer.version)
+        (scope,) = scopes
         found = {
             name
-            for name in self.log.open().list(f"dying.{self.query.id}/")
+            for name in self.log.open().list(f"{scope}/")
             if name.rpartition(".")[2] in ("delta", "run", "chunk")
         }
         assert named <= found
         old = {name for name in found - named if _version(name) < newest - _KEPT}
         assert old == set()
 
-    def _pointers(self) -> Iterator[Pointer]:
+    def _records(self) -> Iterator[TaskRecord]:
         for place in range(len(topology().groups)):
-            for text in self.query.records(place).values():
-                yield Pointer.from_json(TaskRecord.from_json(text).pointer or "")
+            yield from map(TaskRecord.from_json, self.query.records(place).values())
 
     def _die(self) -> None:
         """Be dead from here on, and keep the disk as it is at this moment."""
@@ -251,7 +254,7 @@ def _patch(patch: pytest.MonkeyPatch, faults: Faults) -> None:
 
     patch.setattr(LocalVersions, "publish", named)
     often = Cleaning(retained_batches=_RETAINED, min_age=timedelta(0), every=1)
-    patch.setattr(transform, "_cleaning", lambda _: often)
+    patch.setattr(transform, "_cleaning", lambda *_, **__: often)
 
     class Steady:
         """A mark says the count alone: a batch that comes again gives the same rows."""
