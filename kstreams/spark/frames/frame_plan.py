@@ -83,8 +83,16 @@ class FramePlan:
         for node in settings.group.sources:
             topic = node.topic
             carried: Carried[Topic[Any, Any]] = Carried.of(dumped(topic), self.shipped)
-            number, errors = settings.number, self.errors
-            pack = Pack(layout, number, node.name, topic.name, carried, errors, self.timers)
+            pack = Pack(
+                layout,
+                settings.number,
+                node.name,
+                topic.name,
+                carried,
+                self.errors,
+                timers=self.timers,
+                on_error=node.on_error,
+            )
             yield self.sources[topic.name].rows(topic).mapInArrow(pack, MESSAGE)
 
 

@@ -27,6 +27,7 @@ from kstreams.spark.frames.layout import Layout
 from kstreams.spark.frames.owner import Ownership, begin_state
 from kstreams.spark.frames.source_order import source_queue
 from kstreams.spark.frames.task_record import TaskRecord
+from kstreams.spark.frames.unfit_rows import UNFIT, set_aside
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.pointer import Pointer
 from kstreams.task.queues import Queue
@@ -138,9 +139,10 @@ class FrameTask:
             pointer=before.pointer,
         )
         run = TaskRun(self._task_settings(io), self._state)
+        fit, unfit = _divided(records)
         try:
             try:
-                result = run.run(call, (), list(self._queues(records, number)), batch=number)
+                result = run.run(call, (), list(self._queues(fit, number)), batch=number)
             except KeyboardInterrupt as exc:
                 raise run.interrupted(exc) or exc from exc
         except KStreamsError as exc:
@@ -148,6 +150,14 @@ class FrameTask:
             exc.at(group=self._task.group, partition=self._task.partition)
             raise
         status = result.status
+        if unfit:
+            sources, task = self._settings.group.sources, self._task.partition
+            dropped, letters = set_aside(unfit, sources, task, self._wall_ms)
+            io.written += letters
+            counts = {**status.dropped}
+            for reason, count in dropped.items():
+                counts[reason] = counts.get(reason, 0) + count
+            status = replace(status, dropped=counts)
         self._check_timers(status)
         record = replace(before, batch=number, pointer=status.pointer, due_ms=status.wall_due_ms)
         written = [*io.written, *self._dropped(status, number)]
@@ -221,3 +231,13 @@ class FrameTask:
             interceptors=query.app.interceptors,
             partitions=query.counts[settings.number],
         )
+
+
+def _divided(parts: Sequence[EdgeRecords]) -> tuple[list[EdgeRecords], list[EdgeRecords]]:
+    """Return records, and rows that could not become records."""
+    fit: list[EdgeRecords] = []
+    unfit: list[EdgeRecords] = []
+    for part in parts:
+        with pa.ipc.open_stream(part.body) as reader:
+            (unfit if UNFIT in reader.schema.names else fit).append(part)
+    return fit, unfit

@@ -15,12 +15,13 @@ from kstreams.batch.envelope import Envelope
 from kstreams.batch.task_call import TaskCall
 from kstreams.errors import KStreamsError
 from kstreams.partitioner import targets
+from kstreams.processors.on_error import OnError
 from kstreams.raw_batch import HEADERS_TYPE, parted
 from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.frames.layout import Layout
 from kstreams.spark.frames.messages import Message, message_table
 from kstreams.spark.frames.shipped import Carried
-from kstreams.spark.frames.typed_columns import encoded
+from kstreams.spark.frames.unfit_rows import UNFIT, fit_and_unfit
 from kstreams.spark.worker import shorten_collections
 from kstreams.task.queues import Queue
 from kstreams.topic import Topic
@@ -59,6 +60,7 @@ class Pack:
         errors: The way of errors to the driver.
         timers: Whether all tasks of the stage are to be called once, so that they say when they
             have wall-clock work.
+        on_error: The source's policy: what becomes of rows that its topic's serdes do not write.
     """
 
     layout: Layout
@@ -68,43 +70,45 @@ class Pack:
     carried: Carried[Topic[Any, Any]]
     errors: ErrorChannel
     timers: bool = False
+    on_error: OnError = "fail"
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield messages of one Spark partition."""
         try:
             for table in _gathered(batches):
                 wall_ms: int = table.column("wall")[0].as_py()
-                yield message_table(self._messages(wall_ms, self._records(table)))
+                yield message_table(self._messages(wall_ms, _completed(table)))
             shorten_collections()
         except GeneratorExit:  # Spark wants no more of it
             raise
         except BaseException as exc:  # noqa: BLE001  # all of it must reach the driver, typed
             raise self.errors.wrap(exc) from None
 
-    def _records(self, table: pa.Table) -> pa.Table:
-        """Return rows as `SOURCE_ROWS`, what is no bytes encoded."""
-        columns = {name: table.column(name).combine_chunks() for name in table.column_names}
-        for field in SOURCE_ROWS:
-            columns.setdefault(field.name, pa.nulls(table.num_rows, field.type))
-        columns["headers"] = _null_if_empty(columns["headers"])
-        for role in ("key", "value"):
-            if columns[role].type != pa.binary():
-                topic = self.carried.get()
-                serde = topic.key if role == "key" else topic.value
-                try:
-                    columns[role] = encoded(columns[role], serde)
-                except KStreamsError as exc:
-                    raise exc.at(node=self.entry, topic=self.topic) from exc.__cause__
-        return pa.table({name: columns[name] for name in SOURCE_ROWS.names}).cast(SOURCE_ROWS)
-
     def _messages(self, wall_ms: int, table: pa.Table) -> Iterator[Message]:
-        tasks = self.layout.counts[self.stage]
         # The first task sees in any case whether the checkpoint is this query's.
         for stage, task in self.layout.tasks() if self.timers else [(self.stage, 0)]:
             if stage >= self.stage:
                 call = Envelope(stage, task, TaskCall((), wall_ms, required=False)).pack()
                 key = self.layout.key(stage, task, through=self.stage)
                 yield Message(key, wall_ms, call)
+        rows, unfit = self._divided(table)
+        schema = SOURCE_ROWS
+        yield from self._records(wall_ms, rows.select(schema.names).cast(schema))
+        if unfit is not None:
+            schema = schema.append(pa.field(UNFIT, pa.string()))
+            yield from self._records(wall_ms, unfit.select(schema.names).cast(schema))
+
+    def _divided(self, table: pa.Table) -> tuple[pa.Table, pa.Table | None]:
+        """Return rows with keys and values as bytes, and those that have none."""
+        if table.schema.field("key").type == table.schema.field("value").type == pa.binary():
+            return table, None
+        try:
+            return fit_and_unfit(table, self.carried.get(), self.on_error)
+        except KStreamsError as exc:
+            raise exc.at(node=self.entry, topic=self.topic) from exc.__cause__
+
+    def _records(self, wall_ms: int, table: pa.Table) -> Iterator[Message]:
+        tasks = self.layout.counts[self.stage]
         keys = table.column("key").combine_chunks()
         part = _present_partition()
         for task, rows in parted(
@@ -119,6 +123,15 @@ def _null_if_empty(headers: pa.Array) -> pa.Array:
     """Return headers with null for none, as a record has them."""
     is_given = pc.greater(pc.list_value_length(headers), 0)
     return pc.if_else(is_given, headers, pa.scalar(None, headers.type))
+
+
+def _completed(table: pa.Table) -> pa.Table:
+    """Return rows with all columns of `SOURCE_ROWS`, whatever the types of keys and values."""
+    columns = {name: table.column(name).combine_chunks() for name in table.column_names}
+    for field in SOURCE_ROWS:
+        columns.setdefault(field.name, pa.nulls(table.num_rows, field.type))
+    columns["headers"] = _null_if_empty(columns["headers"])
+    return pa.table({name: columns[name] for name in SOURCE_ROWS.names})
 
 
 def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

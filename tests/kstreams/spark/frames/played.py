@@ -34,7 +34,6 @@ ROWS = pa.schema(
 )
 """Columns of a source's rows: as `SourceFrame` takes them out of any DataFrame."""
 
-_SCHEMA = from_arrow_schema(ROWS)
 _PROVIDER = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
@@ -66,9 +65,14 @@ class PlayedSession:
     def get(self, name: str, default: str | None = None) -> str | None:
         return self.settings.get(name, default)
 
-    def stream(self, topic: str, *, streaming: bool = True) -> Any:
-        """Return a topic's rows as a DataFrame."""
-        return _Source(self, lambda turn: turn.source(topic, self.splits), isStreaming=streaming)
+    def stream(self, topic: str, columns: pa.Schema = ROWS) -> Any:
+        """Return a topic's rows as a streaming DataFrame.
+
+        Args:
+            topic: Its name.
+            columns: Those of `ROWS`; keys and values may have other types.
+        """
+        return _Source(self, lambda turn: turn.source(topic, self.splits), columns)
 
     def range(self, *_: int) -> PlayedFrame:
         """Return one row: a question to executors."""
@@ -81,11 +85,12 @@ class PlayedFrame:
 
     sparkSession: PlayedSession  # noqa: N815  # Spark's name
     parts: Callable[[Turn], Parts]
+    columns: pa.Schema = ROWS
     isStreaming: bool = True  # noqa: N815  # Spark's name
 
     @property
     def schema(self) -> StructType:
-        return _SCHEMA
+        return from_arrow_schema(self.columns)
 
     def selectExpr(self, *_: str) -> PlayedFrame:  # noqa: N802  # Spark's name
         return self
@@ -114,7 +119,7 @@ class PlayedFrame:
         return pa.Table.from_batches(batches) if batches else None
 
     def _with(self, parts: Callable[[Turn], Parts]) -> PlayedFrame:
-        return PlayedFrame(self.sparkSession, parts, self.isStreaming)
+        return PlayedFrame(self.sparkSession, parts)
 
 
 class _Source(PlayedFrame):
