@@ -17,7 +17,6 @@ from uuid import uuid4
 
 from kstreams.errors import ForeignDirectoryError
 from kstreams.files import cache_folder
-from kstreams.spark.jvm_command import JvmCommand
 from kstreams.spark.spark_home import spark_home
 from kstreams.state.versions.private import private_directory
 
@@ -58,25 +57,9 @@ class ClassArchive:
         """Where it is, or will be."""
         return self.folder / f"{self.key}.jsa"
 
-    @property
-    def command_path(self) -> Path:
-        """Where the command of a JVM is noted that uses it."""
-        return self.folder / f"{self.key}.json"
-
-    def note(self, command: JvmCommand) -> None:
-        """Note how a JVM was started, for the next start."""
-        draft = self.folder / f"{self.key}-{uuid4().hex}.new"
-        with suppress(OSError):
-            try:
-                draft.write_text(command.as_text(), encoding="utf-8")
-                draft.rename(self.command_path)
-            finally:
-                draft.unlink(missing_ok=True)
-
     def forget(self) -> None:
-        """Remove it, and how a JVM was started: one has not started."""
+        """Remove it: a JVM has not started with it."""
         self.path.unlink(missing_ok=True)
-        self.command_path.unlink(missing_ok=True)
 
     def is_there(self) -> bool:
         """Tell whether it can be used: a file of this user's, whole."""
@@ -165,11 +148,9 @@ class ClassArchive:
         """Keep few archives, those in use last, and no leftovers of processes that were killed."""
         old = time.time() - _LEFTOVER_SECONDS  # noqa: TID251  # against times of files
         files = sorted(self.folder.iterdir(), key=lambda each: -each.lstat().st_mtime)
+        archives = [each for each in files if each.suffix == ".jsa" and each != self.path]
         left = [each for each in files if each.suffix in (".new", ".classes")]
-        gone = [each for each in left if each.lstat().st_mtime < old]
-        for suffix in (".jsa", ".json"):
-            others = [each for each in files if each.suffix == suffix and each.stem != self.key]
-            gone += others[_KEPT - 1 :]
+        gone = archives[_KEPT - 1 :] + [each for each in left if each.lstat().st_mtime < old]
         for each in gone:
             each.unlink(missing_ok=True)
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from kstreams.spark.class_archive import ClassArchive, class_archive
 from kstreams.spark.java import java_home
 from kstreams.spark.jvm_command import JvmCommand
-from kstreams.spark.session_settings import MEMORY, session_settings
+from kstreams.spark.session_settings import MEMORY, jvm_options, session_settings
 from kstreams.spark.spark_home import spark_home
 
 __all__ = ("EarlyJvm", "begin_jvm", "is_plain")
@@ -156,10 +156,10 @@ class EarlyJvm:
 
 
 def begin_jvm(config: Mapping[str, str]) -> EarlyJvm | None:
-    """Start the JVM of the session to be made, as the last one was started.
+    """Start the JVM of the session to be made, as Spark's scripts would.
 
-    None where PySpark is to start it: when none has been started yet whose command is known,
-    when it is to be another one, or when there is one already.
+    None where those are to start it: when anything that they read says what it is to be like,
+    or when PySpark has one already.
 
     Args:
         config: Spark's settings of the user's.
@@ -167,21 +167,23 @@ def begin_jvm(config: Mapping[str, str]) -> EarlyJvm | None:
     Raises:
         JavaNotFoundError: There is no Java that Spark can run on.
     """
-    if not is_plain(session_settings(config)) or _pyspark_has_one():
+    settings, spark = session_settings(config), spark_home()
+    if spark is None or not is_plain(settings) or _pyspark_has_one():
         return None
-    home = java_home()
-    archive = class_archive(home)
-    command = None if archive is None else JvmCommand.load(archive.command_path)
-    if archive is None or command is None:
+    home, command = java_home(), JvmCommand.of(spark)
+    if command is None:
         return None
-    if archive.is_there():
-        options, noting = archive.use(), None
-    else:
-        options, noting = archive.record()
+    archive, noting = class_archive(home), None
+    options = f"-Xmx{MEMORY} {jvm_options(settings)}"
+    if archive is not None and archive.is_there():
+        options = f"{options} {archive.use()}"
+    elif archive is not None:
+        more, noting = archive.record()
+        options = f"{options} {more}"
     folder = Path(tempfile.mkdtemp(prefix="kstreams-jvm-"))
     try:
         process = subprocess.Popen(  # noqa: S603  # the Java that was found
-            command.arguments(archive.java, *options.split()),
+            command.arguments(home / "bin" / "java", *options.split()),
             stdin=subprocess.PIPE,
             env={
                 **os.environ,

@@ -13,19 +13,12 @@ from pyspark.sql import SparkSession
 
 from kstreams.spark.archive_maker import begin
 from kstreams.spark.class_archive import ClassArchive, class_archive
-from kstreams.spark.early_jvm import EarlyJvm, is_plain
-from kstreams.spark.jvm_command import JvmCommand
-from kstreams.spark.session_settings import MEMORY, OPTIONS
+from kstreams.spark.early_jvm import EarlyJvm
+from kstreams.spark.session_settings import OPTIONS, jvm_options
 
 __all__ = ("on_quick_jvm",)
 
 _LOG = logging.getLogger(__name__)
-
-# What its second compiler would gain is never earned back, and it takes half a core from the
-# workers in the first half minute.
-_ONE_COMPILER = "-XX:TieredStopAtLevel=1"
-_SMALL_HEAP = "-XX:+UseSerialGC"
-"""A heap this small is collected in milliseconds, and G1's threads and tables cost more."""
 
 _Make = Callable[[Mapping[str, str]], SparkSession]
 
@@ -52,22 +45,10 @@ def on_quick_jvm(
         return make(settings)
     if OPTIONS in settings or SparkContext._gateway is not None:  # a JVM runs already
         return make(settings)
-    options = _ONE_COMPILER
-    if settings.get("spark.driver.memory") == MEMORY:
-        options = f"{options} {_SMALL_HEAP}"
+    options = jvm_options(settings)
     archive = class_archive(java_home)
     if archive is None:
         return make({**settings, OPTIONS: options})
-    plain = is_plain(settings)  # before PySpark adds to the environment
-    session = _by_pyspark(settings, options, archive, make)
-    if plain and SparkContext._jvm is not None:
-        archive.note(JvmCommand.of(SparkContext._jvm))
-    return session
-
-
-def _by_pyspark(
-    settings: Mapping[str, str], options: str, archive: ClassArchive, make: _Make
-) -> SparkSession:
     if not archive.is_there():
         noting, classes = archive.record()
         session = make({**settings, OPTIONS: f"{options} {noting}"})

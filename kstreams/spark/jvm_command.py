@@ -1,60 +1,63 @@
-"""How a JVM of Spark's was started, noted with its archive of classes for the next start."""
+"""How Spark's scripts would start a JVM for PySpark, without the JVM that they ask for it."""
 
 from __future__ import annotations
 
-import json
+import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 __all__ = ("JvmCommand",)
 
 _GATEWAY = "org.apache.spark.api.python.PythonGatewayServer"
-_OF_ARCHIVES = ("-XX:DumpLoadedClassList=", "-XX:SharedArchiveFile=", "-Xlog:")
+_OPTIONS = "org/apache/spark/launcher/JavaModuleOptions.class"
+"""Spark's launcher has the options that every JVM gets as constants of this class."""
+
+_CONSTANT = re.compile(rb"\x01\x00(.)((?:--|-D|-XX:)[!-~]+)", re.DOTALL)
+"""A text among a class's constants: a mark, its length in two bytes, and it."""
+
+_NEEDED = "--add-opens=java.base/java.nio=ALL-UNNAMED"
+_LAST = "-Dderby.connection.requireAuthentication=false"
 
 
 @dataclass(frozen=True)
 class JvmCommand:
-    """What Spark's launcher, a JVM of its own, found out: the options and the class path.
+    """The options and the class path that Spark's launcher, a JVM of its own, comes to.
 
     Args:
-        options: Of the JVM, those about archives of classes apart.
-        class_path: All its jars, named one by one.
+        options: Of the JVM, of whichever memory.
+        class_path: Spark's.
     """
 
     options: tuple[str, ...]
     class_path: str
 
     @classmethod
-    def of(cls, jvm: Any) -> JvmCommand:  # noqa: ANN401  # py4j's
-        """Return the command of a JVM that PySpark has started."""
-        bean = jvm.java.lang.management.ManagementFactory.getRuntimeMXBean()
-        options = [str(each) for each in bean.getInputArguments()]
-        kept = tuple(each for each in options if not each.startswith(_OF_ARCHIVES))
-        return cls(kept, str(bean.getClassPath()))
+    def of(cls, spark: Path) -> JvmCommand | None:
+        """Return the command for a Spark; None where its launcher is otherwise than expected.
 
-    @classmethod
-    def load(cls, path: Path) -> JvmCommand | None:
-        """Return what is noted in a file; None where that cannot be read."""
+        Args:
+            spark: Its folder.
+        """
+        jars = spark / "jars"
+        launchers, first = [*jars.glob("spark-launcher_*.jar")], [*jars.glob("slf4j-api-*.jar")]
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-            options, class_path = found["options"], found["class_path"]
-        except (OSError, ValueError, KeyError, TypeError):
+            with ZipFile(launchers[0]) as jar:
+                data = jar.read(_OPTIONS)
+        except (IndexError, KeyError, OSError, BadZipFile):
             return None
-        texts = isinstance(options, list) and all(isinstance(each, str) for each in options)
-        if not texts or not isinstance(class_path, str):
+        found = [text.decode() for size, text in _CONSTANT.findall(data) if len(text) == size[0]]
+        if _NEEDED not in found:
             return None
-        return cls(tuple(options), class_path)
-
-    def as_text(self) -> str:
-        """Return what `load` reads."""
-        return json.dumps({"options": self.options, "class_path": self.class_path})
+        path = (spark / "conf", *first, jars / "*")
+        return cls((*found, _LAST), os.pathsep.join(map(str, path)))
 
     def arguments(self, java: Path, *options: str) -> list[str]:
-        """Return how the JVM that PySpark talks to is started, without Spark's launcher.
+        """Return how the JVM that PySpark talks to is started.
 
         Args:
             java: The program.
-            options: More of the JVM's.
+            options: More of the JVM's, before Spark's.
         """
-        return [str(java), *self.options, *options, "-cp", self.class_path, _GATEWAY]
+        return [str(java), "-cp", self.class_path, *options, *self.options, _GATEWAY]

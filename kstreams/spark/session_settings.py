@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ("MEMORY", "OPTIONS", "session_settings")
+__all__ = ("MEMORY", "OPTIONS", "jvm_options", "session_settings")
 
 OPTIONS = "spark.driver.extraJavaOptions"
 """The setting with the JVM's options; a user's takes the place of ours."""
 
 MEMORY = "1g"
 """Heap of a JVM that schedules, and sees no records."""
+
+# What its second compiler would gain is never earned back, and it takes half a core from the
+# workers in the first half minute.
+_ONE_COMPILER = "-XX:TieredStopAtLevel=1"
+_SMALL_HEAP = "-XX:+UseSerialGC"
+"""A heap this small is collected in milliseconds, and G1's threads and tables cost more."""
 
 _DEFAULTS = {
     "spark.master": "local[*]",
@@ -27,3 +33,9 @@ _DEFAULTS = {
 def session_settings(config: Mapping[str, str]) -> dict[str, str]:
     """Return the settings of a session made here: the user's, and ours where there are none."""
     return {**_DEFAULTS, **config}
+
+
+def jvm_options(settings: Mapping[str, str]) -> str:
+    """Return the options of a driver's JVM which is to do little but schedule."""
+    small = settings.get("spark.driver.memory") == MEMORY
+    return f"{_ONE_COMPILER} {_SMALL_HEAP}" if small else _ONE_COMPILER

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from pyspark import SparkContext
@@ -17,6 +18,7 @@ from kstreams.spark.early_jvm import begin_jvm, is_plain
 from kstreams.spark.jvm import on_quick_jvm
 from kstreams.spark.jvm_command import JvmCommand
 from kstreams.spark.session_settings import OPTIONS, session_settings
+from kstreams.spark.spark_home import spark_home
 from tests.kstreams.spark.apps import WORDS, Bench
 from tests.kstreams.spark.test_java import make_java
 
@@ -56,12 +58,11 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ClassArchive:
 
 
 def starts(archive: ClassArchive, script: str) -> None:
-    """Let Java do something at its start, and let there be a command and an archive."""
+    """Let Java do something at its start, and let there be an archive."""
     java = archive.java
     java.write_text(f"#!/bin/sh\n{script}\n")
     again = class_archive(java.parent.parent)
     assert again is not None
-    again.note(JvmCommand(("-Xmx1g",), "a.jar"))
     again.path.write_bytes(b"classes")
     again.path.chmod(0o400)
 
@@ -77,21 +78,29 @@ def test_it_is_started_as_the_last_one_and_talks_to_pyspark_alone(
     while not told.exists() or not told.read_text():
         time.sleep(0.01)
     words = told.read_text().split()
-    assert words[0] == "-Xmx1g"
-    assert words[1].startswith("-XX:SharedArchiveFile=")
-    assert words[-3:] == ["-cp", "a.jar", "org.apache.spark.api.python.PythonGatewayServer"]
+    home = spark_home()
+    assert home is not None
+    assert words[:2] == ["-cp", f"{home}/conf:{next(home.glob('jars/slf4j-api*'))}:{home}/jars/*"]
+    assert words[2] == "-Xmx1g"
+    assert any(word.startswith("-XX:SharedArchiveFile=") for word in words)
+    assert words[-1] == "org.apache.spark.api.python.PythonGatewayServer"
     assert early.folder.stat().st_mode & 0o077 == 0
     early.end()  # a start that failed meanwhile
     assert early.process.poll() is not None
     assert not early.folder.exists()
 
 
-@pytest.mark.parametrize("noted", [None, "", "[]", '{"options": [1], "class_path": "a"}', "{"])
-def test_it_is_pysparks_to_start_where_no_command_is_known(
-    archive: ClassArchive, noted: str | None
+@pytest.mark.parametrize("found", [None, b"", b"no class"])
+def test_it_is_pysparks_to_start_where_its_launcher_is_another(
+    archive: ClassArchive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: bytes | None
 ) -> None:
-    if noted is not None:
-        archive.command_path.write_text(noted)
+    spark = tmp_path / "spark"
+    (spark / "jars").mkdir(parents=True)
+    if found is not None:
+        with ZipFile(spark / "jars" / "spark-launcher_2.13-4.1.9.jar", "w") as jar:
+            jar.writestr("org/apache/spark/launcher/JavaModuleOptions.class", found)
+    monkeypatch.setattr("kstreams.spark.early_jvm.spark_home", lambda: spark)
+    assert JvmCommand.of(spark) is None
     assert begin_jvm({}) is None
 
 
@@ -114,7 +123,6 @@ def test_one_that_ends_at_once_leaves_its_place_to_pysparks(
     on_quick_jvm(session_settings({}), home, make, early)  # type: ignore[arg-type]
     assert ["SharedArchiveFile" in each for each in tried] == [False]
     assert not early.archive.path.exists()
-    assert not early.archive.command_path.exists()
 
 
 @pytest.mark.parametrize(
@@ -145,7 +153,6 @@ def test_it_is_pysparks_to_start_where_it_is_to_be_another(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert not is_plain(session_settings(config))
-    archive.note(JvmCommand((), "a.jar"))
     assert begin_jvm(config) is None
 
 
@@ -162,18 +169,15 @@ def test_it_is_pysparks_to_start_where_spark_has_defaults_of_its_own(
 @pytest.mark.timeout(300)
 def test_an_app_runs_on_it(spark: SparkSession, tmp_path: Path) -> None:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("SPARK_")}
-    environment["KSTREAMS_CACHE"] = str(tmp_path / "cache")
-    noting = (
-        "import sys, kstreams.spark.class_archive as a, kstreams.spark.java as j\n"
-        "from kstreams.spark.jvm_command import JvmCommand\n"
-        "a.class_archive(j.java_home()).note(JvmCommand(tuple(sys.argv[2:]), sys.argv[1]))"
-    )
-    command = JvmCommand.of(spark._jvm)
-    subprocess.run(
-        [sys.executable, "-c", noting, command.class_path, *command.options],
-        env=environment,
-        check=True,
-    )
+    environment["KSTREAMS_CACHE"] = str(tmp_path / "no archive")  # its name cannot be an option
+    home = spark_home()
+    assert home is not None
+    command = JvmCommand.of(home)
+    assert command is not None
+    assert spark._jvm is not None
+    bean = spark._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean()
+    as_told = [str(each) for each in bean.getInputArguments()]
+    assert as_told[-len(command.options) :] == list(command.options)  # by Spark's scripts
     bench = Bench(tmp_path, spark)
     bench.create(WORDS)
     bench.emit(WORDS, [("k", "x")])
