@@ -166,7 +166,7 @@ class _Suite:
             run = query.run(session, given, given.nothing, self._fresh(), seconds=seconds)
         yield self._fixed(name, TASKS, run)
         if query is not None and query.with_timers is not None:
-            run = query.idle(session, given, self._fresh(), batches=_IDLE_BATCHES)
+            run = query.idle(session, given, self._fresh(), batches=_IDLE_BATCHES, seconds=seconds)
             yield self._fixed(name, 0, run)
 
     def _fixed(self, name: str, batch: int, run: Run) -> _Figures:

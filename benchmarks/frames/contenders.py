@@ -84,17 +84,21 @@ class Query:
         query = self._started(session, self.make, given, files, home, {"availableNow": True})
         return _ended(query, seconds)
 
-    def idle(self, session: SparkSession, given: Input, home: Path, *, batches: int) -> Run:
-        """Run one batch of few records, and then batches without any, as timers have them."""
+    def idle(
+        self, session: SparkSession, given: Input, home: Path, *, batches: int, seconds: float
+    ) -> Run:
+        """Run batches of few records, and then some without any, as timers have them."""
         make = self.with_timers or self.make
         trigger = {"processingTime": "0 seconds"}
         query = self._started(session, make, given, given.nothing, home, trigger)
-        found = Run()
-        while query.isActive and len(found.batches) < batches:
+        found, end = Run(), time.monotonic() + seconds
+        while query.isActive and len(found.batches) < batches and time.monotonic() < end:
             time.sleep(_POLL_S)
             found = _found(query)
             found.batches = [each for each in found.batches if not each.records]
         query.stop()
+        if len(found.batches) < batches:
+            found.failure = f"{len(found.batches)} batches without records in {seconds:,.0f} s"
         return found
 
     def _started(
@@ -130,6 +134,8 @@ def _ended(query: StreamingQuery, seconds: float) -> Run:
         failure = reason(exc)
     found = _found(query)
     found.failure = failure
+    while found.batches and not found.batches[-1].records:
+        found.batches.pop()  # without data, to give windows out
     return found
 
 
@@ -144,8 +150,6 @@ def _found(query: StreamingQuery) -> Run:
             )
         results = each["observedMetrics"].get("results")
         found.results += results["n"] if results else 0
-    while found.batches and not found.batches[-1].records:
-        found.batches.pop()  # without data, to give windows out
     return found
 
 
