@@ -48,6 +48,7 @@ from kstreams.state.log.durable import Attempt
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.stores.table_access import TableAccess
 from kstreams.state.versions.versions import TaskVersions
+from kstreams.task.gc_pause import gc_pauses
 from kstreams.task.meta import TaskMeta
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.queues import Queue
@@ -180,7 +181,11 @@ class Bench:
         self.commit_s = 0.0
 
     def run(self, *queues: Queue) -> TaskOutput:
-        """Run and commit one micro-batch."""
+        """Run and commit one micro-batch, with pauses of the cycle collector as in a worker."""
+        with gc_pauses():
+            return self._committed(queues)
+
+    def _committed(self, queues: Sequence[Queue]) -> TaskOutput:
         if self.backend is None:
             return self._run(queues, Overlay(Memory().open(self.home / "none", [])))
         stores = [spec.name for spec in self.group.stores]

@@ -80,5 +80,5 @@ WORKLOAD = Workload(
     topology=topology,
     values="json",
     by_record=False,
-    records=900_000,
+    records=1_500_000,
 )

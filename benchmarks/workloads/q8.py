@@ -98,5 +98,5 @@ WORKLOAD = Workload(
     spark=spark,
     values="json",
     by_record=False,
-    records=900_000,
+    records=1_500_000,
 )

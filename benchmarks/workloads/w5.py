@@ -101,6 +101,7 @@ WORKLOAD = Workload(
     topology=topology,
     spark=spark,
     settle=settle,
+    records=2_000_000,
     apart=(
         Apart(
             ("spark", "bytewax", "bytewax-2"),

@@ -74,4 +74,5 @@ WORKLOAD = Workload(
     shape="event",
     expected=expected,
     topology=topology,
+    records=2_000_000,
 )
