@@ -120,5 +120,5 @@ WORKLOAD = Workload(
     topology=topology,
     by_record=False,
     spark=spark,
-    records=600_000,
+    records=1_000_000,
 )
