@@ -5,8 +5,9 @@ its sources: whatever Spark can read and write, on classic sessions and on Spark
 `ResultFrames` is what comes back. A `SourceFrame` names the columns of a source; `write_each`
 writes several sinks by one query, each topic's rows by a `FrameWriter`; `dropped_counts` reads
 the rows that count dropped records. `frame_settings` are the settings that a session should have.
-`Operator` is which of Spark's operators runs it. The query
-is Spark's own, and so is its checkpoint: docs/dataframes.md.
+`fork=` begins with the state of an app's savepoint, and `starting_offsets` says where reading goes
+on after it; `View(FrameState(...), STORE)` reads what a query keeps. `Operator` is which of Spark's
+operators runs it. The query is Spark's own, and so is its checkpoint: docs/dataframes.md.
 
 Example:
     >>> from kstreams import TEXT, Topic, TopologyBuilder
@@ -30,6 +31,8 @@ from kstreams.lazy import lazy_names
 
 if TYPE_CHECKING:
     from kstreams.spark.frames.dropped import dropped_counts
+    from kstreams.spark.frames.frame_state import FrameState
+    from kstreams.spark.frames.inherited import starting_offsets
     from kstreams.spark.frames.operators import Operator
     from kstreams.spark.frames.results import ResultFrames
     from kstreams.spark.frames.settings import frame_settings
@@ -42,6 +45,8 @@ else:  # a checker would take any name then
         {
             "Operator": "kstreams.spark.frames.operators",
             "ResultFrames": "kstreams.spark.frames.results",
+            "FrameState": "kstreams.spark.frames.frame_state",
+            "starting_offsets": "kstreams.spark.frames.inherited",
             "SourceFrame": "kstreams.spark.frames.source_frame",
             "transform_frames": "kstreams.spark.frames.transform",
             "FrameWriter": "kstreams.spark.frames.write_each",
@@ -52,12 +57,14 @@ else:  # a checker would take any name then
     )
 
 __all__ = (
+    "FrameState",
     "FrameWriter",
     "Operator",
     "ResultFrames",
     "SourceFrame",
     "dropped_counts",
     "frame_settings",
+    "starting_offsets",
     "transform_frames",
     "write_each",
 )

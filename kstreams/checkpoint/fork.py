@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import uuid4
@@ -10,25 +9,22 @@ from uuid import uuid4
 from kstreams.checkpoint.app_objects import epoch_objects
 from kstreams.checkpoint.beginnings import begin_log
 from kstreams.checkpoint.checkpoint import Checkpoint, refuse_remains
+from kstreams.checkpoint.copied_state import copied_state
 from kstreams.checkpoint.home import CheckpointHome
 from kstreams.checkpoint.named_home import CheckpointName, home_of
 from kstreams.checkpoint.resume import positions_after
 from kstreams.checkpoint.savepoints import Savepoint, Savepoints
 from kstreams.clock import to_ms
 from kstreams.errors import SavepointError, StateCorruptError
-from kstreams.ids import TaskId
 from kstreams.names import check_incarnation, check_step
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
-from kstreams.state.backend.task_key import TaskKey, loops_prefix
+from kstreams.state.backend.task_key import loops_prefix
 from kstreams.state.log.commits import SEED, Commit
 from kstreams.state.log.document import read_document, seal
-from kstreams.state.log.durable import checked_object
 from kstreams.state.log.loop_objects import copy_loops
-from kstreams.state.log.pointer import ObjectRef, Pointer
 
 __all__ = ("ForkSource", "copy_savepoint", "fork")
 
-_PARALLEL_COPIES = 8
 _NOTE = "fork.json"
 _FORKED = "forked"
 """Stands for the epoch of batches that were another app's: it is no epoch."""
@@ -152,10 +148,9 @@ def copy_savepoint(
         origin=str(source),
     )
     _note(made)
-    copier = _Copier(theirs, ours)
     begun: dict[str, str] = {}
     for query, commit in savepoint.commits.items():
-        seed = copier.seed(made, query, commit, offsets=source.start is None)
+        seed = _seed(theirs, ours, made, query, commit, offsets=source.start is None)
         begun[query] = begin_log(made, query, ours, seed)
     made = replace(made, begun=begun).save()
     target.forget_fork()
@@ -190,45 +185,28 @@ def _remove_half(target: CheckpointHome, app: str, objects: ObjectStore) -> None
     target.forget_fork()
 
 
-class _Copier:
-    def __init__(self, source: ObjectStore, target: ObjectStore) -> None:
-        self._source = source
-        self._target = target
-
-    def seed(self, made: Checkpoint, query: str, commit: Commit, *, offsets: bool) -> Commit:
-        tasks: dict[TaskId, str] = {}
-        for task, pointer in commit.pointers().items():
-            copied = self._copied(pointer, made.task_key(query, task))
-            meta = dict(pointer.meta)
-            for part in ("logs", "log_ids"):  # the original's changelogs are not the copy's
-                meta.pop(part, None)
-            if not offsets:
-                meta.pop("next", None)
-            tasks[task] = copied.with_meta(meta).to_json()
-        return Commit(
-            SEED,
-            made.incarnation,
-            commit.wall_ms,
-            tasks,
-            positions=positions_after(commit) if offsets else {},
-            fingerprint=commit.fingerprint,
-            loops=copy_loops(
-                self._source,
-                self._target,
-                loops_prefix(made.scope(query), _FORKED),
-                commit.loops,
-            ),
-        )
-
-    def _copied(self, pointer: Pointer, task: TaskKey) -> Pointer:
-        def copy(ref: ObjectRef) -> ObjectRef:
-            name = task.prefix + ref.name.rpartition("/")[2]
-            self._target.put_if_absent(name, checked_object(self._source, ref))
-            return replace(ref, name=name)
-
-        with ThreadPoolExecutor(_PARALLEL_COPIES, "kstreams-fork") as pool:
-            return replace(
-                pointer,
-                snapshot=tuple(pool.map(copy, pointer.snapshot)),
-                deltas=tuple(pool.map(copy, pointer.deltas)),
-            )
+def _seed(
+    source: ObjectStore,
+    target: ObjectStore,
+    made: Checkpoint,
+    query: str,
+    commit: Commit,
+    *,
+    offsets: bool,
+) -> Commit:
+    """Copy the state of a query's tasks; return what its commit log begins with."""
+    tasks = {
+        task: copied_state(
+            source, target, pointer, made.task_key(query, task), offsets=offsets
+        ).to_json()
+        for task, pointer in commit.pointers().items()
+    }
+    return Commit(
+        SEED,
+        made.incarnation,
+        commit.wall_ms,
+        tasks,
+        positions=positions_after(commit) if offsets else {},
+        fingerprint=commit.fingerprint,
+        loops=copy_loops(source, target, loops_prefix(made.scope(query), _FORKED), commit.loops),
+    )

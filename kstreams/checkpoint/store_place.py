@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,12 +15,14 @@ from kstreams.checkpoint.named_home import CheckpointName, app_home, home_of, is
 from kstreams.checkpoint.object_home import ObjectHome
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.errors import CheckpointMismatchError, ObjectMissingError, StoreError, Where
+from kstreams.ids import TaskId
 from kstreams.partitioner import Murmur2Partitioner, Partitioner
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
+from kstreams.state.backend.task_key import TaskKey
 from kstreams.state.log.commits import Commit
 from kstreams.state.stores.spec import StoreSpec
 
-__all__ = ("StorePlace", "checkpoint_of", "partitioner_of")
+__all__ = ("StorePlace", "checkpoint_of", "partitioner_of", "routing_of", "store_group")
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,10 @@ class StorePlace:
         """Return how many tasks have a part of the store."""
         return self.checkpoint.tasks[self.group]
 
+    def task_key(self, partition: int) -> TaskKey:
+        """Return the name of a task's state in the durable log."""
+        return self.checkpoint.task_key(self.query, TaskId(self.group, partition))
+
     def batches(self) -> list[int]:
         """Return the batches whose versions are retained, rising."""
         return self.checkpoint.commits(self.query, self.objects).batches()
@@ -76,7 +83,6 @@ class StorePlace:
         """
         if isinstance(version, str):
             savepoint = Savepoints(self.checkpoint, self.objects).load(version)
-            _check(self.spec, savepoint.checkpoint)
             query = savepoint.checkpoint.query_of_group(_group(savepoint.checkpoint, self.spec))
             return savepoint.commits[query]
         try:
@@ -96,19 +102,26 @@ class StorePlace:
         It is known when all that enters the group is routed by one rule, on keys of the
         store's own serde.
         """
-        heads = self.checkpoint.shape[self.group]
-        routes = {
-            (head["key"], head["partitioner"])
-            for head in (*heads["sources"].values(), *heads["entries"].values())
-        }
-        if len(routes) != 1:
-            return None
-        ((key, name),) = routes
-        return str(name) if key == self.spec.key.name else None
+        return routing_of(self.checkpoint.shape[self.group], self.spec)
 
     def partitioner(self, given: Partitioner | None) -> Partitioner | None:
         """Return what leads from the store's keys to tasks; None when that is not known."""
         return partitioner_of(self.routing(), given)
+
+
+def routing_of(shape: Mapping[str, Any], spec: StoreSpec[Any]) -> str | None:
+    """Return the name of the rule that leads from a store's keys to tasks, if it is known.
+
+    Args:
+        shape: Of the store's group; see `Topology.shape`.
+        spec: The store.
+    """
+    heads = (*shape["sources"].values(), *shape["entries"].values())
+    routes = {(head["key"], head["partitioner"]) for head in heads}
+    if len(routes) != 1:
+        return None
+    ((key, name),) = routes
+    return str(name) if key == spec.key.name else None
 
 
 def partitioner_of(name: str | None, given: Partitioner | None) -> Partitioner | None:
@@ -129,23 +142,37 @@ def checkpoint_of(source: CheckpointName) -> DirectoryHome | ObjectHome:
     return home_of(source)
 
 
-def _group(checkpoint: Checkpoint, spec: StoreSpec[Any]) -> str:
-    _check(spec, checkpoint)
-    return checkpoint.stores()[spec.name][0]
+def store_group(app: str, shape: Mapping[str, Any], spec: StoreSpec[Any]) -> str:
+    """Return the name of the group that has a store.
 
+    Args:
+        app: Id of the app.
+        shape: `Topology.shape` of what it runs.
+        spec: The store.
 
-def _check(spec: StoreSpec[Any], checkpoint: Checkpoint) -> None:
-    stores = checkpoint.stores()
+    Raises:
+        CheckpointMismatchError: It has no such store, or has it as something else.
+    """
+    stores = {
+        name: (group, schema)
+        for group, parts in shape.items()
+        for name, schema in parts["stores"].items()
+    }
     if spec.name not in stores:
         near = get_close_matches(spec.name, sorted(stores), n=1)
         known = ", ".join(map(repr, sorted(stores))) or "none"
         raise CheckpointMismatchError(
-            f"app {checkpoint.app!r} has no store {spec.name!r}: it has {known}",
+            f"app {app!r} has no store {spec.name!r}: it has {known}",
             hint=f"did you mean {near[0]!r}?" if near else "",
         )
-    schema = stores[spec.name][1]
+    group, schema = stores[spec.name]
     if dict(schema) != spec.schema():
         raise CheckpointMismatchError(
-            f"store {spec.name!r} of app {checkpoint.app!r} is {dict(schema)}, not {spec.schema()}",
+            f"store {spec.name!r} of app {app!r} is {dict(schema)}, not {spec.schema()}",
             hint="read it by the definition that the app has of it.",
         )
+    return group
+
+
+def _group(checkpoint: Checkpoint, spec: StoreSpec[Any]) -> str:
+    return store_group(checkpoint.app, checkpoint.shape, spec)

@@ -21,6 +21,7 @@ from kstreams.serve.settings import Limits
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.views.reader import Reader, ReaderSettings
+from kstreams.views.state_source import CheckpointSource
 
 __all__ = ("AppSource", "FindSpec", "ServedApp", "ServedStore")
 
@@ -69,8 +70,7 @@ class ServedStore:
     def _reader(self, as_of: int | str | None) -> Reader[Any]:
         source = self._source
         settings = ReaderSettings(
-            source.home,
-            source.log,
+            CheckpointSource(source.home, source.log),
             as_of,
             max_age_ms=0,
             backend=None,

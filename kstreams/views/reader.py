@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar, cast
 
-from kstreams.checkpoint.home import CheckpointHome
-from kstreams.checkpoint.store_place import StorePlace
 from kstreams.clock import Clock, steady_ms
 from kstreams.errors import (
     KStreamsError,
@@ -23,11 +21,9 @@ from kstreams.errors import (
     StateCorruptError,
     StoreError,
 )
-from kstreams.ids import TaskId
 from kstreams.partitioner import Partitioner
 from kstreams.plugins import load_plugin
 from kstreams.state.backend.memory import Memory
-from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.backend.working import StateBackend, WorkingStore
 from kstreams.state.cache.times import FixedTimes
 from kstreams.state.log.commits import Commit
@@ -36,6 +32,7 @@ from kstreams.state.log.pointer import Pointer
 from kstreams.state.stores.spec import S, StoreSpec
 from kstreams.views.replica import Replica, State
 from kstreams.views.scan import ViewScan
+from kstreams.views.state_source import StateSource, ViewedStore
 from kstreams.views.version import Version
 
 __all__ = ("Reader", "ReaderSettings")
@@ -57,8 +54,7 @@ class ReaderSettings:
         kept: How many versions before the newest can be read too, `beside` alone.
     """
 
-    home: CheckpointHome
-    log: ObjectStoreSettings | None
+    source: StateSource
     as_of: int | str | None
     max_age_ms: int
     backend: StateBackend | None
@@ -90,7 +86,7 @@ class Reader(Generic[S]):
         self._generation = 0
         self._scans = 0
         self._closed = False
-        self._place = StorePlace.find(settings.home, settings.log, spec)
+        self._place: ViewedStore = settings.source.find(spec)
         self._version: Version[S] = Version(None, self._place.group)
         self._kept: deque[Version[S]] = deque(maxlen=settings.kept)
         self._looked_ms = 0
@@ -108,7 +104,7 @@ class Reader(Generic[S]):
         return self._version.wall_ms
 
     @property
-    def place(self) -> StorePlace:
+    def place(self) -> ViewedStore:
         """Where the store is."""
         return self._place
 
@@ -130,7 +126,7 @@ class Reader(Generic[S]):
                 try:
                     self._look()
                 except LogMismatchError:
-                    if self._settings.home.stamp() == self._place.stamp:
+                    if self._settings.source.stamp() == self._place.stamp:
                         raise  # else the app was reset or upgraded in between
                 else:
                     break
@@ -164,11 +160,11 @@ class Reader(Generic[S]):
 
     def _find_again(self) -> None:
         """Notice that the checkpoint has been upgraded, or started fresh."""
-        home = self._settings.home
-        if home.stamp() == self._place.stamp:
+        source = self._settings.source
+        if source.stamp() == self._place.stamp:
             return
         try:
-            found = StorePlace.find(home, self._settings.log, self._spec)
+            found = source.find(self._spec)
         except NoCheckpointError:  # between a reset and the next start
             self._begin_again()
             raise
@@ -360,10 +356,9 @@ class Reader(Generic[S]):
 
     def _new_replica(self, partition: int, version: Version[S]) -> Replica[S]:
         place = self._place
-        task = place.checkpoint.task_key(place.query, TaskId(place.group, partition))
         home = self._home / str(self._generation) / str(partition)
         home.mkdir(parents=True)
-        log = DurableLog(place.objects, task)
+        log = DurableLog(place.objects, place.task_key(partition))
         return Replica(self._spec, log, self._backend(version), home)
 
     def _backend(self, version: Version[S]) -> StateBackend:

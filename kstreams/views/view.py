@@ -10,14 +10,17 @@ from kstreams.checkpoint.named_home import CheckpointName, home_of
 from kstreams.checkpoint.store_place import checkpoint_of
 from kstreams.clock import Clock, SystemClock, to_ms
 from kstreams.errors import CheckpointMismatchError
+from kstreams.graph.topology import Topology
 from kstreams.partitioner import Partitioner
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.backend.working import StateBackend
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.views.following import Following
 from kstreams.views.named_reads import NamedReads
-from kstreams.views.place import ViewedApp
+from kstreams.views.place import ViewedApp, ViewedQuery
+from kstreams.views.query_source import QuerySource
 from kstreams.views.reader import Reader, ReaderSettings
+from kstreams.views.state_source import CheckpointSource, StateSource
 
 __all__ = ("View",)
 
@@ -48,7 +51,8 @@ class View(NamedReads[S_co], Generic[S_co]):
 
     Args:
         source: The app's checkpoint: its directory, its URL (`s3://bucket/app`) or the settings
-            of its storage; the app's id where it is below `.kstreams`; or the app.
+            of its storage; the app's id where it is below `.kstreams`; or the app. For a query
+            on DataFrames, a `kstreams.frames.FrameState`.
         store: The app's own definition of the store.
         log: Where the app keeps its durable log, if not in its checkpoint.
         as_of: Stay at an earlier version: the batch of one that is retained
@@ -77,7 +81,7 @@ class View(NamedReads[S_co], Generic[S_co]):
 
     def __init__(
         self,
-        source: CheckpointName | ViewedApp,
+        source: CheckpointName | ViewedApp | ViewedQuery,
         store: StoreSpec[S_co],
         *,
         log: ObjectStoreSettings | None = None,
@@ -88,14 +92,10 @@ class View(NamedReads[S_co], Generic[S_co]):
         partitioner: Partitioner | None = None,
         clock: Clock | None = None,
     ) -> None:
-        if isinstance(source, ViewedApp):
-            home, log = home_of(source.checkpoint), log or source.log
-            partitioner = partitioner or _partitioner(source, store)
-        else:
-            home = checkpoint_of(source)
+        if isinstance(source, (ViewedApp, ViewedQuery)):
+            partitioner = partitioner or _partitioner(source.topology, store)
         settings = ReaderSettings(
-            home,
-            log,
+            _state_source(source, log),
             as_of,
             to_ms(max_age),
             backend,
@@ -161,14 +161,24 @@ def _nothing(_: int) -> None:
     """Do nothing at a new version: whoever reads sees it."""
 
 
-def _partitioner(app: ViewedApp, store: StoreSpec[Any]) -> Partitioner | None:
+def _state_source(
+    source: CheckpointName | ViewedApp | ViewedQuery, log: ObjectStoreSettings | None
+) -> StateSource:
+    if isinstance(source, ViewedQuery):
+        return QuerySource(source)
+    if isinstance(source, ViewedApp):
+        return CheckpointSource(home_of(source.checkpoint), log or source.log)
+    return CheckpointSource(checkpoint_of(source), log)
+
+
+def _partitioner(topology: Topology, store: StoreSpec[Any]) -> Partitioner | None:
     """Return the rule that routes what enters the store's group."""
     try:
-        group = app.topology.group_of_store(store.name)
+        group = topology.group_of_store(store.name)
     except KeyError as exc:
-        known = ", ".join(repr(spec.name) for spec in app.topology.stores) or "none"
+        known = ", ".join(repr(spec.name) for spec in topology.stores) or "none"
         raise CheckpointMismatchError(
-            f"topology {app.topology.name!r} has no store {store.name!r}: it has {known}"
+            f"topology {topology.name!r} has no store {store.name!r}: it has {known}"
         ) from exc
     found = [node.topic.partitioner for node in group.sources]
     found += [entry.partitioner for entry in group.from_tasks]

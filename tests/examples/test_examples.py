@@ -12,6 +12,11 @@ _IDEAS = sorted(path for path in _EXAMPLES.glob("*.py") if not path.stem.endswit
 _ELSEWHERE = {"word_count", "custom_store", "custom_benchmark", "kafka_with_tls"}
 _ON_SPARK = {
     "view": ["/docs: 1 visits, as of batch 0", "/home: 2 visits, as of batch 0"],
+    "dataframes": [
+        "batch 0: /home 2 visits",
+        "batch 0: bob signed up",
+        "as of batch 0, still open: ['/home']",
+    ],
     "savepoint_and_fork": ["its savepoint: 100", "a fork of it, which has read on: 150"],
 }
 _WITH_REGISTRY = {

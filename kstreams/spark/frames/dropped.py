@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, functions
 
 from kstreams.batch.task_status import TaskStatus
 from kstreams.raw_batch import OUTPUT_SCHEMA
 
-__all__ = ("OF_DROPPED", "dropped_counts", "dropped_table", "dropped_topic")
+__all__ = ("OF_DROPPED", "dropped_counts", "dropped_table", "dropped_topic", "observed")
 
 _SINK = "dropped:"
 """Begins the sink's name of these rows; what follows is the group's."""
@@ -50,6 +50,21 @@ def dropped_table(
     )
     arrays = [pa.array(column, f.type) for column, f in zip(columns, OUTPUT_SCHEMA, strict=True)]
     return f"{_SINK}{status.task.group}", pa.Table.from_arrays(arrays, schema=OUTPUT_SCHEMA)
+
+
+def observed(rows: DataFrame, name: str) -> DataFrame:
+    """Return rows without those that count dropped records, whose sum is a metric of the query.
+
+    Args:
+        rows: All that the tasks give out.
+        name: Of the metric; it has one field, `records`. Bounded DataFrames have none.
+    """
+    if not rows.isStreaming:
+        return rows.where(f"NOT {OF_DROPPED}")
+    count = "CAST(get_json_object(CAST(value AS STRING), '$.count') AS BIGINT)"
+    total = functions.expr(f"coalesce(sum(CASE WHEN {OF_DROPPED} THEN {count} END), 0L)")
+    counted = rows.observe(name, total.alias("records"))
+    return counted.where(f"NOT {OF_DROPPED}")
 
 
 def dropped_counts(rows: DataFrame) -> DataFrame:

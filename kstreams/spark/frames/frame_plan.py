@@ -15,6 +15,7 @@ from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.frames.bounded import run_bounded
 from kstreams.spark.frames.cleaning import Cleaning
 from kstreams.spark.frames.frame_task import StageRules
+from kstreams.spark.frames.inherited import Inherited
 from kstreams.spark.frames.layout import Layout
 from kstreams.spark.frames.messages import MESSAGE
 from kstreams.spark.frames.pack import Pack
@@ -53,6 +54,7 @@ class FramePlan:
         errors: The way of errors to the driver.
         cleaning: When objects that no version names are removed.
         timers: Whether Spark calls tasks at the times that they ask for.
+        fork: What the tasks of a new checkpoint begin with; None: with nothing.
     """
 
     pipelines: Sequence[Pipeline]
@@ -62,6 +64,7 @@ class FramePlan:
     errors: ErrorChannel
     cleaning: Cleaning
     timers: bool
+    fork: Carried[Inherited] | None = None
 
     def results(self) -> DataFrame:
         """Return what the sinks give out; each DataFrame begins a state of its own."""
@@ -73,7 +76,9 @@ class FramePlan:
         given: list[DataFrame] = []
         for settings in pipeline.query.stages():
             messages = [*given, *self._packed(settings, pipeline.layout)]
-            rules = StageRules(settings.number, pipeline.layout, start, self.timers, self.cleaning)
+            rules = StageRules(
+                settings.number, pipeline.layout, start, self.timers, self.cleaning, self.fork
+            )
             stage = Stage(settings, rules, self.shipped, self.errors)
             given = [self.run(reduce(_union, messages), stage)]
         return given[0].mapInArrow(Unpack(self.errors), RESULT)
@@ -90,7 +95,7 @@ class FramePlan:
                 topic.name,
                 carried,
                 self.errors,
-                timers=self.timers,
+                all_tasks=self.timers or self.fork is not None,
                 on_error=node.on_error,
             )
             yield self.sources[topic.name].rows(topic).mapInArrow(pack, MESSAGE)

@@ -23,8 +23,10 @@ from kstreams.spark.frames.bounded_state import BoundedState
 from kstreams.spark.frames.cleaning import Cleaning
 from kstreams.spark.frames.dropped import dropped_table
 from kstreams.spark.frames.frame_io import FrameIO
+from kstreams.spark.frames.inherited import Inherited
 from kstreams.spark.frames.layout import Layout
 from kstreams.spark.frames.owner import Ownership, begin_state
+from kstreams.spark.frames.shipped import Carried
 from kstreams.spark.frames.source_order import source_queue
 from kstreams.spark.frames.task_record import TaskRecord
 from kstreams.spark.frames.unfit_rows import UNFIT, set_aside
@@ -49,6 +51,7 @@ class StageRules:
             nothing kept.
         timers: Whether Spark calls tasks at the times that they ask for.
         cleaning: When objects that no version names are removed.
+        fork: What tasks begin with that the checkpoint does not have; None: with nothing.
     """
 
     number: int
@@ -56,6 +59,7 @@ class StageRules:
     start: str | None
     timers: bool
     cleaning: Cleaning
+    fork: Carried[Inherited] | None = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,7 @@ class FrameTask:
     Raises:
         CheckpointMismatchError: The checkpoint was begun with another layout.
         FencedError: A checkpoint begins a state that another has begun.
+        KStreamsError: As `Inherited.begin`.
     """
 
     def __init__(
@@ -99,16 +104,26 @@ class FrameTask:
         self._rules = rules
         self._task = task
         self._wall_ms = wall_ms
-        layout = rules.layout
-        if record is not None:
-            layout.check(record.layout)
-        self.record = record or TaskRecord(
-            layout.to_text(), task.group, f"{layout.app}.{rules.start}"
-        )
-        query = replace(settings.query, scope=self.record.scope, epoch=self.record.scope)
+        scope = f"{rules.layout.app}.{rules.start}" if record is None else record.scope
+        query = replace(settings.query, scope=scope, epoch=scope)
         self._settings = replace(settings, query=query)
-        if record is None and self._streams:
-            begin_state(self._log, query.task_key(task), wall_ms)
+        if record is None:
+            record = self._begun()
+        else:
+            rules.layout.check(record.layout)
+        self.record = record
+
+    def _begun(self) -> TaskRecord:
+        """Return the record of a task that the checkpoint does not have yet."""
+        query, fork = self._settings.query, self._rules.fork
+        record = TaskRecord(self._rules.layout.to_text(), self._task.group, query.scope)
+        if not self._streams:
+            return record
+        key = query.task_key(self._task)
+        begin_state(self._log, key, self._wall_ms)
+        if fork is None:
+            return record
+        return replace(record, pointer=fork.get().begin(self._task, key, self._log))
 
     @property
     def _streams(self) -> bool:
@@ -159,7 +174,13 @@ class FrameTask:
                 counts[reason] = counts.get(reason, 0) + count
             status = replace(status, dropped=counts)
         self._check_timers(status)
-        record = replace(before, batch=number, pointer=status.pointer, due_ms=status.wall_due_ms)
+        record = replace(
+            before,
+            batch=number,
+            wall_ms=self._wall_ms,
+            pointer=status.pointer,
+            due_ms=status.wall_due_ms,
+        )
         written = [*io.written, *self._dropped(status, number)]
         return TaskRan(self._cleaned(before, record), written, result.forwarded)
 

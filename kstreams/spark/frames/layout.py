@@ -22,12 +22,14 @@ class Layout:
         fingerprint: The topology's.
         groups: Names of the partition groups, in the order of their stages.
         counts: How many tasks each has.
+        origin: Name of the savepoint that the tasks begin with; empty for none.
     """
 
     app: str
     fingerprint: str
     groups: tuple[str, ...]
     counts: tuple[int, ...]
+    origin: str = ""
 
     def key(self, stage: int, task: int, *, through: int) -> int:
         """Return the group key of a message, on its way through a stage.
@@ -57,7 +59,8 @@ class Layout:
     def to_text(self) -> str:
         """Return what a checkpoint keeps of it."""
         tasks = dict(zip(self.groups, self.counts, strict=True))
-        return json.dumps({"app": self.app, "shape": self.fingerprint, "tasks": tasks})
+        content = {"app": self.app, "shape": self.fingerprint, "tasks": tasks}
+        return json.dumps({**content, "origin": self.origin})
 
     def check(self, text: str) -> None:
         """Make sure that a checkpoint was begun with this layout.
@@ -85,6 +88,11 @@ _DIFFERENCES = (
         "tasks",
         "the checkpoint was begun with other tasks by group: {found}, now {own}",
         "Give tasks= the number of before: the state of a key lies in its task. " + _ANOTHER,
+    ),
+    (
+        "origin",
+        "the checkpoint was begun with fork={found!r}, not {own!r}",
+        "fork= stays as it was for a checkpoint's life. " + _ANOTHER,
     ),
     (
         "shape",

@@ -58,8 +58,8 @@ class Pack:
         topic: Name of its topic.
         carried: The topic: its serdes, and which task a key belongs to.
         errors: The way of errors to the driver.
-        timers: Whether all tasks of the stage are to be called once, so that they say when they
-            have wall-clock work.
+        all_tasks: Whether all tasks are to be called, those too that no record comes to: to say
+            when they have wall-clock work, or to take over the state that they begin with.
         on_error: The source's policy: what becomes of rows that its topic's serdes do not write.
     """
 
@@ -69,7 +69,7 @@ class Pack:
     topic: str
     carried: Carried[Topic[Any, Any]]
     errors: ErrorChannel
-    timers: bool = False
+    all_tasks: bool = False
     on_error: OnError = "fail"
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -86,7 +86,7 @@ class Pack:
 
     def _messages(self, wall_ms: int, table: pa.Table) -> Iterator[Message]:
         # The first task sees in any case whether the checkpoint is this query's.
-        for stage, task in self.layout.tasks() if self.timers else [(self.stage, 0)]:
+        for stage, task in self.layout.tasks() if self.all_tasks else [(self.stage, 0)]:
             if stage >= self.stage:
                 call = Envelope(stage, task, TaskCall((), wall_ms, required=False)).pack()
                 key = self.layout.key(stage, task, through=self.stage)

@@ -12,7 +12,12 @@ from kstreams.errors import CompileError, KStreamsError
 from kstreams.graph.topology import Topology
 from kstreams.processors.on_error import DeadLetter
 from kstreams.spark.failure import ErrorChannel
-from kstreams.spark.frames.dropped import OF_DROPPED, dropped_counts, dropped_topic
+from kstreams.spark.frames.dropped import (
+    OF_DROPPED,
+    dropped_counts,
+    dropped_topic,
+    observed,
+)
 from kstreams.spark.frames.shipped import Shipped
 from kstreams.topic import Topic, TopicChoice
 
@@ -54,12 +59,18 @@ class ResultFrames:
 
     @property
     def all(self) -> DataFrame:
-        """The results of all sinks, dead letters and counts of dropped records too.
+        """The results of all sinks, and dead letters: rows of the topics that the topology names.
 
         Columns `sink`, the node's name, `topic`, `key` and `value` (`binary`), `timestamp` and
-        `headers`.
+        `headers`. How many records were dropped in a batch is a metric of the query:
+        `query.lastProgress["observedMetrics"][results.dropped_topic]["records"]`.
         """
-        return self._part("all")
+        return observed(self._part("all"), self.dropped_topic)
+
+    @property
+    def with_dropped(self) -> DataFrame:
+        """The rows of `all`, and those that count dropped records, of `dropped_topic`."""
+        return self._part("with_dropped")
 
     @property
     def dropped(self) -> DataFrame:
@@ -74,11 +85,16 @@ class ResultFrames:
     def __getitem__(self, topic: Topic[Any, Any] | str) -> DataFrame:
         """Return one topic's results: columns `key`, `value`, `timestamp` and `headers`.
 
+        The query has the same metric as one on `all`.
+
         Raises:
             CompileError: The topology does not write to it.
         """
         name = self.name_of(topic)
-        return rows_of_topic(self._part(f"[{name!r}]"), name)
+        rows = self._part(f"[{name!r}]")
+        if name != self.dropped_topic:
+            rows = observed(rows, self.dropped_topic)
+        return rows_of_topic(rows, name)
 
     def name_of(self, topic: Topic[Any, Any] | str) -> str:
         """Return the name of a topic that the topology writes to.

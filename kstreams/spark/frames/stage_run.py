@@ -84,7 +84,7 @@ class StageRun:
         """
         if not self.rules.timers:
             return False
-        return record.pointer is None or (record.due_ms is not None and record.due_ms <= wall_ms)
+        return record.batch == 0 or (record.due_ms is not None and record.due_ms <= wall_ms)
 
     def _key(self, envelope: Envelope) -> int:
         return self.rules.layout.following(envelope.stage, envelope.task, after=self.rules.number)

@@ -25,6 +25,7 @@ class TaskRecord:
         group: Name of the task's partition group.
         scope: Names the task's state in the durable log; no other checkpoint has begun it.
         batch: How many batches the task has run; the number of the last one.
+        wall_ms: Wall time of that batch, ms since the epoch.
         pointer: The version of its state that counts, as JSON text; None before its first run.
         cleaned: The last batch that looked for what can be removed; see `Cleaning`.
         due_ms: When it has wall-clock work next, ms since the epoch; None for never.
@@ -34,6 +35,7 @@ class TaskRecord:
     group: str
     scope: str
     batch: int = 0
+    wall_ms: int = 0
     pointer: str | None = None
     cleaned: int = 0
     due_ms: int | None = None
@@ -46,6 +48,7 @@ class TaskRecord:
             "group": self.group,
             "scope": self.scope,
             "batch": self.batch,
+            "wall": self.wall_ms,
             "pointer": self.pointer,
             "cleaned": self.cleaned,
             "due": self.due_ms,
@@ -71,6 +74,7 @@ class TaskRecord:
                 fields.text("group"),
                 fields.text("scope"),
                 fields.integer("batch"),
+                fields.integer("wall"),
                 None if fields.anything("pointer") is None else fields.text("pointer"),
                 fields.integer("cleaned"),
                 None if fields.anything("due") is None else fields.integer("due"),

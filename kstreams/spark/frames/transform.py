@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
 from pyspark.sql import DataFrame, SparkSession
 
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.checkpoint.app_settings import AppSettings, Packages
-from kstreams.checkpoint.named_home import app_home
+from kstreams.checkpoint.fork import ForkSource
+from kstreams.checkpoint.named_home import app_home, is_url
 from kstreams.errors import CompileError
 from kstreams.graph.framed_topics import prepare_topics
 from kstreams.graph.nodes import StdoutSink
@@ -24,6 +27,7 @@ from kstreams.spark.frames.cleaning import Cleaning
 from kstreams.spark.frames.frame_io import FrameIO
 from kstreams.spark.frames.frame_plan import FramePlan, Pipeline
 from kstreams.spark.frames.group_state import group_state
+from kstreams.spark.frames.inherited import Inherited
 from kstreams.spark.frames.layout import Layout
 from kstreams.spark.frames.operators import Operator, chosen_operator
 from kstreams.spark.frames.results import ResultFrames
@@ -55,6 +59,7 @@ def transform_frames(
     app_id: str | None = None,
     operator: Operator | Literal["auto"] = "auto",
     timers: bool = False,
+    fork: str | ForkSource | None = None,
     interceptors: Sequence[Interceptor] = (),
     packages: Packages = "auto",
     upkeep: Upkeep | None = None,
@@ -82,12 +87,17 @@ def transform_frames(
         timers: Whether tasks have wall-clock work: punctuators by the wall clock, or sources
             with a time of idleness. Spark then runs batches without data as well, at each of
             its triggers.
+        fork: A savepoint of an app that ran this topology, `"<checkpoint>@<savepoint>"` or a
+            `ForkSource`: the tasks of a new checkpoint begin with a copy of its state. It stays
+            given, and the savepoint is kept until every task has run. The DataFrames have to
+            begin where it was made: see `starting_offsets`.
         interceptors: Wrapped around every record processor.
         packages: The user's modules that executors need; `"auto"` finds them.
         upkeep: How often the durable log gets snapshots, and merges of deltas.
 
     Raises:
         CompileError: DataFrames, session or settings do not fit; says what to do.
+        SavepointError: `fork` is a text that names no savepoint.
         PartitionCountError: Repartitions of a group differ in their number of partitions.
     """
     prepare_topics(topology)
@@ -96,6 +106,7 @@ def transform_frames(
     streaming = _are_streaming(sources)
     session = next(iter(sources.values())).frame.sparkSession
     counts = group_partitions(topology, {node.topic.name: tasks for node in topology.sources})
+    source = None if fork is None else _fork_source(fork, streaming=streaming)
     shipped = Shipped.of(packages)
     run: _Run = run_bounded
     if streaming:
@@ -118,10 +129,18 @@ def transform_frames(
         own = tuple(counts[group.name] for group in groups)
         query = QuerySettings(app, "", "", log, groups, own, max(own), FrameIO())
         names = tuple(group.name for group in groups)
-        pipelines.append(Pipeline(query, Layout(app.app_id, shape, names, own)))
+        layout = Layout(app.app_id, shape, names, own, "" if source is None else str(source))
+        pipelines.append(Pipeline(query, layout))
     errors = ErrorChannel()
     plan = FramePlan(
-        pipelines, sources, run, shipped, errors, _cleaning(session, timers=timers), timers
+        pipelines,
+        sources,
+        run,
+        shipped,
+        errors,
+        _cleaning(session, timers=timers),
+        timers,
+        None if source is None else _inherited(source, topology, counts, shipped),
     )
     return ResultFrames(topology, app.app_id, plan.results, shipped, errors)
 
@@ -139,6 +158,31 @@ def _cleaning(session: SparkSession, *, timers: bool) -> Cleaning:
     """
     retained = session.conf.get("spark.sql.streaming.minBatchesToRetain", "100")
     return Cleaning(retained_batches=int(retained or 100) * (2 if timers else 1))
+
+
+def _fork_source(fork: str | ForkSource, *, streaming: bool) -> ForkSource:
+    """Return the savepoint, its place by a path that is the same on all machines."""
+    source = ForkSource.parse(fork) if isinstance(fork, str) else fork
+    if not streaming:
+        raise CompileError(
+            "bounded DataFrames begin with no state",
+            hint="Read all with spark.readStream, or leave fork= out.",
+        )
+    if source.start is not None:
+        raise CompileError(
+            "fork= says when sources begin, which their DataFrames do themselves",
+            hint="Leave start= out, and give the DataFrames the options of their sources.",
+        )
+    place = source.checkpoint
+    if isinstance(place, Path) or (isinstance(place, str) and not is_url(place)):
+        return replace(source, checkpoint=Path(place).absolute())
+    return source
+
+
+def _inherited(
+    source: ForkSource, topology: Topology, tasks: Mapping[str, int], shipped: Shipped
+) -> Carried[Inherited]:
+    return Carried.of(dumped(Inherited(source, topology.shape(), dict(tasks))), shipped)
 
 
 def _source_frames(

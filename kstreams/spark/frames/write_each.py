@@ -11,6 +11,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from kstreams.errors import CompileError
 from kstreams.quoting import text_of
+from kstreams.spark.frames.dropped import observed
 from kstreams.spark.frames.results import ResultFrames, rows_of_topic
 from kstreams.spark.frames.sessions import is_connect
 from kstreams.spark.frames.shipped import Carried
@@ -36,8 +37,9 @@ def write_each(
 
     Args:
         results: Of a stream.
-        writers: By topic, what writes its results; they run on the driver, on Spark Connect in
-            a process of the server's.
+        writers: By topic, what writes its results. They run on the driver, on Spark Connect in
+            a process of the server's. Without one for `ResultFrames.dropped_topic` the query has
+            the same metric as one on `ResultFrames.all`.
 
     Returns:
         A writer on which `option("checkpointLocation", ...)` and `start()` are still to be
@@ -48,7 +50,9 @@ def write_each(
             sent to the server of Spark Connect.
     """
     chosen = {results.name_of(topic): writer for topic, writer in writers.items()}
-    frame = results.all
+    frame = results.with_dropped
+    if results.dropped_topic not in chosen:
+        frame = observed(frame, results.dropped_topic)
     if not is_connect(frame.sparkSession):
         return frame.writeStream.foreachBatch(partial(_write, chosen))
     carried: Carried[_Writers] = Carried.of(_pickled(chosen), results.shipped)

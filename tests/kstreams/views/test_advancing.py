@@ -19,6 +19,7 @@ from kstreams.errors import NoCheckpointError, StateCorruptError, StoreError
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.backend.working import StateBackend
 from kstreams.views.reader import Reader, ReaderSettings
+from kstreams.views.state_source import CheckpointSource
 from kstreams.views.view import View
 from tests.kstreams.state.object_dict import ObjectDict
 from tests.kstreams.views.committing import PARTITIONS, Committing, LogInMemory
@@ -37,7 +38,14 @@ def _until(condition: Callable[[], bool]) -> None:
 
 def _beside(path: Path, log: Any = None, *, kept: int = 0) -> Reader[Any]:
     settings_ = ReaderSettings(
-        home_of(path), log, None, 0, None, None, SystemClock(), beside=True, kept=kept
+        CheckpointSource(home_of(path), log),
+        None,
+        0,
+        None,
+        None,
+        SystemClock(),
+        beside=True,
+        kept=kept,
     )
     return Reader(COUNTS, settings_)
 

@@ -119,7 +119,7 @@ def run_on_frames(
             operator=operator,
             packages=(),
         )
-        query.start(results.all)
+        query.start(results.with_dropped)
 
     start()
     left = list(deaths)

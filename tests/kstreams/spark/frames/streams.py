@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from kstreams import Record, Topic
 from kstreams.frames import frame_settings
@@ -76,8 +77,8 @@ class Streams:
         """Return a topic's files, read once."""
         return self.session.read.schema(SCHEMA).parquet(str(self.home / topic.name))
 
-    def run(self, frame: DataFrame, name: str = "results") -> None:
-        """Run a query on all that is there, to Parquet files."""
+    def run(self, frame: DataFrame, name: str = "results") -> StreamingQuery:
+        """Run a query on all that is there, to Parquet files; return it when it has ended."""
         query = (
             frame.writeStream.format("parquet")
             .option("path", str(self.home / name))
@@ -86,6 +87,7 @@ class Streams:
             .start()
         )
         query.awaitTermination(120)
+        return query
 
     def read(self, name: str = "results") -> DataFrame:
         """Return what a query has written."""

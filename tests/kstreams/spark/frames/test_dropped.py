@@ -74,10 +74,10 @@ def test_what_came_in_is_what_went_out_was_dropped_or_set_aside(
         tasks=2,
         packages=(),
     )
-    streams.run(results.all)
+    streams.run(results.with_dropped)
     written = streams.read()
     dropped = dropped_counts(written.where("sink = 'dropped:pages'"))
-    assert {row["batch"] for row in dropped.collect()} == {0, 1}
+    assert {row["batch"] for row in dropped.collect()} <= {1, 2}
     assert {row["task"].rpartition("/")[0] for row in dropped.collect()} == {"pages"}
     check(written, counted(dropped), letters=2)
 
@@ -93,3 +93,28 @@ def test_what_is_skipped_is_counted(tmp_path: Path, stream_session: SparkSession
         "skipped-DeserializationError": 1,
         "skipped-ProcessingError": 1,
     }
+    assert results.all.where("topic <> 'counted'").count() == 0
+    assert results.with_dropped.where(f"topic = '{results.dropped_topic}'").count() == 3
+
+
+def test_who_takes_no_counts_sees_them_in_the_query_s_progress(
+    tmp_path: Path, stream_session: SparkSession
+) -> None:
+    streams = Streams(tmp_path, stream_session)
+    for batch in BATCHES:
+        streams.write(RAW, batch)
+    results = transform_frames(
+        topology("skip"),
+        {PAGES: streams.stream(PAGES)},
+        state=streams.state,
+        tasks=2,
+        packages=(),
+    )
+    query = streams.run(results.all)
+    observed = [
+        each["observedMetrics"][results.dropped_topic]["records"]
+        for each in query.recentProgress
+        if each["numInputRows"]
+    ]
+    assert observed == [1, 3]
+    assert {row["topic"] for row in streams.read().collect()} == {"counted"}

@@ -45,7 +45,7 @@ def test_tasks_are_spread_evenly_over_any_number_of_partitions(
 
 
 def test_records_survive_their_text() -> None:
-    record = TaskRecord("layout", "words", "app.start", 9, "pointer", cleaned=50, due_ms=7)
+    record = TaskRecord("layout", "words", "app.start", 9, 8, "pointer", cleaned=50, due_ms=7)
     assert TaskRecord.from_json(record.to_json()) == record
 
 

@@ -10,7 +10,8 @@ from kstreams import BYTES, INT64, TEXT, Record, Topic, Topology, TopologyBuilde
 from kstreams.aggregators import count
 from kstreams.durations import milliseconds
 from kstreams.emit import each_update, on_close
-from kstreams.operators import aggregate, filter_, flat_map
+from kstreams.joins import left
+from kstreams.operators import aggregate, filter_, flat_map, rekey
 from kstreams.processors import Processor, ProcessorContext, PunctuationType
 from kstreams.stores import key_value_store, timestamped_store, window_store
 from kstreams.windows import TumblingWindows, windowed, windowed_aggregate
@@ -20,6 +21,8 @@ WORDS = Topic("words", TEXT, TEXT)
 COUNTS = Topic("counts", TEXT, INT64)
 TUMBLING = TumblingWindows(milliseconds(10))
 CLOSED = Topic("closed", windowed(TEXT, TUMBLING), INT64)
+KINDS = Topic("kinds", TEXT, TEXT)
+BY_WINDOW = window_store("by-window", key=TEXT, value=INT64)
 TOTALS = timestamped_store("totals", key=TEXT, value=INT64)
 TICKS = key_value_store("ticks", key=TEXT, value=INT64)
 
@@ -68,9 +71,23 @@ def _passing(fails: Path | None) -> Callable[[str, str], bool]:
 def windowed_count() -> Topology:
     """Build words -> counts by key and window, one result each, when it closes."""
     builder = TopologyBuilder("windowed-count")
-    store = window_store("by-window", key=TEXT, value=INT64)
-    count_all = windowed_aggregate(TUMBLING, count(), store=store, emit=on_close())
+    count_all = windowed_aggregate(TUMBLING, count(), store=BY_WINDOW, emit=on_close())
     words = builder.add_source("words", WORDS)
+    builder.add_sink("closed", CLOSED, builder.add_processor("count", count_all, words))
+    return builder.build()
+
+
+def joined_count() -> Topology:
+    """Build words, joined with a table of kinds, -> counts by kind and window, at its end."""
+    builder = TopologyBuilder("joined-count")
+    kinds = builder.add_table(
+        "kinds", KINDS, store=timestamped_store("kinds", key=TEXT, value=TEXT)
+    )
+    words = builder.add_source("words", WORDS)
+    words = builder.join_table("kind", words, kinds, left(lambda word, kind: kind or "none"))
+    words = builder.add_processor("by-kind", rekey(lambda _, kind: kind), words)
+    words = builder.repartition("kind-edge", words, key=TEXT, value=TEXT)
+    count_all = windowed_aggregate(TUMBLING, count(), store=BY_WINDOW, emit=on_close())
     builder.add_sink("closed", CLOSED, builder.add_processor("count", count_all, words))
     return builder.build()
 

@@ -97,7 +97,10 @@ def fail_between_the_sinks(streams: Streams) -> None:
         started(streams, fail).awaitTermination()
     assert (streams.home / "each-words/batch=1").exists()
     assert not (streams.home / "each-counts/batch=1").exists()
-    started(streams, fail).awaitTermination()
+    query = started(streams, fail)
+    query.awaitTermination()
     assert found(streams) == EXPECTED
+    progress = [each for each in query.recentProgress if each["numInputRows"]]
+    assert [each["observedMetrics"]["word-count-dropped"]["records"] for each in progress] == [0, 0]
     # Of two sinks a batch computes once, and once more if it comes again.
     assert (streams.home / "seen").read_text().split() == ["0", "1", "1", "2"]

@@ -1,0 +1,140 @@
+"""The state of a streaming query on DataFrames, for views: what Spark has committed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.types import StructType
+
+from kstreams.errors import CheckpointMismatchError, NoCheckpointError, StoreError
+from kstreams.graph.topology import Topology
+from kstreams.ids import TaskId
+from kstreams.quoting import one_line
+from kstreams.spark.frames.task_keys import task_of
+from kstreams.spark.frames.task_record import TaskRecord
+from kstreams.state.backend.objects import ObjectStoreSettings
+from kstreams.views.place import QueryVersion
+
+__all__ = ("FrameState",)
+
+_SHOWN = 300
+
+
+@dataclass(frozen=True)
+class FrameState:
+    """The state that a query of `transform_frames` keeps, for a `View`.
+
+    Which version counts Spark's checkpoint says: a batch that Spark has not committed is never
+    seen. Each look for a newer version is a few small jobs of Spark's, so views want a `max_age` or
+    `advance_every`; the stores themselves are read from the durable log, without Spark.
+
+    Attributes:
+        session: Reads Spark's checkpoint; of Spark Connect, too.
+        checkpoint: The query's `checkpointLocation`.
+        topology: What the query runs.
+        log: Where its state is, as this process reaches it.
+
+    Source: Spark's data sources `state-metadata` and `statestore`.
+    """
+
+    session: SparkSession
+    checkpoint: str
+    topology: Topology
+    log: ObjectStoreSettings
+
+    @property
+    def name(self) -> str:
+        """Return what it is called in errors."""
+        return f"{self.topology.name} at {self.checkpoint}"
+
+    def batches(self) -> list[int]:
+        """Return the committed batches whose state Spark retains, rising.
+
+        Raises:
+            NoCheckpointError: There is no checkpoint of a query with state.
+        """
+        operators = self._operators()
+        first = max(0, *(row["minBatchId"] for row in operators))
+        last = min(row["maxBatchId"] for row in operators)
+        return list(range(first, last + 1))
+
+    def committed(self, batch: int) -> QueryVersion:
+        """Return the state as of a committed batch.
+
+        Raises:
+            StoreError: Spark does not retain it.
+            CheckpointMismatchError: The checkpoint is of another topology.
+            StateCorruptError: What is there is not what a topology keeps.
+        """
+        try:
+            frames = [self._records(row, batch) for row in self._operators()]
+            rows = [row for frame in frames if frame is not None for row in frame.collect()]
+        except PySparkException as exc:
+            raise StoreError(
+                f"Spark does not give the state of {self.name!r} as of batch {batch}: "
+                f"{one_line(str(exc), _SHOWN)}",
+                hint="spark.sql.streaming.minBatchesToRetain says how many batches Spark keeps.",
+            ) from exc
+        return self._version([(row["key"], TaskRecord.from_json(row["record"])) for row in rows])
+
+    def _version(self, records: Sequence[tuple[int, TaskRecord]]) -> QueryVersion:
+        tasks: dict[str, int] = {}
+        for layout in {record.layout for _, record in records}:
+            found = json.loads(layout)
+            if found["shape"] != self.topology.fingerprint():
+                raise CheckpointMismatchError(
+                    f"the checkpoint at {self.checkpoint!r} is of another topology than "
+                    f"{self.topology.name!r}: its sources, edges or stores differ",
+                    hint="Give the topology that the query runs.",
+                )
+            tasks |= found["tasks"]
+        pointers = {
+            TaskId(record.group, task_of(key)): record.pointer
+            for key, record in records
+            if record.pointer is not None
+        }
+        return QueryVersion(max(record.wall_ms for _, record in records), tasks, pointers)
+
+    def _records(self, operator: Row, batch: int) -> DataFrame | None:
+        """Return what an operator has of tasks; None if it is not one of a topology's."""
+        reader = self.session.read.format("statestore").option("batchId", batch)
+        reader = reader.option("operatorId", operator["operatorId"])
+        if operator["operatorName"].startswith("transformWithState"):
+            if '"task"' not in (operator["operatorProperties"] or ""):
+                return None
+            reader = reader.option("stateVarName", "task")
+        frame = reader.load(self.checkpoint)
+        kinds = {field.name: field.dataType for field in frame.schema.fields}
+        for path in (("value",), ("value", "groupState")):
+            kind: object = kinds.get(path[0])
+            for name in path[1:]:
+                kind = _field(kind, name)
+            if _field(kind, "record") is not None:
+                return frame.selectExpr("key.key AS key", f"{'.'.join(path)}.record AS record")
+        return None
+
+    def _operators(self) -> list[Row]:
+        try:
+            found = self.session.read.format("state-metadata").load(self.checkpoint).collect()
+        except PySparkException as exc:
+            raise self._missing(f": {one_line(str(exc), _SHOWN)}") from exc
+        if not found:
+            raise self._missing("")
+        return found
+
+    def _missing(self, why: str) -> NoCheckpointError:
+        return NoCheckpointError(
+            f"Spark finds no state of a query at {self.checkpoint!r}{why}",
+            hint="Name the checkpointLocation of a query that has begun its first batch.",
+        )
+
+
+def _field(kind: object, name: str) -> object:
+    """Return the type of a struct's field; None if there is none."""
+    if not isinstance(kind, StructType) or name not in kind.fieldNames():
+        return None
+    return kind[name].dataType

@@ -1,0 +1,116 @@
+"""The state of a streaming query on DataFrames, as a view reads it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kstreams.checkpoint.store_place import partitioner_of, routing_of, store_group
+from kstreams.errors import StoreError
+from kstreams.partitioner import Partitioner
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.backend.task_key import TaskKey
+from kstreams.state.log.commits import Commit
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.views.place import ViewedQuery
+
+__all__ = ("QuerySource", "QueryStore")
+
+
+@dataclass(frozen=True)
+class QuerySource:
+    """A query whose progress somebody else keeps.
+
+    Attributes:
+        viewed: The query.
+    """
+
+    viewed: ViewedQuery
+
+    def stamp(self) -> str:
+        """Return the same always: a checkpoint of Spark's keeps its topology."""
+        return self.viewed.name
+
+    def find(self, spec: StoreSpec[Any]) -> QueryStore:
+        """Look up a store in the query's topology.
+
+        Raises:
+            CheckpointMismatchError: It has no such store, or has it as something else.
+        """
+        group = store_group(self.viewed.name, self.viewed.topology.shape(), spec)
+        return QueryStore(self.viewed, spec, group, self.viewed.log.open(), self.stamp())
+
+
+class QueryStore:
+    """One store of a query; a `ViewedStore`.
+
+    Args:
+        viewed: The query.
+        spec: The store.
+        group: Name of the group that has it.
+        objects: The durable log.
+        stamp: The query's.
+    """
+
+    def __init__(
+        self,
+        viewed: ViewedQuery,
+        spec: StoreSpec[Any],
+        group: str,
+        objects: ObjectStore,
+        stamp: str,
+    ) -> None:
+        self.objects = objects
+        self.group = group
+        self.stamp = stamp
+        self._viewed = viewed
+        self._spec = spec
+        self._partitions: int | None = None  # before the first batch nobody knows
+
+    @property
+    def checkpoint(self) -> object:
+        """Return what describes the place."""
+        return self._viewed.name
+
+    @property
+    def query(self) -> str:
+        """Return the query's name."""
+        return self._viewed.name
+
+    @property
+    def partitions(self) -> int:
+        """Return how many tasks have a part of the store; 1, which is empty, before any batch."""
+        if self._partitions is None and (batches := self.batches()):
+            self.commit(batches[-1])
+        return self._partitions or 1
+
+    def task_key(self, partition: int) -> TaskKey:
+        """Return whose copies those of a partition are."""
+        return TaskKey(self._viewed.name, self.group, partition)
+
+    def batches(self) -> list[int]:
+        """Return the committed batches, rising."""
+        return self._viewed.batches()
+
+    def commit(self, version: int | str) -> Commit:
+        """Return a batch as a commit.
+
+        Raises:
+            StoreError: It is not retained; or a savepoint is asked for, which queries have not.
+        """
+        if isinstance(version, str):
+            raise StoreError(
+                f"query {self._viewed.name!r} has no savepoints",
+                hint="Give as_of= the number of a batch that Spark retains.",
+            )
+        found = self._viewed.committed(version)
+        self._partitions = found.tasks.get(self.group)
+        return Commit(version, "", found.wall_ms, found.pointers)
+
+    def routing(self) -> str | None:
+        """Return the name of the rule that leads from the store's keys to tasks, if known."""
+        return routing_of(self._viewed.topology.shape()[self.group], self._spec)
+
+    def partitioner(self, given: Partitioner | None) -> Partitioner | None:
+        """Return what leads from the store's keys to tasks; None when that is not known."""
+        return partitioner_of(self.routing(), given)

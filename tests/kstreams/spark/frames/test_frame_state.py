@@ -1,0 +1,59 @@
+"""Views of what a query on DataFrames keeps: committed batches, and no other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from kstreams import View
+from kstreams.errors import CheckpointMismatchError, NoCheckpointError, StoreError
+from kstreams.frames import FrameState
+from tests.kstreams.spark.frames.streams import Streams
+from tests.kstreams.spark.frames.topologies import LINES, TOTALS, joined_count, word_count
+from tests.kstreams.spark.frames.two_sinks import BATCHES, fail, started
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+
+def check_views(streams: Streams) -> None:
+    """Look at a query that dies in its second batch, and at its end."""
+    for batch in BATCHES:
+        streams.write(LINES, batch)
+    checkpoint = str(streams.home / "each-checkpoint")
+    log = streams.state.log
+    assert log is not None
+    with pytest.raises(PySparkException):
+        started(streams, fail).awaitTermination()
+    state = FrameState(streams.session, checkpoint, word_count(), log)
+    with View(state, TOTALS) as view:
+        # Tasks have run batch 1, and one sink has it.
+        assert (view.version, view.versions()) == (0, [0])
+        first = {"a": (1, 0), "b": (1, 0), "c0": (1, 0)}
+        assert {key: tuple(found) for key, found in view.items()} == first
+        started(streams, fail).awaitTermination()
+        assert tuple(view.get("a") or ()) == (3, 20)
+        assert view.version == 2
+        assert view.get("none") is None
+        with View(state, TOTALS, as_of=0) as older:
+            assert {key: tuple(found) for key, found in older.items()} == first
+        with pytest.raises(StoreError, match="Spark does not give the state"):
+            View(state, TOTALS, as_of=9)
+        with pytest.raises(StoreError, match="has no savepoints"):
+            View(state, TOTALS, as_of="before")
+
+
+def test_a_view_shows_committed_batches_alone(tmp_path: Path, stream_session: SparkSession) -> None:
+    streams = Streams(tmp_path, stream_session)
+    check_views(streams)
+    log = streams.state.log
+    assert log is not None
+    other = joined_count()
+    missing = FrameState(stream_session, str(tmp_path / "nowhere"), word_count(), log)
+    with pytest.raises(NoCheckpointError, match="finds no state of a query"):
+        View(missing, TOTALS)
+    wrong = FrameState(stream_session, str(tmp_path / "each-checkpoint"), other, log)
+    with pytest.raises(CheckpointMismatchError, match="of another topology"):
+        View(wrong, next(iter(other.stores)))
