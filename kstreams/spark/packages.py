@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from kstreams.checkpoint.app_settings import Packages
 from kstreams.spark.package_archive import package_archive
 
-__all__ = ("ship",)
+__all__ = ("send", "ship")
 
 
 def ship(session: SparkSession, packages: Packages) -> tuple[str, ...]:
@@ -26,11 +26,27 @@ def ship(session: SparkSession, packages: Packages) -> tuple[str, ...]:
     archive = package_archive(packages)
     if archive is None:
         return ()
-    draft = _folder() / f"{uuid4().hex}.zip"
-    draft.write_bytes(archive.data)
-    target = draft.replace(draft.with_name(f"{archive.name}.zip"))
+    target = _file(f"{archive.name}.zip", archive.data)
     session.sparkContext.addArchive(f"{target}#{archive.name}")
     return (archive.name,)
+
+
+def send(session: SparkSession, name: str, data: bytes) -> None:
+    """Send a file to all executors, who find it by its name in `SparkFiles`.
+
+    Args:
+        session: A classic session.
+        name: Its name; another for other data.
+        data: What it has.
+    """
+    session.sparkContext.addFile(str(_file(name, data)))
+
+
+def _file(name: str, data: bytes) -> Path:
+    """Make a file that is complete before it is seen."""
+    draft = _folder() / uuid4().hex
+    draft.write_bytes(data)
+    return draft.replace(draft.with_name(name))
 
 
 @cache

@@ -67,7 +67,7 @@ class Stage:
             leave_quietly()
             drop_spark_archives()
             add_archives(self._archives)
-            settings: StageSettings = load_once(self._digest, self._data)
+            settings: StageSettings = load_once(self._digest, lambda: self._data)
             with gc_pauses():
                 run = StageRun(settings, this_worker(), batch, cuts, versions)
                 yield from run.messages(payload for _, payload in messages)

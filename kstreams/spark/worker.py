@@ -6,6 +6,7 @@ import gc
 import pickle
 import re
 import sys
+from collections.abc import Callable
 from functools import cache
 from importlib.machinery import PathFinder
 from itertools import count
@@ -58,11 +59,11 @@ def add_archives(names: tuple[str, ...]) -> None:
             sys.path.insert(0, entry)
 
 
-def load_once(digest: str, data: bytes) -> Any:  # noqa: ANN401  # whatever was pickled
+def load_once(digest: str, read: Callable[[], bytes]) -> Any:  # noqa: ANN401  # what was pickled
     """Unpickle, once a worker for the same digest."""
     found = _loaded.get(digest)
     if found is None:
-        found = _loaded[digest] = pickle.loads(data)  # noqa: S301  # the driver's own
+        found = _loaded[digest] = pickle.loads(read())  # noqa: S301  # the driver's own
     return found
 
 

@@ -15,7 +15,7 @@ _ON_SPARK = {
     "dataframes": [
         "batch 0: /home 2 visits",
         "batch 0: bob signed up",
-        "as of batch 0, still open: ['/home']",
+        "as of batch 0, still open: ['/home', '/sign-up']",
     ],
     "savepoint_and_fork": ["its savepoint: 100", "a fork of it, which has read on: 150"],
 }

@@ -1,8 +1,9 @@
 """What functions on DataFrames take with them to Python workers: settings, and the user's modules.
 
-Sessions have ways of their own to send files (`addArtifacts`), which streaming queries on Spark
-Connect do not see. Pickling the user's code by value leaves out what is imported within functions,
-and cannot do generated classes such as protobuf's. So modules travel with the function, as files.
+Classic sessions send files to executors, as for apps. Spark Connect has a way of its own
+(`addArtifacts`), which its streaming queries do not see. Pickling the user's code by value leaves
+out what is imported within functions, and cannot do generated classes such as protobuf's. So there
+modules travel with the function, as files.
 """
 
 from __future__ import annotations
@@ -13,15 +14,20 @@ import io
 import sys
 import zipfile
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Generic, TypeVar
 
+from pyspark import SparkFiles
+from pyspark.sql import SparkSession
+
 from kstreams.checkpoint.app_settings import Packages
 from kstreams.errors import CompileError
 from kstreams.scratch import scratch_directory
+from kstreams.spark.frames.sessions import is_connect
 from kstreams.spark.package_archive import PackageArchive, package_archive
+from kstreams.spark.packages import send, ship
 from kstreams.spark.worker import drop_spark_archives, leave_quietly, load_once
 
 __all__ = ("Carried", "Shipped")
@@ -38,22 +44,28 @@ class Shipped:
     """The user's modules, as they go with a function.
 
     Attributes:
-        archive: The modules; None if there are none.
+        archive: The modules, with the function; None if there are none, or Spark has sent them.
+        sent: The name under which Spark has unpacked them on executors; None if it has not.
     """
 
     archive: PackageArchive | None = field(repr=False)
+    sent: str | None = None
 
     @classmethod
-    def of(cls, packages: Packages) -> Shipped:
+    def of(cls, packages: Packages, session: SparkSession) -> Shipped:
         """Return packages of this process.
 
         Args:
             packages: Modules or their names; `"auto"` for all that this process has imported
                 and that are not installed.
+            session: Sends them, where it is a classic one.
 
         Raises:
-            CompileError: One is not to be found, or they have over 8 MB compressed.
+            CompileError: One is not to be found, or they have over 100 MB; on Spark Connect, over
+                8 MB compressed.
         """
+        if not is_connect(session):
+            return cls(None, next(iter(ship(session, packages)), None))
         archive = package_archive(packages)
         if archive is not None and len(archive.data) > _MAX_BYTES:
             raise CompileError(
@@ -64,14 +76,20 @@ class Shipped:
             )
         return cls(archive)
 
+    @property
+    def name(self) -> str | None:
+        """What the modules are called; another for other contents."""
+        return self.sent if self.archive is None else self.archive.name
+
     def add(self) -> None:
         """Make the modules those of this worker, once, and forget those of another version."""
-        name = None if self.archive is None else self.archive.name
-        if name == _PRESENT.name:
+        if self.name == _PRESENT.name:
             return
         _PRESENT.forget()
         if self.archive is not None:
             _PRESENT.unpack(self.archive)
+        elif self.sent is not None:
+            _PRESENT.use(self.sent, Path(SparkFiles.getRootDirectory()) / self.sent)
 
 
 @dataclass(frozen=True)
@@ -79,12 +97,12 @@ class Carried(Generic[T]):
     """An object that refers to the user's modules, as it goes with a function.
 
     Attributes:
-        data: The object, pickled.
-        digest: Of the data.
+        data: The object, pickled; None if it is in a file that Spark has sent.
+        digest: Of the data; the file's name.
         shipped: The modules.
     """
 
-    data: bytes = field(repr=False)
+    data: bytes | None = field(repr=False)
     digest: str
     shipped: Shipped = field(repr=False)
 
@@ -98,9 +116,17 @@ class Carried(Generic[T]):
         leave_quietly()
         drop_spark_archives()
         self.shipped.add()
-        name = "" if self.shipped.archive is None else self.shipped.archive.name
-        found: T = load_once(f"{self.digest}-{name}", self.data)
+        found: T = load_once(f"{self.digest}-{self.shipped.name}", self._read)
         return found
+
+    def _read(self) -> bytes:
+        return Path(SparkFiles.get(self.digest)).read_bytes() if self.data is None else self.data
+
+    def in_file(self, session: SparkSession) -> Carried[T]:
+        """Return the same with the object in a file, which a classic session sends."""
+        if self.data is not None:
+            send(session, self.digest, self.data)
+        return replace(self, data=None)
 
 
 @dataclass
@@ -115,9 +141,12 @@ class _Present:
         folder = self.held.enter_context(scratch_directory()) / "packages"
         with zipfile.ZipFile(io.BytesIO(archive.data)) as content:
             content.extractall(folder)
+        self.use(archive.name, folder)
+
+    def use(self, name: str, folder: Path) -> None:
         sys.path.insert(0, str(folder))
         importlib.invalidate_caches()
-        self.name, self.folder = archive.name, folder
+        self.name, self.folder = name, folder
 
     def forget(self) -> None:
         if self.folder is None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
+
+from pyspark.sql import SparkSession
 
 from kstreams.batch.stage_settings import StageSettings
 from kstreams.spark.failure import ErrorChannel
@@ -50,8 +53,15 @@ class Stage:
     @property
     def size_bytes(self) -> int:
         """How large it is on its way to workers."""
-        archive = self._carried.shipped.archive
-        return len(self._carried.data) + (0 if archive is None else len(archive.data))
+        carried = self._carried
+        archive = carried.shipped.archive
+        return len(carried.data or b"") + (0 if archive is None else len(archive.data))
+
+    def in_file(self, session: SparkSession) -> Stage:
+        """Return the same with its settings in a file, which a classic session sends."""
+        made = copy(self)
+        made._carried = self._carried.in_file(session)
+        return made
 
     def run(
         self,

@@ -104,10 +104,10 @@ def transform_frames(
     _check_sinks(topology)
     sources = _source_frames(topology, frames)
     streaming = _are_streaming(sources)
-    session = next(iter(sources.values())).frame.sparkSession
+    session = _session_of(sources)
     counts = group_partitions(topology, {node.topic.name: tasks for node in topology.sources})
     source = None if fork is None else _fork_source(fork, streaming=streaming)
-    shipped = Shipped.of(packages)
+    shipped = Shipped.of(packages, session)
     run: _Run = run_bounded
     if streaming:
         width = shuffle_partitions(session)
@@ -195,6 +195,14 @@ def _source_frames(
         else SourceFrame(frame)
         for topic, frame in frames.items()
     }
+    for topic, source in given.items():
+        if not hasattr(source.frame, "isStreaming"):
+            raise CompileError(
+                f"what is given for {topic!r} is no DataFrame of Spark's but "
+                f"{type(source.frame).__name__}",
+                hint="Give what spark.readStream or spark.read return; "
+                "spark.createDataFrame makes one of other data.",
+            )
     wanted = dict.fromkeys(node.topic.name for node in topology.sources)
     missing = [topic for topic in wanted if topic not in given]
     if missing:
@@ -222,6 +230,19 @@ def _are_streaming(sources: Mapping[str, SourceFrame]) -> bool:
             hint="Read all with spark.readStream, or all with spark.read.",
         )
     return next(iter(kinds.values()))
+
+
+def _session_of(sources: Mapping[str, SourceFrame]) -> SparkSession:
+    """Return the one session that all DataFrames are of."""
+    first, *others = sources
+    session = sources[first].frame.sparkSession
+    for topic in others:
+        if sources[topic].frame.sparkSession is not session:
+            raise CompileError(
+                f"the DataFrames of {first!r} and {topic!r} are of different sessions",
+                hint="Read all by one SparkSession.",
+            )
+    return session
 
 
 def _log_of(state: StateBackend | None) -> ObjectStoreSettings:

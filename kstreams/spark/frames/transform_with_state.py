@@ -15,7 +15,6 @@ from pyspark.sql.streaming.stateful_processor import (
     ValueState,
 )
 
-from kstreams.errors import CompileError
 from kstreams.spark.frames.messages import MESSAGE, RECORD, Message
 from kstreams.spark.frames.pandas_messages import frame_of, messages_of
 from kstreams.spark.frames.sessions import is_connect
@@ -35,17 +34,9 @@ def transform_with_state(frame: DataFrame, stage: Stage) -> DataFrame:
     Args:
         frame: Messages, of columns `MESSAGE`.
         stage: The stage.
-
-    Raises:
-        CompileError: The stage and the user's modules are larger than Spark takes them here.
     """
     if stage.size_bytes > _MOST_BYTES and not is_connect(frame.sparkSession):
-        raise CompileError(
-            f"the topology and the user's modules have {stage.size_bytes / 1e6:.1f} MB, and "
-            "transformWithStateInPandas takes functions of up to 1 MB",
-            hint="Name the modules that executors need, packages=['my_package'], or install them "
-            "there and say packages=(); or use operator='group-state'.",
-        )
+        stage = stage.in_file(frame.sparkSession)
     return frame.groupBy("key").transformWithStateInPandas(
         _StageProcessor(stage), MESSAGE, "append", "ProcessingTime" if stage.timers else "None"
     )

@@ -14,7 +14,14 @@ from kstreams.frames import ResultFrames, SourceFrame, transform_frames
 from kstreams.state.backend.memory import Memory
 from kstreams.topology import to_stdout
 from tests.kstreams.spark.frames.streams import SETTINGS, Streams
-from tests.kstreams.spark.frames.topologies import COUNTS, LINES, WORDS, word_count
+from tests.kstreams.spark.frames.topologies import (
+    COUNTS,
+    KINDS,
+    LINES,
+    WORDS,
+    joined_count,
+    word_count,
+)
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -66,6 +73,15 @@ def test_topics_and_frames_must_be_the_same(streams: Streams) -> None:
         transform_frames(word_count(), {}, packages=())
     with pytest.raises(CompileError, match="does not read 'numbers'; it reads 'lines'"):
         transform_frames(word_count(), {LINES: frame, NUMBERS: frame}, packages=())
+
+
+def test_what_is_no_frame_or_of_another_session_is_refused(streams: Streams) -> None:
+    with pytest.raises(CompileError, match="for 'lines' is no DataFrame of Spark's but list"):
+        start([(b"key", b"value")])  # type: ignore[arg-type]  # what a user may try
+    frame = streams.session.createDataFrame([], "value binary")
+    other = streams.session.newSession().createDataFrame([], "value binary")
+    with pytest.raises(CompileError, match="'kinds' and 'words' are of different sessions"):
+        transform_frames(joined_count(), {KINDS: frame, WORDS: other}, packages=())
 
 
 def test_a_stream_needs_a_log(streams: Streams) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
@@ -10,11 +11,17 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from kstreams import Record, Topic, Topology
-from kstreams.errors import CheckpointMismatchError, KStreamsError, ProcessingError
+from kstreams.errors import CheckpointMismatchError, FencedError, KStreamsError, ProcessingError
 from kstreams.frames import ResultFrames, transform_frames
 from tests.kstreams.spark.frames.streams import Streams, by_topic
 from tests.kstreams.spark.frames.test_transform import on_driver
-from tests.kstreams.spark.frames.topologies import COUNTS, LINES, WORDS, word_count
+from tests.kstreams.spark.frames.topologies import (
+    COUNTS,
+    LINES,
+    WORDS,
+    windowed_count,
+    word_count,
+)
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -59,3 +66,36 @@ def test_a_query_goes_on_where_its_checkpoint_is(
     streams.run(frames(streams, topology).all)
     sinks: list[Topic[Any, Any]] = [WORDS, COUNTS]
     assert by_topic(streams.read(), sinks) == on_driver(topology, LINES, BATCHES, sinks)
+
+
+def test_of_a_checkpoint_and_its_copy_the_one_goes_on_that_was_started_last(
+    tmp_path: Path, stream_session: SparkSession
+) -> None:
+    streams = Streams(tmp_path, stream_session)
+
+    def windows() -> ResultFrames:
+        return transform_frames(
+            windowed_count(),
+            {WORDS: streams.stream(WORDS)},
+            state=streams.state,
+            tasks=2,
+            operator="group-state",
+            packages=(),
+        )
+
+    streams.write(WORDS, [Record("a", "a", 1)])
+    first = windows()
+    rows = first.all
+    streams.run(rows)
+    copytree(tmp_path / "results-checkpoint", tmp_path / "copy-checkpoint")
+    streams.write(WORDS, [Record("a", "a", 2)])
+    streams.run(windows().all, "copy")
+    for name, says in [
+        ("results", "a copy of its checkpoint was"),
+        ("another", "begun by another query on the same DataFrame"),
+    ]:
+        with pytest.raises(PySparkException) as caught:
+            streams.run(rows, name)
+        error = first.error_in(caught.value)
+        assert isinstance(error, FencedError)
+        assert says in error.message

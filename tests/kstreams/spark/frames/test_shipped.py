@@ -6,6 +6,7 @@ import importlib
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from kstreams.spark.frames.shipped import Carried, Shipped
 pytestmark = [pytest.mark.spark]
 
 PACKAGE = "shipped_by_test"
+Ask = Callable[[str, SparkSession], tuple[Any, Shipped]]
+"""Makes an object of a version of the package, for a session."""
 CODE = """
 from dataclasses import dataclass
 from functools import lru_cache
@@ -38,9 +41,7 @@ class Order:
 
 
 @pytest.fixture
-def ask(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[[str], tuple[Any, Shipped]]]:
+def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
     """Return an object of a package of the user's, of the version that is asked for."""
     folder = tmp_path / PACKAGE
     folder.mkdir()
@@ -48,10 +49,10 @@ def ask(
     (folder / "__init__.py").write_text("")
     (folder / "code.py").write_text(CODE.format(package=PACKAGE))
 
-    def order(version: str) -> tuple[Any, Shipped]:
+    def order(version: str, session: SparkSession) -> tuple[Any, Shipped]:
         (folder / "inner.py").write_text(f"VERSION = {version!r}")
         _forget()
-        return importlib.import_module(f"{PACKAGE}.code").Order(3), Shipped.of([PACKAGE])
+        return importlib.import_module(f"{PACKAGE}.code").Order(3), Shipped.of([PACKAGE], session)
 
     yield order
     _forget()
@@ -63,31 +64,36 @@ def _forget() -> None:
     importlib.invalidate_caches()
 
 
-def telling(order: Any, shipped: Shipped) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    carried: Carried[Any] = Carried.of(pickle.dumps(order), shipped)
+@dataclass(frozen=True)
+class Told:
+    """A function of `mapInArrow` that says what an object does."""
 
-    def told(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    carried: Carried[Any]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield pa.RecordBatch.from_pydict({"told": [carried.get().told()] * batch.num_rows})
+            told = [self.carried.get().told()] * batch.num_rows
+            yield pa.RecordBatch.from_pydict({"told": told})
 
-    return told
+
+def telling(order: Any, shipped: Shipped, *, in_file: SparkSession | None = None) -> Told:
+    carried: Carried[Any] = Carried.of(pickle.dumps(order), shipped)
+    return Told(carried if in_file is None else carried.in_file(in_file))
 
 
 def test_what_an_import_in_a_function_needs_goes_too_and_of_each_version_its_own(
-    connect: SparkSession, ask: Callable[[str], tuple[Any, Shipped]]
+    connect: SparkSession, ask: Ask
 ) -> None:
     for version in ("first", "second", "second", "first"):  # workers stay from one to the next
-        frame = connect.range(0, 4, 1, 2).mapInArrow(telling(*ask(version)), "told string")
+        frame = connect.range(0, 4, 1, 2).mapInArrow(telling(*ask(version, connect)), "told string")
         assert {row["told"] for row in frame.collect()} == {f"103 of {version}"}
 
 
-def test_streams_have_it_as_well(
-    connect: SparkSession, ask: Callable[[str], tuple[Any, Shipped]], tmp_path: Path
-) -> None:
+def test_streams_have_it_as_well(connect: SparkSession, ask: Ask, tmp_path: Path) -> None:
     connect.range(2).write.parquet(str(tmp_path / "in"))
     rows = connect.readStream.schema("id long").parquet(str(tmp_path / "in"))
     query = (
-        rows.mapInArrow(telling(*ask("streamed")), "told string")
+        rows.mapInArrow(telling(*ask("streamed", connect)), "told string")
         .writeStream.format("parquet")
         .option("path", str(tmp_path / "out"))
         .option("checkpointLocation", str(tmp_path / "checkpoint"))
@@ -100,13 +106,25 @@ def test_streams_have_it_as_well(
 
 
 def test_packages_that_are_too_large_for_each_batch_are_refused(
-    ask: Callable[[str], tuple[Any, Shipped]], monkeypatch: pytest.MonkeyPatch
+    connect: SparkSession, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ask("any")
+    ask("any", connect)
     monkeypatch.setattr("kstreams.spark.frames.shipped._MAX_BYTES", 100)
     with pytest.raises(CompileError, match="would go with each batch"):
-        Shipped.of([PACKAGE])
+        Shipped.of([PACKAGE], connect)
 
 
-def test_no_package_is_no_archive() -> None:
-    assert Shipped.of(()).archive is None
+def test_no_package_is_no_archive(connect: SparkSession) -> None:
+    assert Shipped.of((), connect).name is None
+
+
+def test_a_classic_session_sends_modules_and_large_objects_as_files(
+    spark: SparkSession, ask: Ask
+) -> None:
+    for version in ("first", "second", "first"):
+        order, shipped = ask(version, spark)
+        assert shipped.archive is None
+        told = telling(order, shipped, in_file=spark)
+        assert len(pickle.dumps(told.carried)) < 1_000
+        frame = spark.range(0, 4, 1, 2).mapInArrow(told, "told string")
+        assert {row["told"] for row in frame.collect()} == {f"103 of {version}"}

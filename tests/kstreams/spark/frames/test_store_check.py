@@ -37,7 +37,7 @@ class Made:
 def check(session: SparkSession, log: ObjectStoreSettings) -> None:
     carried: Carried[ObjectStoreSettings] = Carried.of(
         cloudpickle.dumps(log),  # type: ignore[no-untyped-call]  # pyspark's
-        Shipped.of(()),
+        Shipped.of((), session),
     )
     check_store(session, carried, WIDTH)
 

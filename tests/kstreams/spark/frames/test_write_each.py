@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from tests.kstreams.spark.frames.streams import Streams
-from tests.kstreams.spark.frames.two_sinks import fail_between_the_sinks
+from tests.kstreams.spark.frames.topologies import LINES
+from tests.kstreams.spark.frames.two_sinks import (
+    BATCHES,
+    EXPECTED,
+    fail,
+    fail_between_the_sinks,
+    found,
+    started,
+)
+from tests.servers.fixtures import ROOT
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -17,3 +29,18 @@ def test_two_sinks_are_computed_once_and_lose_nothing(
     tmp_path: Path, stream_session: SparkSession
 ) -> None:
     fail_between_the_sinks(Streams(tmp_path, stream_session))
+
+
+@pytest.mark.kill
+@pytest.mark.slow
+def test_a_driver_that_dies_between_two_sinks_loses_nothing(
+    tmp_path: Path, stream_session: SparkSession
+) -> None:
+    streams = Streams(tmp_path, stream_session)
+    for batch in BATCHES:
+        streams.write(LINES, batch)
+    command = [sys.executable, "-m", "tests.kstreams.spark.frames.two_sinks", str(tmp_path)]
+    died = subprocess.run(command, cwd=ROOT, check=False, capture_output=True)
+    assert died.returncode == -signal.SIGKILL
+    started(streams, fail).awaitTermination()
+    assert found(streams) == EXPECTED

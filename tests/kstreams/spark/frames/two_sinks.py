@@ -1,7 +1,13 @@
-"""Two sinks of one query by `write_each`, with something that happens between their writes."""
+"""Two sinks of one query by `write_each`, with something that happens between their writes.
+
+`two_sinks.py HOME` runs it in a process that dies there.
+"""
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,12 +15,12 @@ from pathlib import Path
 
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from kstreams import Record
 from kstreams.frames import transform_frames, write_each
-from tests.kstreams.spark.frames.streams import Row, Streams, rows_of
+from tests.kstreams.spark.frames.streams import SETTINGS, Row, Streams, rows_of
 from tests.kstreams.spark.frames.test_transform import on_driver
 from tests.kstreams.spark.frames.topologies import COUNTS, LINES, WORDS, word_count
 
@@ -89,6 +95,10 @@ def block() -> None:
     time.sleep(600)
 
 
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def fail_between_the_sinks(streams: Streams) -> None:
     """Run to the end, with one failure; check what both sinks have, and how often tasks ran."""
     for batch in BATCHES:
@@ -104,3 +114,15 @@ def fail_between_the_sinks(streams: Streams) -> None:
     assert [each["observedMetrics"]["word-count-dropped"]["records"] for each in progress] == [0, 0]
     # Of two sinks a batch computes once, and once more if it comes again.
     assert (streams.home / "seen").read_text().split() == ["0", "1", "1", "2"]
+
+
+def main() -> None:
+    """Run the query on a home; this process dies between the sinks of batch 1."""
+    making = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    for name, value in SETTINGS.items():
+        making = making.config(name, value)
+    started(Streams(Path(sys.argv[1]), making.getOrCreate()), die).awaitTermination()
+
+
+if __name__ == "__main__":
+    main()

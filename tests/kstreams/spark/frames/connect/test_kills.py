@@ -13,6 +13,7 @@ import pytest
 
 from devtools.servers.spark_connect import SparkConnectServer
 from kstreams import Record
+from tests.kstreams.spark.frames import two_sinks
 from tests.kstreams.spark.frames.connect.client import started
 from tests.kstreams.spark.frames.streams import SETTINGS, Streams, by_topic
 from tests.kstreams.spark.frames.test_transform import on_driver
@@ -56,6 +57,13 @@ def wait_until(reached: Callable[[], bool], what: str) -> None:
         time.sleep(0.05)
 
 
+def streams_on(server: SparkConnectServer, home: Path) -> Streams:
+    session = connect_to(server)
+    for name, value in SETTINGS.items():
+        session.conf.set(name, value)
+    return Streams(home, session)
+
+
 def test_a_query_that_outlives_its_client_and_one_whose_server_dies_count_once(
     tmp_path: Path, server: SparkConnectServer
 ) -> None:
@@ -76,11 +84,24 @@ def test_a_query_that_outlives_its_client_and_one_whose_server_dies_count_once(
         assert commits(tmp_path) < len(BATCHES), "nothing was left to do"
         server.kill()
     server.start()
-    session = connect_to(server)
-    for name, value in SETTINGS.items():
-        session.conf.set(name, value)
-    streams = Streams(tmp_path, session)
+    streams = streams_on(server, tmp_path)
     started(streams, to_the_end=True).awaitTermination()
 
     assert by_topic(streams.read(), [COUNTS]) == on_driver(word_count(), LINES, BATCHES, [COUNTS])
-    session.stop()
+    streams.session.stop()
+
+
+def test_a_server_that_dies_between_two_sinks_loses_nothing(
+    tmp_path: Path, server: SparkConnectServer
+) -> None:
+    streams = streams_on(server, tmp_path)
+    for batch in two_sinks.BATCHES:
+        streams.write(LINES, batch)
+    two_sinks.started(streams, two_sinks.block)
+    wait_until((tmp_path / "reached").exists, "the second sink is never reached")
+    server.kill()
+    server.start()
+    streams = streams_on(server, tmp_path)
+    two_sinks.started(streams, two_sinks.fail).awaitTermination()
+    assert two_sinks.found(streams) == two_sinks.EXPECTED
+    streams.session.stop()
