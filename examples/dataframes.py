@@ -13,11 +13,11 @@ from tempfile import mkdtemp
 
 from pyspark.sql import DataFrame, SparkSession
 
-from kstreams import INT64, TEXT, Topic, TopologyBuilder, View, filter_
+from kstreams import INT64, TEXT, Topic, TopologyBuilder, filter_
 from kstreams.aggregators import count
 from kstreams.durations import minutes
 from kstreams.emit import on_close
-from kstreams.frames import FrameState, SourceFrame, transform_frames, write_each
+from kstreams.frames import SourceFrame, frame_settings, transform_frames, write_each
 from kstreams.state import Directory, Memory
 from kstreams.stores import window_store
 from kstreams.windows import TumblingWindows, windowed, windowed_aggregate
@@ -26,25 +26,14 @@ MINUTE = TumblingWindows(minutes(1))
 VISITS = Topic("visits", key=TEXT, value=TEXT)
 BY_MINUTE = Topic("visits-by-minute", key=windowed(TEXT, MINUTE), value=INT64)
 SIGN_UPS = Topic("sign-ups", key=TEXT, value=TEXT)
-COUNTS = window_store("counts", key=TEXT, value=INT64)
 
 builder = TopologyBuilder("visits")
 visits = builder.add_source("visits", VISITS)
+COUNTS = window_store("counts", key=TEXT, value=INT64)
 counting = windowed_aggregate(MINUTE, count(), store=COUNTS, emit=on_close())
 builder.add_sink("by-minute", BY_MINUTE, builder.add_processor("count", counting, visits))
 sign_ups = builder.add_processor("sign-up", filter_(lambda page, _: page == "/sign-up"), visits)
 builder.add_sink("sign-ups", SIGN_UPS, sign_ups)
-topology = builder.build()
-
-SETTINGS = {
-    "spark.ui.enabled": "false",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.streaming.stateStore.providerClass": (
-        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-    ),
-}
-LINES = [("/home", "ann", 0), ("/home", "bob", 10), ("/sign-up", "bob", 30), ("/home", "eve", 130)]
 
 
 def show_minutes(rows: DataFrame, batch: int) -> None:
@@ -60,32 +49,22 @@ def show_sign_ups(rows: DataFrame, batch: int) -> None:
         print(f"batch {batch}: {TEXT.deserialize(row['value'])} signed up")
 
 
+LINES = [("/home", "ann", 0), ("/home", "bob", 10), ("/sign-up", "bob", 30), ("/home", "eve", 130)]
+
 if __name__ == "__main__":
     home = Path(mkdtemp())
     (home / "in").mkdir()
     lines = [json.dumps({"page": page, "who": who, "second": at}) for page, who, at in LINES]
     (home / "in" / "1.json").write_text("\n".join(lines))
 
-    making = SparkSession.builder.master("local[2]")
-    for name, value in SETTINGS.items():
-        making = making.config(name, value)
-    spark = making.getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-
+    settings = frame_settings(tasks=2, local_checkpoint=True)
+    spark = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
     files = spark.readStream.schema("page string, who string, second long").json(str(home / "in"))
     frame = files.selectExpr("page", "who", "timestamp_seconds(second) AS at")
     source = SourceFrame(frame, key="page", value="who", timestamp="at")
-    log = Directory(str(home / "state"))
-    results = transform_frames(topology, {VISITS: source}, state=Memory(log=log), tasks=2)
-    query = (
-        write_each(results, {BY_MINUTE: show_minutes, SIGN_UPS: show_sign_ups})
-        .option("checkpointLocation", str(home / "checkpoint"))
-        .trigger(availableNow=True)
-        .start()
-    )
-    query.awaitTermination()
-
-    with View(FrameState(spark, str(home / "checkpoint"), topology, log), COUNTS) as view:
-        waiting = [window.key for window, _ in view.fetch_all()]
-        print(f"as of batch {view.version}, still open: {sorted(set(waiting))}")
+    state = Memory(log=Directory(str(home / "state")))
+    results = transform_frames(builder.build(), {VISITS: source}, state=state, tasks=2)
+    query = write_each(results, {BY_MINUTE: show_minutes, SIGN_UPS: show_sign_ups})
+    started = query.option("checkpointLocation", str(home / "checkpoint")).start()
+    started.processAllAvailable()
     spark.stop()

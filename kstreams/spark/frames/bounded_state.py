@@ -73,8 +73,10 @@ class _Opened:
         raise StoreError("a bounded run has no loops")
 
     def send(self, records: Iterable[tuple[str, int, pa.Table]]) -> tuple[LoopPart, ...]:
-        """Refuse, as `received`."""
-        raise StoreError("a bounded run has no loops")
+        """Refuse records, as `received`."""
+        for _ in records:
+            raise StoreError("a bounded run has no loops")
+        return ()
 
     def commit(self, changes: Changes) -> Pointer:
         """Forget the changes: there is no later batch."""

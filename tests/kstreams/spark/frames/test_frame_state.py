@@ -25,7 +25,7 @@ def check_views(streams: Streams) -> None:
     checkpoint = str(streams.home / "each-checkpoint")
     log = streams.state.log
     assert log is not None
-    with pytest.raises(PySparkException):
+    with pytest.raises(PySparkException, match="second sink is away"):
         started(streams, fail).awaitTermination()
     state = FrameState(streams.session, checkpoint, word_count(), log)
     with View(state, TOTALS) as view:

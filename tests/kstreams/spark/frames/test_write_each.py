@@ -28,7 +28,10 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 def test_two_sinks_are_computed_once_and_lose_nothing(
     tmp_path: Path, stream_session: SparkSession
 ) -> None:
-    fail_between_the_sinks(Streams(tmp_path, stream_session))
+    query = fail_between_the_sinks(Streams(tmp_path, stream_session))
+    progress = [each for each in query.recentProgress if each["numInputRows"]]
+    counts = [each["observedMetrics"]["word-count-dropped"]["records"] for each in progress]
+    assert counts == [0, 0]
 
 
 @pytest.mark.kill

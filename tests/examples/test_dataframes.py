@@ -1,0 +1,28 @@
+"""The example of DataFrames runs as a program: its session is plain Spark's."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+_EXAMPLE = Path(__file__).parents[2] / "examples" / "dataframes.py"
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(300)
+def test_both_sinks_show_their_results(tmp_path: Path) -> None:
+    python = {**os.environ, "PYSPARK_PYTHON": sys.executable}  # as an active environment has it
+    command = [sys.executable, str(_EXAMPLE)]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=python, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    shown = done.stdout.splitlines()
+    assert [line for line in shown if line.startswith("batch ")] == [
+        "batch 0: /home 2 visits",
+        "batch 0: bob signed up",
+    ]
