@@ -58,7 +58,7 @@ if __name__ == "__main__":
     (home / "in" / "1.json").write_text("\n".join(lines))
 
     settings = frame_settings(tasks=2, local_checkpoint=True)
-    spark = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
+    spark = SparkSession.builder.master("local[2]").config(map={**settings}).getOrCreate()
     files = spark.readStream.schema("page string, who string, second long").json(str(home / "in"))
     frame = files.selectExpr("page", "who", "timestamp_seconds(second) AS at")
     source = SourceFrame(frame, key="page", value="who", timestamp="at")

@@ -14,7 +14,7 @@ def frame_settings(
 ) -> dict[str, str]:
     """Return the settings of a session for `transform_frames`.
 
-    `SparkSession.builder.config(map=frame_settings(4))` takes them. A checkpoint keeps the number
+    `SparkSession.builder.config(map={**frame_settings(4)})` takes them. A checkpoint keeps the number
     of shuffle partitions and the state store that it was begun with; the others may change at
     each start.
 
