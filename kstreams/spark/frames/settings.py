@@ -14,9 +14,9 @@ def frame_settings(
 ) -> dict[str, str]:
     """Return the settings of a session for `transform_frames`.
 
-    `SparkSession.builder.config(map={**frame_settings(4)})` takes them. A checkpoint keeps the number
-    of shuffle partitions and the state store that it was begun with; the others may change at
-    each start.
+    `SparkSession.builder.config(map={**frame_settings(4)})` takes them. A checkpoint keeps the
+    number of shuffle partitions and the state store that it was begun with; the others may change
+    at each start.
 
     Args:
         tasks: As `transform_frames(tasks=)`: Spark has a shuffle partition for each.
