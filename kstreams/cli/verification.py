@@ -86,6 +86,7 @@ class Verification:
         written = self._plans(plans)  # before the commits: each of these has its plan
         commits = self._commits(query, log)
         self._check_order(query, commits)
+        self._check_gap(query, log, plans, commits)
         self._check_plans(plans, written, commits)
         return self._part(query, commits, log)
 
@@ -123,6 +124,24 @@ class Verification:
                 self.problems[f"{query}, batch {commit.batch}"] = (
                     f"its commit follows {commit.after}, and not {before.id}"
                 )
+
+    def _check_gap(
+        self, query: str, log: CommitLog, plans: PlanLog, commits: Sequence[Commit]
+    ) -> None:
+        """Where the retained commits begin, clean-up has been: the plan before has gone too."""
+        if not commits:
+            return
+        first = commits[0]
+        older = [number for number in log.numbers() if number < first.batch]
+        before = plans.find(first.batch - 1) if older else None
+        if before is not None and first.batch - 1 not in self._left_by_clean_up(plans):
+            self.problems[f"{query}, batch {first.batch}"] = (
+                f"its commit follows {first.after}, and not that of batch {older[-1]}"
+            )
+
+    def _left_by_clean_up(self, plans: PlanLog) -> set[int]:
+        newest = plans.newest()
+        return plans.inherited() | set(() if newest is None else newest.kept)
 
     def _check_plans(
         self, plans: PlanLog, written: Mapping[int, Plan], commits: Sequence[Commit]

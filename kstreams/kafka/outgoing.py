@@ -85,6 +85,7 @@ class TableProducer(Protocol):
 
     def transactions(self) -> Transactions:
         """Return its transactions, where it has a transactional id."""
+        ...
 
     def send(self, piece: Outgoing) -> None:
         """Queue rows, waiting for room where needed.

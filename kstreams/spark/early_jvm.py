@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from kstreams.spark.class_archive import ClassArchive, class_archive
 from kstreams.spark.java import java_home
@@ -118,7 +119,7 @@ class EarlyJvm:
             os.environ["PYSPARK_GATEWAY_PORT"] = str(port)
             os.environ["PYSPARK_GATEWAY_SECRET"] = secret
             try:
-                gateway = launch_gateway()  # type: ignore[no-untyped-call]  # PySpark's
+                gateway: Any = launch_gateway()  # type: ignore[no-untyped-call]  # PySpark's
             finally:
                 del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
             gateway.proc = self.process  # which ends when this process closes its input

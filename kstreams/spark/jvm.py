@@ -6,6 +6,7 @@ import atexit
 import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from pyspark import SparkContext
 from pyspark.errors import PySparkRuntimeError
@@ -66,7 +67,7 @@ def on_quick_jvm(
 
 def _make_at_exit(archive: ClassArchive, classes: Path) -> None:
     process = getattr(SparkContext._gateway, "proc", None)
-    jvm = SparkContext._jvm
+    jvm: Any = SparkContext._jvm
     if process is None or jvm is None:
         return
     class_path = str(jvm.java.lang.System.getProperty("java.class.path"))

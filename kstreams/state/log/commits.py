@@ -265,11 +265,19 @@ class CommitLog:
         Raises:
             LogMismatchError: The log is not the one that was begun.
         """
-        found = [self._batch(name) for name in self._names()]
+        found = self.numbers()
         first = len(found) - 1
         while first > 0 and found[first - 1] == found[first] - 1:
             first -= 1
         return found[max(first, 0) :]
+
+    def numbers(self) -> list[int]:
+        """Return the ids of all batches that have a commit here, rising: of those kept, too.
+
+        Raises:
+            LogMismatchError: The log is not the one that was begun.
+        """
+        return [self._batch(name) for name in self._names()]
 
     def last(self) -> Commit | None:
         """Return the newest commit, or None before the first.

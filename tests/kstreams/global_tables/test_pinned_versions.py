@@ -125,15 +125,15 @@ def test_what_no_plan_names_any_more_is_swept(tmp_path: Path, state: StateBacken
     for number in range(5):
         put(app, f"new-{number}")
         swept(app)
-    assert pin.commit.batch in commits.batches()
-    assert len(commits.batches()) == 3
+    assert pin.commit.batch in commits.numbers()
+    assert len(commits.numbers()) == 3
     app.queries["texts"].run(plan)
     app.worker.background.drain()
     put(app, "last")
     put(app, "very last")
     app.worker.background.drain()
     swept(app, later=timedelta(hours=2))
-    assert commits.batches() == [6, 7]
+    assert commits.numbers() == [6, 7]
     named = {r.name for c in commits.all() for p in c.pointers().values() for r in p.objects()}
     prefix = app.queries["words.source"].settings.scope
     objects = app.queries["words.source"].driver._opened.objects

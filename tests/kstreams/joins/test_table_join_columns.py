@@ -180,7 +180,7 @@ def test_tables_of_windows_that_end_with_their_batch_are_joined_by_columns(
     batches: list[Batch], how: str, texts: bool
 ) -> None:
     made = of_windows(how, texts=texts)
-    assert made.describe().count("execution: records") == texts
+    assert "execution: records" not in made.describe()
     by_columns, by_records = (
         results(made, batches, by_record=by_record) for by_record in (False, True)
     )

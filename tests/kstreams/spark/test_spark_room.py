@@ -12,10 +12,16 @@ ROOM = Path(kstreams.__file__).parent / "spark"
 WITHOUT_SPARK = {
     "app_run": "takes the queries forward, which run on Spark, and makes its errors typed",
     "archive_maker": "archives the classes that Spark's JVM loads",
+    "class_archive": "keeps the archive of the classes that Spark's JVM loads",
     "java": "finds the Java that Spark's JVM is started with",
     "java_wrapper": "makes that Java usable for Spark's launcher",
+    "jvm_command": "is how Spark's launcher would start that JVM",
     "known_java": "remembers what that Java said of itself",
+    "nursery": "makes Spark's Python daemons forks of one process",
+    "nursery_process": "is that process",
     "package_archive": "packs the user's modules, which Spark brings to executors",
+    "session_settings": "settings of a session made here, known before pyspark is imported",
+    "spark_home": "finds Spark before pyspark is imported",
     "stage": "what Spark runs on each of its partitions",
     "warm_up": "has those classes archived before they are needed",
 }

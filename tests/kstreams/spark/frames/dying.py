@@ -182,7 +182,7 @@ class Dying:
             packages=(),
             upkeep=self.point.upkeep,
         )
-        self.query.start(results.all)
+        self.query.start(results.with_dropped)
 
     # ------------------------------------------------------------ what is checked
 

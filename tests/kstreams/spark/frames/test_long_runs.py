@@ -60,7 +60,7 @@ def start(
         timers=timers,
         packages=(),
     )
-    query.start(results.all)
+    query.start(results.with_dropped)
 
 
 def rows(words: list[tuple[str, int]]) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def run(
         operator=operator,
         packages=(),
     )
-    query.start(results.all)
+    query.start(results.with_dropped)
     for number, batch in enumerate(batches):
         query.batch({CLIMATE.name: batch}, 1_000 * number)
     return [row for table in query.written.values() for row in table.to_pylist()], results
