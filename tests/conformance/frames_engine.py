@@ -84,7 +84,7 @@ def run_on_played_frames(
             operator=operator,
             packages=(),
         )
-        query.start(results.all)
+        query.start(results.with_dropped)
         for batch in case.batches(cut):
             query.batch(_rows(case, batch, letters), 0)
     batches, dropped = [], 0

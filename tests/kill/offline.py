@@ -137,7 +137,7 @@ def start(
             retained_batches=2,
         )
         tasks = {group.name: PARTITIONS for group in topology.groups}
-        publishing = partial(publish_commit, connection(), topology)
+        publishing = partial(publish_commit, connection(), topology, objects=LOG.open())
         opened = open_for_running(settings, topology, tasks, run="run", publish=publishing)
         return opened[0].checkpoint
     finally:
