@@ -1,11 +1,13 @@
 """The app that is killed: counts words until it is told to finish.
 
 `python -m tests.kill.app FOLDER [BOOTSTRAP]`: embedded topics in the folder, or Kafka.
-Everything else it keeps is in the folder too.
+Everything else it keeps is in the folder too, but for a checkpoint of which `checkpoint.json` there
+says that it is on S3.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable
@@ -25,6 +27,7 @@ from kstreams import (
 )
 from kstreams.io import Connection
 from kstreams_rocksdb import RocksDB
+from kstreams_s3 import S3
 from tests.kill.barriers import Barriers, GatedLog, GatedProcess
 from tests.word_counter import COUNTS, count_words
 
@@ -56,6 +59,12 @@ def connection(folder: Path, bootstrap: str | None) -> Connection:
     return Kafka(bootstrap)
 
 
+def checkpoint(folder: Path) -> Path | S3:
+    """Return where the app of a folder keeps its checkpoint."""
+    settings = folder / "checkpoint.json"
+    return S3(**json.loads(settings.read_text())) if settings.exists() else folder / "checkpoint"
+
+
 def main(build: Callable[[str], Topology] = build) -> None:
     folder = Path(sys.argv[1])
     barriers = Barriers(str(folder / "barriers"))
@@ -63,7 +72,7 @@ def main(build: Callable[[str], Topology] = build) -> None:
         build(folder.name),
         connection(folder, sys.argv[2] if len(sys.argv) > 2 else None),
         state=RocksDB(log=GatedLog(str(folder / "log"), barriers)),
-        checkpoint=folder / "checkpoint",
+        checkpoint=checkpoint(folder),
         max_records_per_batch=MAX_RECORDS,
         interceptors=[GatedProcess(barriers, "count")],
         packages=[],  # PYTHONPATH brings this one to the executors

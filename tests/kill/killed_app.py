@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +23,7 @@ from kstreams.connection import RawRecord
 from kstreams.io import Connection
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
-from tests.kill.app import MAX_RECORDS, build, connection, topics
+from tests.kill.app import MAX_RECORDS, build, checkpoint, connection, topics
 from tests.kill.barriers import Barriers
 from tests.kill.looping_app import HOPS
 from tests.kill.looping_app import build as build_looping
@@ -36,6 +38,7 @@ WAIT_S = 300.0
 PARTITIONS = 2
 WORDS = ("a", *(f"b{n}" for n in range(7)), *(f"c{n}" for n in range(31)))
 """All words that there are."""
+_PLAN = re.compile(r"/(\d{12})\.json")
 _START_MS = 1_700_000_000_000
 
 
@@ -77,6 +80,7 @@ class KilledApp:
     Args:
         folder: An empty one; its name is part of the topics' names.
         bootstrap: Of a Kafka broker; None for embedded topics.
+        on_s3: Settings of a checkpoint on S3; a directory by default.
 
     Attributes:
         module: What is run; it is given the folder, and the address of the broker.
@@ -86,8 +90,12 @@ class KilledApp:
     module = "tests.kill.app"
     build = staticmethod(build)
 
-    def __init__(self, folder: Path, bootstrap: str | None = None) -> None:
+    def __init__(
+        self, folder: Path, bootstrap: str | None = None, on_s3: Mapping[str, str] | None = None
+    ) -> None:
         self.folder = folder
+        if on_s3 is not None:
+            (folder / "checkpoint.json").write_text(json.dumps(on_s3))
         self.bootstrap = bootstrap
         self.barriers = Barriers(str(folder / "barriers"))
         Path(self.barriers.folder).mkdir()
@@ -152,7 +160,7 @@ class KilledApp:
         """
         assert self._process is not None
         older = self._process
-        (self.folder / "checkpoint" / "lock").unlink()
+        (self.folder / "checkpoint" / "lock").unlink(missing_ok=True)
         self.start()
         return older
 
@@ -226,7 +234,14 @@ class KilledApp:
                 return held
 
     def _logs(self) -> tuple[int, int, int]:
-        """Return the newest batch begun and ended by Spark's logs, and committed by ours."""
+        """Return the newest batch begun and ended by Spark's logs, and committed by ours.
+
+        Where Spark's are not kept, a batch has begun that is planned, and ended at its commit.
+        """
+        place, committed = checkpoint(self.folder), self.committed()
+        if not isinstance(place, Path):
+            plans = map(_PLAN.search, place.open().list("plans/"))
+            return max((int(m[1]) for m in plans if m), default=-1), committed, committed
         queries = self.folder / "checkpoint" / "queries"
         spark = [f for part in ("offsets", "commits") for f in queries.glob(f"*/spark/{part}/*")]
         newest = {"offsets": -1, "commits": -1}
@@ -234,7 +249,7 @@ class KilledApp:
             if file.name.isdigit():
                 kind = file.parent.name
                 newest[kind] = max(newest[kind], int(file.name))
-        return newest["offsets"], newest["commits"], self.committed()
+        return newest["offsets"], newest["commits"], committed
 
     def committed(self) -> int:
         """Return the newest committed batch, -1 before any."""
@@ -268,14 +283,14 @@ class KilledApp:
 
     def rebuilt(self) -> dict[str, int]:
         """Lose the store's objects, rebuild it from its changelog, and return what it holds."""
-        place, log = self.folder / "checkpoint", Directory(str(self.folder / "log"))
-        checkpoint, objects = Checkpoint.load(home_of(place)), log.open()
-        for query in checkpoint.queries:
-            last = checkpoint.commits(query, objects).last()
+        place, log = checkpoint(self.folder), Directory(str(self.folder / "log"))
+        found, objects = Checkpoint.load(home_of(place)), log.open()
+        for query in found.queries:
+            last = found.commits(query, objects).last()
             assert last is not None
             objects.delete(ref.name for p in last.pointers().values() for ref in p.objects())
         topology = type(self).build(self.folder.name)
-        job = ChangelogRestore(checkpoint, topology, self.connection, Memory(), objects, "rebuild")
+        job = ChangelogRestore(found, topology, self.connection, Memory(), objects, "rebuild")
         job.run_all(job.stores(), lambda _: None)
         with View(place, COUNTS, log=log) as view:
             return dict(view.items())

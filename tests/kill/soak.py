@@ -2,6 +2,7 @@
 
     python -m tests.kill.soak                 # 30 minutes
     python -m tests.kill.soak --minutes 2
+    python -m tests.kill.soak --without-directory   # topics on Kafka, the checkpoint on S3 too
 
 An app on a local cluster counts words, ever and by the second, sends them round a loop, and
 looks them up in a global table, with RocksDB on its disk and its durable log on a real S3
@@ -22,20 +23,23 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
 from devtools.processes import command, end_session, kill, session
+from devtools.servers.kafka import KafkaBroker
 from devtools.servers.s3 import ACCESS_KEY, SECRET_KEY, Bucket, S3Server
 from kstreams import Emitter, View
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.named_home import home_of
+from kstreams.connection import RawRecord
 from kstreams.errors import StoreError
 from kstreams.state.log.durable import checked_object
 from kstreams_s3 import S3
 from kstreams_s3.store import S3ObjectStore
+from tests.kill.app import checkpoint
 from tests.kill.killed_app import PARTITIONS, WORDS, KilledApp, by_word
 from tests.kill.soaked_app import (
     HOPS,
@@ -108,14 +112,16 @@ class SoakedVictim(KilledApp):
 
     module = "tests.kill.soaked_app"
 
-    def __init__(self, folder: Path, log: dict[str, str]) -> None:
+    def __init__(self, folder: Path, log: dict[str, str], bootstrap: str | None = None) -> None:
         (folder / "s3.json").write_text(json.dumps(log))
         self._log: S3ObjectStore = S3(**log).open()  # type: ignore[arg-type]  # texts all
-        super().__init__(folder)
+        far = None if bootstrap is None else {**log, "url": f"{log['url']}-checkpoint"}
+        super().__init__(folder, bootstrap, far)
         self.per_second = per_second(folder.name)
         self.rows, self.seen = rows(folder.name), seen(folder.name)
         for topic in (self.per_second.name, self.rows.name, self.seen.name):
-            self.connection.admin().create(topic, PARTITIONS)
+            forever = {} if bootstrap is None else {"retention.ms": "-1"}  # old event times
+            self.connection.admin().create(topic, PARTITIONS, config=forever)
         self.row = 0
         self.change_rows()
 
@@ -138,6 +144,13 @@ class SoakedVictim(KilledApp):
             _size(self.folder / "checkpoint"),
         )
 
+    def read(self, name: str) -> list[RawRecord]:
+        """Return what a topic holds, without the copies that replays have written to Kafka."""
+        found: dict[object, RawRecord] = {}
+        for number, record in enumerate(super().read(name)):
+            found.setdefault(dict(record.headers).get("kstreams-id") or number, record)
+        return list(found.values())
+
     def last_windows(self) -> dict[Window, int]:
         """Return the last result of each window in the topic."""
         topic = self.per_second
@@ -155,7 +168,7 @@ class SoakedVictim(KilledApp):
 
     def damaged(self) -> list[str]:
         """Return what is wrong with objects of the retained versions."""
-        found, wrong = Checkpoint.load(home_of(self.folder / "checkpoint")), []
+        found, wrong = Checkpoint.load(home_of(checkpoint(self.folder))), []
         for query in found.queries:
             log = found.commits(query, self._log)
             pointers = [p for batch in log.batches() for p in log.at(batch).pointers().values()]
@@ -244,7 +257,7 @@ class Soak:
         self._look("ended")
         expected = killed_app.expected()
         windows = killed_app.expected_windows()
-        place, log = killed_app.folder / "checkpoint", durable_log(killed_app.folder)
+        place, log = checkpoint(killed_app.folder), durable_log(killed_app.folder)
         with View(place, COUNTS, log=log) as view, View(place, RECENT, log=log) as recent:
             state = dict(view.items())
             kept = {(key.key, key.start_ms): count for key, count in recent.fetch_all()}
@@ -299,10 +312,14 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--without-directory", action="store_true", help="share S3 and Kafka alone")
     parser.add_argument("--seed", type=int, default=1, help="another one kills otherwise")
     options = parser.parse_args()
     home = Path(tempfile.mkdtemp(prefix="soak-"))
-    with S3Server(home / "s3") as server:
+    with S3Server(home / "s3") as server, ExitStack() as stack:
+        bootstrap = None
+        if options.without_directory:
+            bootstrap = stack.enter_context(KafkaBroker(home / "kafka")).bootstrap
         Bucket(server.url, "soak")
         folder = home / "app"
         folder.mkdir()
@@ -313,7 +330,7 @@ def main() -> None:
             "access_key": ACCESS_KEY,
             "secret_key": SECRET_KEY,
         }
-        killed_app = SoakedVictim(folder, log)
+        killed_app = SoakedVictim(folder, log, bootstrap)
         try:
             well = Soak(killed_app, Random(options.seed)).run(60 * options.minutes)
         finally:

@@ -20,7 +20,6 @@ from kstreams import (
     INT64,
     TEXT,
     App,
-    Embedded,
     FixedKeyProcessor,
     ProcessorContext,
     Record,
@@ -37,7 +36,7 @@ from kstreams.stores import key_value_store, timestamped_store, window_store
 from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate
 from kstreams_rocksdb import RocksDB
 from kstreams_s3 import S3
-from tests.kill.app import MAX_RECORDS, connection, counting
+from tests.kill.app import MAX_RECORDS, checkpoint, connection, counting
 
 FASTER = 60
 RETAINED = 10
@@ -107,13 +106,12 @@ def build(name: str) -> Topology:
 
 def main() -> None:
     folder = Path(sys.argv[1])
-    topics = connection(folder, None)
-    assert isinstance(topics, Embedded)
+    topics = connection(folder, sys.argv[2] if len(sys.argv) > 2 else None)
     app = App(
         build(folder.name),
         topics,
         state=RocksDB(directory=str(folder / "local"), log=durable_log(folder)),
-        checkpoint=folder / "checkpoint",
+        checkpoint=checkpoint(folder),
         max_records_per_batch=MAX_RECORDS,
         packages=[],  # PYTHONPATH brings this one to the executors
         clock=FastClock(),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from devtools.servers.kafka import KafkaBroker
+from devtools.servers.s3 import ACCESS_KEY, SECRET_KEY, Bucket
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.named_home import home_of
 from kstreams.state.log.directory import Directory
@@ -32,6 +33,13 @@ ON_KAFKA = (
     ("worker", "task-done"),
     ("driver", "published"),
     ("executor", "task-done"),
+)
+ON_S3 = (
+    ("driver", "all-done"),
+    ("executor", "running"),
+    ("jvm", "committed"),
+    ("driver", "running"),
+    ("worker", "task-done"),
 )
 
 
@@ -87,6 +95,35 @@ def test_on_kafka_nothing_is_missing_and_copies_are_identical(
 
     run_series(killed_app, ON_KAFKA)
 
+    check_on_kafka(killed_app)
+
+
+@pytest.mark.kafka
+def test_with_its_checkpoint_on_s3_nothing_is_missing_and_copies_are_identical(
+    tmp_path: Path, victims: list[KilledApp], broker: KafkaBroker, bucket: Bucket
+) -> None:
+    """Batches that were planned while the one before was committed, among them."""
+    settings = {
+        "url": f"s3://{bucket.name}/kills-{tmp_path.name}",
+        "endpoint_url": bucket.endpoint,
+        "region": "us-east-1",
+        "access_key": ACCESS_KEY,
+        "secret_key": SECRET_KEY,
+    }
+    victims.append(killed_app := KilledApp(tmp_path, broker.bootstrap, settings))
+    killed_app.start()
+    killed_app.advance()
+    for target, phase in ON_S3:
+        killed_app.emit(2)
+        print(killed_app.strike(target, phase), flush=True)  # noqa: T201  # the table of kills
+    killed_app.emit(3)
+    killed_app.finish()
+    assert not (tmp_path / "checkpoint").exists()
+    check_on_kafka(killed_app)
+
+
+def check_on_kafka(killed_app: KilledApp) -> None:
+    """Each result is there, in order, its copies are equal; the changelog rebuilds the store."""
     records = killed_app.results()
     first: dict[bytes | None, tuple[object, ...]] = {}
     originals, copies = [], 0
