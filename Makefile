@@ -111,9 +111,9 @@ soak: setup ## kill an app at random for half an hour (ARGS='--minutes 2'), and 
 crash-frames: setup ## DataFrames: die at every moment of a batch, on every backend, and go on in every way
 	@KSTREAMS_FRAMES_CRASH=all $(PYTEST) -n $(JOBS) tests/kstreams/spark/frames/test_crash.py $(ARGS)
 
-.PHONY: kill-connectors
-kill-connectors: setup ## kill an app 20 times that writes to PostgreSQL (ARGS chooses tests)
-	@KSTREAMS_KILLS=20 $(PYTEST) tests/kill/test_postgres_kills.py $(ARGS)
+.PHONY: kills
+kills: setup ## kill an app twenty times on each kind of topics, checkpoint and sink (ARGS='-k postgres')
+	@KSTREAMS_KILLS=20 $(PYTEST) -s tests/kill $(ARGS) -m 'spark and kill'
 
 .PHONY: demo
 demo: setup ## count words on embedded topics

@@ -12,15 +12,22 @@ from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.named_home import home_of
 from kstreams.state.log.directory import Directory
 from tests.kill.barriers import BEFORE_COMMIT
+from tests.kill.how_many import first_kills
 from tests.kill.killed_app import Kill, KilledApp, LoopingApp, by_word
 
 pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.slow, pytest.mark.timeout(2_400)]
 
 IN_DRIVER = ("running", "written", "all-done", "committed", "published")
 IN_TASKS = ("running", "written", "task-done", "running", "task-done")
-ON_EMBEDDED = (
-    *((target, phase) for target in ("driver", "jvm") for phase in IN_DRIVER),
-    *((target, phase) for target in ("worker", "executor") for phase in IN_TASKS),
+ON_EMBEDDED = tuple(
+    kill
+    for n in range(5)
+    for kill in (
+        ("driver", IN_DRIVER[n]),
+        ("worker", IN_TASKS[n]),
+        ("jvm", IN_DRIVER[-1 - n]),
+        ("executor", IN_TASKS[-1 - n]),
+    )
 )
 """Among them between a loop's object and the delta, both and the commit, the commit and the
 next plan."""
@@ -73,7 +80,7 @@ def test_embedded_topics_hold_each_result_once_in_each_round(
 ) -> None:
     victims.append(killed_app := LoopingApp(tmp_path))
 
-    run_series(killed_app, ON_EMBEDDED)
+    run_series(killed_app, first_kills(ON_EMBEDDED, 10))
 
     assert by_word(killed_app.results()) == killed_app.expected()
     checkpoint, log = (
@@ -93,7 +100,7 @@ def test_on_kafka_nothing_is_missing_and_copies_are_identical(
 ) -> None:
     victims.append(killed_app := KilledApp(tmp_path, broker.bootstrap))
 
-    run_series(killed_app, ON_KAFKA)
+    run_series(killed_app, first_kills(ON_KAFKA, 5))
 
     check_on_kafka(killed_app)
 
@@ -113,7 +120,7 @@ def test_with_its_checkpoint_on_s3_nothing_is_missing_and_copies_are_identical(
     victims.append(killed_app := KilledApp(tmp_path, broker.bootstrap, settings))
     killed_app.start()
     killed_app.advance()
-    for target, phase in ON_S3:
+    for target, phase in first_kills(ON_S3, 3):
         killed_app.emit(2)
         print(killed_app.strike(target, phase), flush=True)  # noqa: T201  # the table of kills
     killed_app.emit(3)

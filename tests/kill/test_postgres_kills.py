@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
-from itertools import cycle, islice
 from pathlib import Path
 
 import pytest
 
 from tests.connectors.kstreams_postgres.tables import Place
+from tests.kill.how_many import first_kills
 from tests.kill.killed_app import KilledApp
 from tests.kill.sinking_app import ADDRESS, TABLES, build
 
@@ -28,9 +27,6 @@ PLAN = (
     ("jvm", "committed"),
 )
 """Most of them between the database's commit and the batch's."""
-
-KILLS = int(os.environ.get("KSTREAMS_KILLS", "3"))
-"""How many; `make kill-connectors` has 20."""
 
 
 class SinkingApp(KilledApp):
@@ -53,7 +49,7 @@ def test_postgres_has_each_result_once(
     victims.append(killed_app := SinkingApp(tmp_path))
     killed_app.start()
     killed_app.advance()
-    for target, phase in islice(cycle(PLAN), KILLS):
+    for target, phase in first_kills(PLAN, 3):
         print(killed_app.strike(target, phase), flush=True)  # noqa: T201  # the table of kills
     killed_app.emit(1)
     killed_app.finish()
