@@ -112,8 +112,8 @@ crash-frames: setup ## DataFrames: die at every moment of a batch, on every back
 	@KSTREAMS_FRAMES_CRASH=all $(PYTEST) -n $(JOBS) tests/kstreams/spark/frames/test_crash.py $(ARGS)
 
 .PHONY: kills
-kills: setup ## kill an app twenty times on each kind of topics, checkpoint and sink (ARGS='-k postgres')
-	@KSTREAMS_KILLS=20 $(PYTEST) -s tests/kill $(ARGS) -m 'spark and kill'
+kills: setup ## kill an app twenty times on each kind of topics, checkpoint and sink, and intakes (ARGS='-k postgres')
+	@KSTREAMS_KILLS=20 $(PYTEST) -s tests/kill $(ARGS) -m kill
 
 .PHONY: demo
 demo: setup ## count words on embedded topics

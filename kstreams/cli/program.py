@@ -12,6 +12,7 @@ import typer
 
 from kstreams.cli.command import add_command
 from kstreams.cli.describe import describe
+from kstreams.cli.intake import intake
 from kstreams.cli.produce import produce
 from kstreams.cli.reset import reset
 from kstreams.cli.run import run
@@ -77,6 +78,7 @@ def _program(
 add_command(PROGRAM, "run", run)
 add_command(PROGRAM, "describe", describe)
 add_command(PROGRAM, "reset", reset)
+add_command(PROGRAM, "intake", intake)
 add_command(PROGRAM, "serve", serve)
 add_command(PROGRAM, "serdes", list_serdes)
 add_command(PROGRAM, "warm-up", warm_up)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.logging import RichHandler
 from rich.spinner import Spinner
 from rich.table import Table
 
@@ -22,7 +23,7 @@ from kstreams.cli.consoles import counted, new_table
 if TYPE_CHECKING:
     from kstreams.batch.report import BatchReport
 
-__all__ = ("Progress", "shown_live")
+__all__ = ("Progress", "logging_to", "shown_live")
 
 _WINDOW_SECONDS = 5.0
 _LOG_SECONDS = 5.0
@@ -149,3 +150,25 @@ def shown_live(progress: Progress, console: Console, title: str) -> Iterator[Non
         redirect_stdout=sys.stdout.isatty(),
     ):
         yield
+
+
+@contextmanager
+def logging_to(console: Console) -> Iterator[None]:
+    """Show the library's log lines, above the live table on a terminal."""
+    handler: logging.Handler
+    if console.is_terminal:
+        handler = RichHandler(console=console, show_path=False, markup=False)
+    else:
+        handler = logging.StreamHandler(console.file)
+        handler.setFormatter(
+            logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S")
+        )
+    logger = logging.getLogger("kstreams")
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
-from rich.logging import RichHandler
 from rich.markup import escape
 
 from kstreams.cli.backends import state_backend
@@ -22,7 +19,7 @@ from kstreams.cli.moments import parse_span
 from kstreams.cli.packages import PackageOption
 from kstreams.cli.pairs import pairs_of
 from kstreams.cli.place import Place
-from kstreams.cli.progress import Progress, shown_live
+from kstreams.cli.progress import Progress, logging_to, shown_live
 from kstreams.cli.quiet import quiet_spark
 from kstreams.cli.usage import WrongUsageError, for_option
 
@@ -158,7 +155,7 @@ def run(
         [groups[0].name for groups in topology.pipelines()],
         logs=not console.is_terminal,
     )
-    with _logging_to(console), quiet_spark(settings) as config:
+    with logging_to(console), quiet_spark(settings) as config:
         app = App(
             topology,
             place.seen_once().connection if exactly_once else place.connection,
@@ -220,25 +217,3 @@ def _summarize(app: App, progress: Progress, console: Console) -> None:
     )
     console.print(progress.table(final=True))
     console.print(f"\n[dim]checkpoint {escape(str(app.checkpoint))}[/]")
-
-
-@contextmanager
-def _logging_to(console: Console) -> Iterator[None]:
-    """Show the library's log lines, above the live table on a terminal."""
-    handler: logging.Handler
-    if console.is_terminal:
-        handler = RichHandler(console=console, show_path=False, markup=False)
-    else:
-        handler = logging.StreamHandler(console.file)
-        handler.setFormatter(
-            logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S")
-        )
-    logger = logging.getLogger("kstreams")
-    level = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(level)

@@ -9,7 +9,8 @@ do. Most are of a builtin kind too, such as `ValueError`.
 - `ProcessingError`: user code raised. `LimitError`: a limit is reached that a setting raises.
   `LoopError`: a record has gone round a loop too often.
 - `UnknownTopicError`, `DataLossError`, `RecordRefusedError`, `BrokerUnavailableError`: topics.
-- `SinkError`, `SinkUnavailableError`: places of results that are no topics.
+- `SinkError`, `SinkUnavailableError`: places of results that are no topics. `IntakeError`,
+  `IntakeUnavailableError`: sources whose messages come once.
 - `StoreError` and what derives from it: state, and the durable log.
 - `CheckpointMismatchError`, `NoCheckpointError`, `SavepointError`, `AppLockedError`: checkpoints.
 
@@ -43,6 +44,8 @@ from kstreams.errors.execution import (
     EventTimeError,
     ExecutionError,
     FencedError,
+    IntakeError,
+    IntakeUnavailableError,
     JavaNotFoundError,
     LimitError,
     LoopError,
@@ -101,6 +104,8 @@ __all__ = (
     "ExecutionError",
     "FencedError",
     "ForeignDirectoryError",
+    "IntakeError",
+    "IntakeUnavailableError",
     "InvalidNameError",
     "InvalidTopicError",
     "JavaNotFoundError",

@@ -12,6 +12,8 @@ __all__ = (
     "EventTimeError",
     "ExecutionError",
     "FencedError",
+    "IntakeError",
+    "IntakeUnavailableError",
     "JavaNotFoundError",
     "LimitError",
     "LoopError",
@@ -98,6 +100,14 @@ class SinkError(ExecutionError):
 
 class SinkUnavailableError(SinkError):
     """A place that a sink writes to does not answer; the batch fails, and may run again."""
+
+
+class IntakeError(ExecutionError):
+    """A source of messages is not as its intake needs it: a queue is missing, a right."""
+
+
+class IntakeUnavailableError(IntakeError):
+    """A source of messages does not answer; what was not settled comes again."""
 
 
 class LoopError(ProcessingError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import socket
 import sys
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -15,7 +14,7 @@ from starlette.applications import Starlette
 
 from kstreams.serve.api import Api
 from kstreams.serve.guard import Guard
-from kstreams.serve.protocol import protocol_of
+from kstreams.serve.listening import bound, config_of, url_of
 from kstreams.serve.routes import actions_of, application
 from kstreams.serve.served_app import AppSource, ServedApp
 from kstreams.serve.settings import ServeError, ServeSettings
@@ -24,7 +23,6 @@ __all__ = ("Server",)
 
 _SWITCH_SECONDS = 0.0005
 _SECRET_BYTES = 32
-_BACKLOG = 512
 
 
 class Server:
@@ -55,32 +53,17 @@ class Server:
             if app.name in self.apps:
                 raise ServeError(f"two of the checkpoints are of an app named {app.name!r}")
             self.apps[app.name] = app
-        self.socket = _bound(settings.host, settings.port)
+        self.socket = bound(settings)
         api = Api(self.apps, settings.limits, secrets.token_bytes(_SECRET_BYTES))
         inner = application(actions_of(api))
         inner.router.lifespan_context = self._following
-        self.config = uvicorn.Config(
-            Guard(inner, settings, time.monotonic),
-            http=protocol_of(settings.limits),
-            ws="none",
-            loop="asyncio",
-            lifespan="on",
-            log_config=None,
-            access_log=False,
-            proxy_headers=False,
-            server_header=False,
-            limit_concurrency=settings.limits.connections,
-            timeout_graceful_shutdown=1,
-            ssl_certfile=settings.certificate,
-            ssl_keyfile=settings.key_file,
-        )
+        guard = Guard(inner, settings, time.monotonic)
+        self.config = config_of(guard, settings, lifespan="on")
 
     @property
     def url(self) -> str:
         """Where it listens."""
-        host, port = self.socket.getsockname()[:2]
-        scheme = "http" if self._settings.certificate is None else "https"
-        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+        return url_of(self.socket, self._settings)
 
     @asynccontextmanager
     async def _following(self, _: Starlette) -> AsyncIterator[None]:
@@ -96,17 +79,3 @@ class Server:
         """Answer until SIGINT or SIGTERM."""
         sys.setswitchinterval(_SWITCH_SECONDS)  # the thread that decodes gives way sooner
         uvicorn.Server(self.config).run(sockets=[self.socket])
-
-
-def _bound(host: str, port: int) -> socket.socket:
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        made = socket.socket(family, kind, protocol)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(address)
-        made.listen(_BACKLOG)
-    except OSError as exc:
-        raise ServeError(f"it cannot listen at {host}:{port}: {exc}") from exc
-    return made

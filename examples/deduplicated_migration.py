@@ -1,0 +1,42 @@
+"""Flows' migration: two clusters hold the same orders for a while, and each is counted once.
+
+While producers move from one topic to another, a mirror copies the old one, and the app reads both.
+A header has what tells an order from others; `kstreams.intakes.MESSAGE_ID` is one that an intake
+writes. `within` is as long as a copy may be late. Run: python examples/deduplicated_migration.py
+"""
+
+from __future__ import annotations
+
+from kstreams import BYTES, INT64, TEXT, Topic, TopologyBuilder
+from kstreams.aggregators import sum_
+from kstreams.durations import hours
+from kstreams.operators import aggregate, by_header, deduplicate
+from kstreams.processors import Headers
+from kstreams.stores import timestamped_store
+from kstreams.testing import TopologyTestDriver
+
+OLD = Topic("orders", key=TEXT, value=INT64)
+NEW = Topic("shop.orders.v2", key=TEXT, value=INT64)
+SPENT = timestamped_store("spent", key=TEXT, value=INT64)
+
+builder = TopologyBuilder("spending")
+old, new = builder.add_source("old", OLD), builder.add_source("new", NEW)
+once = deduplicate(by_header("order-id"), id=BYTES, within=hours(24), store="seen")
+orders = builder.add_processor("once", once, old, new)
+builder.add_processor("spent", aggregate(sum_(INT64), store=SPENT), orders)
+topology = builder.build()
+
+
+def order(identity: str) -> Headers:
+    return (("order-id", identity.encode()),)
+
+
+if __name__ == "__main__":
+    with TopologyTestDriver(topology, partitions=2) as driver:
+        driver.pipe(OLD, "ann", 5, headers=order("1"))
+        driver.pipe(OLD, "bob", 7, headers=order("2"))
+        driver.pipe(NEW, "ann", 5, headers=order("1"))  # the mirror copies
+        driver.pipe(NEW, "bob", 7, headers=order("2"))
+        driver.pipe(NEW, "ann", 4, headers=order("3"))  # a producer that has moved
+        print({customer: cents for customer, (cents, _) in driver.store_contents(SPENT).items()})
+        print("dropped", dict(driver.dropped))

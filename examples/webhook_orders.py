@@ -1,0 +1,78 @@
+"""A webhook's orders go into a topic, and a topology adds them up: each counts once.
+
+An order is in the topic before its sender is answered; one that comes again is known by its id.
+`kstreams intake webhook_orders:HOOK --topic orders --complete webhook_orders:keyed` is the same as
+a process of its own. Run: python examples/webhook_orders.py
+"""
+
+from __future__ import annotations
+
+import hmac
+import time
+from dataclasses import dataclass, replace
+from http.client import HTTPConnection
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Thread
+
+from kstreams import INT64, TEXT, App, Embedded, Topic, TopologyBuilder, View
+from kstreams.aggregators import over, sum_
+from kstreams.intakes import Delivery, HmacSignature, IntakeRunner, Webhook
+from kstreams.operators import aggregate
+from kstreams.stores import timestamped_store
+from kstreams_json import json_serde
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a shop sends."""
+
+    id: str
+    customer: str
+    cents: int
+
+
+SECRET = "known to us and to that shop"  # noqa: S105  # of an example
+HOOK = Webhook("/orders", HmacSignature((SECRET,), prefix="sha256="), port=18_480)
+ORDERS = Topic("orders", key=TEXT, value=json_serde(Order))
+SPENT = timestamped_store("spent", key=TEXT, value=INT64)
+
+
+def keyed(delivery: Delivery) -> Delivery:
+    order = ORDERS.value.deserialize(delivery.value)
+    return replace(delivery, key=order.customer.encode(), id=order.id)
+
+
+def send(body: bytes) -> int:
+    signature = hmac.new(SECRET.encode(), body, "sha256").hexdigest()
+    while True:
+        try:
+            connection = HTTPConnection("localhost", HOOK.port)
+            headers = {"X-Hub-Signature-256": f"sha256={signature}"}
+            connection.request("POST", HOOK.path, body, headers)
+            return connection.getresponse().status
+        except ConnectionError:  # not there yet: senders try again
+            time.sleep(0.05)
+
+
+def main(home: Path) -> None:
+    topics = Embedded(home / "topics")
+    runner = IntakeRunner(HOOK, ORDERS, topics, complete=keyed)
+    thread = Thread(target=runner.run)
+    thread.start()
+    tea = b'{"id": "1", "customer": "ann", "cents": 250}'
+    print([send(body) for body in (tea, tea, b'{"id": "2"}', tea.replace(b'"1"', b'"3"'))])
+    runner.stop()
+    thread.join()
+    print(runner.report)
+    builder = TopologyBuilder("spending")
+    total = aggregate(over(sum_(INT64), lambda order: order.cents), store=SPENT)
+    builder.add_processor("spent", total, builder.add_source("orders", ORDERS))
+    App(builder.build(), topics, checkpoint=home / "checkpoint").run(until="end")
+    with View(home / "checkpoint", SPENT) as spent:
+        print({customer: cents for customer, (cents, _) in spent.items()})
+
+
+if __name__ == "__main__":
+    with TemporaryDirectory(prefix="kstreams-example-") as folder:
+        main(Path(folder))

@@ -1,0 +1,171 @@
+"""Write messages to topics, and learn of each whether it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from kstreams.connection import Appended, Connection
+from kstreams.emitter import partition_count
+from kstreams.errors import (
+    KStreamsError,
+    RecordRefusedError,
+    RowsRefusedError,
+    SerdeError,
+    SerializationError,
+    Where,
+)
+from kstreams.partitioner import target
+from kstreams.quoting import kind_of, repr_of
+from kstreams.record import Record
+from kstreams.serde.base import Serde
+from kstreams.serde.framed import plain_of, prepare
+from kstreams.serde.none import NONE
+from kstreams.topic import Topic
+
+__all__ = ("Appender", "is_of_message")
+
+_Bytes = Record["bytes | None", "bytes | None"]
+
+
+def is_of_message(error: KStreamsError) -> bool:
+    """Tell whether an error is a message's, not the topic's or the cluster's."""
+    return isinstance(error, (SerdeError, RecordRefusedError, RowsRefusedError))
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A topic, and what it takes to choose partitions of it."""
+
+    topic: Topic[Any, Any]
+    partitions: int
+    turns: count[int]
+
+    def partition(self, key: bytes | None) -> int:
+        return target(self.topic.partitioner, key, self.partitions, self.turns)
+
+
+class Appender:
+    """Appends records of bytes to topics of one connection.
+
+    Args:
+        topic: Where messages go.
+        connection: Where it is, and that for dead letters.
+        letters: Where dead letters go; None where there are none.
+
+    Raises:
+        UnknownTopicError: One of them is missing, and the connection creates none.
+    """
+
+    def __init__(
+        self,
+        topic: Topic[Any, Any],
+        connection: Connection,
+        letters: Topic[bytes | None, bytes | None] | None,
+    ) -> None:
+        prepare(topic.key, topic.value, writes=topic.framing is not None)
+        self._topic = topic
+        self._main = _Place(topic, partition_count(connection, topic.name), count())
+        self._letters = (
+            None
+            if letters is None
+            else _Place(letters, partition_count(connection, letters.name), count())
+        )
+        self._writer = connection.writer()
+
+    def checked(self, record: _Bytes) -> _Bytes:
+        """Return a message's record as the topic has it.
+
+        Raises:
+            SerdeError: Its serdes do not read key or value.
+            RecordRefusedError: It has no key, and readers of the topic drop those.
+        """
+        topic = self._topic
+        where = Where(topic=topic.name)
+        if record.key is not None:
+            self._read("key", topic.key, record.key)
+        elif topic.null_keys == "drop" and topic.key != NONE:
+            raise RecordRefusedError(
+                "the message has no key, and readers of the topic drop records without one",
+                hint="give it one by complete=, or make the topic's key NONE or its "
+                'null_keys "pass".',
+                where=where,
+            )
+        if record.value is not None:
+            self._read("value", topic.value, record.value)
+        key, value, headers = topic.framed(record.key, record.value, record.headers)
+        return Record(key, value, record.timestamp, headers)
+
+    def append(self, records: Sequence[_Bytes]) -> list[KStreamsError | None]:
+        """Append records, and wait until it is known what became of each.
+
+        Returns:
+            For each, None if it is durable, or why it is not there. One that the topic does not
+            take spoils no other.
+        """
+        found = self._append(self._main, records)
+        if len(records) > 1:  # a cluster refuses all that it got together
+            for row, error in enumerate(found):
+                if error is not None and is_of_message(error):
+                    (found[row],) = self._append(self._main, [records[row]])
+        return found
+
+    def set_aside(self, letter: _Bytes, smaller: _Bytes) -> KStreamsError | None:
+        """Append a dead letter; where its topic does not take it, a smaller one.
+
+        Returns:
+            None if it is durable, or why it is not there.
+        """
+        if self._letters is None:
+            raise ValueError("there is no topic for dead letters")
+        (error,) = self._append(self._letters, [letter])
+        if error is not None and is_of_message(error):
+            (error,) = self._append(self._letters, [smaller])
+        return error
+
+    def close(self) -> None:
+        """Let go of the topics."""
+        with suppress(KStreamsError):  # each record's own has been told
+            self._writer.close()
+
+    def _append(self, place: _Place, records: Sequence[_Bytes]) -> list[KStreamsError | None]:
+        begun = [self._begin(place, record) for record in records]
+        with suppress(KStreamsError):  # the futures have it too
+            self._writer.flush()
+        return [each if isinstance(each, KStreamsError) else _outcome(each) for each in begun]
+
+    def _begin(self, place: _Place, record: _Bytes) -> Future[Appended] | KStreamsError:
+        try:
+            return self._writer.write(
+                place.topic.name,
+                place.partition(record.key),
+                record.key,
+                record.value,
+                record.timestamp,
+                record.headers,
+            )
+        except KStreamsError as exc:
+            return exc
+
+    def _read(self, part: str, serde: Serde[Any], data: bytes) -> None:
+        reader = serde if self._topic.framing is None else plain_of(serde)
+        try:
+            reader.deserialize(data)
+        except KStreamsError as exc:
+            raise exc.at(topic=self._topic.name) from None
+        except Exception as exc:  # a serde that is not as strict as its contract
+            raise SerializationError(
+                f"the {part} is not what {repr_of(serde)} reads: {kind_of(exc)}",
+                where=Where(topic=self._topic.name),
+            ) from exc
+
+
+def _outcome(future: Future[Appended]) -> KStreamsError | None:
+    error = future.exception()
+    if error is None or isinstance(error, KStreamsError):
+        return error
+    raise error

@@ -1,0 +1,84 @@
+"""Which messages are in the topic: those of the end of it, and those that were written since."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from kstreams.connection import Connection
+from kstreams.intake.contract import LastMessage
+from kstreams.intake.marks import Mark, mark_in
+
+__all__ = ("KnownIds", "TopicEnd", "read_end")
+
+
+class KnownIds:
+    """Remembers ids, the latest of them.
+
+    Args:
+        most: How many.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._ids: OrderedDict[str, None] = OrderedDict()
+
+    def __contains__(self, found: str) -> bool:
+        return found in self._ids
+
+    def add(self, new: str) -> None:
+        """Remember one, and forget the oldest where there are too many."""
+        self._ids[new] = None
+        self._ids.move_to_end(new)
+        while len(self._ids) > self._most:
+            self._ids.popitem(last=False)
+
+
+@dataclass(frozen=True)
+class TopicEnd:
+    """What the end of a topic says of an intake.
+
+    Attributes:
+        known: Ids of its messages.
+        last: Where it may go on; None if there is nothing of it.
+        batch: Number of the last batch of it; -1 if there is none.
+    """
+
+    known: KnownIds
+    last: LastMessage | None
+    batch: int
+
+
+def read_end(connection: Connection, topic: str, intake: str, remember: int) -> TopicEnd:
+    """Return what the last records of each partition of a topic say of an intake.
+
+    Args:
+        connection: Where the topic is.
+        topic: Its name; it exists.
+        intake: Name of the intake.
+        remember: How many records of each partition are looked at.
+    """
+    admin, reader = connection.admin(), connection.reader()
+    try:
+        beginnings, ends = admin.beginning_offsets(topic), admin.end_offsets(topic)
+        marks: list[Mark] = []
+        timestamp = 0
+        for partition, end in sorted(ends.items()):
+            start = max(beginnings[partition], end - remember)
+            for record in reader.read(topic, partition, start, end):
+                mark = mark_in(record.headers)
+                if mark is not None and mark.intake == intake:
+                    marks.append(mark)
+                    timestamp = max(timestamp, record.timestamp)
+    finally:
+        reader.close()
+        admin.close()
+    known = KnownIds(max(1, remember * len(ends)))
+    marks.sort(key=lambda mark: mark.batch)  # the latest are forgotten last
+    for mark in marks:
+        if mark.id is not None:
+            known.add(mark.id)
+    if not marks:
+        return TopicEnd(known, None, -1)
+    newest = marks[-1]
+    return TopicEnd(known, LastMessage(newest.before, timestamp), newest.batch)

@@ -1,0 +1,39 @@
+"""How long to go on while something does not answer."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+
+from kstreams.errors import KStreamsError
+
+__all__ = ("Patience",)
+
+_FIRST_PAUSE_S = 0.1
+_LONGEST_PAUSE_S = 5.0
+
+
+class Patience:
+    """Says how long to pause before something is asked again, and when to give up.
+
+    Args:
+        give_up_after: For how long to go on without an answer.
+    """
+
+    def __init__(self, give_up_after: timedelta) -> None:
+        self._longest_s = give_up_after.total_seconds()
+        self._since: float | None = None
+        self._pause_s = _FIRST_PAUSE_S
+
+    def renew(self) -> None:
+        """Begin anew: there was an answer."""
+        self._since, self._pause_s = None, _FIRST_PAUSE_S
+
+    def pause(self, error: KStreamsError) -> float:
+        """Return for how many seconds to pause; raise the error when that was long enough."""
+        now = time.monotonic()
+        self._since = self._since or now
+        if now - self._since >= self._longest_s:
+            raise error
+        pause, self._pause_s = self._pause_s, min(2 * self._pause_s, _LONGEST_PAUSE_S)
+        return pause

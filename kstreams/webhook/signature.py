@@ -1,0 +1,148 @@
+"""How a sender proves that a message is its own: by a secret that both know."""
+
+from __future__ import annotations
+
+import hmac
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Literal, Protocol
+
+__all__ = ("HmacSignature", "Signature", "StandardWebhooks")
+
+_SHORTEST_SECRET = 16
+_PREFIX = "whsec_"
+
+
+class Signature(Protocol):
+    """Tells messages of who knows a secret from all others."""
+
+    def check(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> str | None:
+        """Check a message.
+
+        Args:
+            headers: Of the request, by names in lower case; one that came twice is not there.
+            body: As it came.
+            now_ms: The time, ms since the epoch.
+
+        Returns:
+            The message's id, where the signature covers one.
+
+        Raises:
+            ValueError: It is not signed, or not by who knows the secret. The text goes to the
+                sender.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class HmacSignature:
+    """A header with the HMAC of the body, as GitHub, Shopify and many others send.
+
+    A message that somebody has seen can be sent again with it: `StandardWebhooks` is better where
+    the sender has it.
+
+    Args:
+        secrets: Any of them will do, so that they can be changed without a stop; each of at least
+            16 bytes. They show in no text.
+        header: Its name.
+        prefix: What stands before the signature in it, such as `sha256=`.
+        algorithm: Of the hash.
+        encoding: How the signature is written.
+
+    Raises:
+        ValueError: There is no secret, or one is too short.
+
+    Example:
+        >>> signature = HmacSignature(("a secret of 26 characters",), prefix="sha256=")
+        >>> signature
+        HmacSignature(header='x-hub-signature-256', prefix='sha256=', algorithm='sha256', \
+encoding='hex')
+    """
+
+    secrets: tuple[str | bytes, ...] = field(repr=False)
+    header: str = "x-hub-signature-256"
+    prefix: str = ""
+    algorithm: Literal["sha256", "sha512", "sha1"] = "sha256"
+    encoding: Literal["hex", "base64"] = "hex"
+
+    def __post_init__(self) -> None:
+        _check_secrets([_bytes(secret) for secret in self.secrets])
+
+    def check(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> str | None:
+        """Check a message; it has no id that is signed."""
+        given = headers.get(self.header.lower(), "")
+        if not given.startswith(self.prefix):
+            raise ValueError(f"the header {self.header} has no signature")
+        text = given[len(self.prefix) :]
+        if self.encoding == "hex":
+            text = text.lower()
+        found = [self._signed(_bytes(secret), body) for secret in self.secrets]
+        if not _is_one_of(text, found):
+            raise ValueError("the signature is none of who knows the secret")
+        return None
+
+    def _signed(self, secret: bytes, body: bytes) -> str:
+        digest = hmac.new(secret, body, self.algorithm).digest()
+        return digest.hex() if self.encoding == "hex" else b64encode(digest).decode()
+
+
+@dataclass(frozen=True)
+class StandardWebhooks:
+    """Signatures of the specification Standard Webhooks: of id, time and body.
+
+    A message that somebody has seen can be sent again for `tolerance` alone, and has the same id.
+
+    Args:
+        secrets: As the sender shows them, `whsec_` and base64; any of them will do.
+        tolerance: How far the time of a message may be from ours.
+
+    Raises:
+        ValueError: There is no secret, one is too short, or no base64.
+
+    Source: the specification at standardwebhooks.com, its symmetric signatures (v1).
+    """
+
+    secrets: tuple[str, ...] = field(repr=False)
+    tolerance: timedelta = timedelta(minutes=5)
+
+    def __post_init__(self) -> None:
+        _check_secrets(self._keys())
+
+    def check(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> str | None:
+        """Check a message, and return its id."""
+        names = ("webhook-id", "webhook-timestamp", "webhook-signature")
+        message, sent, signatures = (headers.get(name, "") for name in names)
+        if not message or not sent or not signatures:
+            raise ValueError(f"it needs the headers {', '.join(names)}")
+        if not sent.isascii() or not sent.isdigit() or len(sent) > 12:
+            raise ValueError("webhook-timestamp is no number of seconds")
+        if abs(now_ms - int(sent) * 1000) > self.tolerance.total_seconds() * 1000:
+            raise ValueError("webhook-timestamp is too far from the time here")
+        signed = f"{message}.{sent}.".encode("latin-1") + body
+        found = [
+            f"v1,{b64encode(hmac.new(key, signed, 'sha256').digest()).decode()}"
+            for key in self._keys()
+        ]
+        if not any(_is_one_of(each, found) for each in signatures.split(" ")):
+            raise ValueError("the signature is none of who knows the secret")
+        return message
+
+    def _keys(self) -> list[bytes]:
+        return [b64decode(text.removeprefix(_PREFIX), validate=True) for text in self.secrets]
+
+
+def _bytes(secret: str | bytes) -> bytes:
+    return secret.encode() if isinstance(secret, str) else secret
+
+
+def _check_secrets(secrets: list[bytes]) -> None:
+    if not secrets or any(len(secret) < _SHORTEST_SECRET for secret in secrets):
+        raise ValueError(f"expected one secret or more, of at least {_SHORTEST_SECRET} bytes each")
+
+
+def _is_one_of(given: str, known: list[str]) -> bool:
+    """Compare with all, in a time that tells nothing."""
+    data = given.encode("utf-8", "replace")
+    return sum(hmac.compare_digest(data, each.encode()) for each in known) > 0

@@ -1,0 +1,81 @@
+"""Signatures as senders make them, and all that differs from them."""
+
+from __future__ import annotations
+
+import hmac
+from base64 import b64encode
+
+import pytest
+
+from kstreams.intakes import HmacSignature, StandardWebhooks
+
+SECRET = "a secret of the tests"
+KEY = b"0123456789abcdef0123456789abcdef"
+STANDARD = StandardWebhooks((f"whsec_{b64encode(KEY).decode()}",))
+BODY = b'{"type":"paid"}'
+
+
+def _standard(body: bytes = BODY, identity: str = "msg_1", at: str = "1000") -> dict[str, str]:
+    signed = f"{identity}.{at}.".encode() + body
+    found = b64encode(hmac.new(KEY, signed, "sha256").digest()).decode()
+    return {"webhook-id": identity, "webhook-timestamp": at, "webhook-signature": f"v1,{found}"}
+
+
+def test_githubs_own_example_is_taken() -> None:
+    signature = HmacSignature(("It's a Secret to Everybody",), prefix="sha256=")
+    given = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"
+    assert signature.check({"x-hub-signature-256": given}, b"Hello, World!", 0) is None
+    with pytest.raises(ValueError, match="none of who knows"):
+        signature.check({"x-hub-signature-256": given}, b"Hello, World", 0)
+
+
+@pytest.mark.parametrize("encoding", ["hex", "base64"])
+def test_an_older_secret_is_good_until_it_is_left_out(encoding: str) -> None:
+    old, new = "the older of the secrets", "the newer of the secrets"
+    digest = hmac.new(old.encode(), BODY, "sha512").digest()
+    given = {"x-sign": digest.hex() if encoding == "hex" else b64encode(digest).decode()}
+    for secrets, taken in (((new, old), True), ((new,), False)):
+        signature = HmacSignature(secrets, "X-Sign", algorithm="sha512", encoding=encoding)  # type: ignore[arg-type]  # text
+        if taken:
+            signature.check(given, BODY, 0)
+        else:
+            with pytest.raises(ValueError, match="none of who knows"):
+                signature.check(given, BODY, 0)
+
+
+def test_standard_webhooks_have_an_id() -> None:
+    assert STANDARD.check(_standard(), BODY, 1_000_000) == "msg_1"
+    several = _standard() | {
+        "webhook-signature": "v1,AAAA v1a,x " + _standard()["webhook-signature"]
+    }
+    assert STANDARD.check(several, BODY, 1_000_000) == "msg_1"
+
+
+@pytest.mark.parametrize(
+    ("headers", "said"),
+    [
+        ({}, "needs the headers"),
+        (_standard() | {"webhook-id": "msg_2"}, "none of who knows"),
+        (_standard() | {"webhook-timestamp": "1001"}, "none of who knows"),
+        (_standard(b"other"), "none of who knows"),
+        (_standard() | {"webhook-signature": "v1,"}, "none of who knows"),
+        (_standard(at="9" * 13), "no number"),
+        (_standard(at="²"), "no number"),
+        (_standard(at="-1"), "no number"),
+        (_standard(at="699"), "too far"),
+        (_standard(at="1301"), "too far"),
+    ],
+)
+def test_what_is_not_signed_so_is_refused(headers: dict[str, str], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        STANDARD.check(headers, BODY, 1_000_000)
+
+
+def test_secrets_that_are_short_or_missing_are_refused() -> None:
+    for secrets in ((), ("short",)):
+        with pytest.raises(ValueError, match="at least 16 bytes"):
+            HmacSignature(secrets)
+    with pytest.raises(ValueError, match="at least 16 bytes"):
+        StandardWebhooks(("whsec_AAAA",))
+    assert SECRET not in repr(HmacSignature((SECRET,)))
+    assert b64encode(KEY).decode() not in repr(STANDARD)
