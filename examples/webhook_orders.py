@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hmac
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http.client import HTTPConnection
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,25 +22,19 @@ from kstreams.operators import aggregate
 from kstreams.stores import timestamped_store
 from kstreams_json import json_serde
 
-
-@dataclass(frozen=True)
-class Order:
-    """What a shop sends."""
-
-    id: str
-    customer: str
-    cents: int
-
-
 SECRET = "known to us and to that shop"  # noqa: S105  # of an example
 HOOK = Webhook("/orders", HmacSignature((SECRET,), prefix="sha256="), port=18_480)
-ORDERS = Topic("orders", key=TEXT, value=json_serde(Order))
+ORDERS = Topic("orders", key=TEXT, value=json_serde(dict[str, str | int]))
 SPENT = timestamped_store("spent", key=TEXT, value=INT64)
 
 
 def keyed(delivery: Delivery) -> Delivery:
     order = ORDERS.value.deserialize(delivery.value)
-    return replace(delivery, key=order.customer.encode(), id=order.id)
+    return replace(delivery, key=str(order["customer"]).encode(), id=str(order["id"]))
+
+
+def cents_of(order: dict[str, str | int]) -> int:
+    return int(order["cents"])
 
 
 def send(body: bytes) -> int:
@@ -66,7 +60,7 @@ def main(home: Path) -> None:
     thread.join()
     print(runner.report)
     builder = TopologyBuilder("spending")
-    total = aggregate(over(sum_(INT64), lambda order: order.cents), store=SPENT)
+    total = aggregate(over(cents_of, sum_(INT64)), store=SPENT)
     builder.add_processor("spent", total, builder.add_source("orders", ORDERS))
     App(builder.build(), topics, checkpoint=home / "checkpoint").run(until="end")
     with View(home / "checkpoint", SPENT) as spent:

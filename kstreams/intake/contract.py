@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from types import TracebackType
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from kstreams.record import Headers
 
@@ -140,7 +140,7 @@ class Intake(ABC):
         tells_sender: Whether the sender learns that a message was rejected, and why.
     """
 
-    tells_sender: bool = False
+    tells_sender: ClassVar[bool] = False
 
     @property
     @abstractmethod

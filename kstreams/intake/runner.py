@@ -176,6 +176,6 @@ class IntakeRunner:
         self._stop.wait(pause)
 
     def _tell(self, receiver: Receiver) -> None:
-        self._report = replace(IntakeReport(**self._counts), gaps=receiver.gaps)
+        self._report = replace(IntakeReport(), **self._counts, gaps=receiver.gaps)
         if self._on_report is not None:
             self._on_report(self._report)

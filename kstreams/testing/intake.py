@@ -188,10 +188,10 @@ class IntakeContract:
         runner.run(timeout=self.patience)
         return runner
 
-    def _values(self, topics: Embedded) -> list[bytes | None]:
+    def _values(self, topics: Embedded) -> list[bytes]:
         reader = topics.reader()
         return [
-            record.value
+            record.value or b""
             for partition, end in sorted(topics.admin().end_offsets(_TOPIC.name).items())
             for record in reader.read(_TOPIC.name, partition, 0, end)
         ]

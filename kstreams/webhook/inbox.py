@@ -17,9 +17,6 @@ __all__ = ("Inbox", "again")
 _MOST_WAITING = 5_000
 _CLOSE = {"Connection": "close"}  # the rest of a body is not read
 
-Make = Callable[[int], Delivery]
-"""Makes the delivery of a receipt."""
-
 
 def again(detail: str) -> Problem:
     """Return the answer to a sender that is to try again."""
@@ -72,8 +69,12 @@ class Inbox:
         self._bytes -= len(data)
         data.clear()
 
-    async def put(self, data: bytearray, make: Make) -> None:
+    async def put(self, data: bytearray, make: Callable[[int], Delivery]) -> None:
         """Hand a message to the runner, and wait until it is settled; takes over the body's place.
+
+        Args:
+            data: The body.
+            make: Makes the delivery of a receipt.
 
         Raises:
             Problem: It is not taken, or not in time.

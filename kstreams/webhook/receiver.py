@@ -24,7 +24,7 @@ from kstreams.serve.listening import bound, config_of, url_of
 from kstreams.serve.problems import Problem, answer_of
 from kstreams.serve.settings import Role
 from kstreams.webhook.inbox import Inbox, again
-from kstreams.webhook.webhook import HEALTH, Webhook
+from kstreams.webhook.webhook import HEALTH, Webhook, listening_of
 
 __all__ = ("WebhookReceiver",)
 
@@ -51,7 +51,7 @@ class WebhookReceiver(Receiver):
     def __init__(self, webhook: Webhook) -> None:
         self._webhook = webhook
         self._inbox = Inbox(webhook.max_waiting_bytes, webhook.answer_within.total_seconds())
-        settings = webhook.listening()
+        settings = listening_of(webhook)
         routes = [
             Route(HEALTH, _live, methods=["GET"]),
             Route(webhook.path, self._answer, methods=["POST"]),

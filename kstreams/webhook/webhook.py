@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from kstreams.clock import Clock, SystemClock
-from kstreams.intake.contract import Intake, LastMessage
+from kstreams.intake.contract import Intake, LastMessage, Receiver
 from kstreams.serve.settings import Limits, Listening, Role
 from kstreams.webhook.signature import Signature
 
-if TYPE_CHECKING:
-    from kstreams.webhook.receiver import WebhookReceiver
-
-__all__ = ("HEALTH", "Webhook")
+__all__ = ("HEALTH", "Webhook", "listening_of")
 
 HEALTH = "/health/live"
 """Where a load balancer asks."""
@@ -49,7 +46,7 @@ class Webhook(Intake):
         max_connections: Open at once.
         send_within: How long a sender may take for the head of a request, and for its body.
         answer_within: How long it waits for the topic.
-        name: As for any intake; by the path if it is empty.
+        named: Its name as an intake; None for one made of the path.
         clock: Tells the time for signatures that have one.
 
     Raises:
@@ -77,7 +74,7 @@ class Webhook(Intake):
     max_connections: int = 256
     send_within: timedelta = timedelta(seconds=10)
     answer_within: timedelta = timedelta(seconds=30)
-    name: str = ""
+    named: str | None = None
     clock: Clock = field(default_factory=SystemClock, repr=False)
 
     def __post_init__(self) -> None:
@@ -87,33 +84,20 @@ class Webhook(Intake):
             )
         if not self.path.startswith("/") or set(self.path) & set("{}?# ") or self.path == HEALTH:
             raise ValueError(f"path is {self.path!r}; expected such as '/orders'")
-        bounds = (self.max_bytes, self.max_connections, self.send_within, self.answer_within)
-        if any(not each for each in bounds) or self.max_waiting_bytes < self.max_bytes:
+        counts, spans = (
+            (self.max_bytes, self.max_connections),
+            (self.send_within, self.answer_within),
+        )
+        if min(counts) < 1 or min(spans) <= timedelta(0) or self.max_waiting_bytes < self.max_bytes:
             raise ValueError("a webhook's bounds are positive, and one body fits into those of all")
-        if not self.name:
-            object.__setattr__(self, "name", f"webhook {self.path}")
-        self.listening()
+        listening_of(self)
 
-    def listening(self) -> Listening:
-        """Return where it listens, and who may come in."""
-        limits = replace(
-            Limits(),
-            body_bytes=self.max_bytes,
-            head_seconds=self.send_within.total_seconds(),
-            connections=self.max_connections,
-        )
-        return Listening(
-            dict.fromkeys(self.tokens, Role.DATA),
-            self.host,
-            self.port,
-            self.names,
-            self.certificate,
-            self.key_file,
-            self.behind_proxy,
-            limits,
-        )
+    @property
+    def name(self) -> str:
+        """Names it in headers of its records."""
+        return self.named or f"webhook {self.path}"
 
-    def open(self, last: LastMessage | None) -> WebhookReceiver:
+    def open(self, last: LastMessage | None) -> Receiver:
         """Listen. There is nothing to go on from: senders try again.
 
         Raises:
@@ -126,3 +110,23 @@ class Webhook(Intake):
                 "a webhook needs starlette and uvicorn: pip install 'kstreams-spark[serve]'"
             ) from exc
         return WebhookReceiver(self)
+
+
+def listening_of(webhook: Webhook) -> Listening:
+    """Return where a webhook listens, and who may come in."""
+    limits = replace(
+        Limits(),
+        body_bytes=webhook.max_bytes,
+        head_seconds=webhook.send_within.total_seconds(),
+        connections=webhook.max_connections,
+    )
+    return Listening(
+        dict.fromkeys(webhook.tokens, Role.DATA),
+        webhook.host,
+        webhook.port,
+        webhook.names,
+        webhook.certificate,
+        webhook.key_file,
+        webhook.behind_proxy,
+        limits,
+    )

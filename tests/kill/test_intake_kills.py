@@ -17,7 +17,7 @@ from tests.kstreams.webhook.sending import SECRET, Retrying, hook
 
 pytestmark = [pytest.mark.kill, pytest.mark.timeout(300)]
 
-KILLS = int(os.environ.get("KSTREAMS_KILLS", "4"))
+KILLS = int(os.environ.get("KSTREAMS_KILLS", "3"))
 SENDERS = 3
 MODULE = """
 import os

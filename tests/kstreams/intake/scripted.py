@@ -57,7 +57,7 @@ class _Receiver(Receiver):
         source = self._source
         if source.errors:
             raise source.errors.popleft()
-        found = []
+        found: list[Delivery] = []
         while source.queue and len(found) < limit:
             came = source.queue.popleft()
             source.receipts += 1

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -168,7 +168,7 @@ def test_a_value_that_is_none_is_skipped_rejected_or_set_aside(tmp_path: Path) -
 
 def test_who_tells_its_sender_rejects_unless_told_otherwise(tmp_path: Path) -> None:
     class Telling(Scripted):
-        tells_sender = True
+        tells_sender: ClassVar[bool] = True
 
     source = Telling()
     source.put(b"none")

@@ -155,7 +155,7 @@ def test_who_sends_half_a_body_is_told(place: Place) -> None:
 def test_tokens_are_asked_for_before_the_body_is_read(tmp_path: Path) -> None:
     webhook = Webhook("/orders", tokens=(TOKEN,), port=0, max_bytes=10)
     with webhook.open(None) as receiver:
-        port = int(receiver.url.split(":")[2].partition("/")[0])
+        port = _port(receiver)
         for headers in ({}, {"Authorization": "Bearer wrong-token-of-tests"}):
             assert sent(port, b"x" * 11, headers).status == 401
         assert sent(port, b"x" * 11, {"Authorization": f"Bearer {TOKEN}"}).status == 413
