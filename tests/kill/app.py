@@ -1,6 +1,7 @@
 """The app that is killed: counts words until it is told to finish.
 
-`python -m tests.kill.app FOLDER [BOOTSTRAP]`: embedded topics in the folder, or Kafka.
+`python -m tests.kill.app FOLDER [BOOTSTRAP]`: embedded topics in the folder, or Kafka, exactly once
+if there is a file `exactly-once`.
 Everything else it keeps is in the folder too, but for a checkpoint of which `checkpoint.json` there
 says that it is on S3.
 """
@@ -56,7 +57,12 @@ def connection(folder: Path, bootstrap: str | None) -> Connection:
         return Embedded(folder / "topics", default_partitions=2)
     from kstreams import Kafka
 
-    return Kafka(bootstrap)
+    return Kafka(bootstrap, delivery="exactly-once" if once(folder).exists() else "at-least-once")
+
+
+def once(folder: Path) -> Path:
+    """Return the file that is there if an app is to write to Kafka exactly once."""
+    return folder / "exactly-once"
 
 
 def checkpoint(folder: Path) -> Path | S3:

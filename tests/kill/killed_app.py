@@ -23,7 +23,7 @@ from kstreams.connection import RawRecord
 from kstreams.io import Connection
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
-from tests.kill.app import MAX_RECORDS, build, checkpoint, connection, topics
+from tests.kill.app import MAX_RECORDS, build, checkpoint, connection, once, topics
 from tests.kill.barriers import Barriers
 from tests.kill.looping_app import HOPS
 from tests.kill.looping_app import build as build_looping
@@ -81,6 +81,7 @@ class KilledApp:
         folder: An empty one; its name is part of the topics' names.
         bootstrap: Of a Kafka broker; None for embedded topics.
         on_s3: Settings of a checkpoint on S3; a directory by default.
+        exactly_once: How it writes to Kafka.
 
     Attributes:
         module: What is run; it is given the folder, and the address of the broker.
@@ -91,9 +92,16 @@ class KilledApp:
     build = staticmethod(build)
 
     def __init__(
-        self, folder: Path, bootstrap: str | None = None, on_s3: Mapping[str, str] | None = None
+        self,
+        folder: Path,
+        bootstrap: str | None = None,
+        on_s3: Mapping[str, str] | None = None,
+        *,
+        exactly_once: bool = False,
     ) -> None:
         self.folder = folder
+        if exactly_once:
+            once(folder).touch()
         if on_s3 is not None:
             (folder / "checkpoint.json").write_text(json.dumps(on_s3))
         self.bootstrap = bootstrap

@@ -41,6 +41,18 @@ ON_KAFKA = (
     ("driver", "published"),
     ("executor", "task-done"),
 )
+EXACTLY_ONCE = (
+    ("driver", "committed"),
+    ("executor", "written"),
+    ("jvm", "committed"),
+    ("driver", "published"),
+    ("worker", "task-done"),
+    ("driver", "all-done"),
+    ("executor", "running"),
+    ("jvm", "running"),
+    ("worker", "written"),
+)
+"""Many of them between what is staged and its transaction."""
 ON_S3 = (
     ("driver", "all-done"),
     ("executor", "running"),
@@ -80,7 +92,7 @@ def test_embedded_topics_hold_each_result_once_in_each_round(
 ) -> None:
     victims.append(killed_app := LoopingApp(tmp_path))
 
-    run_series(killed_app, first_kills(ON_EMBEDDED, 10))
+    run_series(killed_app, first_kills(ON_EMBEDDED, 8))
 
     assert by_word(killed_app.results()) == killed_app.expected()
     checkpoint, log = (
@@ -100,9 +112,22 @@ def test_on_kafka_nothing_is_missing_and_copies_are_identical(
 ) -> None:
     victims.append(killed_app := KilledApp(tmp_path, broker.bootstrap))
 
-    run_series(killed_app, first_kills(ON_KAFKA, 5))
+    run_series(killed_app, first_kills(ON_KAFKA, 3))
 
     check_on_kafka(killed_app)
+
+
+@pytest.mark.kafka
+def test_on_kafka_each_result_is_there_once(
+    tmp_path: Path, victims: list[KilledApp], broker: KafkaBroker
+) -> None:
+    """As a reader sees it that reads what is committed."""
+    victims.append(killed_app := KilledApp(tmp_path, broker.bootstrap, exactly_once=True))
+
+    run_series(killed_app, first_kills(EXACTLY_ONCE, 2))
+
+    assert by_word(killed_app.results()) == killed_app.expected()
+    assert killed_app.rebuilt() == killed_app.expected_store()
 
 
 @pytest.mark.kafka
@@ -120,7 +145,7 @@ def test_with_its_checkpoint_on_s3_nothing_is_missing_and_copies_are_identical(
     victims.append(killed_app := KilledApp(tmp_path, broker.bootstrap, settings))
     killed_app.start()
     killed_app.advance()
-    for target, phase in first_kills(ON_S3, 3):
+    for target, phase in first_kills(ON_S3, 2):
         killed_app.emit(2)
         print(killed_app.strike(target, phase), flush=True)  # noqa: T201  # the table of kills
     killed_app.emit(3)

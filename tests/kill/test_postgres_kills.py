@@ -49,7 +49,7 @@ def test_postgres_has_each_result_once(
     victims.append(killed_app := SinkingApp(tmp_path))
     killed_app.start()
     killed_app.advance()
-    for target, phase in first_kills(PLAN, 3):
+    for target, phase in first_kills(PLAN, 2):
         print(killed_app.strike(target, phase), flush=True)  # noqa: T201  # the table of kills
     killed_app.emit(1)
     killed_app.finish()

@@ -78,6 +78,7 @@ public final class Bench {
         settings.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, ENV.get("BENCH_BOOTSTRAP"));
         settings.put(StreamsConfig.STATE_DIR_CONFIG, ENV.get("BENCH_HOME"));
         settings.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, ENV.get("BENCH_THREADS"));
+        settings.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, ENV.get("BENCH_GUARANTEE"));
         settings.put("auto.offset.reset", "earliest");
         // The default, of which the documentation says: what a broker is known to have is waited
         // for, so that topics are merged by time. More would wait for what producers have not sent.

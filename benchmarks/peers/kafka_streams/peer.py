@@ -1,4 +1,4 @@
-"""Kafka Streams, with and without the cache before its stores."""
+"""Kafka Streams, with and without the cache before its stores, and exactly once."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ _THREADS = os.cpu_count() or 1
 
 @dataclass(frozen=True)
 class KafkaStreams:
-    """One setting of the cache."""
+    """One setting of the cache and of how often a result is seen."""
 
     name: str
     cached: bool
+    guarantee: str = "at_least_once"
     format: Format = "windowed"
     timestamps: Timestamps = "event"
     reports_progress: bool = True
@@ -38,9 +39,12 @@ class KafkaStreams:
     @property
     def title(self) -> str:
         cache = "default cache" if self.cached else "no cache"
-        return f"Kafka Streams {VERSION} (Java), {_THREADS} threads, {cache}"
+        once = "" if self.guarantee == "at_least_once" else f", {self.guarantee}"
+        return f"Kafka Streams {VERSION} (Java), {_THREADS} threads, {cache}{once}"
 
     def refusal(self, workload: Workload) -> str | None:
+        if self.guarantee != "at_least_once" and workload.name != "W1":
+            return "exactly once is compared in W1 alone"
         return None if workload.name in _WORKLOADS else "not written for Kafka Streams"
 
     def install(self, cache: Path) -> None:
@@ -63,7 +67,11 @@ class KafkaStreams:
         java = str(java_home() / "bin" / "java")
         path = f"{_classes(cache)}:{_jars(cache)}"
         quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
-        variables = {"BENCH_CACHED": str(self.cached).lower(), "BENCH_THREADS": str(_THREADS)}
+        variables = {
+            "BENCH_CACHED": str(self.cached).lower(),
+            "BENCH_GUARANTEE": self.guarantee,
+            "BENCH_THREADS": str(_THREADS),
+        }
         return Command((java, "-Xmx1g", quiet, "-cp", path, "Bench"), variables)
 
 
@@ -82,4 +90,8 @@ def _classes(cache: Path) -> Path:
     return cache / "peers" / f"kafka-streams-{digest}"
 
 
-PEERS = (KafkaStreams("kafka-streams", True), KafkaStreams("kafka-streams-uncached", False))
+PEERS = (
+    KafkaStreams("kafka-streams", True),
+    KafkaStreams("kafka-streams-uncached", False),
+    KafkaStreams("kafka-streams-once", True, "exactly_once_v2"),
+)

@@ -20,6 +20,7 @@ def main() -> None:
     if workload.topology is None:
         raise SystemExit(f"{workload.name} has no topology")
     execution: Any = given["BENCH_EXECUTION"]
+    delivery: Any = given["BENCH_DELIVERY"]
     home = Path(given["BENCH_HOME"])
     if given["BENCH_MASTER"].startswith("local-cluster"):
         os.environ["SPARK_HOME"] = str(spark_home(home))
@@ -33,7 +34,7 @@ def main() -> None:
 
     app = App(
         workload.topology(*given["BENCH_INPUTS"].split(","), given["BENCH_OUTPUT"], execution),
-        Kafka(given["BENCH_BOOTSTRAP"]),
+        Kafka(given["BENCH_BOOTSTRAP"], delivery=delivery),
         state=RocksDB(),
         checkpoint=home / "checkpoint",
         trigger=timedelta(0),

@@ -1,4 +1,4 @@
-"""This library: as it is, and with one call a record; one continuous configuration."""
+"""This library: as it is, with one call a record, and exactly once."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from importlib.metadata import version
 from benchmarks.suite.peer import Command, Format, Job, Timestamps
 from benchmarks.suite.repository import ON_PATH
 from benchmarks.suite.workload import Execution, Workload
+from kstreams.kafka.options import Delivery
 
 __all__ = ("PEERS", "KStreams")
 
@@ -22,11 +23,13 @@ class KStreams:
         name: What the command line calls it.
         execution: How it runs topologies.
         master: Where Spark runs; by default in one process, on all cores.
+        delivery: How often a result is seen on Kafka.
     """
 
     name: str
     execution: Execution
     master: str = "local[*]"
+    delivery: Delivery = "at-least-once"
     format: Format = "windowed"
     timestamps: Timestamps = "event"
     reports_progress: bool = True
@@ -37,13 +40,16 @@ class KStreams:
     def title(self) -> str:
         how = "as it is" if self.execution == "auto" else "one call a record"
         where = "" if self.master == "local[*]" else f", on {self.master}"
-        return f"kstreams-spark {version('kstreams-spark')}, {how}, RocksDB{where}"
+        once = "" if self.delivery == "at-least-once" else f", {self.delivery}"
+        return f"kstreams-spark {version('kstreams-spark')}, {how}, RocksDB{where}{once}"
 
     def refusal(self, workload: Workload) -> str | None:
         if workload.topology is None:
             return "the workload has no topology"
         if self.execution == "records" and not workload.by_record:
             return "the topology goes by records anyway"
+        if self.delivery == "exactly-once" and workload.name != "W1":
+            return "exactly once is compared in W1 alone"
         return None
 
     def install(self, cache: pathlib.Path) -> None:
@@ -51,8 +57,16 @@ class KStreams:
 
     def command(self, job: Job, cache: pathlib.Path) -> Command:
         arguments = (sys.executable, "-m", "benchmarks.peers.kstreams.main")
-        given = {"BENCH_EXECUTION": self.execution, "BENCH_MASTER": self.master}
+        given = {
+            "BENCH_EXECUTION": self.execution,
+            "BENCH_MASTER": self.master,
+            "BENCH_DELIVERY": self.delivery,
+        }
         return Command(arguments, {"PYTHONPATH": ON_PATH, **given})
 
 
-PEERS = (KStreams("kstreams", "auto"), KStreams("kstreams-record", "records"))
+PEERS = (
+    KStreams("kstreams", "auto"),
+    KStreams("kstreams-record", "records"),
+    KStreams("kstreams-once", "auto", delivery="exactly-once"),
+)
