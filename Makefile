@@ -71,12 +71,12 @@ test: check test-fast test-slow test-engine ## check, then every test: fast, slo
 .PHONY: test-fast
 test-fast: setup ## tests that need no JVM, and take milliseconds
 	$(call stage,tests: fast)
-	@$(PYTEST) -n $(JOBS) -m 'not (spark or kafka or slow or kill)' $(ARGS)
+	@$(PYTEST) -n $(JOBS) -m 'not (spark or kafka or slow or kill or connectors)' $(ARGS)
 
 .PHONY: test-slow
 test-slow: setup ## tests that need no Spark, and take seconds
 	$(call stage,tests: slow)
-	@$(PYTEST) -n $(JOBS) -m '(slow or kill) and not (spark or kafka)' $(ARGS)
+	@$(PYTEST) -n $(JOBS) -m '(slow or kill) and not (spark or kafka or connectors)' $(ARGS)
 
 .PHONY: test-engine
 test-engine: setup ## tests on Spark and on a Kafka broker (ARGS='-m kafka' chooses)
@@ -84,6 +84,11 @@ test-engine: setup ## tests on Spark and on a Kafka broker (ARGS='-m kafka' choo
 	@$(RUN_PYTHON) -m devtools.servers.fetch
 	@$(RUN_PYTHON) -m devtools.spark_classes
 	@$(PYTEST) -n $(JOBS) -v --dist worksteal -m '(spark or kafka) and not cluster' $(ARGS)
+
+.PHONY: test-connectors
+test-connectors: setup ## sinks on all databases, those from Maven too (minutes at the first time); more than `make test`
+	$(call stage,tests: connectors)
+	@$(PYTEST) -n $(JOBS) tests/connectors $(ARGS)
 
 .PHONY: test-cluster
 test-cluster: setup ## minutes of kills, pauses and lost executors on a Spark cluster; no part of `make test`
@@ -100,7 +105,7 @@ conformance: setup ## all conformance cases on RocksDB, at each cut into batches
 
 .PHONY: explore
 explore: setup ## the fast tests in another order and with other examples, until interrupted or red
-	@while $(PYTEST) -n $(JOBS) -m 'not (spark or kafka or slow or kill)' \
+	@while $(PYTEST) -n $(JOBS) -m 'not (spark or kafka or slow or kill or connectors)' \
 	    --hypothesis-profile=explore --randomly-seed=$$RANDOM $(ARGS); do :; done
 
 .PHONY: soak

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
-from random import SystemRandom
 from typing import Any, TypeVar
-from urllib.parse import quote
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from kstreams.errors import SinkError, SinkUnavailableError
+from kstreams_rows.retrying import Faults, hidden, retried
 
 __all__ = ("Connection", "Database", "code_of", "may_pass")
 
@@ -22,17 +19,13 @@ T = TypeVar("T")
 
 Connection = psycopg.Connection[Any]
 
-_FIRST_PAUSE_S = 0.1
-_LONGEST_PAUSE_S = 5.0
 _CONNECT_S = 10
 _IDLE_S = 60
 """After which the server ends a transaction whose client says nothing: a writer that hangs."""
-_JITTER = SystemRandom()  # not a seed's: workers must not pause in step
 _PASSING = ("08", "40", "53", "57", "58", "F0", "XX")
 """Classes of SQLSTATE: connections, deadlocks, resources, shutdown, the machine."""
 _LOCKED = ("55P03", "55006", "25006")
 """A lock that is held, an object in use, a server that only reads as another has taken over."""
-_HIDDEN = "***"
 
 
 class Database:
@@ -46,9 +39,17 @@ class Database:
 
     def __init__(self, url: str, give_up_after: timedelta, lock_timeout: timedelta) -> None:
         self._url = url
-        self._give_up_s = give_up_after.total_seconds()
+        self._give_up_after = give_up_after
         self._lock_ms = max(1, int(lock_timeout.total_seconds() * 1000))
         self._connection: Connection | None = None
+        self._faults = Faults(
+            "PostgreSQL",
+            (psycopg.Error, OSError),
+            may_pass,
+            code_of,
+            lambda exc: _without_secrets(str(exc), url),
+            "see that table, columns and rights are as the sink needs them.",
+        )
 
     def retried(self, work: Callable[[Connection], T]) -> T:
         """Return what some work on the connection gives, trying for a while.
@@ -60,22 +61,7 @@ class Database:
             SinkUnavailableError: The database did not answer in all that time.
             SinkError: It refuses, and would again.
         """
-        end = time.monotonic() + self._give_up_s
-        pause = _FIRST_PAUSE_S
-        while True:
-            try:
-                return work(self._open())
-            except (psycopg.Error, OSError) as exc:
-                self.close()
-                if not may_pass(exc):
-                    raise self._error(SinkError, exc) from None
-                if time.monotonic() + pause > end:
-                    raise self._error(SinkUnavailableError, exc) from None
-            except BaseException:
-                self.close()  # whatever transaction it was in
-                raise
-            time.sleep(pause * _JITTER.uniform(0.5, 1.0))
-            pause = min(2 * pause, _LONGEST_PAUSE_S)
+        return retried(lambda: work(self._open()), self._faults, self._give_up_after, self.close)
 
     def close(self) -> None:
         """Close the connection; the next piece of work makes another."""
@@ -95,30 +81,6 @@ class Database:
             )
         return self._connection
 
-    def _error(self, kind: type[SinkError], exc: Exception) -> SinkError:
-        unavailable = issubclass(kind, SinkUnavailableError)
-        what = "does not answer" if unavailable else "refuses"
-        return kind(
-            f"PostgreSQL {what}: {self._without_secrets(str(exc))}",
-            code_of(exc),
-            hint="check that it runs and that workers reach it; the batch comes again."
-            if unavailable
-            else "see that table, columns and rights are as the sink needs them.",
-        )
-
-    def _without_secrets(self, text: str) -> str:
-        """Leave out the address as it was given, and the password in each spelling."""
-        text = text.replace(self._url, _HIDDEN)
-        try:
-            secrets = conninfo_to_dict(self._url)
-        except psycopg.Error:
-            return "the url is no connection string of libpq"
-        for name in ("password", "sslpassword", "passfile", "sslkey"):
-            secret = str(secrets.get(name) or "")
-            for spelt in {secret, quote(secret, safe="")} - {""}:
-                text = text.replace(spelt, _HIDDEN)
-        return text
-
 
 def code_of(exc: BaseException) -> str:
     """Return the SQLSTATE of an error; empty where the server has said none."""
@@ -131,3 +93,13 @@ def may_pass(exc: BaseException) -> bool:
     if not code:
         return isinstance(exc, (psycopg.OperationalError, psycopg.InterfaceError, OSError))
     return code[:2] in _PASSING or code in _LOCKED
+
+
+def _without_secrets(text: str, url: str) -> str:
+    """Leave out the address as it was given, and the password in each spelling."""
+    try:
+        known = conninfo_to_dict(url)
+    except psycopg.Error:
+        return "the url is no connection string of libpq"
+    names = ("password", "sslpassword", "passfile", "sslkey")
+    return hidden(text, (url, *(str(known.get(name) or "") for name in names)))

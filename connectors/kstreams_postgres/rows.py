@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from kstreams import Record
 from kstreams.sinks import RefusedRow
+from kstreams_rows.refusing import reason_of
+from kstreams_rows.refusing import refused as refused_row
 
 __all__ = ("Columns", "Given", "Made", "PerBatch", "PerRecord", "Row", "RowMaker", "refused")
 
@@ -24,7 +25,6 @@ V = TypeVar("V")
 Columns = Mapping[str, object]
 """Values of a row by column, as psycopg takes them; any value is JSON in a column of JSON."""
 
-_SHOWN = 500
 _MOST_FORMS = 1_000
 """Of sets of columns that rows have, and that are remembered."""
 
@@ -113,7 +113,7 @@ class RowMaker:
                 rows.append(self._row(number, key, columns, record))
             except Exception as exc:  # noqa: BLE001  # of what user code has given
                 bad = Row(number, (key,), (), (), record)
-                wrong.append(refused(bad, self._key, f"{type(exc).__name__}: {exc}", ""))
+                wrong.append(refused(bad, self._key, reason_of(exc), ""))
         return rows, wrong
 
     def _row(
@@ -170,21 +170,6 @@ class RowMaker:
 
 def refused(row: Row, key: tuple[str, ...], reason: str, code: str) -> RefusedRow:
     """Return what is said of a row that cannot be written: its letter has JSON of it."""
-    record = row.record
-    own = dict(zip(key, row.key, strict=False)) if key else record.key
-    has = dict(zip(row.names, row.values, strict=True)) if row.names else record.value
-    return RefusedRow(
-        row.number,
-        reason[:_SHOWN],
-        Record(_json(own), _json(has), record.timestamp, record.headers),
-        code,
-    )
-
-
-def _json(found: object) -> bytes | None:
-    if found is None:
-        return None
-    try:
-        return json.dumps(found, default=str).encode()
-    except (TypeError, ValueError, RecursionError):
-        return json.dumps(str(found)).encode()
+    own = dict(zip(key, row.key, strict=False)) if key else None
+    has = dict(zip(row.names, row.values, strict=True)) if row.names else None
+    return refused_row(row.number, row.record, reason, code, key=own, value=has)

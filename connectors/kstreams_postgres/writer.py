@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Generic, TypeVar
 
-from kstreams.errors import SinkUnavailableError
 from kstreams.sinks import CommitId, RefusedRow, Results
 from kstreams_postgres.bulk import BulkWriter
 from kstreams_postgres.catalog import Names, Table, described
@@ -13,6 +12,7 @@ from kstreams_postgres.connecting import Connection, Database
 from kstreams_postgres.fence import claim, note
 from kstreams_postgres.rows import Given, Made, Row, RowMaker
 from kstreams_postgres.staging import stage
+from kstreams_rows.refusing import Refusals
 
 __all__ = ("PostgresWriter",)
 
@@ -52,8 +52,8 @@ class PostgresWriter(Generic[K, V]):
     def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
         """Write a batch's results, once."""
         made = list(self._given.made(results.records()))  # user code, before any lock
-        attempt = _Attempt(results)
-        return self._database.retried(lambda c: self._write(c, attempt, commit, made))
+        refusals = Refusals(results, "PostgreSQL")
+        return self._database.retried(lambda c: self._write(c, refusals, commit, made))
 
     def close(self) -> None:
         """Close the connection."""
@@ -62,11 +62,11 @@ class PostgresWriter(Generic[K, V]):
     def _write(
         self,
         connection: Connection,
-        attempt: _Attempt[K, V],
+        refusals: Refusals,
         commit: CommitId,
         made: Sequence[Made],
     ) -> list[str]:
-        attempt.begin()
+        refusals.begin()
         table, bulk, maker = self._opened(connection)
         rows, wrong = maker.rows(made)
         with connection.transaction():
@@ -82,7 +82,7 @@ class PostgresWriter(Generic[K, V]):
                 refused = _ordered([*wrong, *bulk.write(rows)]) if before is None else before
                 if refused and before is None:
                     note(connection, self._names, commit, refused)
-            attempt.refuse(refused)
+            refusals.tell(refused)
         return receipts
 
     def _tried(self, connection: Connection, bulk: BulkWriter, rows: list[Row]) -> list[RefusedRow]:
@@ -97,33 +97,6 @@ class PostgresWriter(Generic[K, V]):
             bulk = BulkWriter(connection, table)
             self._known = connection, table, bulk, RowMaker(self._key, table.columns)
         return self._known[1:]
-
-
-class _Attempt(Generic[K, V]):
-    """Refuses rows once, though the transaction may have to be repeated."""
-
-    def __init__(self, results: Results[K, V]) -> None:
-        self.results = results
-        self._told = False
-
-    def begin(self) -> None:
-        """Begin a transaction, for the first time or again.
-
-        Raises:
-            SinkUnavailableError: Rows were refused, and then the connection was lost: what becomes
-                of them is known when the batch comes again.
-        """
-        if self._told:
-            raise SinkUnavailableError(
-                "PostgreSQL was lost when a batch with refused rows was committed",
-                hint="nothing is lost: the batch comes again.",
-            )
-
-    def refuse(self, rows: Sequence[RefusedRow]) -> None:
-        """Refuse rows."""
-        for row in rows:
-            self._told = True
-            self.results.refuse(row)
 
 
 def _ordered(rows: Sequence[RefusedRow]) -> list[RefusedRow]:

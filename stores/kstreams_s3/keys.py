@@ -1,16 +1,19 @@
-"""Listing the keys of a bucket, and deleting many at once."""
+"""Listing the keys of a bucket, copying one, and deleting many at once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kstreams_s3.failures import answer
 from kstreams_s3.sdk import exceptions
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
 
-__all__ = ("DELETED_AT_ONCE", "delete_keys", "keys_below")
+__all__ = ("DELETED_AT_ONCE", "copy_key", "delete_keys", "keys_below")
+
+_MISSING = 404
 
 DELETED_AT_ONCE = 1000
 """How many keys one request may delete: S3's limit."""
@@ -25,6 +28,18 @@ def keys_below(client: S3Client, bucket: str, prefix: str) -> list[str]:
     return sorted(
         key for page in pages for item in page.get("Contents", ()) if (key := item.get("Key"))
     )
+
+
+def copy_key(client: S3Client, bucket: str, key: str, to: str) -> None:
+    """Copy an object of up to 5 GB within the storage, unless the other key has one."""
+    try:
+        client.head_object(Bucket=bucket, Key=to)
+    except exceptions.ClientError as error:
+        if answer(error).status != _MISSING:
+            raise
+    else:
+        return
+    client.copy_object(Bucket=bucket, Key=to, CopySource={"Bucket": bucket, "Key": key})
 
 
 def delete_keys(client: S3Client, bucket: str, keys: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ from kstreams.state import object_name_parts
 from kstreams_s3.client import make_client, origin_of, secrets_of
 from kstreams_s3.create import Creation
 from kstreams_s3.failures import answer, as_error
-from kstreams_s3.keys import DELETED_AT_ONCE, delete_keys, keys_below
+from kstreams_s3.keys import DELETED_AT_ONCE, copy_key, delete_keys, keys_below
 from kstreams_s3.multipart import abort_stale_uploads, put_in_parts
 from kstreams_s3.read import DamagedError, read_range, read_whole
 from kstreams_s3.retry import Unsettled, retried
@@ -104,6 +104,25 @@ class S3ObjectStore:
             f"object {name!r} of {self._settings.place} is damaged: {damage}",
             hint="Bring the object back from a copy or an older version of the bucket's.",
         )
+
+    def move(self, name: str, to: str) -> bool:
+        """Give an object of up to 5 GB another name; tell whether there was one.
+
+        It is copied within the storage and then deleted: for a moment it has both names, and
+        one who dies in it leaves both. An object that has the other name already stays, and
+        this one is deleted.
+
+        Raises:
+            S3Error: The storage refuses, or was not to be reached for long.
+            ValueError: A name is not a relative path of plain parts.
+        """
+        copy = partial(copy_key, self._client, self._bucket, self._key(name), self._key(to))
+        try:
+            self._request(copy, f"move object {name!r}", missing=name)
+        except ObjectMissingError:
+            return False
+        self.delete([name])
+        return True
 
     def list(self, prefix: str) -> Iterator[str]:
         """Yield, in sorted order, the names that start with a prefix."""

@@ -13,6 +13,7 @@ import pytest
 
 from devtools.servers.kafka import KafkaBroker
 from devtools.servers.postgres import PostgresServer, new_schema, postgres_or_skip
+from devtools.servers.redis import RedisServer
 from devtools.servers.registry import Registry
 from devtools.servers.s3 import Bucket, S3Server
 from devtools.servers.spark_connect import SparkConnectServer
@@ -148,3 +149,14 @@ def any_postgres(request: pytest.FixtureRequest) -> Iterator[str]:
 def database(postgres_server: PostgresServer) -> str:
     """Address of a database, with a schema that the test has alone."""
     return new_schema(postgres_server.url)
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    """A Redis server process for the whole run; never stop it, but empty it."""
+    try:
+        server = RedisServer()
+    except FileNotFoundError as exc:
+        pytest.skip(str(exc))
+    with server:
+        yield server

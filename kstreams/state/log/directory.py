@@ -30,6 +30,11 @@ class Directory:
 
     path: str
 
+    @property
+    def place(self) -> str:
+        """What to call it in texts."""
+        return self.path
+
     def open(self) -> DirectoryObjectStore:
         """Return the object store; nothing is touched yet."""
         return DirectoryObjectStore(self.path)
@@ -94,6 +99,32 @@ class DirectoryObjectStore:
             raise ObjectMissingError(f"no object {name!r} in {self._root}") from error
         except OSError as error:
             raise self._failed("read", name, error) from error
+
+    def move(self, name: str, to: str) -> bool:
+        """Give an object another name, at one moment and durably; tell whether there was one.
+
+        An object that has the other name already stays, and this one is deleted.
+
+        Raises:
+            StoreError: The directory cannot be written.
+            ValueError: A name is not a relative path of plain parts.
+        """
+        path, target = self._path(name), self._path(to)
+        if target.exists():
+            found = path.exists()
+            self.delete([name])
+            return found
+        try:
+            made = self._make_parents(target)
+            try:
+                path.rename(target)
+            except FileNotFoundError:
+                return False
+            for directory in made:
+                _sync_directory(directory)
+        except OSError as error:
+            raise self._failed("move", name, error) from error
+        return True
 
     def list(self, prefix: str) -> Iterator[str]:
         """Yield, in sorted order, the names that start with a prefix.

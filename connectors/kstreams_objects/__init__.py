@@ -1,0 +1,36 @@
+"""Results as files of a directory, or as objects in S3, exactly once.
+
+Read `Objects` first: a sink that writes a file for each task and batch, as JSON lines, CSV or
+Parquet. A file is staged before the commit, and gets its name after it, whole. Depends on pyarrow
+and on the core's contracts; objects in S3 come with `kstreams_s3`.
+
+Example:
+    >>> from kstreams_objects import JsonLines, Objects
+    >>> orders = Objects(
+    ...     "/data/orders",
+    ...     format=JsonLines(),
+    ...     row=lambda word, total: {"word": word, "total": total},
+    ... )
+    >>> orders.guarantee
+    'exactly-once'
+    >>> orders
+    Objects('/data/orders', format=JsonLines(gzip=False))
+"""
+
+from __future__ import annotations
+
+from kstreams_objects.formats import Columns, Csv, Format, JsonLines
+from kstreams_objects.parquet import Parquet
+from kstreams_objects.place import MovingStore, Place
+from kstreams_objects.sink import Objects
+
+__all__ = (
+    "Columns",
+    "Csv",
+    "Format",
+    "JsonLines",
+    "MovingStore",
+    "Objects",
+    "Parquet",
+    "Place",
+)

@@ -1,0 +1,149 @@
+"""Rows as the bytes of one file."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+__all__ = ("Columns", "Csv", "Encoded", "Format", "JsonLines", "check_names")
+
+Columns: TypeAlias = Mapping[str, object]
+"""Values of a row by column."""
+
+_LEVEL = 6
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A file, and what is not in it.
+
+    Attributes:
+        data: Its bytes; None where no row went in.
+        refused: By their numbers, why rows did not go in.
+    """
+
+    data: bytes | None
+    refused: Mapping[int, str]
+
+
+class Format(Protocol):
+    """Makes a file of rows: settings, picklable."""
+
+    @property
+    def extension(self) -> str:
+        """What names of such files end with, such as `.csv`."""
+        ...
+
+    def encode(self, rows: Sequence[Columns]) -> Encoded:
+        """Make a file of those rows that have a form in it."""
+        ...
+
+
+@dataclass(frozen=True)
+class JsonLines:
+    """A JSON object a line, in UTF-8.
+
+    Dates, decimals and bytes have no form in JSON: a row with one is refused. So are nan and
+    infinite numbers, which most readers do not take.
+
+    Args:
+        gzip: Whether files are compressed.
+    """
+
+    gzip: bool = False
+
+    @property
+    def extension(self) -> str:
+        """`.jsonl`, or `.jsonl.gz`."""
+        return _extension(".jsonl", self.gzip)
+
+    def encode(self, rows: Sequence[Columns]) -> Encoded:
+        """Make a file."""
+        return _lines(rows, _json_line, b"", compressed=self.gzip)
+
+
+@dataclass(frozen=True)
+class Csv:
+    """Comma-separated values by RFC 4180, in UTF-8, the first line names the columns.
+
+    Text, numbers, and what says itself as text (dates, decimals) have a form. None is an empty
+    field. A row with a column that is not named is refused, one without a column has it empty.
+
+    Args:
+        columns: The columns, in their order.
+        gzip: Whether files are compressed.
+
+    Raises:
+        ValueError: There is no column, or one is named twice.
+    """
+
+    columns: tuple[str, ...]
+    gzip: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(self.columns))
+        if not self.columns or len(set(self.columns)) < len(self.columns):
+            raise ValueError(f"a file has columns, each named once: {self.columns!r}")
+
+    @property
+    def extension(self) -> str:
+        """`.csv`, or `.csv.gz`."""
+        return _extension(".csv", self.gzip)
+
+    def encode(self, rows: Sequence[Columns]) -> Encoded:
+        """Make a file."""
+        return _lines(rows, self._line, _csv_line(self.columns), compressed=self.gzip)
+
+    def _line(self, row: Columns) -> bytes:
+        check_names(row, self.columns)
+        for name, value in row.items():
+            if isinstance(value, (bytes, Mapping, list, tuple, set)):
+                raise TypeError(f"column {name!r} has a {type(value).__name__}, no text or number")
+        return _csv_line([row.get(name) for name in self.columns])
+
+
+def check_names(row: Columns, known: Sequence[str]) -> None:
+    """Refuse a row with a column that there is not.
+
+    Raises:
+        ValueError: It has one.
+    """
+    for name in row:
+        if name not in known:
+            raise ValueError(f"there is no column {name!r}, only {', '.join(known)}")
+
+
+def _lines(
+    rows: Sequence[Columns], line: Callable[[Columns], bytes], head: bytes, *, compressed: bool
+) -> Encoded:
+    found: list[bytes] = []
+    refused: dict[int, str] = {}
+    for number, row in enumerate(rows):
+        try:
+            found.append(line(row))
+        except (TypeError, ValueError, RecursionError) as exc:
+            refused[number] = f"{type(exc).__name__}: {exc}"
+    if not found:
+        return Encoded(None, refused)
+    data = head + b"".join(found)
+    return Encoded(gzip.compress(data, _LEVEL, mtime=0) if compressed else data, refused)
+
+
+def _json_line(row: Columns) -> bytes:
+    text = json.dumps(dict(row), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode() + b"\n"
+
+
+def _csv_line(values: Sequence[object]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text).writerow(values)
+    return text.getvalue().encode()
+
+
+def _extension(kind: str, compressed: bool) -> str:
+    return f"{kind}.gz" if compressed else kind

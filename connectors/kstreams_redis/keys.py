@@ -1,0 +1,189 @@
+"""Keys of Redis as a sink: a value or a hash for each key of the results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from datetime import timedelta
+from typing import Any, Generic, TypeVar
+
+from kstreams import Record
+from kstreams.sinks import CommitId, Guarantee, Results, Writer
+from kstreams_redis.server import Script, Server, check_url
+from kstreams_redis.values import Scalar, Value, as_bytes, as_fields
+from kstreams_rows.encoding import Change, fitting, lasts, made
+from kstreams_rows.fence import Position, write_once
+from kstreams_rows.refusing import Refusals
+
+__all__ = ("RedisKeys",)
+
+K = TypeVar("K")
+"""Type of the results' keys."""
+V = TypeVar("V")
+"""Type of the results' values."""
+
+_Row = tuple[bytes, ...]
+"""A string alone, or names and values of a hash."""
+
+_ROWS_AT_ONCE = 1_000
+_BYTES_AT_ONCE = 1024 * 1024
+_WRITE = Script("""
+if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+redis.call('APPEND', KEYS[1], '') -- a full server refuses before anything is written, not after
+local at = 4
+for i = 2, #KEYS do
+    local kind, count = ARGV[at], tonumber(ARGV[at + 1])
+    at = at + 2
+    redis.call('DEL', KEYS[i])
+    if kind == '=' then
+        redis.call('SET', KEYS[i], ARGV[at])
+    else
+        for field = at, at + count - 1, 2 do
+            redis.call('HSET', KEYS[i], ARGV[field], ARGV[field + 1])
+        end
+    end
+    if count > 0 and ARGV[3] ~= '0' then redis.call('PEXPIRE', KEYS[i], ARGV[3]) end
+    at = at + count
+end
+redis.call('SET', KEYS[1], ARGV[2])
+return 1
+""")
+
+
+@dataclass(frozen=True, repr=False)
+class RedisKeys(Generic[K, V]):
+    """Keeps the last value of each key in Redis, exactly once.
+
+    The last result of a key in a batch counts; None deletes the key, and so does a hash without
+    fields. What has no form in Redis (a bool, None in a hash, more than 512 MB) is refused alone,
+    before anything of the batch is written. Rows go in by up to 1,000 at once, each time by one
+    script that also moves the fence of the task: others see a large batch grow.
+
+    A place keeps what it says as well as its server does: on one without `appendonly yes`, a
+    crash takes back rows of batches that are committed. The fences expire never; a server that
+    evicts keys when its memory is full should evict those alone that expire (`volatile-...`).
+
+    Args:
+        url: `redis://user:password@host:port/number`, `rediss://` or `unix://`. It shows in no
+            text. It must be one server, not a cluster.
+        value: Makes the value of a key: text, bytes or a number, or a mapping of them, which is
+            kept as a hash in place of what was there.
+        key: Makes the name of a key; the record's key as it is unless given.
+        prefix: What the names of all keys begin with.
+        expire_after: How long a key stays after it was written; for ever unless given.
+        fence: What the names of fences begin with, one a task.
+        give_up_after: How long to try again while the server does not answer, is loading or full.
+
+    Raises:
+        ValueError: The url is none, or a time is not positive.
+    """
+
+    url: str = field(repr=False)
+    _: KW_ONLY
+    value: Callable[[K, V], Value | None]
+    key: Callable[[K], Scalar] | None = None
+    prefix: str = ""
+    expire_after: timedelta | None = None
+    fence: str = "kstreams:"
+    give_up_after: timedelta = timedelta(seconds=30)
+
+    def __post_init__(self) -> None:
+        check_url(self.url)
+        if not self.fence:
+            raise ValueError("a fence needs a name")
+        if self.expire_after is not None and self.expire_after < timedelta(milliseconds=1):
+            raise ValueError(f"expire_after={self.expire_after}: must be positive")
+
+    def __repr__(self) -> str:
+        """Show all but the address and the functions."""
+        return f"RedisKeys(prefix={self.prefix!r}, fence={self.fence!r})"
+
+    @property
+    def label(self) -> str:
+        """What pictures of the topology show."""
+        return f"redis keys {self.prefix}*"
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Exactly once."""
+        return "exactly-once"
+
+    def prepare(self) -> None:
+        """See that the server answers.
+
+        Raises:
+            SinkUnavailableError: It does not.
+            SinkError: It is one of a cluster, or does not let the sink in.
+        """
+        server = Server(self.url, self.give_up_after)
+        try:
+            server.retried(server.check)
+        finally:
+            server.close()
+
+    def open(self) -> Writer[K, V]:
+        """Open a writer, which has a connection of its own."""
+        return _KeysWriter(self)
+
+    def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:
+        """Do nothing: rows are seen when they are written."""
+
+
+class _KeysWriter(Generic[K, V]):
+    """A `Writer`, and the place that it writes to."""
+
+    def __init__(self, sink: RedisKeys[K, V]) -> None:
+        self._sink = sink
+        self._server = Server(sink.url, sink.give_up_after)
+        expires = sink.expire_after or timedelta(0)
+        self._expire_ms = int(expires / timedelta(milliseconds=1))
+
+    def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
+        """Write a batch's results, once."""
+        found, wrong = made(results.records(), self._encoded)
+        Refusals(results, "Redis").tell(wrong)
+        rows = lasts(found)
+        self._server.retried(lambda: write_once(self, commit, rows))
+        return ()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._server.close()
+
+    def position(self, lane: str) -> Position | None:
+        """Return where the fence is."""
+        found = self._server.command("GET", self._sink.fence + lane)
+        return Position.of(found.decode()) if found else None
+
+    def fitting(self, rows: Sequence[Change[bytes, _Row]], start: int) -> int:
+        """Return how far a script goes, which nobody else may interrupt."""
+        return fitting(rows, start, _ROWS_AT_ONCE, _BYTES_AT_ONCE)
+
+    def apply(
+        self, lane: str, rows: Sequence[Change[bytes, _Row]], was: Position | None, now: Position
+    ) -> bool:
+        """Write rows and move the fence by one script."""
+        keys: list[str | bytes] = [self._sink.fence + lane]
+        given: list[str | bytes | int] = [str(was or ""), str(now), self._expire_ms]
+        for change in rows:
+            keys.append(change.key)
+            row = change.row or ()
+            given += ("=" if len(row) == 1 else "h", len(row), *row)
+        return bool(self._server.run(_WRITE, keys, *given))
+
+    def _encoded(self, record: Record[Any, Any]) -> Change[bytes, _Row]:
+        sink = self._sink
+        name = record.key if sink.key is None else sink.key(record.key)
+        key = sink.prefix.encode() + as_bytes(name, "the key")
+        if key.startswith(sink.fence.encode()):
+            raise ValueError(f"the key begins with {sink.fence!r}, as the names of fences do")
+        value = sink.value(record.key, record.value)
+        row: _Row | None
+        match value:
+            case None:
+                row = None
+            case Mapping():
+                row = tuple(as_fields(value))
+            case _:
+                row = (as_bytes(value, "the value"),)
+        return Change(key, row, len(key) + sum(map(len, row or ())))

@@ -1,0 +1,169 @@
+"""A Redis server that is asked again when it does not answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from hashlib import sha1
+from typing import Any, TypeVar
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from kstreams.errors import SinkError
+from kstreams_rows.retrying import Faults, hidden, retried
+
+try:
+    from redis import Redis, exceptions
+    from redis.backoff import NoBackoff
+    from redis.retry import Retry
+except ImportError as error:
+    raise ImportError("Redis needs a client: pip install 'kstreams-spark[redis]'") from error
+
+__all__ = ("Script", "Server", "check_url")
+
+T = TypeVar("T")
+"""What a piece of work gives."""
+
+_TIMEOUT_S = 10.0
+_PASSING = (
+    exceptions.BusyLoadingError,
+    exceptions.ClusterDownError,
+    exceptions.OutOfMemoryError,
+    exceptions.ReadOnlyError,
+    exceptions.TimeoutError,
+    exceptions.TryAgainError,
+    OSError,
+)
+_WORD = re.compile(r"(?:^| -)([A-Z]{3,}) ")
+_PASSING_WORDS = ("BUSY", "LOADING", "MASTERDOWN", "MISCONF", "NOREPLICAS", "OOM", "READONLY")
+
+
+class Script:
+    """A script that the server runs whole, before anything else."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.digest = sha1(source.encode(), usedforsecurity=False).hexdigest()
+
+
+class Server:
+    """A server, with one connection to it while it is of use.
+
+    Args:
+        url: Its address.
+        give_up_after: How long to try again.
+    """
+
+    def __init__(self, url: str, give_up_after: timedelta) -> None:
+        self._url = url
+        self._give_up_after = give_up_after
+        self._client: Redis | None = None
+        self._faults = Faults(
+            "Redis",
+            (exceptions.RedisError, OSError, ValueError),
+            _may_pass,
+            _code,
+            lambda exc: hidden(str(exc) or type(exc).__name__, _secrets(url)),
+            "see that the password, the rights and the kind of server are as the sink needs them.",
+        )
+
+    def retried(self, work: Callable[[], T]) -> T:
+        """Return what work on this server gives, trying for a while.
+
+        Raises:
+            SinkUnavailableError: It did not answer in all that time.
+            SinkError: It refuses, and would again.
+        """
+        return retried(work, self._faults, self._give_up_after, self.close)
+
+    def command(self, *words: str | bytes | int) -> Any:  # noqa: ANN401  # of any type
+        """Send a command, and return the answer."""
+        return self._opened().execute_command(*words)  # type: ignore[no-untyped-call]  # it is not
+
+    def run(self, script: Script, keys: Sequence[str | bytes], *given: str | bytes | int) -> int:
+        """Run a script; return the number that it does."""
+        try:
+            done = self.command("EVALSHA", script.digest, len(keys), *keys, *given)
+        except exceptions.NoScriptError:
+            done = self.command("EVAL", script.source, len(keys), *keys, *given)
+        return int(done)
+
+    def check(self) -> None:
+        """See that it answers, and is one whose scripts may touch any keys.
+
+        Raises:
+            SinkError: It is one of a cluster.
+        """
+        self.command("PING")
+        try:
+            found = self.command("INFO", "cluster")
+        except exceptions.NoPermissionError:
+            return
+        if isinstance(found, dict) and found.get("cluster_enabled"):
+            raise SinkError(
+                "the Redis server is one of a cluster, which has keys on unlike machines: a batch "
+                "and its fence could not be written together",
+                hint="name a server that is none, or a proxy before one.",
+            )
+
+    def close(self) -> None:
+        """Close the connection; the next command makes another."""
+        client, self._client = self._client, None
+        if client is not None:
+            with suppress(exceptions.RedisError, OSError):
+                client.close()
+
+    def _opened(self) -> Redis:
+        if self._client is None:
+            self._client = Redis.from_url(
+                self._url,
+                socket_connect_timeout=_TIMEOUT_S,
+                socket_timeout=3 * _TIMEOUT_S,
+                single_connection_client=True,
+                retry=Retry(NoBackoff(), 0),
+            )
+        return self._client
+
+
+def check_url(url: str) -> None:
+    """Refuse what is no address of a server.
+
+    Raises:
+        ValueError: It is none; the text shows nothing of it.
+    """
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        raise ValueError("the url is no address of Redis: its port is no number") from None
+    if parts.scheme not in ("redis", "rediss", "unix"):
+        raise ValueError("the url is no address of Redis: give redis://host:port/number")
+
+
+def _may_pass(exc: Exception) -> bool:
+    if isinstance(exc, (exceptions.AuthenticationError, exceptions.AuthorizationError)):
+        return False
+    if isinstance(exc, (*_PASSING, exceptions.ConnectionError)):
+        return True
+    return _code(exc) in _PASSING_WORDS
+
+
+def _code(exc: Exception) -> str:
+    """Return the word with which Redis begins an error; the client keeps it for some as a class.
+
+    One of a script's commands has it in the middle.
+    """
+    found = _WORD.search(str(exc))
+    return found[1] if found else type(exc).__name__
+
+
+def _secrets(url: str) -> tuple[str, ...]:
+    parts = urlsplit(url)
+    asked = parse_qs(parts.query)
+    names = ("password", "ssl_password")
+    return (
+        url,
+        unquote(parts.password or ""),
+        *(found for n in names for found in asked.get(n, ())),
+    )

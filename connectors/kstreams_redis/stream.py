@@ -1,0 +1,239 @@
+"""A stream of Redis as a sink: entries appended after the commit."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from datetime import timedelta
+from functools import partial
+from typing import Any, Generic, TypeVar
+from uuid import uuid4
+
+from kstreams import Record
+from kstreams.errors import SinkError
+from kstreams.sinks import CommitId, Guarantee, Results, Writer
+from kstreams_redis.server import Script, Server, check_url
+from kstreams_redis.values import Fields, as_fields
+from kstreams_rows.encoding import Change, fitting, made
+from kstreams_rows.fence import Position, lane_of, write_once
+from kstreams_rows.refusing import Refusals
+
+__all__ = ("RedisStream",)
+
+K = TypeVar("K")
+"""Type of the results' keys."""
+V = TypeVar("V")
+"""Type of the results' values."""
+
+_ENTRIES_AT_ONCE = 500
+_BYTES_AT_ONCE = 1024 * 1024
+_GONE = -1
+_SHOW = Script("""
+if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+local first, stop = tonumber(ARGV[3]), tonumber(ARGV[4])
+local entries = redis.call('LRANGE', KEYS[3], first, stop - 1)
+if #entries < stop - first then return -1 end
+for _, entry in ipairs(entries) do
+    local add, at = {'XADD', KEYS[2]}, 1
+    if ARGV[5] ~= '0' then
+        add = {'XADD', KEYS[2], 'MAXLEN', '~', ARGV[5]}
+    end
+    add[#add + 1] = '*'
+    while at <= #entry do
+        local size = struct.unpack('>I4', entry, at)
+        add[#add + 1] = string.sub(entry, at + 4, at + 3 + size)
+        at = at + 4 + size
+    end
+    redis.call(unpack(add))
+end
+redis.call('SET', KEYS[1], ARGV[2])
+return 1
+""")
+
+
+@dataclass(frozen=True, repr=False)
+class RedisStream(Generic[K, V]):
+    """Appends results to a stream of Redis after their commit, exactly once and in order.
+
+    A task's entries are kept in a list of their own, and added to the stream when the batch is
+    committed, by up to 500 at once, together with a fence; the server gives them their ids. What
+    `RedisKeys` says of what a server keeps holds here too.
+
+    Args:
+        url: As for `RedisKeys`.
+        stream: Name of the stream; made with its first entry.
+        fields: Makes the fields of an entry from key and value, at least one and at most 1,000;
+            None leaves the result out.
+        most: About how many entries the stream keeps, older ones go; all unless given.
+        fence: What the names of fences and staged entries begin with.
+        give_up_after: How long to try again while the server does not answer, is loading or full.
+
+    Raises:
+        ValueError: The url is none, a name is empty, or `most` is not positive.
+    """
+
+    url: str = field(repr=False)
+    _: KW_ONLY
+    stream: str
+    fields: Callable[[K, V], Fields | None]
+    most: int | None = None
+    fence: str = "kstreams:"
+    give_up_after: timedelta = timedelta(seconds=30)
+
+    def __post_init__(self) -> None:
+        check_url(self.url)
+        if not self.stream or not self.fence:
+            raise ValueError("a RedisStream needs names for the stream and its fences")
+        if self.most is not None and self.most < 1:
+            raise ValueError(f"most={self.most}: must be positive")
+
+    def __repr__(self) -> str:
+        """Show all but the address and the function."""
+        return f"RedisStream(stream={self.stream!r}, fence={self.fence!r})"
+
+    @property
+    def label(self) -> str:
+        """What pictures of the topology show."""
+        return f"redis stream {self.stream}"
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Exactly once."""
+        return "exactly-once"
+
+    def prepare(self) -> None:
+        """See that the server answers.
+
+        Raises:
+            SinkUnavailableError: It does not.
+            SinkError: It is one of a cluster, or does not let the sink in.
+        """
+        server = Server(self.url, self.give_up_after)
+        try:
+            server.retried(server.check)
+        finally:
+            server.close()
+
+    def open(self) -> Writer[K, V]:
+        """Open a writer, which has a connection of its own."""
+        return _StreamWriter(self)
+
+    def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:
+        """Add the entries of a batch's tasks to the stream, in the order of tasks.
+
+        Raises:
+            SinkUnavailableError: The server does not answer.
+            SinkError: It does not have the staged entries any more.
+        """
+        server = Server(self.url, self.give_up_after)
+        try:
+            for commit in sorted(receipts, key=lambda each: (each.task, each.order)):
+                for receipt in receipts[commit]:
+                    staged, count = _read(receipt)
+                    server.retried(partial(self._show, server, commit, staged, count))
+        finally:
+            server.close()
+
+    def _show(self, server: Server, commit: CommitId, staged: str, count: int) -> None:
+        write_once(_Shown(server, self, staged), commit, range(count))
+        server.command("DEL", staged)
+        server.command("SREM", _lane_key(self, commit), staged)
+
+
+@dataclass(frozen=True)
+class _Shown(Generic[K, V]):
+    """The stream as the place of staged entries, which are known by their numbers."""
+
+    server: Server
+    sink: RedisStream[K, V]
+    staged: str
+
+    def position(self, lane: str) -> Position | None:
+        """Return where the fence is."""
+        found = self.server.command("GET", self.sink.fence + lane)
+        return Position.of(found.decode()) if found else None
+
+    def fitting(self, rows: Sequence[int], start: int) -> int:
+        """Return how far a script goes, which nobody else may interrupt."""
+        return min(len(rows), start + _ENTRIES_AT_ONCE)
+
+    def apply(self, lane: str, rows: Sequence[int], was: Position | None, now: Position) -> bool:
+        """Add entries and move the fence by one script."""
+        keys = (self.sink.fence + lane, self.sink.stream, self.staged)
+        bounds = (rows[0], rows[-1] + 1)
+        done = self.server.run(_SHOW, keys, str(was or ""), str(now), *bounds, self.sink.most or 0)
+        if done == _GONE:
+            raise SinkError(
+                f"the entries of {lane} that were staged as {self.staged!r} are not there any more",
+                hint="the server has lost or evicted them: reset the app.",
+            )
+        return bool(done)
+
+
+class _StreamWriter(Generic[K, V]):
+    """A `Writer` that stages entries."""
+
+    def __init__(self, sink: RedisStream[K, V]) -> None:
+        self._sink = sink
+        self._server = Server(sink.url, sink.give_up_after)
+
+    def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
+        """Stage a batch's results; return where they are."""
+        found, wrong = made(results.records(), self._encoded)
+        Refusals(results, "Redis").tell(wrong)
+        entries = [entry for _, entry in found]
+        if not entries:
+            return ()
+        return (self._server.retried(lambda: self._stage(entries, commit)),)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._server.close()
+
+    def _stage(self, found: Sequence[Change[int, bytes]], commit: CommitId) -> str:
+        """Keep entries in a list of a new name, which the lane's set knows first."""
+        lane = _lane_key(self._sink, commit)
+        self._remove_older(lane, commit)
+        staged = f"{lane}:{commit.batch}:{uuid4().hex}"
+        self._server.command("SADD", lane, staged)
+        start = 0
+        while start < len(found):
+            stop = fitting(found, start, _ENTRIES_AT_ONCE, _BYTES_AT_ONCE)
+            entries = [change.row or b"" for change in found[start:stop]]
+            self._server.command("RPUSH", staged, *entries)
+            start = stop
+        return json.dumps([staged, len(found)])
+
+    def _remove_older(self, lane: str, commit: CommitId) -> None:
+        """Remove what attempts at batches before have left: it was shown, or never counts."""
+        for name in self._server.command("SMEMBERS", lane):
+            batch = name.decode().rsplit(":", 2)[1]
+            if int(batch) < commit.batch:
+                self._server.command("DEL", name)
+                self._server.command("SREM", lane, name)
+
+    def _encoded(self, record: Record[Any, Any]) -> Change[int, bytes] | None:
+        fields = self._sink.fields(record.key, record.value)
+        if fields is None:
+            return None
+        if not fields:
+            raise ValueError("the entry has no field")
+        entry = b"".join(struct.pack(">I", len(part)) + part for part in as_fields(fields))
+        return Change(0, entry, len(entry))
+
+
+def _lane_key(sink: RedisStream[Any, Any], commit: CommitId) -> str:
+    return f"{sink.fence}staged:{lane_of(commit)}"
+
+
+def _read(receipt: str) -> tuple[str, int]:
+    try:
+        staged, count = json.loads(receipt)
+        return str(staged), int(count)
+    except (ValueError, TypeError):
+        raise SinkError(
+            f"{receipt!r} is no receipt of staged entries",
+            hint="the checkpoint was written by another sink of this name: give the node another.",
+        ) from None

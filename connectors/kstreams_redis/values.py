@@ -1,0 +1,62 @@
+"""Values as Redis has them: bytes, or fields of bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+__all__ = ("Fields", "Scalar", "Value", "as_bytes", "as_fields")
+
+Scalar: TypeAlias = str | bytes | int | float
+"""What Redis keeps as bytes: text in UTF-8, numbers in decimal."""
+Fields: TypeAlias = Mapping[str, Scalar]
+"""Fields of a hash, or of an entry of a stream."""
+Value: TypeAlias = Scalar | Fields
+"""A value of a key: a string of bytes, or a hash."""
+
+_LARGEST_BYTES = 512 * 1024 * 1024
+_MOST_FIELDS = 1_000
+
+
+def as_bytes(value: object, what: str) -> bytes:
+    """Return a value's bytes.
+
+    Args:
+        value: Text, bytes or a number.
+        what: What it is, for the error.
+
+    Raises:
+        TypeError: It is something else.
+        ValueError: It is larger than Redis takes.
+    """
+    match value:
+        case bytes():
+            found = value
+        case str():
+            found = value.encode()
+        case bool():
+            raise TypeError(f"{what} is a bool, which Redis has no form for: give 0 or 1")
+        case int() | float():
+            found = repr(value).encode()
+        case _:
+            raise TypeError(f"{what} is a {type(value).__name__}, and no text, bytes, int or float")
+    if len(found) > _LARGEST_BYTES:
+        raise ValueError(f"{what} has {len(found)} bytes, and Redis takes {_LARGEST_BYTES}")
+    return found
+
+
+def as_fields(fields: Mapping[str, object]) -> list[bytes]:
+    """Return names and values of fields, in turn.
+
+    Raises:
+        TypeError: A name is no text, or a value none that `as_bytes` takes.
+        ValueError: There are too many fields, or one is too large.
+    """
+    if len(fields) > _MOST_FIELDS:
+        raise ValueError(f"there are {len(fields)} fields, and at most {_MOST_FIELDS} are written")
+    found: list[bytes] = []
+    for name, value in fields.items():
+        if not isinstance(name, str):
+            raise TypeError(f"a field's name is a {type(name).__name__}, not a text")
+        found += (name.encode(), as_bytes(value, f"field {name[:80]!r}"))
+    return found

@@ -1,0 +1,123 @@
+"""Writes rows once into a place that moves a fence together with some rows, or not at all."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from kstreams.errors import SinkError
+from kstreams.sinks import CommitId
+
+__all__ = ("FencedPlace", "Position", "lane_of", "write_once")
+
+R = TypeVar("R")
+"""A row as its place takes it."""
+R_contra = TypeVar("R_contra", contravariant=True)
+"""The same, of a place."""
+
+_LOG = logging.getLogger(__name__)
+_FIELDS = 4
+
+
+@dataclass(frozen=True)
+class Position:
+    """How far a task's rows are written.
+
+    Attributes:
+        batch: The batch that was written last, in part or whole.
+        revision: Of its plan.
+        rows: How many of its rows, in their order, are written.
+        fingerprint: Of the topology that made them.
+    """
+
+    batch: int
+    revision: int
+    rows: int
+    fingerprint: str = ""
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """What a later commit has more of."""
+        return self.batch, self.revision
+
+    def __str__(self) -> str:
+        """Return it as the place keeps it; equal positions are equal texts."""
+        return f"{self.batch}:{self.revision}:{self.rows}:{self.fingerprint}"
+
+    @classmethod
+    def of(cls, text: str) -> Position:
+        """Read what a place has kept.
+
+        Raises:
+            SinkError: It was not written by the library.
+        """
+        parts = text.split(":", _FIELDS - 1)
+        try:
+            batch, revision, rows = map(int, parts[:3])
+            return cls(batch, revision, rows, parts[3])
+        except (ValueError, IndexError):
+            raise SinkError(
+                f"a fence has {text[:80]!r}, which is no position",
+                hint="nobody but the library may write where the fences are.",
+            ) from None
+
+
+class FencedPlace(Protocol[R_contra]):
+    """A place that can do several changes and one of its own together, on a condition."""
+
+    def position(self, lane: str) -> Position | None:
+        """Return where the fence of a lane is; None before its first row."""
+        ...
+
+    def fitting(self, rows: Sequence[R_contra], start: int) -> int:
+        """Return before which row to stop, so that those from `start` on go in together."""
+        ...
+
+    def apply(
+        self, lane: str, rows: Sequence[R_contra], was: Position | None, now: Position
+    ) -> bool:
+        """Write rows and move the fence, if that is still where it was; tell whether it was."""
+        ...
+
+
+def lane_of(commit: CommitId) -> str:
+    """Return what all commits of a task to a sink have in common."""
+    return f"{commit.life}/{commit.sink}/{commit.task}"
+
+
+def write_once(place: FencedPlace[R], commit: CommitId, rows: Sequence[R]) -> None:
+    """Write a commit's rows that are not written yet; one that is older writes nothing.
+
+    Several attempts may do so at the same time: each row is written by one of them. Begun
+    again after a lost answer, it goes on behind the last row that went in.
+
+    Args:
+        place: Where to.
+        commit: What names the rows.
+        rows: The same, in the same order, for each attempt.
+    """
+    lane = lane_of(commit)
+    at = place.position(lane)
+    told = False
+    while True:
+        if at is not None and at.order > commit.order:
+            _LOG.warning("what is older than the fence is not written: %s", commit)
+            return
+        start = at.rows if at is not None and at.order == commit.order else 0
+        if start and at is not None and at.fingerprint != commit.fingerprint and not told:
+            told = True
+            _LOG.warning(
+                "%s rows of commit %s were written by another topology (%s, this one is %s), and "
+                "stay as they are",
+                start,
+                commit,
+                at.fingerprint,
+                commit.fingerprint,
+            )
+        if start >= len(rows):
+            return
+        stop = place.fitting(rows, start)
+        now = Position(*commit.order, stop, commit.fingerprint)
+        at = now if place.apply(lane, rows[start:stop], at, now) else place.position(lane)

@@ -1,0 +1,3 @@
+"""Tests of the sink of files and objects."""
+
+from __future__ import annotations

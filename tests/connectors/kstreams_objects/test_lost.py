@@ -1,0 +1,95 @@
+"""Storage that does not answer at a step, that refuses, or that has something of that name."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from devtools.servers.fault_proxy import CutUpload, DropReply, Fault, FaultProxy, Refuse
+from devtools.servers.s3 import SECRET_KEY, Bucket, S3Server
+from kstreams.errors import SinkError, SinkUnavailableError
+from kstreams_objects import Columns, JsonLines, Objects
+from tests.connectors.sinking import commit_of, given, write
+
+SHORT = timedelta(milliseconds=300)
+
+
+def _row(_key: str, total: int) -> Columns:
+    return {"n": total}
+
+
+def test_a_directory_that_cannot_be_written_fails_the_batch(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    sink: Objects[str, int] = Objects(str(tmp_path / "file"), format=JsonLines(), row=_row)
+    with pytest.raises(SinkUnavailableError, match="cannot write"):
+        write(sink, given(("a", 1)))
+
+
+def test_a_file_that_is_there_is_left_alone(tmp_path: Path) -> None:
+    sink: Objects[str, int] = Objects(str(tmp_path), format=JsonLines(), row=_row)
+    receipts = sink.open().write(given(("a", 1)), commit_of())
+    taken = tmp_path / json.loads(receipts[0])[1]
+    taken.write_text("mine")
+    sink.publish({commit_of(): receipts})
+    assert taken.read_text() == "mine"
+    assert list((tmp_path / "_staged").rglob("*.jsonl")) == []
+
+
+@pytest.mark.parametrize("receipt", ["", "[]", "{}", '["a", "../b"]', '["a", 5]'])
+def test_a_receipt_of_somebody_else_is_told(tmp_path: Path, receipt: str) -> None:
+    sink: Objects[str, int] = Objects(str(tmp_path), format=JsonLines(), row=_row)
+    with pytest.raises(SinkError, match="no receipt"):
+        sink.publish({commit_of(): [receipt]})
+
+
+@pytest.mark.parametrize("place", ["", "s3://key:s3cret@bucket", "file:///x"])
+def test_a_url_is_no_directory(place: str) -> None:
+    with pytest.raises(ValueError, match="no path of a directory") as told:
+        Objects[str, int](place, format=JsonLines(), row=_row)
+    assert "s3cret" not in str(told.value)
+
+
+@pytest.fixture
+def proxy(s3_server: S3Server) -> Iterator[FaultProxy]:
+    with FaultProxy(s3_server.address) as running:
+        yield running
+
+
+def _sink(bucket: Bucket, url: str, prefix: str, **options: Any) -> Objects[str, int]:
+    place = bucket.settings(prefix, endpoint_url=url, **options)
+    return Objects(place, format=JsonLines(), row=_row)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", [Refuse(503, "SlowDown"), DropReply(), CutUpload(0)])
+@pytest.mark.parametrize("method", ["PUT", "POST", "GET"])
+def test_a_request_that_is_lost_at_any_step_shows_each_file_once(
+    bucket: Bucket, proxy: FaultProxy, fault: Fault, method: str
+) -> None:
+    prefix = uuid.uuid4().hex
+    sink = _sink(bucket, proxy.url, prefix)
+    proxy.inject(fault, method=method, times=2)
+    write(sink, given(("a", 1), ("b", 2)))
+    write(sink, given(("a", 3)), commit_of(1))
+    found = [key for key in bucket.keys(prefix) if key.endswith(".jsonl")]
+    assert not [key for key in found if "_staged" in key]
+    data = [bucket.client.get_object(Bucket=bucket.name, Key=key)["Body"].read() for key in found]
+    assert data == [b'{"n":1}\n{"n":2}\n', b'{"n":3}\n']
+
+
+@pytest.mark.slow
+def test_a_storage_that_does_not_answer_is_told_without_a_secret(
+    bucket: Bucket, proxy: FaultProxy
+) -> None:
+    sink = _sink(bucket, proxy.url, "x", give_up_after=SHORT)
+    proxy.inject(Refuse(503, "SlowDown", f"no {SECRET_KEY}"), times=50)
+    with pytest.raises(SinkUnavailableError, match="SlowDown") as told:
+        sink.prepare()
+    for each in (told.value, sink, sink.label):
+        assert SECRET_KEY not in str(each) + repr(each)

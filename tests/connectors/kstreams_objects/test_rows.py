@@ -1,0 +1,148 @@
+"""What is in which file, which rows are refused, and what a folder may be called."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kstreams.errors import RecordRefusedError
+from kstreams_objects import Csv, JsonLines, Objects, Parquet
+from tests.connectors.sinking import commit_of, given, write
+
+
+def _columns(_key: object, value: Any) -> Any:
+    return value
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and not path.relative_to(folder).parts[0].startswith("_")
+    )
+
+
+def test_json_lines_have_rows_in_order_and_refuse_what_json_has_not(tmp_path: Path) -> None:
+    sink: Objects[str, Any] = Objects(str(tmp_path), format=JsonLines(), row=_columns)
+    rows: list[Any] = [
+        {"a": "é\n", "b": [1, {"c": None}]},
+        {"a": math.nan},
+        {"a": date(2026, 1, 2)},
+        {"a": "half \ud800"},
+        None,
+        5,
+        {"a": 2},
+    ]
+    refused = write(sink, given(*((f"k{n}", row) for n, row in enumerate(rows))))
+    assert [row.row for row in refused] == [1, 2, 3, 5]
+    (path,) = _files(tmp_path)
+    assert path.read_text() == '{"a":"é\\n","b":[1,{"c":null}]}\n{"a":2}\n'
+
+
+def test_csv_quotes_fills_up_and_refuses_other_columns(tmp_path: Path) -> None:
+    sink: Objects[str, Any] = Objects(str(tmp_path), format=Csv(("a", "b")), row=_columns)
+    rows: list[Any] = [{"a": 'x,"y"\n', "b": 1}, {"c": 1}, {"b": Decimal("1.50")}, {"a": [1]}]
+    refused = write(sink, given(*((f"k{n}", row) for n, row in enumerate(rows))))
+    assert [(row.row, row.reason.split(":")[0]) for row in refused] == [
+        (1, "ValueError"),
+        (3, "TypeError"),
+    ]
+    (path,) = _files(tmp_path)
+    with path.open(newline="") as file:
+        assert list(csv.reader(file)) == [["a", "b"], ['x,"y"\n', "1"], ["", "1.50"]]
+
+
+def test_parquet_has_one_schema_and_refuses_what_does_not_fit(tmp_path: Path) -> None:
+    schema = pa.schema([pa.field("n", pa.int16(), nullable=False), pa.field("t", pa.string())])
+    sink: Objects[str, Any] = Objects(str(tmp_path), format=Parquet(schema), row=_columns)
+    rows: list[Any] = [{"n": n} for n in range(100)]
+    rows[7], rows[8], rows[50], rows[99] = {"n": 1 << 20}, {"n": None}, {"n": "x"}, {"n": 1, "u": 2}
+    refused = write(sink, given(*((f"k{n}", row) for n, row in enumerate(rows))))
+    assert [row.row for row in refused] == [7, 8, 50, 99]
+    (path,) = _files(tmp_path)
+    table = pq.read_table(path)
+    assert table.schema.equals(schema)
+    assert table["n"].to_pylist() == [n for n in range(100) if n not in (7, 8, 50, 99)]
+    assert json.loads(refused[0].letter.value or b"") == {"n": 1 << 20}
+
+
+def test_each_folder_gets_a_file_and_no_name_leads_elsewhere(tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    sink: Objects[Any, int] = Objects(
+        str(place), format=JsonLines(), row=lambda _k, n: {"n": n}, folder=lambda key, _n: key
+    )
+    bad = [
+        "../x",
+        "/x",
+        "a//b",
+        "a/../b",
+        ".hidden",
+        "_staged",
+        "",
+        "nul\0",
+        "line\n",
+        "é" * 130,
+        5,
+    ]
+    pairs = [("day=1", 1), *((name, 0) for name in bad), ("day=2/x", 2), ("day=1", 3)]
+    refused = write(sink, given(*pairs), commit_of(7, task=3))
+    assert [row.row for row in refused] == list(range(1, len(bad) + 1))
+    found = {str(path.parent.relative_to(place)): path.read_text() for path in _files(tmp_path)}
+    assert found == {"day=1": '{"n":1}\n{"n":3}\n', "day=2/x": '{"n":2}\n'}
+    assert all(path.name.endswith("-00003-000000000007.jsonl") for path in _files(place))
+
+
+def test_a_batch_of_nothing_makes_no_file(tmp_path: Path) -> None:
+    sink: Objects[str, Any] = Objects(str(tmp_path), format=JsonLines(), row=_columns)
+    write(sink, given(("a", None)))
+    refused = write(sink, given(("a", {1})), commit_of(1))
+    assert [row.row for row in refused] == [0]
+    with pytest.raises(RecordRefusedError):
+        write(sink, given(("a", {"n": 1}), ("b", 5), fails=True), commit_of(2))
+    assert _files(tmp_path) == []
+
+
+def test_files_of_a_task_sort_by_batch_and_other_tasks_and_lives_have_their_own(
+    tmp_path: Path,
+) -> None:
+    sink: Objects[str, Any] = Objects(str(tmp_path), format=JsonLines(), row=_columns)
+    for batch in (9, 10, 100):
+        write(sink, given(("a", {"n": batch})), commit_of(batch))
+    assert [json.loads(path.read_text())["n"] for path in _files(tmp_path)] == [9, 10, 100]
+    write(sink, given(("a", {"n": 0})), commit_of(9, task=1))
+    write(sink, given(("a", {"n": 0})), commit_of(9, life="another"))
+    assert len(_files(tmp_path)) == 5
+
+
+def test_a_file_that_was_taken_away_does_not_come_again(tmp_path: Path) -> None:
+    sink: Objects[str, Any] = Objects(str(tmp_path), format=JsonLines(), row=_columns)
+    receipts = sink.open().write(given(("a", {"n": 1})), commit_of())
+    sink.publish({commit_of(): receipts})
+    for path in _files(tmp_path):
+        path.unlink()
+    sink.publish({commit_of(): receipts})
+    assert _files(tmp_path) == []
+
+
+def test_what_never_counted_is_removed_when_a_new_writer_begins(tmp_path: Path) -> None:
+    sink: Objects[str, Any] = Objects(str(tmp_path), format=JsonLines(), row=_columns)
+    for batch in (0, 1):
+        sink.open().write(given(("a", {"n": 1})), commit_of(batch))  # dies
+    sink.open().write(given(("a", {"n": 1})), commit_of(0, task=1))
+    write(sink, given(("a", {"n": 1})), commit_of(1))
+    staged = [path.name.split("-")[0] for path in (tmp_path / "_staged").rglob("*.jsonl")]
+    assert sorted(staged) == ["000000000000", "000000000001"]  # another task's, an attempt's
+
+
+def test_csv_needs_names() -> None:
+    with pytest.raises(ValueError, match="each named once"):
+        Csv(("a", "a"))

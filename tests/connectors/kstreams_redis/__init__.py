@@ -1,0 +1,3 @@
+"""Tests of the sinks to Redis, on a real server."""
+
+from __future__ import annotations

@@ -1,0 +1,14 @@
+"""The server's database, for a test alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from devtools.servers.redis import RedisServer
+from tests.connectors.kstreams_redis.places import Place
+
+
+@pytest.fixture
+def redis(redis_server: RedisServer) -> Place:
+    """A database that is empty at the test's start."""
+    return Place(redis_server.url)

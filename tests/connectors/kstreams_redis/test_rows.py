@@ -1,0 +1,125 @@
+"""What becomes of results: which form they have, which are refused, what stays aside."""
+
+from __future__ import annotations
+
+import json
+import math
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from kstreams.errors import RecordRefusedError
+from kstreams_redis import RedisKeys, RedisStream
+from tests.connectors.kstreams_redis.places import Place
+from tests.connectors.sinking import commit_of, given, write
+
+pytestmark = pytest.mark.slow
+
+
+def _as_it_is(_key: object, value: Any) -> Any:
+    return value
+
+
+def test_values_have_the_form_of_their_type_and_replace_each_other(redis: Place) -> None:
+    sink: RedisKeys[Any, Any] = RedisKeys(redis.url, value=_as_it_is, prefix="p:")
+    rows = (("a", "é"), ("b", b"\0\xff"), ("c", 7), ("d", 0.1), ("e", {"x": 1, "y": "z"}), (8, 9))
+    assert write(sink, given(*rows), commit_of(1)) == []
+    assert redis.names("p:") == ["8", "a", "b", "c", "d", "e"]
+    assert [redis.ask("GET", f"p:{key}") for key in "acd"] == ["é", "7", "0.1"]
+    assert redis.ask("HGETALL", "p:e") == {"x": "1", "y": "z"}
+    changed = given(("a", {"n": 1}), ("e", "text"), ("b", None), ("c", {}), ("d", None), ("d", 5))
+    assert write(sink, changed, commit_of(2)) == []
+    assert redis.names("p:") == ["8", "a", "d", "e"]
+    assert redis.ask("HGETALL", "p:a") == {"n": "1"}
+    assert [redis.ask("GET", f"p:{key}") for key in "ed"] == ["text", "5"]
+
+
+def test_what_has_no_form_is_refused_for_its_reason_and_all_others_are_written(
+    redis: Place,
+) -> None:
+    sink: RedisKeys[Any, Any] = RedisKeys(redis.url, value=_as_it_is)
+    bad = [
+        ("b", True),
+        ("c", [1]),
+        ("d", {"x": None}),
+        ("e", {1: "x"}),
+        (None, 1),
+        (("a", 1), 1),
+        ("f", bytes(513 << 20)),
+        ("kstreams:life/out/0", "9:0:9:"),
+        ("half \ud800", 1),
+        ("g", {str(n): n for n in range(1_001)}),
+    ]
+    refused = write(sink, given(("a", 1), *bad, ("z", math.inf)))
+    assert [row.row for row in refused] == list(range(1, len(bad) + 1))
+    assert "bool" in refused[0].reason
+    assert "names of fences" in refused[7].reason
+    assert json.loads(refused[1].letter.value or b"") == [1]
+    assert set(redis.ask("KEYS", "*")) == {"a", "z", "kstreams:life/out/0"}
+
+
+def test_a_policy_to_fail_leaves_nothing(redis: Place) -> None:
+    sink: RedisKeys[Any, Any] = RedisKeys(redis.url, value=_as_it_is)
+    with pytest.raises(RecordRefusedError, match="list"):
+        write(sink, given(("a", 1), ("b", []), fails=True))
+    assert redis.ask("KEYS", "*") == []
+
+
+def test_more_rows_than_a_script_takes_are_written_and_expire(redis: Place) -> None:
+    sink: RedisKeys[str, Any] = RedisKeys(
+        redis.url, value=_as_it_is, prefix="p:", expire_after=timedelta(hours=1)
+    )
+    pairs = [(f"k{n}", n if n % 2 else {"n": n}) for n in range(2_500)]
+    assert write(sink, given(*pairs)) == []
+    assert len(redis.names("p:")) == 2_500
+    assert redis.ask("GET", "p:k2499") == "2499"
+    assert all(3_590_000 < redis.ask("PTTL", f"p:k{n}") <= 3_600_000 for n in (0, 1, 2_498))
+    assert redis.ask("PTTL", "kstreams:life/out/0") == -1
+
+
+def test_a_smaller_plan_takes_the_place_of_a_larger_one(redis: Place) -> None:
+    sink: RedisKeys[str, int] = RedisKeys(redis.url, value=_as_it_is, prefix="p:")
+    write(sink, given(("a", 1), ("b", 2)), commit_of(4))
+    write(sink, given(("a", 3)), commit_of(4, revision=1))
+    write(sink, given(("a", 9), ("b", 9)), commit_of(4))  # of a driver that was late
+    assert [redis.ask("GET", f"p:{key}") for key in "ab"] == ["3", "2"]
+
+
+def test_an_expired_key_of_another_form_is_made_by_a_function(redis: Place) -> None:
+    sink: RedisKeys[tuple[str, int], int] = RedisKeys(
+        redis.url, key=lambda key: f"{key[0]}:{key[1]}", value=_as_it_is
+    )
+    assert write(sink, given((("a", 1), 5))) == []
+    assert redis.ask("GET", "a:1") == "5"
+
+
+def test_a_stream_keeps_order_leaves_none_out_and_leaves_nothing_aside(redis: Place) -> None:
+    sink: RedisStream[str, Any] = RedisStream(
+        redis.url, stream="s", fields=lambda _key, n: None if n == 3 else {"n": n, "": b"\0"}
+    )
+    refused = write(sink, given(*((f"k{n}", n) for n in range(1_200)), ("bad", []), ("x", True)))
+    assert [row.row for row in refused] == [1_200, 1_201]
+    assert [int(entry["n"]) for entry in redis.entries("s")] == [n for n in range(1_200) if n != 3]
+    assert sorted(redis.ask("KEYS", "*")) == ["kstreams:life/out/0", "s"]
+
+
+def test_what_never_counted_is_removed_when_a_later_batch_is_written(redis: Place) -> None:
+    sink: RedisStream[str, int] = RedisStream(
+        redis.url, stream="s", fields=lambda _key, n: {"n": n}
+    )
+    sink.open().write(given(("a", 1)), commit_of(0))  # dies
+    write(sink, given(("a", 1)), commit_of(0))
+    write(sink, given(("a", 2)), commit_of(1))
+    assert [entry["n"] for entry in redis.entries("s")] == ["1", "2"]
+    assert sorted(redis.ask("KEYS", "*")) == ["kstreams:life/out/0", "s"]
+
+
+def test_a_stream_is_kept_at_about_a_length(redis: Place) -> None:
+    sink: RedisStream[str, int] = RedisStream(
+        redis.url, stream="s", fields=lambda _key, n: {"n": n}, most=100
+    )
+    write(sink, given(*((f"k{n}", n) for n in range(1_000))))
+    entries = redis.entries("s")
+    assert 100 <= len(entries) < 400
+    assert entries[-1] == {"n": "999"}
