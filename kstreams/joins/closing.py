@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from heapq import heappop, heappush
-from itertools import islice
+from itertools import count, islice
 from typing import Any
 
 from kstreams.joins.joiner import Joiner
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
-from kstreams.state.stores.join.coding import WAITING
+from kstreams.state.stores.join.coding import CLOCKS, WAITING
 from kstreams.state.stores.join.rows import JoinRows, Open
-from kstreams.state.stores.join.setup import Setup
+from kstreams.state.stores.join.setup import NO_CLOCKS, Setup
 from kstreams.times import FAR_MS
 
 __all__ = ("Closing",)
@@ -21,6 +21,10 @@ _READ_AT_ONCE = 4096
 """Entries that are read at once."""
 _PARTS = 8
 """Of the time that an entry waits, what is read ahead is about this part."""
+
+_Entry = tuple[int, int, int, int, int, Any]
+"""Closing, side, time, number and key of a waiting record, as in `Open`; before the key a number
+of its own, so that keys are not compared."""
 
 
 class Closing:
@@ -50,6 +54,7 @@ class Closing:
         context: ProcessorContext[Any, Any],
     ) -> None:
         self.keeps = joiner.keeps(left=True), joiner.keeps(left=False)
+        self._delays = setup.close(0, 0), setup.close(1, 0)
         self.setup = setup
         self.forgets_at = [-FAR_MS, -FAR_MS]
         self._rows = rows
@@ -57,41 +62,51 @@ class Closing:
         self._forward = context.forward
         self._hold = context.hold(self._release)
         self._ahead = max(1, setup.memory // _PARTS)
-        self._heap: list[tuple[Any, int, Open]] = []
-        self._count = 0
+        self._heap: list[_Entry] = []
+        self._count = count(1)
         self._until = self._done = -FAR_MS  # stored entries are read, and all are taken, so far
         self._next = -FAR_MS  # nothing is due before this time, ms
 
     def wait(self, side: int, time_ms: int, number: int, key: object) -> None:
         """Let a record wait that was put into the store just now."""
-        entry = Open(self.setup.close(side, time_ms), side, time_ms, number, key)
-        self._push(entry)
+        close = time_ms + self._delays[side]
+        entry = (close, side, time_ms, number, next(self._count), key)
+        heappush(self._heap, entry)
         self._hold(entry)
-        self._next = min(self._next, entry.close)
+        if close < self._next:
+            self._next = close
 
     def close(self, now: int) -> None:
         """Forward what has closed by a stream time, ms: `now` is after the end of its grace."""
         if now <= self._next:
             return
         self.note()
-        rows, setup = self._rows, self.setup
-        clocks = rows.clocks()
-        final = clocks.final_left, clocks.final_right
-        for entry in self._take(now):
-            side, time = entry.side, entry.time
-            if self.keeps[side] and time >= final[side]:
-                element = rows.find(time // setup.width, entry)
-                if element is not None and element[2] == WAITING:
-                    value = element[3]
-                    sides = (None, value) if side else (value, None)
-                    self._forward(Record(entry.key, self._function(*sides), time))
-        past = [max(final[side], now - setup.close(side, 0)) for side in (0, 1)]
-        rows.set_clocks(clocks._replace(final_left=past[0], final_right=past[1]))
+        rows, heap, width, keeps = self._rows, self._heap, self.setup.width, self.keeps
+        overlay, function, forward = rows.overlay, self._function, self._forward
+        number, *newest, final_left, final_right = overlay.get(CLOCKS) or NO_CLOCKS
+        final = final_left, final_right
+        before: _Entry | None = None
+        while (due := self._due(now)) < now:
+            entry = heappop(heap)
+            _, side, time, own_number, _, key = entry
+            # Those of stored entries may be here already, as they were put.
+            again = before is not None and before[:4] == entry[:4] and before[5] == key
+            before = entry
+            if again or not keeps[side] or time < final[side]:
+                continue
+            element = rows.find(side, time // width, key, time, own_number)
+            if element is not None and element[2] == WAITING:
+                sides = (None, element[3]) if side else (element[3], None)
+                forward(Record(key, function(*sides), time))
+        self._done = max(self._done, now)
+        self._next = min(due, self._until)
+        past = [max(final[side], now - self._delays[side]) for side in (0, 1)]
+        overlay.put(CLOCKS, (number, *newest, *past))
 
     def close_all(self) -> None:
         """Forward all that waits for a partner."""
         stored = self._rows.last_close()
-        last = max((entry.close for _, _, entry in self._heap), default=self._done - 1)
+        last = max((entry[0] for entry in self._heap), default=self._done - 1)
         last = last if stored is None else max(last, stored)
         if last >= self._done:
             self.close(last + 1)
@@ -100,11 +115,11 @@ class Closing:
         """Have what is over deleted at the batch's end."""
         self._hold(None)
 
-    def _release(self, held: Sequence[Open | None]) -> None:
+    def _release(self, held: Sequence[_Entry | None]) -> None:
         """Store the entries that wait on, and delete what is over."""
         for entry in held:
-            if entry is not None and entry.close >= self._done:
-                self._rows.put_open(entry)
+            if entry is not None and entry[0] >= self._done:
+                self._rows.put_open(Open(*entry[:4], entry[5]))
         clocks, setup = self._rows.clocks(), self.setup
         # All of a bucket before these has closed before the newest record of its side.
         newest = clocks.newest_left, clocks.newest_right
@@ -112,22 +127,14 @@ class Closing:
         self._rows.forget((left, right), self._done)
         self.forgets_at[:] = [(end + 1) * setup.width + setup.memory for end in (left, right)]
 
-    def _take(self, end: int) -> Iterator[Open]:
-        """Take and yield what is due before a time (ms), in order; some may hold no more."""
-        last, heap = None, self._heap
+    def _due(self, end: int) -> int:
+        """Return when the next one closes, ms, as far as that is before a time."""
+        heap = self._heap
         while True:
-            due = heap[0][0][0] if heap else FAR_MS
-            if self._until < end and due >= self._until:
-                self._read(end)
-            elif due < end:
-                entry = heappop(heap)[2]
-                if entry != last:
-                    yield entry
-                last = entry
-            else:
-                break
-        self._done = max(self._done, end)
-        self._next = min(due, self._until)
+            due = heap[0][0] if heap else FAR_MS
+            if self._until >= end or due < self._until:
+                return due
+            self._read(end)
 
     def _read(self, end: int) -> None:
         """Read on among the entries that were stored before."""
@@ -138,11 +145,7 @@ class Closing:
             if found[0].close == until:
                 until += 1
                 found = list(self._rows.stored_entries(start, until))
-        for entry in found:
-            if entry.close < until:
-                self._push(entry)
+        for close, side, time, number, key in found:
+            if close < until:
+                heappush(self._heap, (close, side, time, number, next(self._count), key))
         self._until = until
-
-    def _push(self, entry: Open) -> None:
-        self._count += 1  # so that keys are not compared
-        heappush(self._heap, (entry[:-1], self._count, entry))

@@ -61,11 +61,13 @@ class Punctuators:
 
     def next_due(self) -> int:
         """Return when the next one is due, or `NEVER`."""
-        return min((schedule.due for schedule in self.schedules), default=NEVER)
+        return min([schedule.due for schedule in self.schedules], default=NEVER)
 
     def fire_due(self, now: int, call: Callable[[Schedule, int], None]) -> None:
         """Fire each one that is due, by due time, then by the order of scheduling."""
         ready = [schedule for schedule in self.schedules if schedule.due <= now]
-        for schedule in sorted(ready, key=lambda schedule: schedule.due):
+        if len(ready) > 1:
+            ready.sort(key=lambda schedule: schedule.due)
+        for schedule in ready:
             if schedule.due <= now:
                 call(schedule, now)

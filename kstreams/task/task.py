@@ -312,13 +312,13 @@ class Task:
         self._services.stream.fire_due(self._cursor.stream_time, self._punctuate)
 
     def _punctuate(self, schedule: Schedule, now: int) -> None:
-        self._call(schedule.node, partial(schedule.fire, now))
+        self._call(schedule.node, schedule.fire, now)
 
     def _advance_columns(self) -> None:
         """Tell column processors of a stream time that none of their records had."""
         now = self._cursor.stream_time
         for node, processor in self._wiring.column_processors:
-            self._call(node, partial(processor.advance, now))
+            self._call(node, processor.advance, now)
 
     def _finish_nodes(self, *, close_windows: bool) -> None:
         """Let each node close what is open, if so asked, and release what it holds.
@@ -335,11 +335,11 @@ class Task:
             for call in calls.get(node.name, ()):
                 self._call(node.name, call)
 
-    def _call(self, node: str, call: Callable[[], None]) -> None:
+    def _call(self, node: str, call: Callable[..., None], *times: int) -> None:
         """Call what a node has asked for, then flush the buffers it may have forwarded to."""
         self._cursor.rows = None
         try:
-            call()
+            call(*times)
         except KeyboardInterrupt:
             raise
         except BaseException as exc:  # noqa: BLE001  # user code, which may also exit

@@ -53,10 +53,10 @@ class Joins:
             case _:
                 self.clocks = (self.number, a, b, a - 1, b - 1)
                 rows.overlay.put((0, 1), self.clocks)
-                for entry in self.open:
-                    element = rows.find(entry.time // width, entry)
-                    kept = self.rows[entry.side, entry.key]
-                    assert element == next((e for e in kept if e[1] == entry.number), None)
+                for _, side, time, number, key in self.open:
+                    element = rows.find(side, time // width, key, time, number)
+                    kept = self.rows[side, key]
+                    assert element == next((e for e in kept if e[1] == number), None)
 
     def _add(self, rows: JoinRows[str, int, str], side: int, key: str, a: int, b: int) -> None:
         assert self.setup is not None

@@ -160,13 +160,12 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
                 if found is not None:
                     yield part, found
 
-    def find(self, bucket: int, entry: Open) -> Element | None:
-        """Return the record that an entry stands for, or None."""
-        handle = (1, entry.side, bucket, 0, entry.key)
+    def find(self, side: int, bucket: int, key: K, time: int, number: int) -> Element | None:
+        """Return a record by its time (ms) and number, or None."""
+        handle = (1, side, bucket, 0, key)
         head = self.overlay.get(handle)
         if head is None:
             return None
-        time, number = entry.time, entry.number
         for element in head[2]:
             if element[1] == number and element[0] == time:
                 found: Element = element
