@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ("K2", "V2", "Bools", "Ints", "K", "S", "V")
+__all__ = ("K2", "V2", "Bools", "Ints", "K", "Objects", "S", "V")
 
 K = TypeVar("K")
 """Type of the keys; of those that come in, where others go out."""
@@ -24,3 +24,5 @@ Ints = npt.NDArray[np.int64]
 """A column of integers, such as times in ms; no nulls."""
 Bools = npt.NDArray[np.bool_]
 """A column of truth values, such as a choice of rows."""
+Objects = npt.NDArray[np.object_]
+"""A column of Python objects."""

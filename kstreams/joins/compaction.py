@@ -9,37 +9,12 @@ from kstreams.joins.change import Change
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 
-__all__ = ("by_key", "compacted", "ends_of")
+__all__ = ("by_key", "compacted")
 
 
 def by_key(key: Serde[Any]) -> Callable[[Any], object]:
     """Return what tells keys apart as their bytes do."""
     return (lambda found: found) if key.hashes_by_bytes else key.ordered.serialize
-
-
-def ends_of(
-    items: Sequence[tuple[Sequence[Any], Sequence[Change[Any]], Sequence[int]]], key: Serde[Any]
-) -> Iterator[tuple[Any, Any, Any, int]]:
-    """Yield each key that has changed, its first old value, its last new one, and when that came.
-
-    In the order in which the keys first came; versions that are not the latest are left out.
-
-    Args:
-        items: Columns of keys, changes and times (ms).
-        key: Serde of the keys.
-    """
-    known = None if key.hashes_by_bytes else by_key(key)
-    first: dict[object, Any] = {}
-    last: dict[object, tuple[Any, Any, int]] = {}
-    for columns in items:
-        for found, change, time in zip(*columns, strict=True):
-            if change.latest:
-                own = found if known is None else known(found)
-                first.setdefault(own, change.old)
-                last[own] = (found, change.new, time)
-    for own, old in first.items():
-        found, new, time = last[own]
-        yield found, old, new, time
 
 
 def compacted(

@@ -7,21 +7,18 @@ from dataclasses import dataclass, field
 from itertools import compress, islice
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from kstreams._types import Bools, Ints
+from kstreams.joins.columns.both_values import there
+from kstreams.joins.columns.changes import parted
 from kstreams.joins.encoded_output import EncodedContext, encoded_table
-from kstreams.joins.foreign_messages import (
-    ENTER,
-    LEAVE_RESULT,
-    NO_ROW,
-    NO_ROW_NOW,
-    ROW,
-    ROW_NOW,
-)
+from kstreams.joins.foreign_messages import LEAVE_RESULT, MOVE, responses
 from kstreams.joins.joiner import Joiner
 from kstreams.joins.table_rows import RowsOf
 from kstreams.serde.base import Serde
+from kstreams.serde.objects import object_column
 from kstreams.state.stores.subscription.rows import SubscriptionRows
 
 __all__ = ("Came", "Changed", "ForeignAnswers")
@@ -31,9 +28,6 @@ _BYTES_AT_ONCE = 4 * 1024 * 1024
 _AT_FIRST = 256
 """Left rows that are joined at once, and their bytes: what a large fan-out has in memory besides
 its output. Their size is not known before some were read."""
-
-_HEADS = ((NO_ROW, ROW), (NO_ROW_NOW, ROW_NOW))
-"""How responses begin: by whether they are new, and whether they have a result."""
 
 
 @dataclass
@@ -67,15 +61,16 @@ class Came:
 
     def kept(self, keep: Sequence[bool]) -> Came:
         """Return some of them."""
-        columns = (self.says, self.foreign, self.prefix, self.row, self.value, self.time)
-        return Came(*(list[Any](compress(column, keep)) for column in columns))
+        return Came(*(list[Any](compress(column, keep)) for column in self._columns))
 
-    def pieces(self, keep: Sequence[bool]) -> Iterator[Came]:
-        """Yield those that are kept, some thousands at a time."""
-        kept = self if all(keep) else self.kept(keep)
-        columns = (kept.says, kept.foreign, kept.prefix, kept.row, kept.value, kept.time)
-        for start in range(0, len(kept.row), _AT_ONCE):
-            yield Came(*(list[Any](column[start : start + _AT_ONCE]) for column in columns))
+    def pieces(self) -> Iterator[Came]:
+        """Yield them, some thousands at a time."""
+        for start in range(0, len(self.row), _AT_ONCE):
+            yield Came(*(list[Any](each[start : start + _AT_ONCE]) for each in self._columns))
+
+    @property
+    def _columns(self) -> tuple[list[Any], ...]:
+        return self.says, self.foreign, self.prefix, self.row, self.value, self.time
 
 
 class Changed(NamedTuple):
@@ -131,13 +126,14 @@ class ForeignAnswers:
         """
         last = {self._rows.prefix(item.foreign): item for item in changed}
         self._to_all(last)
-        if came.row:
+        if last:
             alone = [
                 says == LEAVE_RESULT or row[:size] not in last
                 for says, row, size in zip(came.says, came.row, came.prefix, strict=True)
             ]
-            for piece in came.pieces(alone):
-                self._to_each(piece)
+            came = came.kept(alone)
+        for piece in came.pieces():
+            self._to_each(piece)
 
     def _to_all(self, changed: Mapping[bytes, Changed]) -> None:
         """Answer all left rows of right rows, by the prefixes of those."""
@@ -149,15 +145,13 @@ class ForeignAnswers:
             times = [items[number].time for number in numbers]
             owns = [row[sizes[number] :] for number, row in zip(numbers, rows, strict=True)]
             results = self._joined(values, rights)
-            news = None
-            if self._came:
-                since = list(map(self._came.get, rows))
-                news = [each is not None for each in since]
-                times = [
-                    time if each is None or each < time else each
-                    for each, time in zip(since, times, strict=True)
-                ]
-            self._forward(owns, results, news, times)
+            since = list(map(self._came.get, rows)) if self._came else [None] * len(rows)
+            now = np.array([each is not None for each in since])
+            times = [
+                time if each is None or each < time else each
+                for each, time in zip(since, times, strict=True)
+            ]
+            self._forward(owns, results, now, np.array(times, np.int64))
 
     def _joined(self, values: Sequence[bytes], rights: Sequence[Any]) -> list[Any]:
         """Return the results of left rows with right values, which may be None."""
@@ -170,55 +164,36 @@ class ForeignAnswers:
 
     def _to_each(self, items: Came) -> None:
         """Answer left rows that have come, or whose results go."""
-        prefixes = [row[:size] for row, size in zip(items.row, items.prefix, strict=True)]
-        asked = dict(zip(prefixes, items.foreign, strict=True))
+        known: Sequence[Any] = items.foreign
+        if not self._rows.by_object:
+            known = [row[:size] for row, size in zip(items.row, items.prefix, strict=True)]
+        asked = dict(zip(known, items.foreign, strict=True))
         found = dict(zip(asked, self._rights(list(asked.values())), strict=True))
-        goes = LEAVE_RESULT in items.says
-        values: list[bytes | None] = [*items.value]
-        if goes:
-            says = zip(items.says, items.value, strict=True)
-            values = [None if each == LEAVE_RESULT else value for each, value in says]
-        lefts = self._lefts(values)
-        function, inner = self._function, self._inner
-        owns, results, times = [], [], []
-        for prefix, says_, left, row, size, time in zip(
-            prefixes, items.says, lefts, items.row, items.prefix, items.time, strict=True
-        ):
-            right = found[prefix]
-            result = None
-            if says_ == LEAVE_RESULT:
-                pass
-            elif right is not None:
-                result = function(left, right[0])
-            elif not inner:
-                result = function(left, None)
-            elif says_ == ENTER:
-                continue  # an unchanged key without a match says nothing
-            owns.append(row[size:])
-            results.append(result)
-            times.append(time if right is None or right[1] < time else right[1])
-        if owns:
-            self._forward(owns, results, [True] * len(owns), times)
+        values, right_times = parted(list(map(found.__getitem__, known)))
+        rights, lefts = object_column(values), object_column(items.value)
+        says, has_right = np.array(items.says), there(rights)
+        goes = says == LEAVE_RESULT
+        joins = np.flatnonzero(~goes & (has_right | (not self._inner)))
+        results = np.full(len(says), None, object)
+        made = map(self._function, self._lefts(lefts[joins].tolist()), rights[joins].tolist())
+        results[joins] = object_column(list(made))
+        # An unchanged key without a match says nothing.
+        answers = np.flatnonzero(has_right | goes | (not self._inner) | (says == MOVE))
+        if len(answers):
+            owns = [items.row[row][items.prefix[row] :] for row in answers.tolist()]
+            times = np.array(items.time, np.int64)
+            times = np.where(has_right, np.maximum(times, right_times), times)[answers]
+            now = np.ones(len(answers), bool)
+            self._forward(owns, results[answers].tolist(), now, times)
 
     def _lefts(self, values: Sequence[bytes | None]) -> list[Any]:
         return self._value.deserialize_many(pa.array(values, pa.binary()))
 
     def _forward(
-        self,
-        owns: Sequence[bytes],
-        results: Sequence[Any],
-        news: Sequence[bool] | None,
-        times: Sequence[int],
+        self, owns: Sequence[bytes], results: Sequence[Any], now: Bools, times: Ints
     ) -> None:
-        """Send responses: without `news` none is new."""
-        found = self._result.serialize_many(results)
-        first: pa.Scalar | pa.Array = pa.scalar(ROW, pa.binary())
-        if news is not None or found.null_count:
-            pairs = zip(news or [False] * len(owns), found.is_valid().to_pylist(), strict=True)
-            first = pa.array([_HEADS[new][has] for new, has in pairs], pa.binary())
-        if found.null_count:
-            found = pc.fill_null(found, b"")
-        values = pc.binary_join_element_wise(first, found, b"")
+        """Send responses."""
+        values = responses(now, self._result.serialize_many(results))
         table = encoded_table(pa.array(owns, pa.binary()), values, pa.array(times))
         self._context.forward_encoded(self._edge, table)
 

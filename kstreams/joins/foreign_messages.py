@@ -8,16 +8,16 @@ response goes from there, or straight from the left row, to the task of the left
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from kstreams._types import Bools, Ints
 from kstreams.errors import DeserializationError
 from kstreams.serde.base import Serde
+from kstreams.serde.binary import binary_array, heads_of
 from kstreams.serde.composite import CompositeSerde
 from kstreams.serde.objects import objects_of
 
@@ -36,7 +36,8 @@ __all__ = (
     "opened",
     "opened_many",
     "opened_responses",
-    "subscription",
+    "responses",
+    "subscriptions",
 )
 
 ENTER, MOVE, LEAVE, LEAVE_RESULT = range(4)
@@ -44,24 +45,43 @@ ENTER, MOVE, LEAVE, LEAVE_RESULT = range(4)
 names it no more; it names it no more, and its result goes with that."""
 
 _HEAD = struct.Struct(">BII")
+_HEADS = np.dtype([("says", ">u1"), ("prefix", ">u4"), ("own", ">u4")])
+"""What it says, and how long its prefix and the left row's key are."""
 
 NO_ROW, ROW, NO_ROW_NOW, ROW_NOW = (bytes((number,)) for number in range(4))
 """How a response begins: whether there is a result, and whether the left row has changed in this
 batch. What a task has said of a row before it has left is older than what says `NOW`."""
 
-_NOW = 2
+_HAS_ROW, _NOW = 1, 2
 
 
-def subscription(says: int, prefix: bytes, own: bytes, value: bytes = b"") -> bytes:
-    """Return a subscription.
+def subscriptions(says: Ints, prefixes: pa.Array, own: pa.Array, values: pa.Array) -> pa.Array:
+    """Return subscriptions; all arrays are `binary`.
 
     Args:
         says: `ENTER`, `MOVE`, `LEAVE` or `LEAVE_RESULT`.
-        prefix: What the rows of the foreign key begin with.
-        own: The left row's key.
-        value: Its value; empty for a row that leaves.
+        prefixes: What the rows of the foreign keys begin with.
+        own: The left rows' keys.
+        values: Their values; empty for rows that leave.
     """
-    return _HEAD.pack(says, len(prefix), len(own)) + prefix + own + value
+    heads = np.empty(len(says), _HEADS)
+    heads["says"] = says
+    heads["prefix"] = pc.binary_length(prefixes).to_numpy()
+    heads["own"] = pc.binary_length(own).to_numpy()
+    head = binary_array(heads.view(np.uint8), len(says), _HEAD.size)
+    return pc.binary_join_element_wise(head, prefixes, own, values, b"")
+
+
+def responses(now: Bools, results: pa.Array) -> pa.Array:
+    """Return responses.
+
+    Args:
+        now: Whether the left row has changed in this batch.
+        results: The results, encoded; null for none.
+    """
+    heads = now.astype(np.uint8) * _NOW + np.asarray(results.is_valid()) * np.uint8(_HAS_ROW)
+    head = binary_array(heads.astype(np.uint8), len(now), 1)
+    return pc.binary_join_element_wise(head, pc.fill_null(results, b""), b"")
 
 
 def opened(data: bytes) -> tuple[int, int, bytes, bytes]:
@@ -78,39 +98,38 @@ def opened(data: bytes) -> tuple[int, int, bytes, bytes]:
     return says, prefix, data[_HEAD.size : end], data[end:]
 
 
-def opened_many(
-    data: Sequence[bytes],
-) -> tuple[list[int], list[int], list[bytes], list[bytes]]:
-    """Return what `opened` returns of each subscription, a list each.
+def opened_many(data: pa.Array) -> tuple[list[int], list[int], list[bytes], list[bytes]]:
+    """Return what `opened` returns of each subscription of a `binary` array, a column each.
 
     Raises:
         DeserializationError: One is cut short.
     """
-    try:
-        heads = list(map(_HEAD.unpack_from, data))
-    except struct.error:
-        for item in data:
-            opened(item)
-        raise
-    size = _HEAD.size
-    ends = [size + prefix + own for _, prefix, own in heads]
-    rows = [item[size:end] for item, end in zip(data, ends, strict=True)]
-    values = [item[end:] for item, end in zip(data, ends, strict=True)]
-    return [head[0] for head in heads], [head[1] for head in heads], rows, values
+    items: list[bytes] = objects_of(data)
+    heads = heads_of(data, _HEADS)
+    if heads is None:
+        raise DeserializationError(f"a subscription is cut short: {min(items, key=len)!r}")
+    ends = (_HEAD.size + heads["prefix"].astype(np.int64) + heads["own"]).tolist()
+    pairs = list(zip(items, ends, strict=True))
+    rows = [item[_HEAD.size : end] for item, end in pairs]
+    values = [item[end:] for item, end in pairs]
+    return heads["says"].tolist(), heads["prefix"].tolist(), rows, values
 
 
-def opened_responses(data: pa.Array) -> tuple[npt.NDArray[np.bool_], pa.Array]:
+def opened_responses(data: pa.Array) -> tuple[Bools, pa.Array]:
     """Return whether responses are of now, and the results in them, encoded; null for none.
 
     Raises:
         DeserializationError: One is empty.
     """
-    items: list[bytes] = objects_of(data)
-    if not all(items):
+    heads = heads_of(data, np.dtype(np.uint8))
+    if heads is None:
         raise DeserializationError("a response is empty")
-    heads = np.frombuffer(bytes(map(itemgetter(0), items)), np.uint8)
-    results = [item[1:] if item[0] & 1 else None for item in items]
-    return (heads & _NOW).astype(bool), pa.array(results, pa.binary())
+    longest = pc.max(pc.binary_length(data)).as_py() or 1  # without an end, see StampedSerde
+    results = pc.binary_slice(data, 1, longest)
+    has_row = (heads & _HAS_ROW).astype(bool)
+    if not has_row.all():
+        results = pc.if_else(pa.array(has_row), results, None)
+    return (heads & _NOW).astype(bool), results
 
 
 class SubscriptionSerde(CompositeSerde[bytes]):
@@ -178,7 +197,7 @@ class ResponseSerde(CompositeSerde[Response]):
         """Convert back."""
         if not data:
             raise DeserializationError("a response is empty")
-        has_row = data[0] & 1
+        has_row = data[0] & _HAS_ROW
         value = self._value.deserialize(data[1:]) if has_row else None
         return Response(bool(data[0] & _NOW), value)
 
@@ -187,7 +206,7 @@ class ResponseSerde(CompositeSerde[Response]):
         found: list[bytes | None] = objects_of(data)
         if not all(found):
             return super().deserialize_many(data)
-        rows = [each[1:] if each and each[0] & 1 else None for each in found]
+        rows = [each[1:] if each and each[0] & _HAS_ROW else None for each in found]
         values = self._value.deserialize_many(pa.array(rows, pa.binary()))
         return [
             Response(bool(each and each[0] & _NOW), value)

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from kstreams._types import Bools, Ints
 from kstreams.joins.encoded_output import EncodedContext, encoded_table
+from kstreams.joins.foreign_keys import ForeignNames
 from kstreams.joins.foreign_messages import (
     ENTER,
     LEAVE,
     LEAVE_RESULT,
     MOVE,
-    NO_ROW_NOW,
-    ROW_NOW,
-    subscription,
+    responses,
+    subscriptions,
 )
 from kstreams.joins.joiner import Joiner
 from kstreams.serde.base import Serde
-from kstreams.serde.objects import objects_of
-from kstreams.state.stores.prefix_free import write_prefix_free
-from kstreams.state.stores.subscription.rows import prefixing
 
-__all__ = ("Foreign", "ForeignKeys", "ForeignSending", "Step", "Subscribing")
+__all__ = ("ForeignSending", "Steps", "Subscribing")
 
 _AT_ONCE = 8_192
 """Rows of a table that is sent."""
@@ -57,72 +57,24 @@ class Subscribing:
     alone: str | None
 
 
-class Foreign(NamedTuple):
-    """A foreign key: as it goes over the edge, and as rows begin with it."""
-
-    key: bytes
-    prefix: bytes
-
-
-class Step(NamedTuple):
-    """A change of a left row, encoded.
+class Steps(NamedTuple):
+    """Changes of left rows, encoded, a column each; each row changes once.
 
     Attributes:
-        own: The row's key.
-        was: The foreign key before, if any.
+        own: The rows' keys, `binary`.
+        was: The numbers of the foreign keys before; negative for none.
         existed: Whether there was a row.
-        now: The foreign key after it, if any.
-        data: The left value; or the result, if the row names no foreign key.
-        time: Of the change, in ms.
+        now: The numbers of the foreign keys after it; negative for none.
+        data: The left values, `binary`; or the results of rows that name no foreign key.
+        times: Of the changes, in ms.
     """
 
-    own: bytes
-    was: Foreign | None
-    existed: bool
-    now: Foreign | None
-    data: bytes | None
-    time: int
-
-
-class ForeignKeys:
-    """Encodes foreign keys, and notes them where equal ones have equal bytes.
-
-    Args:
-        terms: What the stage goes by.
-    """
-
-    def __init__(self, terms: Subscribing) -> None:
-        self._terms = terms
-        self._encode = terms.foreign.serialize
-        self._prefix = prefixing(terms.stored)
-        self._notes = terms.foreign.hashes_by_bytes and terms.stored.hashes_by_bytes
-        self._known: dict[Any, Foreign] = {}
-
-    def encoded(self, key: object) -> Foreign:
-        """Return a key's bytes."""
-        if not self._notes:
-            return Foreign(self._encode(key), self._prefix(key))
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = Foreign(self._encode(key), self._prefix(key))
-        return found
-
-    def encoded_many(self, keys: Sequence[Any]) -> list[Foreign | None]:
-        """Return the bytes of many keys, of which each may be None."""
-        if not self._notes:
-            return [None if key is None else self.encoded(key) for key in keys]
-        fresh = [key for key in dict.fromkeys(keys) if key is not None and key not in self._known]
-        ways = objects_of(self._terms.foreign.serialize_many(fresh))
-        stored = objects_of(self._terms.stored.ordered.serialize_many(fresh))
-        self._known.update(
-            zip(fresh, map(Foreign, ways, map(write_prefix_free, stored)), strict=True)
-        )
-        known = self._known.get
-        return [None if key is None else known(key) for key in keys]
-
-    def forget(self) -> None:
-        """Forget what was noted."""
-        self._known.clear()
+    own: pa.Array
+    was: Ints
+    existed: Bools
+    now: Ints
+    data: pa.Array
+    times: Ints
 
 
 class ForeignSending:
@@ -138,31 +90,44 @@ class ForeignSending:
         self._context = context
         self._inner = terms.joiner.how == "inner"
 
-    def send(self, steps: Iterable[Step]) -> None:
-        """Send one change of each left row: from what was before the batch to what is now."""
-        subscriptions: list[tuple[bytes, bytes, int]] = []
-        alone: list[tuple[bytes, bytes, int]] = []
-        inner = self._inner
-        for own, was, existed, now, value, time in steps:
-            moved = was is not None and was != now
-            if was is not None and moved:
-                says = LEAVE_RESULT if inner and now is None else LEAVE
-                subscriptions.append((was.key, subscription(says, was.prefix, own), time))
-            if now is not None:
-                says = MOVE if moved else ENTER
-                data = subscription(says, now.prefix, own, value or b"")
-                subscriptions.append((now.key, data, time))
-            elif value is not None:
-                alone.append((own, ROW_NOW + value, time))
-            elif existed:
-                alone.append((own, NO_ROW_NOW, time))
-        self._forward(self._terms.subscriptions, subscriptions)
-        if self._terms.alone is not None:
-            self._forward(self._terms.alone, alone)
+    def send(self, steps: Steps, names: ForeignNames) -> None:
+        """Send what left rows say: from what was before the batch to what is now.
 
-    def _forward(self, edge: str, rows: Sequence[tuple[bytes, bytes, int]]) -> None:
-        binary = pa.binary()
+        Args:
+            steps: One change of each.
+            names: The foreign keys by number.
+        """
+        was, now = steps.was, steps.now
+        leaving, staying = np.flatnonzero((was >= 0) & (was != now)), np.flatnonzero(now >= 0)
+        rows = np.concatenate((leaving, staying))
+        order = np.argsort(rows, kind="stable")  # a row leaves one key before it comes to another
+        stays = order >= len(leaving)
         for start in range(0, len(rows), _AT_ONCE):
-            keys, values, times = zip(*rows[start : start + _AT_ONCE], strict=True)
-            table = encoded_table(pa.array(keys, binary), pa.array(values, binary), pa.array(times))
-            self._context.forward_encoded(edge, table)
+            piece = slice(start, start + _AT_ONCE)
+            self._subscribe(steps, names, rows[order[piece]], stays[piece])
+        if self._terms.alone is not None:
+            said = steps.existed | np.asarray(steps.data.is_valid())
+            rows = np.flatnonzero((now < 0) & said)
+            for start in range(0, len(rows), _AT_ONCE):
+                self._say_alone(steps, rows[start : start + _AT_ONCE], self._terms.alone)
+
+    def _subscribe(self, steps: Steps, names: ForeignNames, rows: Ints, stays: Bools) -> None:
+        """Send the subscriptions of rows that come to a foreign key, or leave one."""
+        was, now = steps.was[rows], steps.now[rows]
+        comes = np.where((was >= 0) & (was != now), MOVE, ENTER)
+        leaves = np.where(self._inner & (now < 0), LEAVE_RESULT, LEAVE)
+        foreign, taken = pa.array(np.where(stays, now, was)), pa.array(rows)
+        values = pc.fill_null(steps.data.take(taken), b"")
+        if not stays.all():
+            values = pc.if_else(pa.array(stays), values, b"")
+        says, own = np.where(stays, comes, leaves), steps.own.take(taken)
+        data = subscriptions(says, names.prefixes.take(foreign), own, values)
+        table = encoded_table(names.keys.take(foreign), data, pa.array(steps.times[rows]))
+        self._context.forward_encoded(self._terms.subscriptions, table)
+
+    def _say_alone(self, steps: Steps, rows: Ints, edge: str) -> None:
+        """Send the results of rows that name no foreign key; null ones go."""
+        taken = pa.array(rows)
+        data = responses(np.ones(len(rows), bool), steps.data.take(taken))
+        table = encoded_table(steps.own.take(taken), data, pa.array(steps.times[rows]))
+        self._context.forward_encoded(edge, table)

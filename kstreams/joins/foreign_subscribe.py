@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pyarrow as pa
 
 from kstreams.joins.change import Change
 from kstreams.joins.columns.foreign_subscribe import ForeignSubscribeColumns
 from kstreams.joins.encoded_output import encoded_context
-from kstreams.joins.foreign_sending import (
-    Foreign,
-    ForeignKeys,
-    ForeignSending,
-    Step,
-    Subscribing,
-)
+from kstreams.joins.foreign_keys import Foreign, ForeignKeys, ForeignNames
+from kstreams.joins.foreign_sending import ForeignSending, Steps, Subscribing
 from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.columns import ColumnProcessor
 from kstreams.processors.context import ProcessorContext
@@ -44,6 +42,17 @@ class ForeignSubscribe(Subscribing):
         return ForeignSubscribeColumns(self)
 
 
+class _Step(NamedTuple):
+    """A change of a left row, encoded; see `Steps`."""
+
+    own: bytes
+    was: Foreign | None
+    existed: bool
+    now: Foreign | None
+    data: bytes | None
+    time: int
+
+
 class _Subscribe(ClosureProcessor[Any, "Change[Any]", Any, Any]):
     keeps_key: ClassVar[bool] = False
 
@@ -53,23 +62,15 @@ class _Subscribe(ClosureProcessor[Any, "Change[Any]", Any, Any]):
     def bind(self, context: ProcessorContext[Any, Any]) -> Callable[[Record[Any, Any]], None]:
         stage = self._stage
         by, encode_key, encode_value = stage.by, stage.key.serialize, stage.value.serialize
-        foreign = ForeignKeys(stage)
+        foreign = ForeignKeys(stage.foreign, stage.stored)
         encoded = foreign.encoded
         alone = stage.alone is not None
         function, encode_result = stage.joiner.function, stage.result.serialize
         sending = ForeignSending(stage, encoded_context(context))
 
-        def release(steps: Sequence[Step]) -> None:
+        def release(steps: Sequence[_Step]) -> None:
             foreign.forget()
-            first: dict[bytes, Step] = {}
-            last: dict[bytes, Step] = {}
-            for step in steps:
-                first.setdefault(step.own, step)
-                last[step.own] = step
-            sending.send(
-                last[own]._replace(was=before.was, existed=before.existed)
-                for own, before in first.items()
-            )
+            sending.send(*_columns(steps))
 
         take = context.hold(release)
 
@@ -90,6 +91,24 @@ class _Subscribe(ClosureProcessor[Any, "Change[Any]", Any, Any]):
                 result = function(new, None)
                 data = None if result is None else encode_result(result)
             own = encode_key(key)
-            take(Step(own, was, old is not None, now, data, record.timestamp))
+            take(_Step(own, was, old is not None, now, data, record.timestamp))
 
         return process
+
+
+def _columns(steps: Sequence[_Step]) -> tuple[Steps, ForeignNames]:
+    """Return one change of each row: from its first step's beginning to its last one's end."""
+    last = {step.own: step for step in steps}
+    first = {step.own: step for step in reversed(steps)}
+    ends, begins = list(last.values()), [first[own] for own in last]
+    keys = [step.was for step in begins] + [step.now for step in ends]
+    numbers, names = ForeignKeys.numbered(keys)
+    found = Steps(
+        pa.array(list(last), pa.binary()),
+        numbers[: len(ends)],
+        np.array([step.existed for step in begins], bool),
+        numbers[len(ends) :],
+        pa.array([step.data for step in ends], pa.binary()),
+        np.array([step.time for step in ends], np.int64),
+    )
+    return found, names

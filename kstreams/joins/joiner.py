@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
+from kstreams._types import Bools
+
 __all__ = (
     "HOW",
     "VL",
@@ -71,6 +73,12 @@ class Joiner(Generic[VL, VR, VO, HOW]):
             return None
         result: VO = self.function(left, right)
         return result
+
+    def makes_rows(self, left: Bools, right: Bools) -> Bools:
+        """Return which rows `row` makes one of, by whether there are a left and a right one."""
+        if self.how == "inner":
+            return left & right
+        return left if self.how == "left" else left | right
 
 
 class JoinerSupplier(Protocol[VL, VR, VO, HOW]):

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kstreams._types import Ints
 
 __all__ = (
     "binary_array",
     "has_all",
+    "heads_of",
     "int64_column",
     "read_times",
     "sortable_column",
@@ -28,6 +31,21 @@ def binary_array(data: npt.NDArray[np.uint8], count: int, width: int) -> pa.Arra
     offsets = np.arange(0, (count + 1) * width, width, dtype=np.int32)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.binary(), count, buffers, 0)
+
+
+def heads_of(data: pa.Array, kind: np.dtype[Any]) -> npt.NDArray[Any] | None:
+    """Return what each element of a `binary` array begins with; None if one is too short.
+
+    Args:
+        data: The array, without nulls.
+        kind: Of what it begins with; its size is the number of bytes.
+    """
+    heads = pc.binary_slice(data, 0, kind.itemsize)
+    try:
+        heads = heads.cast(pa.binary(kind.itemsize))
+    except pa.ArrowInvalid:
+        return None
+    return np.frombuffer(heads.buffers()[1] or b"", kind, len(data))
 
 
 def int64_column(numbers: Sequence[object]) -> Ints | None:

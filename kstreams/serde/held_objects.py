@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from kstreams.serde.object_type import ObjectType
 from kstreams.serde.objects import objects_of
 
-__all__ = ("HeldObjects", "is_held")
+__all__ = ("HeldObjects", "is_held", "parts_of")
 
 _PLAIN: dict[type, pa.DataType] = {str: pa.string(), bytes: pa.binary(), bool: pa.bool_()}
 
@@ -31,30 +32,39 @@ class HeldObjects:
         column of it.
         """
         types = set(map(type, values))
+        has_none = type(None) in types
         types.discard(type(None))
         if not types:
             return pa.nulls(len(values))
         kind = next(iter(types))
         if len(types) == 1 and kind in _PLAIN:
             return pa.array(values, _PLAIN[kind])
-        if types == {float} and None not in values:
+        if types == {float} and not has_none:
             return pa.array(values, pa.float64())
         if types == {int}:
             try:
                 return pa.array(values, pa.int64())
             except OverflowError:
                 pass
-        return self._held(values)
+        missing = np.array([value is None for value in values]) if has_none else None
+        return self._held(_HeldType(values), pa.array(np.arange(len(values)), mask=missing))
+
+    def made(self, make: Callable[..., Any], *parts: list[Any]) -> pa.Array:
+        """Return a column of objects that are made where somebody looks at them one by one.
+
+        Args:
+            make: Makes an object of one of each part.
+            parts: The parts, all of one length; `parts_of` returns them without making objects.
+        """
+        return self._held(_MadeType(make, parts), pa.array(np.arange(len(parts[0]))))
 
     def clear(self) -> None:
         """Let go of the objects: nobody looks at their columns any more."""
         self._types.clear()
 
-    def _held(self, values: list[Any]) -> pa.Array:
-        kind = _HeldType(values)
+    def _held(self, kind: _HeldType, places: pa.Array) -> pa.Array:
         self._types.append(kind)
-        places = [None if value is None else place for place, value in enumerate(values)]
-        return pa.ExtensionArray.from_storage(kind, pa.array(places, pa.int64()))
+        return pa.ExtensionArray.from_storage(kind, places)
 
 
 class _HeldType(ObjectType):
@@ -66,8 +76,7 @@ class _HeldType(ObjectType):
 
     def objects(self, storage: pa.Array) -> list[Any]:
         """Return the objects."""
-        held = self._held
-        return [None if place is None else held[place] for place in objects_of(storage)]
+        return _picked(self._held, storage)
 
     def __eq__(self, other: object) -> bool:
         """Compare by identity: places mean something in one list alone."""
@@ -78,6 +87,38 @@ class _HeldType(ObjectType):
         return id(self)
 
 
+class _MadeType(_HeldType):
+    """Places in lists of parts."""
+
+    def __init__(self, make: Callable[..., Any], parts: Sequence[Sequence[Any]]) -> None:
+        super().__init__(parts)
+        self._make = make
+
+    def parts(self, storage: pa.Array) -> tuple[list[Any], ...]:
+        """Return the parts of some rows."""
+        return tuple(_picked(part, storage) for part in self._held)
+
+    def objects(self, storage: pa.Array) -> list[Any]:
+        """Make the objects of some rows."""
+        return list(map(self._make, *self.parts(storage)))
+
+
 def is_held(kind: pa.DataType) -> bool:
     """Return whether a column's type is good for its own objects alone."""
     return isinstance(kind, _HeldType)
+
+
+def parts_of(column: pa.ChunkedArray) -> tuple[list[Any], ...] | None:
+    """Return the parts of a column that `HeldObjects.made` has made, None for any other."""
+    kind = column.type
+    return kind.parts(column.combine_chunks().storage) if isinstance(kind, _MadeType) else None
+
+
+def _picked(held: Sequence[Any], places: pa.Array) -> list[Any]:
+    """Return what is held at places, None where there is none."""
+    if places.null_count:
+        return [None if place is None else held[place] for place in objects_of(places)]
+    numbers = places.to_numpy()
+    if len(numbers) and (np.diff(numbers) == 1).all():  # rows that follow each other
+        return list(held[numbers[0] : numbers[-1] + 1])
+    return list(map(held.__getitem__, numbers.tolist()))

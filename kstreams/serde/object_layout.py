@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from kstreams.serde.layout import Columns
+from kstreams.serde.objects import object_column
 from kstreams.serde.stamped import StampedSerde
 
-__all__ = ("ObjectLayout", "object_column")
+__all__ = ("ObjectLayout",)
 
 
 class ObjectLayout:
@@ -43,10 +43,3 @@ class ObjectLayout:
         pairs: list[Any] = self._serde.deserialize_many(pa.array(data, pa.binary()))
         times = np.fromiter((time for _, time in pairs), np.int64, len(pairs))
         return times, object_column([value for value, _ in pairs])
-
-
-def object_column(objects: Sequence[Any]) -> npt.NDArray[Any]:
-    """Return a column of Python's objects, whatever they are."""
-    column = np.empty(len(objects), object)
-    column[:] = objects
-    return column

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.types as kinds
 
-__all__ = ("objects_of",)
+from kstreams._types import Objects
+
+__all__ = ("object_column", "objects_of")
+
+
+def object_column(values: Sequence[Any]) -> Objects:
+    """Return objects as a numpy column, whatever they are: sequences stay what they are, too."""
+    return np.fromiter(values, np.object_, len(values))
 
 
 def objects_of(column: pa.Array | pa.ChunkedArray) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from itertools import starmap
+from itertools import compress, starmap
 from operator import itemgetter
 from pathlib import Path
 from weakref import WeakSet
@@ -153,11 +153,10 @@ class RocksStore:
 
 
 def _fill(batch: rocksdict.WriteBatch, pairs: Sequence[Pair]) -> None:
-    if None not in map(itemgetter(1), pairs):
-        deque(starmap(batch.put, pairs), maxlen=0)  # half the time of a loop
-        return
-    for key, value in pairs:
-        if value is None:
-            batch.delete(key)
-        else:
-            batch.put(key, value)
+    values = list(map(itemgetter(1), pairs))
+    if None in values:
+        is_put = [value is not None for value in values]
+        deleted = [key for (key, _), puts in zip(pairs, is_put, strict=True) if not puts]
+        deque(map(batch.delete, deleted), maxlen=0)
+        pairs = list(compress(pairs, is_put))
+    deque(starmap(batch.put, pairs), maxlen=0)  # half the time of a loop

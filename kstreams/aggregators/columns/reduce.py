@@ -16,7 +16,7 @@ from kstreams.columns.values import ValueColumn
 from kstreams.serde.base import Serde
 from kstreams.serde.carried import stays_bytes
 from kstreams.serde.layout import Columns
-from kstreams.serde.object_layout import object_column
+from kstreams.serde.objects import object_column
 
 __all__ = ("ReducingForm", "reducing_form")
 

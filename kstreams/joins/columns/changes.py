@@ -1,36 +1,81 @@
-"""Tables of changes: what tables by columns forward, and nodes by records take as `Change`s."""
+"""Tables of changes: what tables by columns forward, and nodes by records take as `Change`s.
+
+A change is made of its two values only where somebody looks at it: nodes by columns take both
+columns of values.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from collections.abc import Callable, Sequence
+from itertools import chain, compress
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from kstreams.joins.change import Change
 from kstreams.processors.columns import ColumnProcessor, ColumnSource
 from kstreams.processors.context import BatchContext
-from kstreams.serde.held_objects import HeldObjects
+from kstreams.processors.each_row import replaced
+from kstreams.serde.held_objects import HeldObjects, parts_of
 from kstreams.serde.objects import objects_of
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.table_access import Row
 from kstreams.state.stores.table_columns import PresentColumns
 
-__all__ = ("OLD_TIME", "Changes", "ChangesProcessor", "StoredChanges", "changes_of", "put_rows")
+__all__ = ("OLD_TIME", "Changes", "ChangesProcessor", "StoredChanges", "parted", "put_rows")
 
 OLD_TIME = "old_timestamp"
 """The column (int64, ms) with the times of old rows, 0 without one, of changes that a store has."""
 
-Changes = tuple[list[Any], list["Change[Any]"], list[int]]
-"""Keys, what became of their rows, and when (ms)."""
+_NO_ROW: Row = (None, 0)
+_VALUE: Callable[[Row], Any] = itemgetter(0)
+_TIME: Callable[[Row], int] = itemgetter(1)
 
 
-def changes_of(table: pa.Table) -> Changes:
-    """Return the changes that a table by columns has forwarded."""
-    keys, changes, times = (
-        objects_of(table.column(name)) for name in ("key", "value", "timestamp")
-    )
-    return keys, changes, times
+class Changes(NamedTuple):
+    """Changes of a table, as columns; of each key all are the latest.
+
+    Attributes:
+        keys: The keys.
+        news: The values from then on; None is no row.
+        olds: The values up to then; None is no row.
+        times: When, ms.
+    """
+
+    keys: list[Any]
+    news: list[Any]
+    olds: list[Any]
+    times: list[int]
+
+    @classmethod
+    def of(cls, table: pa.Table) -> Changes:
+        """Return the changes that a table by columns has forwarded, or a node at a batch's end."""
+        values = table.column("value")
+        parts = parts_of(values)
+        if parts is None:
+            changes: list[Change[Any]] = objects_of(values)
+            parts = [change.new for change in changes], [change.old for change in changes]
+        keys, times = (objects_of(table.column(name)) for name in ("key", "timestamp"))
+        return cls(keys, parts[0], parts[1], times)
+
+    @classmethod
+    def joined(cls, some: Sequence[Changes]) -> Changes:
+        """Return changes one after the other."""
+        if len(some) == 1:
+            return some[0]
+        return cls(*(list(chain.from_iterable(each[part] for each in some)) for part in range(4)))
+
+    def kept(self, keep: Sequence[Any]) -> Changes:
+        """Return those for which something is true."""
+        return self if all(keep) else Changes(*(list(compress(each, keep)) for each in self))
+
+
+def parted(rows: Sequence[Row | None]) -> tuple[list[Any], list[int]]:
+    """Return the values of rows, None without one, and their times (ms), 0 without one."""
+    filled = [row or _NO_ROW for row in rows]
+    return list(map(_VALUE, filled)), list(map(_TIME, filled))
 
 
 def put_rows(
@@ -81,17 +126,14 @@ class ChangesProcessor(ColumnProcessor):
     def process_batch(self, table: pa.Table) -> None:
         """Forward what becomes of a table."""
 
-    def _forward(self, table: pa.Table, values: list[Any]) -> None:
-        """Forward a table with these values, changes as a rule."""
-        place = table.column_names.index("value")
-        self.context.forward(table.set_column(place, "value", self._objects.column(values)))
+    def _forward(self, table: pa.Table, news: list[Any], olds: list[Any]) -> None:
+        """Forward a table with changes as its values."""
+        self.context.forward(replaced(table, value=self._objects.made(Change, news, olds)))
 
     def _typed(self, table: pa.Table, source: ColumnSource) -> tuple[pa.Table, list[Any]]:
         """Return a table with keys as they are forwarded, and those as objects."""
-        raw = table.column("key").combine_chunks()
-        keys = source.key.to_arrow(raw)
-        table = table.set_column(table.column_names.index("key"), "key", keys)
-        return table, objects_of(keys)
+        keys = source.key.to_arrow(table.column("key").combine_chunks())
+        return replaced(table, key=keys), objects_of(keys)
 
 
 class StoredChanges(ChangesProcessor):
@@ -119,7 +161,6 @@ class StoredChanges(ChangesProcessor):
             values: Their values; None deletes.
             times: Their times, ms.
         """
-        before = put_rows(self._table, keys, values, times)
-        changes = list(map(Change, values, [None if row is None else row[0] for row in before]))
-        old_times = pa.array([0 if row is None else row[1] for row in before], pa.int64())
-        self._forward(table.append_column(OLD_TIME, old_times), changes)
+        olds, old_times = parted(put_rows(self._table, keys, values, times))
+        table = table.append_column(OLD_TIME, pa.array(old_times, pa.int64()))
+        self._forward(table, values, olds)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import compress
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from kstreams.joins.change import Change
-from kstreams.joins.columns.changes import ChangesProcessor
-from kstreams.processors.each_row import each_row
-from kstreams.serde.objects import objects_of
+from kstreams.joins.columns.both_values import both, called_for_both, there
+from kstreams.joins.columns.changes import Changes, ChangesProcessor
+from kstreams.serde.objects import object_column
 
 __all__ = ("DerivedChanges",)
 
@@ -28,15 +27,13 @@ class DerivedChanges(ChangesProcessor):
 
     def process_batch(self, table: pa.Table) -> None:
         """Forward what becomes of changes."""
-        function = self._function
-
-        def derived(key: object, change: Change[Any]) -> Change[Any] | None:
-            new = None if change.new is None else function(key, change.new)
-            old = None if change.old is None else function(key, change.old)
-            return None if new is None and old is None else Change(new, old, change.latest)
-
-        columns = (objects_of(table.column(name)) for name in ("key", "value"))
-        changes = each_row(derived, table, *columns)
-        there = [change is not None for change in changes]
-        if any(there):
-            self._forward(table.filter(pa.array(there)), list(compress(changes, there)))
+        changes = Changes.of(table)
+        keys = np.repeat(object_column(changes.keys), 2)
+        values = both(object_column(changes.news), object_column(changes.olds))
+        found = called_for_both(self._function, table, there(values), keys, values)
+        derived = changes._replace(news=found[0], olds=found[1])
+        rows = [new is not None or old is not None for new, old in zip(*found, strict=True)]
+        if not all(rows):
+            table, derived = table.filter(pa.array(rows)), derived.kept(rows)
+        if derived.keys:
+            self._forward(table, derived.news, derived.olds)

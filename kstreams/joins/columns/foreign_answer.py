@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import compress
 from typing import Any
 
 import pyarrow as pa
 
-from kstreams.joins.change import Change
+from kstreams.joins.columns.changes import Changes
 from kstreams.joins.foreign_answers import Came, Changed, ForeignAnswers
 from kstreams.joins.foreign_messages import ENTER, LEAVE, MOVE, opened_many
 from kstreams.processors.columns import ColumnJoinProcessor, ColumnSource
@@ -59,31 +58,19 @@ class ForeignAnswerColumns(ColumnJoinProcessor):
         keys = table.column("key").combine_chunks().dictionary_encode()
         known = self._source.key.deserialize_many(keys.dictionary)
         foreign = list(map(known.__getitem__, objects_of(keys.indices)))
-        says, prefixes, rows, values = opened_many(objects_of(table.column("value")))
+        data = table.column("value").combine_chunks()
+        says, prefixes, rows, values = opened_many(data)
         times: list[int] = objects_of(table.column("timestamp"))
         stays = [each in (ENTER, MOVE) for each in says]
-        if all(stays):
-            self._rows.put_many(rows, values)
-            self._came.update(zip(rows, times, strict=True))
-            self._take(Came(says, foreign, prefixes, rows, values, times))
-            return
         kept = zip(values, stays, strict=True)
         self._rows.put_many(rows, [value if stay else None for value, stay in kept])
-        self._came.update(compress(zip(rows, times, strict=True), stays))
-        told = [each != LEAVE for each in says]
-        self._take(Came(says, foreign, prefixes, rows, values, times).kept(told))
+        came = Came(says, foreign, prefixes, rows, values, times)
+        self._take(came if all(stays) else came.kept([each != LEAVE for each in says]))
 
     def take_right(self, table: pa.Table) -> None:
         """Note which right rows have changed."""
-        changes: list[Change[Any]] = objects_of(table.column("value"))
-        columns = (objects_of(table.column(name)) for name in ("key", "timestamp"))
-        self._take(
-            [
-                Changed(key, change.new, time)
-                for change, key, time in zip(changes, *columns, strict=True)
-                if change.latest
-            ]
-        )
+        keys, news, _, times = Changes.of(table)
+        self._take(list(map(Changed, keys, news, times)))
 
     def join(self) -> None:
         """Do nothing: answers go out at the end of the batch."""
@@ -95,5 +82,8 @@ class ForeignAnswerColumns(ColumnJoinProcessor):
                 came.add(item)
             else:
                 changed += item
+        if changed:
+            stays = zip(came.row, came.time, came.says, strict=True)
+            self._came.update((row, time) for row, time, says in stays if says in (ENTER, MOVE))
         self._answers.send(came, changed)
         self._came.clear()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import compress
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from kstreams._types import Bools
 from kstreams.joins.columns.changes import StoredChanges
 from kstreams.joins.foreign_messages import opened_responses
 from kstreams.processors.columns import ColumnSource
@@ -30,7 +30,7 @@ class ForeignResultColumns(StoredChanges):
     def __init__(self, store: StoreSpec[Any], source: ColumnSource) -> None:
         super().__init__(store)
         self._source = source
-        self._changed: set[object] = set()
+        self._told: list[Collection[object]] = []
 
     def init(self, context: BatchContext) -> None:
         """Get ready to forget, when a batch ends, which rows have changed."""
@@ -43,34 +43,35 @@ class ForeignResultColumns(StoredChanges):
             return
         table, keys = self._typed(table, self._source)
         news, results = opened_responses(table.column("value").combine_chunks())
-        if not news.all():
-            table, keys, results = self._of_now(table, keys, news, results)
-        elif keys:
+        if news.all():
             self._note(keys)
+        elif news.any() or self._told:
+            table, keys, results = self._of_now(table, keys, news, results)
         values = self._spec.value.deserialize_many(results)
         if keys:
             self._put(table, keys, values, objects_of(table.column("timestamp")))
 
     def _of_now(
-        self, table: pa.Table, keys: list[Any], news: npt.NDArray[np.bool_], results: pa.Array
+        self, table: pa.Table, keys: list[Any], news: Bools, results: pa.Array
     ) -> tuple[pa.Table, list[Any], pa.Array]:
         """Leave out what was said of a row before it changed, if that is known by then."""
-        changed = self._changed
-        counted = np.empty(len(keys), bool)
-        for place, (key, new) in enumerate(zip(keys, news.tolist(), strict=True)):
-            counted[place] = new or key not in changed
+        changed = set[object]().union(*self._told)
+        counted = []
+        for key, new in zip(keys, news.tolist(), strict=True):
+            counted.append(new or key not in changed)
             if new:
-                self._note((key,))
-        if counted.all():
+                changed.add(key)
+        self._told.clear()
+        self._note(changed)
+        if all(counted):
             return table, keys, results
         mask = pa.array(counted)
-        kept = [key for key, counts in zip(keys, counted.tolist(), strict=True) if counts]
-        return table.filter(mask), kept, results.filter(mask)
+        return table.filter(mask), list(compress(keys, counted)), results.filter(mask)
 
-    def _note(self, keys: Sequence[object]) -> None:
-        if not self._changed:
-            self._at_end(None)
-        self._changed.update(keys)
+    def _note(self, changed: Collection[object]) -> None:
+        """Note which rows have changed, until the batch ends."""
+        self._told.append(changed)
+        self._at_end(None)
 
     def _forget(self, _: Sequence[object]) -> None:
-        self._changed.clear()
+        self._told.clear()

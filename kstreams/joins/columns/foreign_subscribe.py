@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import compress
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from kstreams.joins.columns.changes import Changes, ChangesProcessor, changes_of
-from kstreams.joins.compaction import ends_of
+from kstreams.joins.columns.both_values import there
+from kstreams.joins.columns.changes import Changes, ChangesProcessor
+from kstreams.joins.columns.ends import ends_of
 from kstreams.joins.encoded_output import encoded_context
-from kstreams.joins.foreign_sending import (
-    Foreign,
-    ForeignKeys,
-    ForeignSending,
-    Step,
-    Subscribing,
-)
+from kstreams.joins.foreign_keys import ForeignKeys
+from kstreams.joins.foreign_sending import ForeignSending, Steps, Subscribing
 from kstreams.processors.context import BatchContext
-from kstreams.serde.objects import objects_of
+from kstreams.serde.objects import object_column
 
 __all__ = ("ForeignSubscribeColumns",)
 
@@ -42,52 +39,44 @@ class ForeignSubscribeColumns(ChangesProcessor):
 
     def process_batch(self, table: pa.Table) -> None:
         """Hold changes back, but those of no row to none."""
-        columns = changes_of(table)
-        real = [change.new is not None or change.old is not None for change in columns[1]]
-        if not all(real):
-            keys, changes, times = columns
-            columns = (
-                list(compress(keys, real)),
-                list(compress(changes, real)),
-                list(compress(times, real)),
-            )
-        self._hold(columns)
+        changes = Changes.of(table)
+        pairs = zip(changes.news, changes.olds, strict=True)
+        self._hold(changes.kept([new is not None or old is not None for new, old in pairs]))
 
     def _release(self, items: Sequence[Changes]) -> None:
-        ends = list(ends_of(items, self._terms.key))
-        if not ends:
+        terms = self._terms
+        ends = ends_of(items, terms.key)
+        count = len(ends.keys)
+        if not count:
             return
-        keys, olds, news, times = zip(*ends, strict=True)
-        own = objects_of(self._terms.key.serialize_many(keys))
-        foreign = ForeignKeys(self._terms)
-        was, now = (self._named(foreign, keys, values) for values in (olds, news))
-        existed = [old is not None for old in olds]
-        data = self._data(now, news)
-        self._sending.send(map(Step, own, was, existed, now, data, times))
+        keys = ForeignKeys(terms.foreign, terms.stored)
+        named = [*self._named(ends.keys, ends.olds), *self._named(ends.keys, ends.news)]
+        numbers, names = keys.named(named)
+        steps = Steps(
+            terms.key.serialize_many(ends.keys),
+            numbers[:count],
+            there(object_column(ends.olds)),
+            numbers[count:],
+            self._data(named[count:], ends.news),
+            np.array(ends.times, np.int64),
+        )
+        self._sending.send(steps, names)
 
-    def _named(
-        self, foreign: ForeignKeys, keys: Sequence[Any], values: Sequence[Any]
-    ) -> list[Foreign | None]:
+    def _named(self, keys: Sequence[Any], values: Sequence[Any]) -> Iterator[Any]:
         """Return the foreign keys of rows."""
         by = self._terms.by
-        return foreign.encoded_many(
-            [
-                None if value is None else by(key, value)
-                for key, value in zip(keys, values, strict=True)
-            ]
-        )
+        pairs = zip(keys, values, strict=True)
+        return (None if value is None else by(key, value) for key, value in pairs)
 
-    def _data(self, now: Sequence[Foreign | None], news: Sequence[Any]) -> list[bytes | None]:
+    def _data(self, now: Sequence[Any], news: Sequence[Any]) -> pa.Array:
         """Return the values of left rows that name a key, and the results of those that do not."""
         terms = self._terms
-        named = [None if key is None else new for key, new in zip(now, news, strict=True)]
-        data: list[bytes | None] = objects_of(terms.value.serialize_many(named))
+        pairs = list(zip(now, news, strict=True))
+        data = terms.value.serialize_many([None if key is None else new for key, new in pairs])
         if terms.alone is None or None not in now:
             return data
         function = terms.joiner.function
         results = [
-            function(new, None) if key is None and new is not None else None
-            for key, new in zip(now, news, strict=True)
+            function(new, None) if key is None and new is not None else None for key, new in pairs
         ]
-        made: list[bytes | None] = objects_of(terms.result.serialize_many(results))
-        return [one if one is not None else other for one, other in zip(data, made, strict=True)]
+        return pc.coalesce(data, terms.result.serialize_many(results))

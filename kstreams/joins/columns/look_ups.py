@@ -18,7 +18,7 @@ from kstreams.processors.columns import ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.processors.each_row import EachRow, each_row, replaced
 from kstreams.serde.carried import stays_bytes
-from kstreams.serde.objects import objects_of
+from kstreams.serde.objects import object_column, objects_of
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.table_columns import Found
 
@@ -143,7 +143,7 @@ class LookUps(EachRow):
         if function is right_value:
             return self.held.column(rights).take(pa.array(numbers))
         ones = listed(lefts)
-        others = np.fromiter(rights, np.object_, len(rights))[numbers].tolist()
+        others = object_column(rights)[numbers].tolist()
         if function is pair:
             return self.held.column(list(zip(ones, others, strict=True)))
         return self.held.column(each_row(self._joiner.function, table, ones, others))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import ne
 from typing import Any
 
 import pyarrow as pa
 
-from kstreams.joins.columns.changes import Changes, ChangesProcessor, changes_of
-from kstreams.joins.compaction import ends_of
+from kstreams.joins.columns.changes import Changes, ChangesProcessor
+from kstreams.joins.columns.ends import ends_of
 from kstreams.processors.context import BatchContext
+from kstreams.processors.each_row import replaced
 from kstreams.serde.base import Serde
 
 __all__ = ("StreamOfChanges",)
@@ -34,15 +36,17 @@ class StreamOfChanges(ChangesProcessor):
 
     def process_batch(self, table: pa.Table) -> None:
         """Forward new values, or hold changes back."""
-        changes = changes_of(table)
+        changes = Changes.of(table)
         if self._each:
-            self._forward(table, [change.new for change in changes[1]])
+            values = self._objects.column(changes.news)
+            self.context.forward(replaced(table, value=values))
         else:
             self._hold(changes)
 
     def _release(self, items: Sequence[Changes]) -> None:
-        left = [(key, new, time) for key, old, new, time in ends_of(items, self._key) if new != old]
-        if left:
-            keys, values, times = map(list, zip(*left, strict=True))
-            columns = [self._objects.column(keys), self._objects.column(values), pa.array(times)]
+        ends = ends_of(items, self._key)
+        ends = ends.kept(list(map(ne, ends.news, ends.olds)))
+        if ends.keys:
+            columns = [self._objects.column(ends.keys), self._objects.column(ends.news)]
+            columns.append(pa.array(ends.times, pa.int64()))
             self.context.forward(pa.table(columns, ["key", "value", "timestamp"]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import compress
+from itertools import compress, filterfalse
 from operator import itemgetter, lt
 from typing import Any, Final
 
@@ -178,34 +178,42 @@ class StoreOverlay:
 
     def get_many(self, keys: Sequence[Any]) -> list[Any]:
         """Return the values of many keys, in their order; one read of the backend."""
-        if self._by_object and self._objects and not self.dirty and not self._stale:
-            with suppress(KeyError):  # where all is known, no more is asked of it
-                return list(map(self.clean.__getitem__, keys))
-        handles = self.read_ahead(keys)
-        if self.dirty:
+        handles = self._handles(keys)
+        if self.dirty and not self.dirty.keys().isdisjoint(handles):
+            self._read(handles)
             dirty, clean = self.dirty.get, self.clean
             found = [clean[h] if (v := dirty(h, MISSING)) is MISSING else v for h in handles]
         else:
-            found = list(map(self.clean.__getitem__, handles))
+            self.drop_stale()
+            try:  # mostly all is known, and no more is asked of it
+                found = list(map(self.clean.__getitem__, handles))
+            except KeyError:
+                self._read(handles)
+                found = list(map(self.clean.__getitem__, handles))
         return found if self._objects else self._coding.values(found, keys, encoded=False)
 
-    def read_ahead(self, keys: Sequence[Any]) -> Sequence[Any]:
-        """Read keys that are not cached in one call of the backend; return their handles."""
+    def _handles(self, keys: Sequence[Any]) -> Sequence[Any]:
+        return keys if self._by_object else self._coding.encode_keys(list(keys))
+
+    def read_ahead(self, keys: Sequence[Any]) -> None:
+        """Read keys that are not cached in one call of the backend."""
+        self._read(self._handles(keys))
+
+    def _read(self, handles: Sequence[Any]) -> None:
         self.drop_stale()
-        handles = keys if self._by_object else [self._coding.encode_key(k) for k in keys]
         clean = self.clean
+        unread = filterfalse(self.dirty.__contains__, filterfalse(clean.__contains__, handles))
         # Sorted, because a tree of blocks is read faster in order.
-        wanted = _in_own_order(set(handles).difference(clean).difference(self.dirty))
+        wanted = _in_own_order(set(unread))
         if wanted:
             encoded = self._coding.encode_keys(wanted) if self._by_object else wanted
             data = self.stored.multi_get(encoded)
             found = self._coding.values(data, encoded) if self._objects else data
             clean.update(zip(wanted, found, strict=True))
-        return handles
 
     def share_cached(self, keys: Sequence[Any]) -> float:
         """Return how large a part of some keys (one or more, all different) is cached."""
-        handles = keys if self._by_object else [self._coding.encode_key(k) for k in keys]
+        handles = self._handles(keys)
         return sum(h in self.dirty or h in self.clean for h in handles) / len(handles)
 
     def put(self, key: Any, value: Any) -> None:  # noqa: ANN401  # as above

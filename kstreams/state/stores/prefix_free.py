@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from kstreams.errors import DeserializationError
 
-__all__ = ("read_prefix_free", "write_prefix_free")
+__all__ = ("read_prefix_free", "write_all_prefix_free", "write_prefix_free")
 
 _END = b"\x00\x00"
 _ZERO = b"\x00\xff"
@@ -13,6 +16,12 @@ _ZERO = b"\x00\xff"
 def write_prefix_free(data: bytes) -> bytes:
     """Return bytes that sort as `data` does, and that other bytes may follow."""
     return data.replace(b"\x00", _ZERO) + _END
+
+
+def write_all_prefix_free(data: pa.Array) -> pa.Array:
+    """Return what `write_prefix_free` returns of each, `binary` arrays both."""
+    written = pc.replace_substring(data, pattern=b"\x00", replacement=_ZERO)
+    return pc.binary_join_element_wise(written, pa.scalar(_END, pa.binary()), b"")
 
 
 def read_prefix_free(data: bytes, place: int = 0) -> tuple[bytes, int]:

@@ -1,0 +1,58 @@
+"""A user's function for the new and the old value of each change, called in their order.
+
+Columns of both values have the new one of a change, its old one, then those of the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import repeat
+from operator import is_not
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kstreams._types import Bools, Objects
+from kstreams.columns.row_failure import RowFailure, called
+from kstreams.processors.each_row import row_error
+from kstreams.serde.objects import object_column
+
+__all__ = ("both", "called_for_both", "there")
+
+
+def both(news: Objects, olds: Objects) -> Objects:
+    """Return new and old values as one column."""
+    column = np.empty(2 * len(news), object)
+    column[0::2], column[1::2] = news, olds
+    return column
+
+
+def there(values: Objects) -> Bools:
+    """Return which values are not None."""
+    return np.fromiter(map(is_not, values.tolist(), repeat(None)), np.bool_, len(values))
+
+
+def called_for_both(
+    function: Callable[..., Any], table: pa.Table, wanted: Bools, *columns: Objects
+) -> tuple[list[Any], list[Any]]:
+    """Return what a function makes of the new and of the old values of changes.
+
+    Args:
+        function: The user's.
+        table: The changes; a failure names key and timestamp of one.
+        wanted: For which of both values it is called; the others become None.
+        columns: Its arguments.
+
+    Raises:
+        ProcessingError: The function raised.
+    """
+    rows = np.flatnonzero(wanted)
+    try:
+        made = called(function, *(column[rows].tolist() for column in columns))
+    except RowFailure as failure:
+        row = int(rows[failure.row]) // 2
+        raise row_error(table, row, failure.reason) from failure.reason
+    results = np.full(len(wanted), None, object)
+    results[rows] = object_column(made)
+    return results[0::2].tolist(), results[1::2].tolist()

@@ -1,0 +1,67 @@
+"""The rows that a table had at any place of a batch, known from its changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from kstreams._types import Ints, Objects
+from kstreams.joins.columns.changes import Changes, parted
+from kstreams.serde.objects import object_column
+from kstreams.state.stores.table_access import Row
+
+__all__ = ("RowHistory",)
+
+_PLACE_BITS = 40
+
+
+class RowHistory:
+    """Rows of one table: what each change has put, what was there before, what has not changed.
+
+    Args:
+        changes: The table's changes.
+        old_times: The times of the rows before them, ms.
+        codes: The number of each change's key.
+        places: Where each came.
+        read: Reads the rows of keys by their numbers, which no change has.
+    """
+
+    def __init__(
+        self,
+        changes: Changes,
+        old_times: Ints,
+        codes: Ints,
+        places: Ints,
+        read: Callable[[Ints], Sequence[Row | None]],
+    ) -> None:
+        self._values = [object_column(changes.news), object_column(changes.olds)]
+        self._times = [np.array(changes.times, np.int64), old_times]
+        packed = codes << _PLACE_BITS | places
+        self._order = np.argsort(packed, kind="stable")
+        self._packed = packed[self._order]
+        self._read = read
+
+    def at(self, codes: Ints, places: Ints) -> tuple[Objects, Ints]:
+        """Return the values that keys had at places, None without a row, and their times.
+
+        Args:
+            codes: Numbers of keys.
+            places: Where each is looked up, at which there is no change of this table.
+        """
+        packed, order, count = self._packed, self._order, len(self._packed)
+        first = np.searchsorted(packed, codes << _PLACE_BITS)
+        is_changed = first < count
+        is_changed[is_changed] = packed[first[is_changed]] >> _PLACE_BITS == codes[is_changed]
+        changed, others = np.flatnonzero(is_changed), np.flatnonzero(~is_changed)
+        first = first[changed]
+        last = np.searchsorted(packed, codes[changed] << _PLACE_BITS | places[changed]) - 1
+        found = np.empty(len(codes), np.int64)
+        found[changed] = np.where(last >= first, order[last], count + order[first])
+        asked, which = np.unique(codes[others], return_inverse=True)
+        found[others] = 2 * count + which
+        values, times = parted(self._read(asked)) if len(asked) else ([], [])
+        return (
+            np.concatenate((*self._values, object_column(values)))[found],
+            np.concatenate((*self._times, np.array(times, np.int64)))[found],
+        )

@@ -1,0 +1,175 @@
+"""Changes of two tables, and the row of the other one that each of them meets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kstreams._types import Bools, Ints, Objects
+from kstreams.joins.columns.both_values import both, there
+from kstreams.joins.columns.changes import OLD_TIME, Changes
+from kstreams.joins.columns.row_history import RowHistory
+from kstreams.joins.table_rows import RowsOf
+from kstreams.processors.columns import PLACE, STREAM_TIME
+from kstreams.serde.held_objects import HeldObjects, is_held
+from kstreams.serde.objects import object_column
+from kstreams.state.stores.table_access import Row
+
+__all__ = ("TableMeeting", "TableSide")
+
+_ORDER = (PLACE, STREAM_TIME)
+"""Columns of what tables forward while records come; not of what they do at a batch's end."""
+
+
+@dataclass
+class TableSide:
+    """Changes of one table, and how it is read.
+
+    Attributes:
+        rows_of: Reads rows, where all these changes are put already.
+        alone: Whether its rows without a partner give a result.
+    """
+
+    rows_of: RowsOf
+    alone: bool
+    taken: list[Changes] = field(default_factory=list)
+    old_times: list[Ints] = field(default_factory=list)
+    order: dict[str, list[Ints]] = field(default_factory=dict)
+
+    def take(self, table: pa.Table) -> None:
+        """Take changes."""
+        self.taken.append(Changes.of(table))
+        self.old_times.append(table.column(OLD_TIME).to_numpy())
+        for name in _ORDER:
+            if name in table.column_names:
+                self.order.setdefault(name, []).append(table.column(name).to_numpy())
+
+    def history(
+        self, changes: Changes, codes: Ints, places: Ints, keys_of: Callable[[Ints], list[Any]]
+    ) -> RowHistory:
+        """Return what the table had at any place.
+
+        Args:
+            changes: All that were taken.
+            codes: The numbers of their keys.
+            places: Where they came.
+            keys_of: Returns keys by their numbers.
+        """
+
+        def read(asked: Ints) -> Sequence[Row | None]:
+            return self.rows_of(keys_of(asked))
+
+        old_times = np.concatenate((places[:0], *self.old_times))
+        return RowHistory(changes, old_times, codes, places, read)
+
+
+@dataclass(frozen=True)
+class TableMeeting:
+    """Changes of both tables as columns.
+
+    Attributes:
+        keys: The keys.
+        is_left: Which changes are of the left table.
+        alone: Which give a result without a partner, as far as the joiner goes.
+        news: The values from then on.
+        olds: The values up to then.
+        partners: The other table's values then; None without a row.
+        times: The later one of both times, ms.
+        order: Columns of `_ORDER`.
+    """
+
+    keys: pa.Array
+    is_left: Bools
+    alone: Bools
+    news: Objects
+    olds: Objects
+    partners: Objects
+    times: Ints
+    order: dict[str, Ints]
+
+    @classmethod
+    def of(cls, left: TableSide, right: TableSide, held: HeldObjects) -> TableMeeting:
+        """Return all changes taken, left ones first.
+
+        Args:
+            left: Those of the left table.
+            right: Those of the right table; without places only one of both has some.
+            held: Holds keys that Arrow has no type for.
+        """
+        lefts, rights = Changes.joined(left.taken), Changes.joined(right.taken)
+        count, keys = len(lefts.keys), lefts.keys + rights.keys
+        is_left = np.arange(len(keys)) < count
+        column = held.column(keys)
+        codes = _codes(column, keys)
+        order = {}
+        for name in _ORDER:
+            if parts := [*left.order.get(name, ()), *right.order.get(name, ())]:
+                order[name] = np.concatenate(parts)
+        places = order[PLACE] if lefts.keys and rights.keys else np.zeros(len(keys), np.int64)
+        first = np.empty(len(keys), np.int64)  # of each code the first row
+        first[codes[::-1]] = np.arange(len(keys))[::-1]
+
+        def keys_of(numbers: Ints) -> list[Any]:
+            return [keys[row] for row in first[numbers].tolist()]
+
+        left_rows = left.history(lefts, codes[:count], places[:count], keys_of)
+        right_rows = right.history(rights, codes[count:], places[count:], keys_of)
+        of_left = right_rows.at(codes[:count], places[:count])
+        of_right = left_rows.at(codes[count:], places[count:])
+        partners = np.concatenate((of_left[0], of_right[0]))
+        met_at = np.concatenate((of_left[1], of_right[1]))
+        times = np.array(lefts.times + rights.times, np.int64)
+        return cls(
+            column,
+            is_left,
+            np.where(is_left, left.alone, right.alone),
+            object_column(lefts.news + rights.news),
+            object_column(lefts.olds + rights.olds),
+            partners,
+            np.where(there(partners), np.maximum(times, met_at), times),
+            order,
+        )
+
+    def that_speak(self) -> Ints:
+        """Return the rows that give a result, in the order of their places."""
+        speaks = there(self.partners) | self.alone & (there(self.news) | there(self.olds))
+        if PLACE not in self.order:
+            return np.flatnonzero(speaks)
+        rows = np.argsort(self.order[PLACE], kind="stable")
+        return rows[speaks[rows]]
+
+    def taken(self, rows: Ints) -> TableMeeting:
+        """Return some rows."""
+        return TableMeeting(
+            self.keys.take(pa.array(rows)),
+            self.is_left[rows],
+            self.alone[rows],
+            self.news[rows],
+            self.olds[rows],
+            self.partners[rows],
+            self.times[rows],
+            {name: column[rows] for name, column in self.order.items()},
+        )
+
+    def table(self) -> pa.Table:
+        """Return all but the values."""
+        return pa.table({"key": self.keys, "timestamp": self.times, **self.order})
+
+    def values(self) -> tuple[Objects, Objects]:
+        """Return left and right values from then on and up to then, in turn; None for no row."""
+        own, theirs = both(self.news, self.olds), np.repeat(self.partners, 2)
+        is_left = np.repeat(self.is_left, 2)
+        return np.where(is_left, own, theirs), np.where(is_left, theirs, own)
+
+
+def _codes(column: pa.Array, keys: list[Any]) -> Ints:
+    """Return a number for each key, equal for equal ones, in the order in which they come."""
+    if not is_held(column.type):
+        codes: Ints = column.dictionary_encode().indices.to_numpy().astype(np.int64)
+        return codes
+    known = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    return np.fromiter(map(known.__getitem__, keys), np.int64, len(keys))

@@ -1,0 +1,74 @@
+"""Tests of columns of objects that Arrow has no type for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstreams.serde.held_objects import HeldObjects, is_held, parts_of
+from kstreams.serde.objects import object_column, objects_of
+
+VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "lists": st.lists(st.integers(0, 3), max_size=2),
+    "mixed": st.integers(0, 3) | st.text(max_size=2),
+    "large": st.integers(2**63, 2**65),
+    "text": st.text(max_size=3),
+    "numbers": st.integers(-3, 3),
+}
+
+
+@st.composite
+def rows_of(draw: st.DrawFn, count: int) -> list[int]:
+    """Draw some rows: those that follow each other, or any."""
+    if not count:
+        return []
+    first = draw(st.integers(0, count))
+    some = st.lists(st.integers(0, count - 1), max_size=6)
+    return draw(st.just(list(range(first, count))) | some)
+
+
+@pytest.mark.parametrize("kind", VALUES)
+@given(data=st.data())
+def test_rows_are_taken_without_their_objects(kind: str, data: st.DataObject) -> None:
+    values = data.draw(st.lists(st.none() | VALUES[kind]))
+    rows = data.draw(rows_of(len(values)))
+    held = HeldObjects()
+    column = held.column(values)
+    assert objects_of(column) == values
+    assert objects_of(column.take(pa.array(rows, pa.int64()))) == [values[row] for row in rows]
+
+
+@given(st.data())
+def test_objects_are_made_where_somebody_looks(data: st.DataObject) -> None:
+    pairs = data.draw(st.lists(st.tuples(st.none() | st.integers(), st.none() | st.text())))
+    rows = data.draw(rows_of(len(pairs)))
+    made: list[Any] = []
+
+    def make(one: int | None, other: str | None) -> str:
+        made.append(one)
+        return f"{one}+{other}"
+
+    held = HeldObjects()
+    column = held.made(make, [one for one, _ in pairs], [other for _, other in pairs])
+    taken = pa.chunked_array([column.take(pa.array(rows, pa.int64()))], column.type)
+    assert is_held(taken.type)
+    some = [pairs[row] for row in rows]
+    assert parts_of(taken) == ([one for one, _ in some], [other for _, other in some])
+    assert not made
+    assert objects_of(taken) == [f"{one}+{other}" for one, other in some]
+
+
+def test_other_columns_have_no_parts() -> None:
+    held = HeldObjects()
+    for values in (["a"], [["a"]], [None]):
+        assert parts_of(pa.chunked_array([held.column(values)])) is None
+
+
+def test_a_column_of_sequences_has_one_object_a_row() -> None:
+    found = object_column([[1, 2], [3, 4]])
+    assert found.shape == (2,)
+    assert found.tolist() == [[1, 2], [3, 4]]
