@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import closing
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import Any, TypeVar
 
 import pytest
 
+from devtools.servers.java_server import JavaServer, NoServerError
 from kstreams import Record
 from kstreams.sinks import CommitId, RefusedRow, Sink
 from kstreams.testing.sink import GivenResults
 
-__all__ = ("CutConnection", "commit_of", "given", "write")
+__all__ = ("CutConnection", "commit_of", "given", "or_skip", "write")
+
+S = TypeVar("S", bound=JavaServer)
 
 
 def given(*pairs: tuple[Any, Any], fails: bool = False) -> GivenResults:
@@ -37,6 +40,17 @@ def write(
     if receipts:
         sink.publish({named: receipts})
     return results.refused
+
+
+@contextmanager
+def or_skip(make: Callable[[], S]) -> Iterator[S]:
+    """Run a server; skip the tests where it cannot be had."""
+    try:
+        server = make()
+    except NoServerError as exc:
+        pytest.skip(str(exc))
+    with server:
+        yield server
 
 
 class CutConnection:

@@ -1,0 +1,159 @@
+"""Items as DynamoDB has them, and which are none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal, TypeAlias
+
+from kstreams import Record
+from kstreams_dynamodb.sdk import TypeSerializer
+from kstreams_rows.encoding import Change
+
+__all__ = ("Attributes", "Item", "ItemMaker", "Key", "KeyType", "formed_key")
+
+Attributes: TypeAlias = Mapping[str, object]
+"""Attributes of an item: text, numbers, bytes, bools, None, lists, mappings and sets of them."""
+Item: TypeAlias = dict[str, dict[str, Any]]
+"""An item in DynamoDB's own form: each value under the letter of its type."""
+Key: TypeAlias = tuple[tuple[str, str, "str | bytes"], ...]
+"""Name, letter and value of each attribute of a key; equal ones are of one item."""
+KeyType: TypeAlias = Literal["S", "N", "B"]
+"""Text, a number, bytes: what an attribute of a key may be."""
+
+_LARGEST_ITEM = 400 * 1024
+_LARGEST_KEYS = (2048, 1024)
+"""Bytes of a key's first attribute, and of its second."""
+_DEEPEST = 32
+_NUMBER = 21
+"""Bytes that the longest number takes."""
+
+
+@dataclass(frozen=True)
+class ItemMaker:
+    """Makes items of a table.
+
+    Attributes:
+        key: Attributes of the table's key, one or two.
+        types: Of these, and of the attributes that keys of its indexes have.
+    """
+
+    key: tuple[str, ...]
+    types: Mapping[str, KeyType]
+
+    def change(self, record: Record[Any, Any], attributes: Attributes | None) -> Change[Key, Item]:
+        """Return what becomes of a record's item; without attributes it is deleted.
+
+        Raises:
+            TypeError: A value has no form in DynamoDB, or not that of its key.
+            ValueError: It is too large, or the row has another key than the record.
+        """
+        own = self._own_key(record.key)
+        if attributes is not None and not isinstance(attributes, Mapping):
+            raise TypeError(f"a row is a mapping, not a {type(attributes).__name__}")
+        found = {**own, **(attributes or {})}
+        for name, value in own.items():
+            if found[name] != value:
+                raise ValueError(f"the row's {name!r} is not the record's key, {value!r}")
+        item: Item = {name: _formed(name, value) for name, value in found.items()}
+        self._check_keys(item)
+        size = sum(len(name.encode()) + _size(value, 1) for name, value in item.items())
+        if size > _LARGEST_ITEM:
+            raise ValueError(f"the item has {size} bytes, and DynamoDB takes {_LARGEST_ITEM}")
+        key = tuple((name, *_canonical(item[name])) for name in self.key)
+        return Change(key, None if attributes is None else item, size)
+
+    def _own_key(self, key: object) -> dict[str, object]:
+        if len(self.key) == 1:
+            return {self.key[0]: key}
+        if not isinstance(key, tuple) or len(key) != len(self.key):
+            raise TypeError(
+                f"the key is no tuple of {len(self.key)}, for {', '.join(self.key)}: {key!r}"
+            )
+        return dict(zip(self.key, key, strict=True))
+
+    def _check_keys(self, item: Item) -> None:
+        """Refuse what may not be in a key, of the table or of one of its indexes."""
+        for name, kind in self.types.items():
+            if name not in item:
+                continue
+            value = item[name]
+            if kind not in value:
+                raise TypeError(f"{name!r} is in a key, and has to be of type {kind}: {value!r}")
+            size = _size(value, 1)
+            most = _LARGEST_KEYS[self.key.index(name) if name in self.key else 1]
+            if not size or size > most:
+                raise ValueError(f"{name!r} is in a key, and has {size} bytes of 1 to {most}")
+
+
+def formed_key(key: Key) -> Item:
+    """Return a key in DynamoDB's own form."""
+    return {name: {kind: value} for name, kind, value in key}
+
+
+def _canonical(value: Mapping[str, Any]) -> tuple[str, str | bytes]:
+    """Return letter and value of an attribute of a key: 1 and 1.0 are one."""
+    ((kind, found),) = value.items()
+    if kind == "N":
+        return kind, format(Decimal(found).normalize(), "f")
+    return kind, found if kind == "S" else bytes(found)
+
+
+def _formed(name: object, value: object) -> dict[str, Any]:
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"an attribute's name is a text, not {name!r}")
+    formed: dict[str, Any] = TypeSerializer().serialize(_exact(value))
+    return formed
+
+
+def _exact(value: object) -> object:
+    """Return a value with decimal numbers in place of floats, as they are written.
+
+    Raises:
+        ValueError: A number is none, or infinite.
+    """
+    match value:
+        case float():
+            if not math.isfinite(value):
+                raise ValueError(f"DynamoDB has no number {value!r}")
+            return Decimal(repr(value))
+        case Mapping():
+            return {name: _exact(each) for name, each in value.items()}
+        case list() | tuple():
+            return [_exact(each) for each in value]
+        case set() | frozenset():
+            return {_exact(each) for each in value}
+    return value
+
+
+def _size(value: Mapping[str, Any], depth: int) -> int:
+    """Return about how many bytes a value takes, rather too many.
+
+    Raises:
+        ValueError: It is nested deeper than DynamoDB takes.
+    """
+    if depth > _DEEPEST:
+        raise ValueError(f"the item is nested deeper than {_DEEPEST}")
+    ((kind, found),) = value.items()
+    match kind:
+        case "S":
+            return len(found.encode())
+        case "B":
+            return len(bytes(found))
+        case "N":
+            return min(_NUMBER, len(found) // 2 + 2)
+        case "SS":
+            return sum(len(each.encode()) for each in found)
+        case "BS":
+            return sum(len(bytes(each)) for each in found)
+        case "NS":
+            return sum(min(_NUMBER, len(each) // 2 + 2) for each in found)
+        case "L":
+            return 3 + sum(1 + _size(each, depth + 1) for each in found)
+        case "M":
+            return 3 + sum(
+                1 + len(name.encode()) + _size(each, depth + 1) for name, each in found.items()
+            )
+    return 1

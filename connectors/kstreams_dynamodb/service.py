@@ -1,0 +1,135 @@
+"""DynamoDB, asked again when it does not answer or has no room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
+from datetime import timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kstreams_dynamodb.sdk import boto3, config, exceptions
+from kstreams_rows.retrying import Faults, hidden, retried
+
+if TYPE_CHECKING:
+    from types_boto3_dynamodb import DynamoDBClient
+
+__all__ = ("Access", "Service", "reasons_of")
+
+T = TypeVar("T")
+"""What a piece of work gives."""
+
+_TIMEOUT_S = 10
+_BUSY = frozenset(
+    {
+        "InternalServerError",
+        "LimitExceededException",
+        "ProvisionedThroughputExceeded",
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "ServiceUnavailable",
+        "ThrottlingError",
+        "ThrottlingException",
+        "TransactionConflict",
+        "TransactionConflictException",
+        "TransactionInProgressException",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Access:
+    """Where DynamoDB answers, and as whom to ask.
+
+    Attributes:
+        region: The region; None leaves it to boto3.
+        endpoint_url: Where it answers; None is AWS.
+        profile: A profile of boto3's configuration.
+        access_key: Public part of given credentials.
+        secret_key: Secret part of them.
+        session_token: Third part of temporary ones.
+    """
+
+    _: KW_ONLY
+    region: str | None = None
+    endpoint_url: str | None = None
+    profile: str | None = None
+    access_key: str | None = field(default=None, repr=False)
+    secret_key: str | None = field(default=None, repr=False)
+    session_token: str | None = field(default=None, repr=False)
+
+
+class Service:
+    """A client of one process.
+
+    Args:
+        access: Where and as whom.
+        give_up_after: How long to try again.
+    """
+
+    def __init__(self, access: Access, give_up_after: timedelta) -> None:
+        self._access = access
+        self._give_up_after = give_up_after
+        secrets = tuple(each for each in (access.secret_key, access.session_token) if each)
+        self._faults = Faults(
+            "DynamoDB",
+            (exceptions.ClientError, exceptions.BotoCoreError),
+            _may_pass,
+            _code,
+            lambda exc: hidden(str(exc), secrets),
+            "see that table, region, credentials and rights are as the sink needs them.",
+        )
+
+    def retried(self, work: Callable[[], T]) -> T:
+        """Return what work with this client gives, trying for a while.
+
+        Raises:
+            SinkUnavailableError: DynamoDB did not answer, or had no room, in all that time.
+            SinkError: It refuses, and would again.
+        """
+        return retried(work, self._faults, self._give_up_after, lambda: None)
+
+    @cached_property
+    def client(self) -> DynamoDBClient:
+        """The client; it has connections of its own, and makes new ones for lost ones."""
+        access = self._access
+        session = boto3.session.Session(
+            aws_access_key_id=access.access_key,
+            aws_secret_access_key=access.secret_key,
+            aws_session_token=access.session_token,
+            region_name=access.region,
+            profile_name=access.profile,
+        )
+        options = config.Config(
+            connect_timeout=_TIMEOUT_S,
+            read_timeout=_TIMEOUT_S,
+            retries={"mode": "standard", "total_max_attempts": 1},
+        )
+        return session.client("dynamodb", endpoint_url=access.endpoint_url, config=options)
+
+    def close(self) -> None:
+        """Close its connections."""
+        if "client" in self.__dict__:
+            self.client.close()
+
+
+def reasons_of(exc: exceptions.ClientError) -> list[dict[str, Any]]:
+    """Return why each part of a transaction was not done; empty for other errors."""
+    found: list[dict[str, Any]] = list(exc.response.get("CancellationReasons", ()))
+    return found
+
+
+def _code(exc: Exception) -> str:
+    if isinstance(exc, exceptions.ClientError):
+        return str(exc.response.get("Error", {}).get("Code", ""))
+    return type(exc).__name__
+
+
+def _may_pass(exc: Exception) -> bool:
+    if not isinstance(exc, exceptions.ClientError):
+        kinds = (exceptions.ConnectionError, exceptions.HTTPClientError)
+        return isinstance(exc, kinds) and not isinstance(exc, exceptions.SSLError)
+    status = exc.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    said = {_code(exc), *(str(reason.get("Code")) for reason in reasons_of(exc))}
+    others = said - _BUSY - {"None", "ConditionalCheckFailed", "TransactionCanceledException"}
+    return bool(said & _BUSY and not others) or status >= 500

@@ -1,0 +1,146 @@
+"""Write a task's results of a batch, some items and the fence by each transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from kstreams import Record
+from kstreams.errors import SinkError
+from kstreams.sinks import CommitId, Results
+from kstreams_dynamodb.items import Attributes, Item, ItemMaker, Key, formed_key
+from kstreams_dynamodb.schema import LANE, POSITION, check_table
+from kstreams_dynamodb.sdk import exceptions
+from kstreams_dynamodb.service import Service, reasons_of
+from kstreams_rows.encoding import Change, fitting, lasts, made
+from kstreams_rows.fence import Position, write_once
+from kstreams_rows.refusing import Refusals
+
+if TYPE_CHECKING:
+    from types_boto3_dynamodb.type_defs import TransactWriteItemTypeDef
+
+__all__ = ("TableWriter",)
+
+K = TypeVar("K")
+"""Type of the results' keys."""
+V = TypeVar("V")
+"""Type of the results' values."""
+
+_ITEMS_AT_ONCE = 99
+"""Of 100 in a transaction, one is the fence."""
+_BYTES_AT_ONCE = 3_500_000
+
+
+class TableWriter(Generic[K, V]):
+    """A `Writer`, and the place that it writes to.
+
+    Args:
+        service: DynamoDB.
+        table: The table.
+        fence: That of the fences.
+        key: Attributes of its key.
+        row: Makes an item's attributes.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        table: str,
+        fence: str,
+        key: tuple[str, ...],
+        row: Callable[[K, V], Attributes | None],
+    ) -> None:
+        self._service = service
+        self._table = table
+        self._fence = fence
+        self._key = key
+        self._row = row
+
+    def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
+        """Write a batch's results, once."""
+        maker = self._maker
+        found, wrong = made(results.records(), lambda record: self._change(maker, record))
+        Refusals(results, "DynamoDB").tell(wrong)
+        rows = lasts(found)
+        self._service.retried(lambda: write_once(self, commit, rows))
+        return ()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._service.close()
+
+    def position(self, lane: str) -> Position | None:
+        """Return where the fence is."""
+        found = self._service.client.get_item(
+            TableName=self._fence, Key={LANE: {"S": lane}}, ConsistentRead=True
+        )
+        item = found.get("Item")
+        return Position.of(item[POSITION].get("S", "")) if item else None
+
+    def fitting(self, rows: Sequence[Change[Key, Item]], start: int) -> int:
+        """Return how far a transaction goes."""
+        return fitting(rows, start, _ITEMS_AT_ONCE, _BYTES_AT_ONCE)
+
+    def apply(
+        self,
+        lane: str,
+        rows: Sequence[Change[Key, Item]],
+        was: Position | None,
+        now: Position,
+    ) -> bool:
+        """Write items and move the fence in one transaction."""
+        items = [self._moved(lane, was, now), *map(self._written, rows)]
+        try:
+            self._service.client.transact_write_items(TransactItems=items)
+        except exceptions.ClientError as exc:
+            reasons = reasons_of(exc)
+            if reasons and reasons[0].get("Code") == "ConditionalCheckFailed":
+                return False
+            for reason, change in zip(reasons[1:], rows, strict=False):
+                if reason.get("Code") == "ValidationError":
+                    raise SinkError(
+                        f"table {self._table!r} does not take the item {change.key}: "
+                        f"{reason.get('Message', '')}",
+                        "ValidationError",
+                        hint="let row= make what the table and its indexes take.",
+                    ) from None
+            raise
+        return True
+
+    def _moved(self, lane: str, was: Position | None, now: Position) -> TransactWriteItemTypeDef:
+        item = {LANE: {"S": lane}, POSITION: {"S": str(now)}}
+        if was is None:
+            return {
+                "Put": {
+                    "TableName": self._fence,
+                    "Item": item,
+                    "ConditionExpression": "attribute_not_exists(#lane)",
+                    "ExpressionAttributeNames": {"#lane": LANE},
+                }
+            }
+        return {
+            "Put": {
+                "TableName": self._fence,
+                "Item": item,
+                "ConditionExpression": "#position = :was",
+                "ExpressionAttributeNames": {"#position": POSITION},
+                "ExpressionAttributeValues": {":was": {"S": str(was)}},
+            }
+        }
+
+    def _written(self, change: Change[Key, Item]) -> TransactWriteItemTypeDef:
+        if change.row is None:
+            return {"Delete": {"TableName": self._table, "Key": formed_key(change.key)}}
+        return {"Put": {"TableName": self._table, "Item": change.row}}
+
+    def _change(self, maker: ItemMaker, record: Record[Any, Any]) -> Change[Key, Item]:
+        return maker.change(record, self._row(record.key, record.value))
+
+    @cached_property
+    def _maker(self) -> ItemMaker:
+        """What the table takes, as it was when the writer was opened."""
+        types = self._service.retried(
+            lambda: check_table(self._service.client, self._table, self._key)
+        )
+        return ItemMaker(self._key, types)

@@ -1,0 +1,164 @@
+"""Requests to one HTTP server, over one connection while it is of use."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import ssl
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
+
+__all__ = ("Answer", "BusyError", "HttpServer", "RefusedError", "shown_url")
+
+_MOST_BYTES = 64 * 1024 * 1024
+"""Of an answer."""
+_SHOWN = 300
+_BUSY = frozenset({408, 409, 425, 429})
+
+
+class BusyError(Exception):
+    """The server has no room now, or is in the middle of the same request."""
+
+
+class RefusedError(Exception):
+    """The server refuses a request, and would again.
+
+    Attributes:
+        status: Its HTTP status.
+    """
+
+    def __init__(self, text: str, status: int) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a server has answered."""
+
+    status: int
+    body: bytes = field(repr=False)
+
+    @property
+    def shown(self) -> str:
+        """Its first characters."""
+        return self.body[: 4 * _SHOWN].decode(errors="replace")[:_SHOWN]
+
+
+class HttpServer:
+    """A server by its address, and what each request has.
+
+    Args:
+        url: `http://` or `https://`; a name and a password in it become a header.
+        headers: Of each request.
+        timeout: How long to wait for a connection, and for each part of an answer.
+
+    Raises:
+        ValueError: The url or a header is none; the text shows nothing of it.
+    """
+
+    def __init__(self, url: str, headers: Mapping[str, str], timeout: timedelta) -> None:
+        parts = _checked(url)
+        self._parts = parts
+        self._headers = {**_login(parts), **_checked_headers(headers)}
+        self._timeout_s = timeout.total_seconds()
+        self._connection: http.client.HTTPConnection | None = None
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What no text may show."""
+        values = [*self._headers.values(), *(v.partition(" ")[2] for v in self._headers.values())]
+        password = unquote(self._parts.password or "")
+        return tuple(each for each in (*values, self._parts.query, password) if len(each) > 3)
+
+    def ask(
+        self,
+        method: str,
+        path: str = "",
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """Send a request, and return its answer, also one that refuses.
+
+        Args:
+            method: Such as `POST`.
+            path: What follows the address, with a slash in front.
+            body: Of the request.
+            headers: Of this request.
+
+        Raises:
+            BusyError: The status says that another try may do.
+            OSError, http.client.HTTPException: The connection is lost.
+        """
+        try:
+            connection = self._opened()
+            target = self._parts.path.rstrip("/") + path if path else self._parts.path or "/"
+            query = f"?{self._parts.query}" if self._parts.query and not path else ""
+            every = {**self._headers, **_checked_headers(headers or {})}
+            connection.request(method, target + query, body, every)
+            given = connection.getresponse()
+            answer = Answer(given.status, given.read(_MOST_BYTES))
+            if not given.isclosed():
+                self.close()  # more than anybody reads
+        except BaseException:
+            self.close()
+            raise
+        if answer.status in _BUSY or answer.status >= 500:
+            raise BusyError(f"status {answer.status}: {answer.shown}")
+        return answer
+
+    def close(self) -> None:
+        """Close the connection; the next request makes another."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(OSError):
+                connection.close()
+
+    def _opened(self) -> http.client.HTTPConnection:
+        if self._connection is None:
+            host, port = self._parts.hostname or "", self._parts.port
+            if self._parts.scheme == "https":
+                context = ssl.create_default_context()
+                self._connection = http.client.HTTPSConnection(
+                    host, port, timeout=self._timeout_s, context=context
+                )
+            else:
+                self._connection = http.client.HTTPConnection(host, port, timeout=self._timeout_s)
+        return self._connection
+
+
+def shown_url(url: str) -> str:
+    """Return an address as a text may show it: without login and query."""
+    parts = _checked(url)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, host, parts.path, "", ""))
+
+
+def _checked(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1)
+    except ValueError:
+        known = None
+    if not known or not url.isascii() or any(char <= " " for char in url):
+        raise ValueError("the url is no address: give https://host/path")
+    return urlsplit(url)
+
+
+def _checked_headers(headers: Mapping[str, str]) -> Mapping[str, str]:
+    for name, value in headers.items():
+        if not name.isascii() or not name.replace("-", "").isalnum():
+            raise ValueError(f"{name!r} is no name of a header")
+        if not value.isascii() or not value.isprintable():
+            raise ValueError(f"header {name!r} has characters that no header may have")
+    return headers
+
+
+def _login(parts: SplitResult) -> dict[str, str]:
+    if parts.username is None:
+        return {}
+    login = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()
+    return {"Authorization": f"Basic {base64.b64encode(login).decode()}"}

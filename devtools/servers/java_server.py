@@ -1,0 +1,142 @@
+"""
+A server of Java's as a plain process on loopback, its jars from Maven by Ivy.
+
+The jars come into the library's cache at the first use on a machine.
+"""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+from devtools.servers.ivy import Artifact, JarResolutionError, cache_folder, resolve
+from devtools.servers.process import Server, launch, launch_on_free_ports
+from kstreams.errors import JavaNotFoundError
+from kstreams.spark.java import java_home
+
+__all__ = ("JavaServer", "NoServerError")
+
+J = TypeVar("J", bound="JavaServer")
+
+_LAUNCHERS = Path(__file__).parent / "java"
+
+
+class NoServerError(Exception):
+    """The server cannot be had on this machine: no compiler of Java's, or no repository."""
+
+
+class JavaServer(Server):
+    """
+    One server, its data in a temporary folder; also enter it as a context.
+
+    Args:
+        name: What it is called.
+        artifact: What is brought with all that it depends on.
+        options: Of the Java machine.
+        ports: How many it listens on.
+        start_s: How long it may take to answer.
+
+    Raises:
+        NoServerError: It cannot be had.
+
+    """
+
+    def __init__(
+        self,
+        name: str,
+        artifact: Artifact,
+        options: Sequence[str],
+        *,
+        ports: int = 1,
+        start_s: float = 120.0,
+    ) -> None:
+        self.name = name
+        self._options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *options]
+        self._count = ports
+        self._start_s = start_s
+        self._process: subprocess.Popen[bytes] | None = None
+        self.ports: tuple[int, ...] = ()
+        self.jars = _jars(artifact)
+        self._java = _java()
+        self.folder = Path(tempfile.mkdtemp(prefix=f"kstreams-{name.lower()}-"))
+
+    @property
+    def log_file(self) -> Path:
+        """What it says."""
+        return self.folder / "server.log"
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port of the first of its ports."""
+        return "127.0.0.1", self.ports[0]
+
+    def start(self: J) -> J:
+        """Start, and wait for answers; on the same ports after `kill`."""
+        if self.ports:
+            self._start_on(self.ports)
+        else:
+            launch_on_free_ports(self._count, self._start_on, self.log_file)
+        return self
+
+    def kill(self) -> None:
+        """End it as a crash does."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def stop(self) -> None:
+        """End the process, if it runs, and remove its data."""
+        self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def command(self) -> list[str]:
+        """Return what follows Java's options: a class or a launcher, and its arguments."""
+        raise NotImplementedError
+
+    def answers(self) -> bool:
+        """Tell whether it listens."""
+        with suppress(OSError), socket.create_connection(self.address, timeout=2):
+            return True
+        return False
+
+    @staticmethod
+    def launcher(name: str) -> str:
+        """Return the path of one of our launchers, which Java compiles as it starts."""
+        return str(_LAUNCHERS / f"{name}.java")
+
+    def _start_on(self, ports: tuple[int, ...]) -> None:
+        self.ports = ports
+        self._process = launch(
+            f"{self.name} server",
+            [self._java, *self._options, "-cp", f"{self.jars}/*", *self.command()],
+            folder=self.folder,
+            log=self.log_file,
+            answers=self.answers,
+            within_s=self._start_s,
+        )
+
+
+def _jars(artifact: Artifact) -> Path:
+    folder = cache_folder() / "servers" / f"{artifact.name}-{artifact.version}"
+    try:
+        resolve([artifact], folder, transitive=True)
+    except JarResolutionError as exc:
+        raise NoServerError(str(exc)) from exc
+    return folder
+
+
+def _java() -> str:
+    try:
+        home = java_home()
+    except JavaNotFoundError as exc:
+        raise NoServerError(str(exc)) from exc
+    if not (home / "bin" / "javac").exists():
+        raise NoServerError(f"its launcher needs a compiler of Java's, and {home} has none")
+    return str(home / "bin" / "java")

@@ -1,0 +1,24 @@
+"""The server, and a table that a test has alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from devtools.servers.dynamodb import DynamoServer
+from tests.connectors.kstreams_dynamodb.tables import Tables
+from tests.connectors.sinking import or_skip
+
+
+@pytest.fixture(scope="session")
+def dynamo() -> Iterator[DynamoServer]:
+    """A server process for the whole run; never stop it."""
+    with or_skip(DynamoServer) as server:
+        yield server
+
+
+@pytest.fixture
+def tables(dynamo: DynamoServer) -> Tables:
+    """Tables of a test."""
+    return Tables(dynamo.url)

@@ -1,0 +1,76 @@
+"""Connections that are lost at each step, and a server that does not answer."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import closing
+from datetime import timedelta
+
+import pytest
+from botocore import exceptions
+from botocore.client import BaseClient
+
+from devtools.servers.ports import free_ports
+from kstreams.errors import SinkUnavailableError
+from tests.connectors.kstreams_dynamodb.tables import SECRET, Tables
+from tests.connectors.sinking import CutConnection, commit_of, given
+
+pytestmark = pytest.mark.connectors
+
+PAIRS = [(f"k{n}", n) for n in range(150)]
+
+
+def test_a_connection_lost_at_any_step_leaves_all_items_and_one_fence(
+    tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables.make("word")
+    sink = tables.sink()
+    sink.prepare()
+    struck = True
+    for batch, (nth, answered) in enumerate(CutConnection.moments(20)):
+        lost = exceptions.EndpointConnectionError(endpoint_url="")
+        pairs = [(key, number + batch) for key, number in PAIRS]
+        with monkeypatch.context() as patch, closing(sink.open()) as writer:
+            cut = CutConnection(
+                patch, BaseClient, "_make_api_call", lost, nth=nth, answered=answered
+            )
+            writer.write(given(*pairs), commit_of(batch))
+        assert {item["word"]: item["total"] for item in tables.items()} == dict(pairs)
+        struck = cut.struck
+        if not struck:
+            break
+    assert not struck
+    (fence,) = tables.items(f"{tables.name}-fence")
+    assert str(fence["position"]).startswith(f"{batch}:0:{len(PAIRS)}:")
+
+
+def test_writers_that_meet_in_an_item_wait_for_each_other(tables: Tables) -> None:
+    tables.make("word")
+    sink = tables.sink()
+    sink.prepare()
+    failures: list[BaseException] = []
+
+    def task(number: int) -> None:
+        try:
+            with closing(sink.open()) as writer:
+                for batch in range(3):
+                    writer.write(given(*PAIRS[:50]), commit_of(batch, task=number))
+        except BaseException as exc:
+            failures.append(exc)
+
+    threads = [threading.Thread(target=task, args=(number % 2,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert len(tables.items()) == 50
+
+
+def test_nobody_who_answers_is_told_without_a_secret() -> None:
+    (port,) = free_ports(1)
+    sink = Tables(f"http://127.0.0.1:{port}").sink(give_up_after=timedelta(milliseconds=200))
+    with pytest.raises(SinkUnavailableError, match="DynamoDB does not answer") as told:
+        sink.prepare()
+    for each in (told.value, sink, sink.label):
+        assert SECRET not in str(each) + repr(each)
