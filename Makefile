@@ -86,8 +86,9 @@ test-engine: setup ## tests on Spark and on a Kafka broker (ARGS='-m kafka' choo
 	@$(PYTEST) -n $(JOBS) -v --dist worksteal -m '(spark or kafka) and not cluster' $(ARGS)
 
 .PHONY: test-connectors
-test-connectors: setup ## sinks on all databases, those from Maven too (minutes at the first time); more than `make test`
+test-connectors: setup ## sinks on their real servers, also on those that `make test` leaves out
 	$(call stage,tests: connectors)
+	@$(RUN_PYTHON) -m devtools.servers.fetch databases
 	@$(PYTEST) -n $(JOBS) tests/connectors $(ARGS)
 
 .PHONY: test-cluster

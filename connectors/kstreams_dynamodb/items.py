@@ -23,6 +23,7 @@ Key: TypeAlias = tuple[tuple[str, str, "str | bytes"], ...]
 KeyType: TypeAlias = Literal["S", "N", "B"]
 """Text, a number, bytes: what an attribute of a key may be."""
 
+_SERIALIZER = TypeSerializer()
 _LARGEST_ITEM = 400 * 1024
 _LARGEST_KEYS = (2048, 1024)
 """Bytes of a key's first attribute, and of its second."""
@@ -104,8 +105,7 @@ def _canonical(value: Mapping[str, Any]) -> tuple[str, str | bytes]:
 def _formed(name: object, value: object) -> dict[str, Any]:
     if not isinstance(name, str) or not name:
         raise TypeError(f"an attribute's name is a text, not {name!r}")
-    formed: dict[str, Any] = TypeSerializer().serialize(_exact(value))
-    return formed
+    return dict(_SERIALIZER.serialize(_exact(value)))
 
 
 def _exact(value: object) -> object:
@@ -124,6 +124,8 @@ def _exact(value: object) -> object:
         case list() | tuple():
             return [_exact(each) for each in value]
         case set() | frozenset():
+            if not value:
+                raise ValueError("DynamoDB has no empty set")
             return {_exact(each) for each in value}
     return value
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kstreams.errors import SinkError
 from kstreams_dynamodb.items import KeyType
 from kstreams_dynamodb.sdk import exceptions
+from kstreams_dynamodb.service import code_of
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
@@ -31,7 +32,7 @@ def check_table(client: DynamoDBClient, table: str, key: tuple[str, ...]) -> dic
     try:
         found = client.describe_table(TableName=table)["Table"]
     except exceptions.ClientError as exc:
-        if exc.response["Error"].get("Code") != _MISSING:
+        if code_of(exc) != _MISSING:
             raise
         raise SinkError(
             f"there is no table {table!r} in DynamoDB",
@@ -56,7 +57,7 @@ def make_fence(client: DynamoDBClient, fence: str) -> None:
     try:
         client.describe_table(TableName=fence)
     except exceptions.ClientError as exc:
-        if exc.response["Error"].get("Code") != _MISSING:
+        if code_of(exc) != _MISSING:
             raise
     else:
         return
@@ -68,6 +69,6 @@ def make_fence(client: DynamoDBClient, fence: str) -> None:
             BillingMode="PAY_PER_REQUEST",
         )
     except exceptions.ClientError as exc:
-        if exc.response["Error"].get("Code") != _THERE:
+        if code_of(exc) != _THERE:
             raise
     client.get_waiter("table_exists").wait(TableName=fence, WaiterConfig={"Delay": 1})

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from kstreams_dynamodb.sdk import boto3, config, exceptions
 from kstreams_rows.retrying import Faults, hidden, retried
@@ -14,7 +14,7 @@ from kstreams_rows.retrying import Faults, hidden, retried
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
 
-__all__ = ("Access", "Service", "reasons_of")
+__all__ = ("Access", "Service", "code_of", "reasons_of")
 
 T = TypeVar("T")
 """What a piece of work gives."""
@@ -75,7 +75,7 @@ class Service:
             "DynamoDB",
             (exceptions.ClientError, exceptions.BotoCoreError),
             _may_pass,
-            _code,
+            code_of,
             lambda exc: hidden(str(exc), secrets),
             "see that table, region, credentials and rights are as the sink needs them.",
         )
@@ -113,13 +113,13 @@ class Service:
             self.client.close()
 
 
-def reasons_of(exc: exceptions.ClientError) -> list[dict[str, Any]]:
+def reasons_of(exc: exceptions.ClientError) -> list[dict[str, object]]:
     """Return why each part of a transaction was not done; empty for other errors."""
-    found: list[dict[str, Any]] = list(exc.response.get("CancellationReasons", ()))
-    return found
+    return [dict(reason) for reason in exc.response.get("CancellationReasons", ())]
 
 
-def _code(exc: Exception) -> str:
+def code_of(exc: Exception) -> str:
+    """Return DynamoDB's name for an error."""
     if isinstance(exc, exceptions.ClientError):
         return str(exc.response.get("Error", {}).get("Code", ""))
     return type(exc).__name__
@@ -130,6 +130,6 @@ def _may_pass(exc: Exception) -> bool:
         kinds = (exceptions.ConnectionError, exceptions.HTTPClientError)
         return isinstance(exc, kinds) and not isinstance(exc, exceptions.SSLError)
     status = exc.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    said = {_code(exc), *(str(reason.get("Code")) for reason in reasons_of(exc))}
+    said = {code_of(exc), *(str(reason.get("Code")) for reason in reasons_of(exc))}
     others = said - _BUSY - {"None", "ConditionalCheckFailed", "TransactionCanceledException"}
     return bool(said & _BUSY and not others) or status >= 500

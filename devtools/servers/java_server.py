@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
+from uuid import uuid4
 
 from devtools.servers.ivy import Artifact, JarResolutionError, cache_folder, resolve
 from devtools.servers.process import Server, launch, launch_on_free_ports
@@ -62,9 +63,9 @@ class JavaServer(Server):
         self._start_s = start_s
         self._process: subprocess.Popen[bytes] | None = None
         self.ports: tuple[int, ...] = ()
-        self.jars = _jars(artifact)
         self._java = _java()
-        self.folder = Path(tempfile.mkdtemp(prefix=f"kstreams-{name.lower()}-"))
+        self.jars = _jars(artifact)
+        self.folder = Path(tempfile.gettempdir()) / f"kstreams-{name.lower()}-{uuid4().hex[:12]}"
 
     @property
     def log_file(self) -> Path:
@@ -113,6 +114,7 @@ class JavaServer(Server):
 
     def _start_on(self, ports: tuple[int, ...]) -> None:
         self.ports = ports
+        self.folder.mkdir(exist_ok=True)
         self._process = launch(
             f"{self.name} server",
             [self._java, *self._options, "-cp", f"{self.jars}/*", *self.command()],

@@ -31,25 +31,20 @@ class Tables:
 
     def make(self, *key: str, types: str = "SS", index: str = "") -> None:
         """Make the table; `index` is an attribute, of numbers, that an index has for its key."""
-        kinds = ("HASH", "RANGE")
-        attributes = [
-            {"AttributeName": n, "AttributeType": t} for n, t in zip(key, types, strict=False)
-        ]
+        attributes = [_typed(name, kind) for name, kind in zip(key, types, strict=False)]
         options: dict[str, Any] = {}
         if index:
-            attributes.append({"AttributeName": index, "AttributeType": "N"})
+            attributes.append(_typed(index, "N"))
             options["GlobalSecondaryIndexes"] = [
                 {
                     "IndexName": "by_" + index,
-                    "KeySchema": [{"AttributeName": index, "KeyType": "HASH"}],
+                    "KeySchema": _schema(index),
                     "Projection": {"ProjectionType": "ALL"},
                 }
             ]
         self.resource.create_table(
             TableName=self.name,
-            KeySchema=[
-                {"AttributeName": n, "KeyType": k} for n, k in zip(key, kinds, strict=False)
-            ],
+            KeySchema=_schema(*key),
             AttributeDefinitions=attributes,
             BillingMode="PAY_PER_REQUEST",
             **options,
@@ -84,6 +79,15 @@ class Tables:
         """A client with nothing of the library's in it."""
         session = boto3.session.Session("tests", "other", region_name="us-east-1")
         return session.resource("dynamodb", endpoint_url=self.url)
+
+
+def _typed(name: str, kind: str) -> Any:
+    return {"AttributeName": name, "AttributeType": kind}
+
+
+def _schema(*key: str) -> Any:
+    kinds = ("HASH", "RANGE")
+    return [{"AttributeName": n, "KeyType": k} for n, k in zip(key, kinds, strict=False)]
 
 
 def _as_it_is(_key: object, value: Any) -> Attributes | None:
