@@ -3,7 +3,8 @@
 `App(topology, connection)` runs it, until the end of its topics or until it is stopped; an app on
 the same checkpoint goes on exactly where the last one stopped.
 
-- `App(on_batch=...)` gets a `BatchReport` of each committed batch; `App.state` is an `AppState`.
+- `App(on_batch=...)` gets a `BatchReport` of each committed batch; `App.state` is an `AppState`. A
+  report has `NodeCounts` of the batch, and `Totals` of all, with `PartitionCounts` of sources.
 - `App(migrate={store: Migration(...)})` keeps the contents of a store that has changed.
 - `App(fork=ForkSource(...))` starts on a copy of another app's savepoint.
 - `App(upkeep=Upkeep(...))` says how often the durable log gets snapshots.
@@ -23,7 +24,9 @@ from kstreams.batch.report import AppState, BatchReport
 from kstreams.checkpoint.fork import ForkSource
 from kstreams.checkpoint.migration import Migration
 from kstreams.clock import Clock, SystemClock
+from kstreams.ids import TopicPartition
 from kstreams.lazy import lazy_names
+from kstreams.state.log.totals import NodeCounts, PartitionCounts, Totals
 from kstreams.state.log.traffic import Traffic
 from kstreams.state.log.upkeep import Upkeep
 
@@ -44,7 +47,11 @@ __all__ = (
     "Clock",
     "ForkSource",
     "Migration",
+    "NodeCounts",
+    "PartitionCounts",
     "SystemClock",
+    "TopicPartition",
+    "Totals",
     "Traffic",
     "Upkeep",
 )

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.task_status import TaskStatus
+from kstreams.batch.totals import totals_after
+from kstreams.checkpoint.counted import totals_of
 from kstreams.checkpoint.plans import Plan
 from kstreams.ids import TopicPartition
 from kstreams.state.log.commits import Commit
@@ -34,6 +36,7 @@ def commit_of(
         last: The commit before it; tasks that were not called are what they were.
         settings: The query's.
     """
+    loops = tuple(part for status in statuses for part in status.loops)
     held = {place: each.offset for place, each in held_back(statuses).items()}
     return Commit(
         batch,
@@ -49,9 +52,15 @@ def commit_of(
         after=None if last is None else last.id,
         plan=plan.digest,
         topics=plan.topics,
-        loops=tuple(part for status in statuses for part in status.loops),
+        loops=loops,
         receipts=tuple(each for status in statuses for each in status.receipts),
         staged=settings.staged(part for status in statuses for part in status.staged),
+        totals=totals_after(
+            totals_of(last),
+            statuses,
+            loops_before=() if last is None else last.loops,
+            loops=loops,
+        ),
     )
 
 

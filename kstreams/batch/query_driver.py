@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -30,6 +29,7 @@ from kstreams.errors import FencedError, KStreamsError
 from kstreams.global_tables.versions import QueryTables
 from kstreams.ids import TopicPartition
 from kstreams.state.log.commits import SEED, Commit
+from kstreams.state.log.totals import Totals, by_reason, summed
 from kstreams.task.holding import HeldBack
 
 __all__ = ("QueryDriver",)
@@ -368,21 +368,21 @@ class QueryDriver:
         return commit
 
     def _report(self, commit: Commit, statuses: Sequence[TaskStatus], began: float) -> BatchReport:
-        dropped: Counter[str] = Counter()
-        for status in statuses:
-            dropped.update(status.dropped)
+        nodes = summed(status.counts for status in statuses)
         asked = self._opened.objects.take()
         report = BatchReport(
             self.name,
             commit.batch,
             records=sum(status.records for status in statuses),
             source_records=sum(status.source_records for status in statuses),
-            dropped=dict(dropped),
+            dropped=by_reason(nodes),
             published=len(commit.outputs),
             seconds=time.perf_counter() - began,
             backlog=self.planner.backlog(),
             log=sum((status.log for status in statuses), asked),
             looped=sum(part.rows for part in commit.loops),
+            nodes=nodes,
+            totals=commit.totals or Totals(),
         )
         _LOG.info("query %s, batch %d: durable log: %s", self.name, commit.batch, report.log)
         return report

@@ -8,6 +8,7 @@ from enum import Enum
 
 from kstreams.errors import ExecutionError
 from kstreams.quoting import kind_of, text_of
+from kstreams.state.log.totals import NodeCounts, Totals
 from kstreams.state.log.traffic import Traffic
 
 __all__ = ("AppState", "BatchReport", "report_batch")
@@ -39,6 +40,9 @@ class BatchReport:
         backlog: How many records were there when the batch was planned and not part of it.
         log: What its tasks, and the driver since its last report, asked of the durable log.
         looped: How many records it left in loops, for the next batch.
+        nodes: How many records each node took, gave and dropped in it, by its name.
+        totals: The same of all batches so far, and what waits for a later batch: as the commit
+            has it, so that a crash counts nothing twice.
     """
 
     query: str
@@ -51,6 +55,8 @@ class BatchReport:
     backlog: int = 0
     log: Traffic = field(default_factory=Traffic)
     looped: int = 0
+    nodes: Mapping[str, NodeCounts] = field(default_factory=dict)
+    totals: Totals = field(default_factory=Totals)
 
 
 def report_batch(

@@ -8,9 +8,16 @@ from typing import Any
 
 from kstreams.ids import TaskId, TopicPartition, parse_keys, text_keys
 from kstreams.state.log.commits import Output
-from kstreams.state.log.fields import MOST, Fields, checked_integer, checked_text
+from kstreams.state.log.fields import (
+    MOST,
+    Fields,
+    WrongFieldError,
+    checked_integer,
+    checked_text,
+)
 from kstreams.state.log.loop_objects import LoopPart, parts_from_json, parts_to_json
 from kstreams.state.log.receipts import Receipts, receipts_from_json, receipts_to_json
+from kstreams.state.log.totals import NodeCounts, SourceRead, by_reason
 from kstreams.state.log.traffic import Traffic
 from kstreams.task.holding import HeldBack
 
@@ -33,7 +40,8 @@ class TaskStatus:
         source_records: How many of them were read from topics.
         sizes: What it read of each partition.
         held: Of which partitions it has not processed all of that.
-        dropped: How many records were dropped, by reason.
+        counts: How many records each node took and gave; of those that had some.
+        reads: What it processed of each partition of its sources.
         lines: What it prints on the driver's standard output.
         wall_due_ms: Wall time of its next wall-clock work, ms since the epoch; None without any.
         outputs: What the driver has to publish after the commit; empty where writing alone
@@ -49,7 +57,8 @@ class TaskStatus:
     records: int = 0
     source_records: int = 0
     sizes: ReadSizes = field(default_factory=dict)
-    dropped: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, NodeCounts] = field(default_factory=dict)
+    reads: tuple[SourceRead, ...] = ()
     lines: tuple[str, ...] = ()
     wall_due_ms: int | None = None
     outputs: tuple[Output, ...] = ()
@@ -59,6 +68,11 @@ class TaskStatus:
     receipts: tuple[Receipts, ...] = ()
     staged: tuple[LoopPart, ...] = ()
 
+    @property
+    def dropped(self) -> dict[str, int]:
+        """How many records were dropped, by reason."""
+        return by_reason(self.counts)
+
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
         return {
@@ -67,7 +81,8 @@ class TaskStatus:
             "records": self.records,
             "sources": self.source_records,
             "sizes": sizes_to_json(self.sizes),
-            "dropped": dict(self.dropped),
+            "counts": {node: counts.to_json() for node, counts in self.counts.items()},
+            "reads": [[r.node, str(r.place), r.rows, r.taken] for r in self.reads],
             "lines": list(self.lines),
             "due": self.wall_due_ms,
             "outputs": [output.to_json() for output in self.outputs],
@@ -87,7 +102,8 @@ class TaskStatus:
             fields.integer("records"),
             fields.integer("sources"),
             sizes_from_json(fields.mapping("sizes")),
-            fields.integers("dropped"),
+            {n: NodeCounts.from_json(c) for n, c in fields.mapping("counts").items()},
+            tuple(map(_read_from_json, fields.items("reads"))),
             tuple(checked_text(line, "a line") for line in fields.items("lines")),
             None if fields.anything("due") is None else fields.integer("due"),
             tuple(map(Output.from_json, fields.items("outputs"))),
@@ -110,6 +126,14 @@ def sizes_from_json(data: Mapping[str, Any]) -> ReadSizes:
     for place, (offsets, size) in parse_keys(TopicPartition, data).items():
         found[place] = checked_integer(offsets, "offsets"), checked_integer(size, "a size")
     return found
+
+
+def _read_from_json(data: object) -> SourceRead:
+    if not isinstance(data, list) or len(data) != len(SourceRead._fields):
+        raise WrongFieldError("what was read of a partition is not four fields")
+    node, place = (checked_text(text, "a node or a partition") for text in data[:2])
+    rows, taken = (checked_integer(count, "a count of records") for count in data[2:])
+    return SourceRead(node, TopicPartition.parse(place), rows, taken)
 
 
 def _held_from_json(data: Mapping[str, Any]) -> dict[TopicPartition, HeldBack]:

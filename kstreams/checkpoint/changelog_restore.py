@@ -190,6 +190,7 @@ class ChangelogRestore:
             fingerprint=last.fingerprint,
             topics=last.topics,
             loops=last.loops,
+            totals=last.totals,
         )
 
 

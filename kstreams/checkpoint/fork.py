@@ -21,7 +21,8 @@ from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 from kstreams.state.backend.task_key import loops_prefix
 from kstreams.state.log.commits import SEED, Commit
 from kstreams.state.log.document import read_document, seal
-from kstreams.state.log.loop_objects import copy_loops
+from kstreams.state.log.loop_objects import copy_loops, rows_by_loop
+from kstreams.state.log.totals import Totals
 
 __all__ = ("ForkSource", "copy_savepoint", "fork")
 
@@ -201,6 +202,7 @@ def _seed(
         ).to_json()
         for task, pointer in commit.pointers().items()
     }
+    loops = copy_loops(source, target, loops_prefix(made.scope(query), _FORKED), commit.loops)
     return Commit(
         SEED,
         made.incarnation,
@@ -208,5 +210,6 @@ def _seed(
         tasks,
         positions=positions_after(commit) if offsets else {},
         fingerprint=commit.fingerprint,
-        loops=copy_loops(source, target, loops_prefix(made.scope(query), _FORKED), commit.loops),
+        loops=loops,
+        totals=Totals.of_waiting(rows_by_loop(loops)),
     )

@@ -169,4 +169,5 @@ def _empty(number: int, claim: Plan, last: Commit | None, run: str) -> Commit:
         plan=claim.digest,
         topics=claim.topics,
         loops=() if last is None else last.loops,
+        totals=None if last is None else last.totals,
     )

@@ -11,6 +11,7 @@ from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.beginnings import begin_log
 from kstreams.checkpoint.changes import StoreChange, UpgradePlan, plan_upgrade
 from kstreams.checkpoint.checkpoint import Checkpoint, queries_of
+from kstreams.checkpoint.counted import carried_totals
 from kstreams.checkpoint.generations import (
     copy_store,
     epochs_after,
@@ -231,6 +232,7 @@ class _Upgrader:
                 if topic in topics
             },
             loops=loops_of(groups, self._commits.values()),
+            totals=carried_totals(groups, self._commits.values()),
         )
         return seed if tasks or seed.positions or seed.loops else None
 

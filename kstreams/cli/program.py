@@ -11,6 +11,7 @@ from kstreams.cli.consoles import stdout  # isort: skip  # tells of a missing ex
 import typer
 
 from kstreams.cli.command import add_command
+from kstreams.cli.counts import counts
 from kstreams.cli.describe import describe
 from kstreams.cli.intake import intake
 from kstreams.cli.produce import produce
@@ -77,6 +78,7 @@ def _program(
 
 add_command(PROGRAM, "run", run)
 add_command(PROGRAM, "describe", describe)
+add_command(PROGRAM, "counts", counts)
 add_command(PROGRAM, "reset", reset)
 add_command(PROGRAM, "intake", intake)
 add_command(PROGRAM, "serve", serve)

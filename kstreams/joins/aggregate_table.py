@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.joins.change import Change
 from kstreams.joins.table_rows import DerivedRows, StoredRows, TableRows
-from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.state.stores.spec import StoreSpec
@@ -45,6 +45,7 @@ class AggregateTable:
 
 
 class _AggregateTable(ClosureProcessor[Any, Any, Any, "Change[Any]"]):
+    hands_on: ClassVar[HandsOn] = "all"
     keeps_key: ClassVar[bool] = True
 
     def __init__(self, aggregator: Aggregator[Any, Any, Any, Any], store: StoreSpec[Any]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kstreams.joins.change import Change
-from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.state.stores.spec import StoreSpec
@@ -41,6 +41,7 @@ class GroupUpdate:
 
 
 class _GroupUpdate(ClosureProcessor[Any, Any, Any, "Change[Any]"]):
+    hands_on: ClassVar[HandsOn] = "all"
     keeps_key: ClassVar[bool] = True
 
     def __init__(

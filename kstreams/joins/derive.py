@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from kstreams.joins.change import Change
 from kstreams.joins.columns.derive import DerivedChanges
 from kstreams.joins.table_rows import keeping
-from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.columns import ColumnProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
@@ -48,6 +48,7 @@ class Derive:
 
 
 class _Derive(ClosureProcessor[Any, "Change[Any]", Any, "Change[Any]"]):
+    hands_on: ClassVar[HandsOn] = "all"
     keeps_key: ClassVar[bool] = True
 
     def __init__(self, function: Callable[[Any, Any], Any], store: StoreSpec[Any] | None) -> None:

@@ -10,7 +10,7 @@ from kstreams.durations import milliseconds
 from kstreams.errors import DeserializationError
 from kstreams.joins.change import Change
 from kstreams.joins.table_rows import RowOf, TableRows
-from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.record import Record
 from kstreams.serde.base import Serde
@@ -72,6 +72,7 @@ class Expiry:
 
 
 class _Expiry(ClosureProcessor[Any, "Change[Any]", Any, "Change[Any]"]):
+    hands_on: ClassVar[HandsOn] = "all"
     keeps_key: ClassVar[bool] = True
 
     def __init__(self, expiry: Expiry) -> None:

@@ -13,7 +13,7 @@ from kstreams.joins.compaction import by_key
 from kstreams.joins.foreign_messages import Response
 from kstreams.joins.joiner import How
 from kstreams.joins.terms import Terms
-from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.columns import ColumnProcessor, ColumnSource
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
@@ -66,6 +66,7 @@ class ForeignResults:
 
 
 class _Results(ClosureProcessor[Any, Response, Any, "Change[Any]"]):
+    hands_on: ClassVar[HandsOn] = "all"
     keeps_key: ClassVar[bool] = True
 
     def __init__(self, store: StoreSpec[Any]) -> None:

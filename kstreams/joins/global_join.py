@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 from kstreams.joins.columns.global_join import GlobalJoinColumns
 from kstreams.joins.joiner import Joiner
 from kstreams.joins.terms import Terms
-from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
@@ -64,6 +64,7 @@ class GlobalJoin:
 
 
 class _GlobalJoin(ClosureProcessor[Any, Any, Any, Any]):
+    hands_on: ClassVar[HandsOn] = "all"
     keeps_key: ClassVar[bool] = True
 
     def __init__(self, join: GlobalJoin) -> None:

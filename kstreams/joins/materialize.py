@@ -10,7 +10,7 @@ from kstreams.columns.keys import has_key_codes
 from kstreams.joins.change import Change
 from kstreams.joins.columns.materialize import MaterializeColumns
 from kstreams.joins.columns.table_changes import TableChanges
-from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.columns import ColumnProcessor, ColumnSource
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
@@ -69,6 +69,7 @@ class Materialize:
 
 
 class _Materialize(ClosureProcessor[Any, Any, Any, "Change[Any]"]):
+    hands_on: ClassVar[HandsOn] = "all"
     keeps_key: ClassVar[bool] = True
 
     def __init__(self, store: StoreSpec[Any]) -> None:

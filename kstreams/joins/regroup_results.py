@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from kstreams.aggregators.aggregator import InvertibleAggregator
 from kstreams.aggregators.exact_sum import unrounded
 from kstreams.joins.change import Change
-from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.serde.base import Serde
@@ -63,6 +63,7 @@ class RegroupResults:
 
 
 class _Results(ClosureProcessor[Any, "Change[Any]", Any, "Change[Any]"]):
+    hands_on: ClassVar[HandsOn] = "all"
     keeps_key: ClassVar[bool] = True
 
     def __init__(self, stage: RegroupResults) -> None:

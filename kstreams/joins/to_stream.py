@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from kstreams.joins.change import Change
 from kstreams.joins.columns.to_stream import StreamOfChanges
 from kstreams.joins.compaction import compacted
-from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.columns import ColumnProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.emission import EachUpdate, OncePerBatch
@@ -39,6 +39,7 @@ class ToStream:
 
 
 class _ToStream(ClosureProcessor[Any, "Change[Any]", Any, Any]):
+    hands_on: ClassVar[HandsOn] = "all"
     keeps_key: ClassVar[bool] = True
 
     def __init__(self, key: Serde[Any], *, each: bool) -> None:

@@ -13,7 +13,7 @@ from kstreams.aggregators.columns.stamped import StampedForm
 from kstreams.aggregators.reduce import reducing
 from kstreams.errors import TopologyError
 from kstreams.processors.aggregate_columns import AggregateColumns
-from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.emission import EachUpdate, OncePerBatch, once_per_batch
@@ -142,6 +142,7 @@ def reduce(
 
 
 class _Aggregate(ClosureProcessor[K, V_contra, K, A_co]):
+    hands_on: ClassVar[HandsOn] = "all"
     keeps_key: ClassVar[bool] = True
 
     def __init__(

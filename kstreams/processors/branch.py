@@ -7,7 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 from kstreams._types import K, V
-from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.processor import FixedKeyProcessor
 from kstreams.processors.supplier import Supplier
@@ -19,6 +19,7 @@ __all__ = ("Branch", "PassThrough")
 class PassThrough(ClosureProcessor[K, V, K, V]):
     """Forwards what comes: `process` is the context's own `forward`, and costs no call."""
 
+    hands_on: ClassVar[HandsOn] = "one"
     keeps_key: ClassVar[bool] = True
 
     def bind(self, context: ProcessorContext[K, V]) -> Callable[[Record[K, V]], None]:

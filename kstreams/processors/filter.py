@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from kstreams._types import K, V
 from kstreams.processors.chained import ChainedFilter, ChainSupplier
-from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
 from kstreams.record import Record
@@ -46,6 +46,7 @@ def filter_not(predicate: Callable[[K, V], bool]) -> Supplier[K, V, K, V]:
 
 
 class _Filter(ClosureProcessor[K, V, K, V]):
+    hands_on: ClassVar[HandsOn] = "all"
     keeps_key: ClassVar[bool] = True
 
     def __init__(self, predicate: Callable[[K, V], bool]) -> None:

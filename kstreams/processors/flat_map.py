@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from typing import ClassVar
 
 from kstreams._types import K2, V2, K, V
-from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
 from kstreams.record import Record
@@ -31,6 +32,8 @@ def flat_map(
 
 
 class _FlatMap(ClosureProcessor[K, V, K2, V2]):
+    hands_on: ClassVar[HandsOn] = "all"
+
     def __init__(self, function: Callable[[K, V], Iterable[tuple[K2, V2]]]) -> None:
         self._function = function
 

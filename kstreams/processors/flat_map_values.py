@@ -7,7 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 from kstreams._types import V2, K, V
-from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
 from kstreams.record import Record
@@ -29,6 +29,7 @@ def flat_map_values(function: Callable[[V], Iterable[V2]]) -> Supplier[K, V, K, 
 
 
 class _FlatMapValues(ClosureProcessor[K, V, K, V2]):
+    hands_on: ClassVar[HandsOn] = "all"
     keeps_key: ClassVar[bool] = True
 
     def __init__(self, function: Callable[[V], Iterable[V2]]) -> None:

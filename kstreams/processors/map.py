@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import ClassVar
 
 from kstreams._types import K2, V2, K, V
 from kstreams.processors.chained import ChainedMap, ChainSupplier
-from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
 from kstreams.record import Record
@@ -34,6 +35,8 @@ def map_(function: Callable[[K, V], tuple[K2, V2]]) -> Supplier[K, V, K2, V2]:
 
 
 class _Map(ClosureProcessor[K, V, K2, V2]):
+    hands_on: ClassVar[HandsOn] = "one"
+
     def __init__(self, function: Callable[[K, V], tuple[K2, V2]]) -> None:
         self._function = function
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from kstreams._types import V2, K, V
 from kstreams.processors.chained import ChainedMapValues, ChainSupplier
-from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
 from kstreams.record import Record
@@ -34,6 +34,7 @@ def map_values(function: Callable[[V], V2]) -> Supplier[K, V, K, V2]:
 
 
 class _MapValues(ClosureProcessor[K, V, K, V2]):
+    hands_on: ClassVar[HandsOn] = "one"
     keeps_key: ClassVar[bool] = True
 
     def __init__(self, function: Callable[[V], V2]) -> None:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 from kstreams._types import K, V
-from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
 from kstreams.record import Record
@@ -29,6 +29,7 @@ def peek(function: Callable[[K, V], object]) -> Supplier[K, V, K, V]:
 
 
 class _Peek(ClosureProcessor[K, V, K, V]):
+    hands_on: ClassVar[HandsOn] = "one"
     keeps_key: ClassVar[bool] = True
 
     def __init__(self, function: Callable[[K, V], object]) -> None:

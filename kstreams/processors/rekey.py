@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import ClassVar
 
 from kstreams._types import K2, K, V
 from kstreams.processors.chained import ChainedRekey, ChainSupplier
-from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
 from kstreams.record import Record
@@ -29,6 +30,8 @@ def rekey(function: Callable[[K, V], K2]) -> Supplier[K, V, K2, V]:
 
 
 class _Rekey(ClosureProcessor[K, V, K2, V]):
+    hands_on: ClassVar[HandsOn] = "one"
+
     def __init__(self, function: Callable[[K, V], K2]) -> None:
         self._function = function
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 from kstreams._types import K2, V2, K, V
-from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
 from kstreams.record import Record
@@ -46,6 +46,8 @@ def transform_values(
 
 
 class _Transform(ClosureProcessor[K, V, K2, V2]):
+    hands_on: ClassVar[HandsOn] = "all"
+
     def __init__(self, function: Callable[[Record[K, V]], Iterable[Record[K2, V2]]]) -> None:
         self._function = function
 
@@ -60,6 +62,7 @@ class _Transform(ClosureProcessor[K, V, K2, V2]):
 
 
 class _TransformValues(ClosureProcessor[K, V, K, V2]):
+    hands_on: ClassVar[HandsOn] = "all"
     keeps_key: ClassVar[bool] = True
 
     def __init__(self, function: Callable[[Record[K, V]], Iterable[V2]]) -> None:

@@ -35,6 +35,7 @@ class BatchBuffer:
 
     Attributes:
         form: How the entries' tables are made.
+        count: How many records were handed to the processor; whoever reads it sets it back.
     """
 
     form: Form = "typed"
@@ -46,6 +47,7 @@ class BatchBuffer:
         self._items: list[_Item] = []
         self._tables: list[pa.Table] = []
         self._feed: pa.Table | None = None
+        self.count = 0
         self.take_row = self._items.append
 
     def feed(self, table: pa.Table | None) -> None:
@@ -82,6 +84,7 @@ class BatchBuffer:
                 table = self._joined(group)
             except pa.ArrowException as exc:
                 raise self._misfit(exc) from exc
+            self.count += table.num_rows
             self._process_batch(table)
 
     def _whole(self, table: pa.Table) -> pa.Table:

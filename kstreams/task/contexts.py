@@ -22,11 +22,13 @@ from kstreams.state.stores.spec import S, StoreSpec
 from kstreams.state.stores.table_access import TableAccess
 from kstreams.task.batch_hold import BatchHold
 from kstreams.task.cursor import Cursor
+from kstreams.task.flows import NodeFlow
 from kstreams.task.hand_on import settled, to_each
 from kstreams.task.joint import Joint
 from kstreams.task.meta import NO_TIME, TaskMeta
-from kstreams.task.origins import RecordFailed, origin_of
+from kstreams.task.origins import origin_of
 from kstreams.task.punctuation import Punctuators, Schedule
+from kstreams.task.queues import Queue
 from kstreams.task.rows import RecordCall
 
 __all__ = ("BatchTaskContext", "RecordTaskContext", "TaskServices")
@@ -42,7 +44,7 @@ class TaskServices:
     """What all contexts of a task share.
 
     Attributes:
-        failed: Deals with a record that failed, by the policy of its source.
+        failed: Deals with a record that failed at a node, by the policy of its source.
     """
 
     def __init__(
@@ -52,7 +54,7 @@ class TaskServices:
         meta: TaskMeta,
         cursor: Cursor,
         tables: Mapping[str, TableAccess],
-        failed: RecordFailed,
+        failed: Callable[[str, Queue, int, object, BaseException], None],
     ) -> None:
         self.task = task
         self.failed = failed
@@ -142,7 +144,7 @@ class _TaskContext:
         return self._cursor.wall_time
 
     def drop(self, reason: str, count: int = 1) -> None:
-        self._cursor.drop(reason, count)
+        self._cursor.drop(self.node, reason, count)
 
     def hold(self, release: Callable[[Sequence[Any]], None]) -> Callable[[Any], None]:
         if not self._open:
@@ -234,6 +236,7 @@ class RecordTaskContext(_TaskContext):
         children: What takes records, by child.
         joints: Of join nodes that the node leads to by both inputs.
         edges: What takes encoded records, by repartition edge.
+        flow: Counts what it forwards.
         may_skip: Whether a record that fails may be passed over.
     """
 
@@ -245,13 +248,16 @@ class RecordTaskContext(_TaskContext):
         joints: Sequence[Joint] = (),
         *,
         edges: Mapping[str, _TableCall] = MappingProxyType({}),
+        flow: NodeFlow,
         may_skip: bool = False,
     ) -> None:
         super().__init__(node, services)
         self.may_skip = may_skip
-        self._edges = edges
-        self._children = {name: settled(call, joints) for name, call in children.items()}
-        self._to_children = settled(to_each(tuple(children.values())), joints)
+        self._edges = {name: flow.tables_to(name, call) for name, call in edges.items()}
+        self._children = {
+            name: flow.records_to(name, settled(call, joints)) for name, call in children.items()
+        }
+        self._to_children = flow.records_to_all(settled(to_each(tuple(children.values())), joints))
         self.forward: RecordCall = self._to_children
 
     def open(self) -> None:
@@ -272,7 +278,7 @@ class RecordTaskContext(_TaskContext):
 
     def origin(self) -> Origin:
         """See `ProcessorContext`."""
-        return origin_of(self._cursor, self._services.failed)
+        return origin_of(self._cursor, partial(self._services.failed, self.node))
 
     @property
     def metadata(self) -> RecordMetadata | None:
@@ -289,6 +295,7 @@ class BatchTaskContext(_TaskContext):
         children: What takes tables, by child.
         joints: Of join nodes that the node leads to by both inputs.
         edges: What takes encoded records, by repartition edge.
+        flow: Counts what it forwards.
     """
 
     may_skip = False
@@ -301,11 +308,14 @@ class BatchTaskContext(_TaskContext):
         joints: Sequence[Joint] = (),
         *,
         edges: Mapping[str, _TableCall] = MappingProxyType({}),
+        flow: NodeFlow,
     ) -> None:
         super().__init__(node, services)
-        self._edges = edges
-        self._children = {name: settled(call, joints) for name, call in children.items()}
-        self._to_children = settled(to_each(tuple(children.values())), joints)
+        self._edges = {name: flow.tables_to(name, call) for name, call in edges.items()}
+        self._children = {
+            name: flow.tables_to(name, settled(call, joints)) for name, call in children.items()
+        }
+        self._to_children = flow.tables_to_all(settled(to_each(tuple(children.values())), joints))
 
     def forward(self, table: pa.Table) -> None:
         """See `BatchContext`."""

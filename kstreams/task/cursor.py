@@ -16,7 +16,7 @@ class Cursor:
         stream_time: Highest timestamp so far, ms.
         idle_time: The stream time that idleness has moved to last, ms; -1 before.
         wall_time: The batch's recorded wall time, ms.
-        dropped: Count of dropped records by reason.
+        dropped: Count of dropped records by node and reason.
         least_hops: How often what has no record to come of went round loops: the least that
             any record of the batch has.
         place: How many records came before the present part of the batch, in all batches.
@@ -29,13 +29,18 @@ class Cursor:
         self.stream_time = stream_time
         self.idle_time = -1
         self.wall_time = wall_time
-        self.dropped: dict[str, int] = {}
+        self.dropped: dict[tuple[str, str], int] = {}
         self.least_hops = 0
         self.place = 0
 
-    def drop(self, reason: str, count: int = 1) -> None:
-        """Count dropped records."""
-        self.dropped[reason] = self.dropped.get(reason, 0) + count
+    def drop(self, node: str, reason: str, count: int = 1) -> None:
+        """Count records that a node has dropped."""
+        place = node, reason
+        self.dropped[place] = self.dropped.get(place, 0) + count
+
+    def dropped_by(self, node: str) -> dict[str, int]:
+        """Return how many records a node has dropped, by reason."""
+        return {reason: n for (name, reason), n in self.dropped.items() if name == node}
 
     def hops(self) -> int:
         """Return how often the present record, or those that it comes of, went round loops."""

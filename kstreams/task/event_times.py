@@ -151,7 +151,7 @@ class EventTimes:
         for row in np.flatnonzero(bad).tolist():
             try:
                 known = int(highest[row])
-                time = self._instead(times, int(stamps[row]), latest, known)
+                time = self._instead(queue, times, int(stamps[row]), latest, known)
             except EventTimeError as exc:
                 self._failed(queue, row, None, exc)
                 time = None
@@ -199,12 +199,15 @@ class EventTimes:
                 self._note(queue, time)
             return time
         known = self._meta.partition_times.get(queue.topic_partition, NO_TIME)
-        return self._instead(times, time, latest, known)
+        return self._instead(queue, times, time, latest, known)
 
-    def _instead(self, times: EventTime, time: int | None, latest: int, known: int) -> int | None:
+    def _instead(
+        self, queue: Queue, times: EventTime, time: int | None, latest: int, known: int
+    ) -> int | None:
         """Return what a record gets in the place of a time that it may not have.
 
         Args:
+            queue: The record's.
             times: What its source says.
             time: The time.
             latest: The last time it might have.
@@ -212,7 +215,7 @@ class EventTimes:
         """
         ahead = time is not None and time > latest
         if times.invalid == "skip":
-            self._cursor.drop("too-far-ahead" if ahead else "no-event-time")
+            self._cursor.drop(queue.entry, "too-far-ahead" if ahead else "no-event-time")
             return None
         if times.invalid == "partition-time" and known != NO_TIME:
             return known

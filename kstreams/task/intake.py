@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,7 @@ import numpy.typing as npt
 from kstreams.graph.nodes import SourceNode
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TopicPartition
+from kstreams.state.log.totals import SourceRead
 from kstreams.task.holding import HeldBack, Holding, timely
 from kstreams.task.meta import TaskMeta
 from kstreams.task.queues import Queue
@@ -43,22 +44,29 @@ class Intake:
 
     def take(
         self, queues: Sequence[Queue], holding: Holding | None
-    ) -> tuple[list[Queue], dict[TopicPartition, HeldBack]]:
+    ) -> tuple[list[Queue], dict[TopicPartition, HeldBack], tuple[SourceRead, ...]]:
         """Return the queues with records to process, ordered, and where others wait.
+
+        What was read of sources comes last.
 
         Args:
             queues: The batch's.
             holding: Which of them wait for a later batch; None: none.
         """
         fresh = [self._fresh(queue) for queue in sorted(queues, key=self._place)]
-        found = timely(
-            [each for each in fresh if each.table.num_rows], holding, self._running_maxima
-        )
-        for queue in found[0]:
+        rows = [each for each in fresh if each.table.num_rows]
+        now, held = timely(rows, holding, self._running_maxima)
+        for queue in now:
             if queue.entry in self._sources:
                 last: int = queue.table.column("offset")[-1].as_py()
                 self._meta.next_offsets[queue.topic_partition] = last + 1
-        return found
+        reads = (self._read(queue, held) for queue in rows if queue.entry in self._sources)
+        return now, held, tuple(reads)
+
+    def _read(self, queue: Queue, held: Mapping[TopicPartition, HeldBack]) -> SourceRead:
+        rows, back = queue.table.num_rows, held.get(queue.topic_partition)
+        taken = rows if back is None else back.passed
+        return SourceRead(queue.entry, queue.topic_partition, rows, taken)
 
     def _place(self, queue: Queue) -> tuple[int, int]:
         return self._ranks[queue.entry], queue.partition

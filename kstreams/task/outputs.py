@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from kstreams.ids import TopicPartition
+from kstreams.state.log.totals import NodeCounts, SourceRead, by_reason
 from kstreams.task.holding import HeldBack
 from kstreams.task.results import SinkInput
 
@@ -26,7 +27,8 @@ class TaskOutput:
         loops: By loop, the same (topic is the loop's name), with a column `HOPS`.
         lines: What `to_stdout` sinks print, and how many lines were left out.
         records_in: How many records entered.
-        dropped: Count of dropped records by reason.
+        counts: How many records each node took and gave; of those that had some.
+        reads: What was processed of each source's partitions.
         changelogs: By store, a table of its changelog's records, for the partition.
         partition: The task's own.
         wall_ms: The batch's wall time.
@@ -41,9 +43,15 @@ class TaskOutput:
     loops: dict[str, pa.Table] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
     records_in: int = 0
-    dropped: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, NodeCounts] = field(default_factory=dict)
+    reads: tuple[SourceRead, ...] = ()
     changelogs: dict[str, pa.Table] = field(default_factory=dict)
     partition: int = 0
     wall_ms: int = 0
     held: dict[TopicPartition, HeldBack] = field(default_factory=dict)
     next_wall_due: int | None = None
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """How many records were dropped, by reason."""
+        return by_reason(self.counts)

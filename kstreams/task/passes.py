@@ -80,7 +80,9 @@ class RecordPass:
             self._guarded(rows, pairs, streams)
         else:
             self._straight(rows, pairs)
-        work.cursor.place += sum(len(stream.keys) for stream in streams)
+        for stream in streams:
+            work.cursor.place += len(stream.keys)
+            work.wiring.flows.passed[stream.entry.name] += len(stream.keys) - stream.failed
 
     def _straight(self, rows: MergedRows, pairs: _Pairs) -> None:
         """Drive records where each failure fails the batch."""
@@ -123,6 +125,7 @@ class RecordPass:
             except BaseException as exc:  # noqa: BLE001  # user code, which may also exit
                 undo.back()
                 self._failed(rows, exc)
+                rows.present()[0].failed += 1
             else:
                 undo.keep()
             if cursor.stream_time >= work.next_due():
@@ -249,6 +252,8 @@ class TablePass:
                 work.punctuate()
             begin = end
         work.cursor.place += len(stream_times)
+        for queue, _ in good:
+            work.wiring.flows.passed[queue.entry] += queue.table.num_rows
 
     def _cut(self, stream_times: Ints, begin: int) -> int:
         """Return the place after the first record from `begin` that makes something due."""

@@ -18,6 +18,7 @@ from kstreams.graph.topology import PartitionGroup
 from kstreams.partitioner import Partitioner
 from kstreams.serde.base import Serde
 from kstreams.serde.objects import objects_of
+from kstreams.state.log.totals import MISPLACED
 from kstreams.task.cursor import Cursor
 from kstreams.task.queues import Queue
 from kstreams.task.unframing import as_read
@@ -75,7 +76,7 @@ class Placement:
         if not len(wrong):
             return
         if source.topic.misplaced == "count" or source.on_error != "fail":
-            self._cursor.drop("misplaced-key", len(wrong))
+            self._cursor.drop(queue.entry, MISPLACED, len(wrong))
             return
         raise self._error(source, place, queue, owners, wrong)
 

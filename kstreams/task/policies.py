@@ -61,17 +61,17 @@ class Policies:
         """Whether no record is ever skipped."""
         return all(policy == "fail" for policy in self._by_entry.values())
 
-    def apply(self, queue: Queue, row: int, error: KStreamsError) -> None:
-        """Deal with a record of which nothing remains; raise the error if so asked."""
+    def apply(self, queue: Queue, row: int, error: KStreamsError, node: str) -> None:
+        """Deal with a record that a node does without; raise the error if so asked."""
         policy = self._by_entry[queue.entry]
         if policy == "fail" or isinstance(error, (LimitError, RegistryUnavailableError)):
             raise error from error.__cause__
         kind = kind_of(error)
         if isinstance(policy, DeadLetter):
-            self._cursor.drop(f"dead-letter-{kind}")
+            self._cursor.drop(node, f"dead-letter-{kind}")
             self._take(policy, letter_of_record(queue, row, error, self._cursor.wall_time))
         else:
-            self._cursor.drop(f"skipped-{kind}")
+            self._cursor.drop(node, f"skipped-{kind}")
 
     def refused(
         self,
@@ -87,11 +87,11 @@ class Policies:
         if policy == "fail":
             raise error from error.__cause__
         if isinstance(policy, DeadLetter):
-            self._cursor.drop("refused-dead-letter")
+            self._cursor.drop(sink.name, "refused-dead-letter")
             letter = letter_of_result(record, error, node=sink.name, topic=topic, commit=commit)
             self._take(policy, letter)
         else:
-            self._cursor.drop("refused-skip")
+            self._cursor.drop(sink.name, "refused-skip")
 
     def exceeded(self, end: LoopEndNode, record: Record[Any, Any], error: LoopError) -> None:
         """Deal with what would go round a loop too often; raise the error if so asked."""
@@ -99,11 +99,11 @@ class Policies:
         if policy == "fail":
             raise error
         if isinstance(policy, DeadLetter):
-            self._cursor.drop("dead-letter-LoopError")
+            self._cursor.drop(end.name, "dead-letter-LoopError")
             letter = letter_of_result(record, error, node=end.name, topic=end.loop.name)
             self._take(policy, letter)
         else:
-            self._cursor.drop("skipped-LoopError")
+            self._cursor.drop(end.name, "skipped-LoopError")
 
     def _take(self, policy: DeadLetter, letter: Record[Any, Any]) -> None:
         self._letters[policy.topic].take(

@@ -9,6 +9,7 @@ import pyarrow as pa
 from kstreams.errors import KStreamsError
 from kstreams.graph.nodes import SinkNode
 from kstreams.record import Record
+from kstreams.state.log.totals import NodeCounts
 from kstreams.task.cursor import Cursor
 from kstreams.task.meta import NO_TIME
 from kstreams.task.outputs import TaskOutput
@@ -54,10 +55,13 @@ class Refusals:
         )
 
     def settle(self) -> None:
-        """Add what was taken to the output: dead letters, and how many were dropped."""
+        """Add what was taken to the output: dead letters, and what was not written after all."""
         output = self._output
         for topic, letters in self._policies.drain().items():
             others = [output.dead_letters[topic]] if topic in output.dead_letters else []
             output.dead_letters[topic] = pa.concat_tables([*others, letters])
-        for reason, count in self._cursor.dropped.items():
-            output.dropped[reason] = output.dropped.get(reason, 0) + count
+        dropped = self._cursor.dropped_by(self._sink.name)
+        if dropped:
+            refused = NodeCounts(records_out=-sum(dropped.values()), dropped=dropped)
+            known = output.counts.get(self._sink.name, NodeCounts())
+            output.counts[self._sink.name] = known + refused

@@ -33,12 +33,14 @@ class Stream:
         queue: Its good rows.
         bad: Rows that do not decode and were not dealt with yet, the next one last.
         moves_time: Whether its records move stream time.
+        failed: How many of its records have failed when their turn came.
     """
 
     def __init__(self, entry: Entry, queue: Queue, *, moves_time: bool = True) -> None:
         value = serdes_of(entry)[1]
         self.entry = entry
         self.moves_time = moves_time
+        self.failed = 0
         self.guarded = entry.on_error != "fail"
         self._lazy = not (self.guarded or value.immutable) and stays_bytes(value)
         found = decoded(entry, queue, values=not self._lazy)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from kstreams.errors import KStreamsError, OutsideBatchError
 from kstreams.graph.topology import PartitionGroup
-from kstreams.ids import TaskId, TopicPartition
+from kstreams.ids import TaskId
 from kstreams.processors.interceptor import Interceptor
 from kstreams.state.backend.working import Changes
 from kstreams.state.cache.overlay import Overlay
@@ -23,8 +23,9 @@ from kstreams.task.cursor import Cursor
 from kstreams.task.decoding import without_nulls
 from kstreams.task.event_times import EventTimes
 from kstreams.task.failures import located, of_record, of_result
+from kstreams.task.gathering import gathered
 from kstreams.task.gc_pause import gc_pauses
-from kstreams.task.holding import HeldBack, Holding
+from kstreams.task.holding import Holding
 from kstreams.task.idleness import Idleness
 from kstreams.task.intake import Intake
 from kstreams.task.meta import TaskMeta
@@ -119,8 +120,9 @@ class Task:
         self._policies = Policies(
             self._entries, group.sinks, group.loop_ends, self._cursor, limits, folder
         )
-        failed = self._record_failed
-        self._services = TaskServices(self.id, overlay, meta, self._cursor, tables or {}, failed)
+        self._services = TaskServices(
+            self.id, overlay, meta, self._cursor, tables or {}, self._failed_at
+        )
         self._room = CallRoom(group.depth, len(interceptors))
         wire = partial(
             Wiring,
@@ -229,7 +231,7 @@ class Task:
         *,
         close_windows: bool,
     ) -> TaskOutput:
-        fresh, held = self._intake.take(self._unframing.plain(queues), holding)
+        fresh, held, reads = self._intake.take(self._unframing.plain(queues), holding)
         self._cursor.least_hops = least_hops(fresh)
         self._process(fresh)
         self._flush_buffers()
@@ -242,7 +244,12 @@ class Task:
         self._cursor.least_hops = least
         self._finish_nodes(close_windows=close_windows)
         self.meta.stream_time = self._cursor.stream_time
-        return self._output(sum(queue.table.num_rows for queue in fresh), held)
+        output = gathered(self.group, self._wiring, self._policies, self._cursor, reads)
+        due = min(self._services.wall.next_due(), self._idle_due())
+        output.records_in = sum(queue.table.num_rows for queue in fresh)
+        output.partition, output.held = self.id.partition, held
+        output.next_wall_due = None if due == NEVER else due
+        return output
 
     def changelogs(self, changes: Changes) -> dict[str, pa.Table]:
         """Return what the last batch adds to changelogs, by store; part of its output.
@@ -280,9 +287,11 @@ class Task:
 
     def _process(self, queues: Sequence[Queue]) -> None:
         """Run the batch's records through the graph."""
-        drop = self._cursor.drop
         readable = [self._readable(queue) for queue in queues]
-        whole = [without_nulls(self._entries[queue.entry], queue, drop) for queue in readable]
+        whole = [
+            without_nulls(self._entries[each.entry], each, partial(self._cursor.drop, each.entry))
+            for each in readable
+        ]
         for queue in whole:
             self._placement.check(queue)
         timed = [self._times.timed(queue) for queue in whole]
@@ -357,6 +366,12 @@ class Task:
 
     def _record_failed(self, queue: Queue, row: int, key: object, exc: BaseException) -> None:
         """Do with a failing record what its source asks for; the undo is the caller's."""
+        self._failed_at(queue.entry, queue, row, key, exc)
+
+    def _failed_at(
+        self, node: str, queue: Queue, row: int, key: object, exc: BaseException
+    ) -> None:
+        """Do the same with a record that a node finds to have failed when others are under way."""
         raw = as_read(queue.table.slice(row, 1))
         error = located(exc, self._wiring.places, hint=_RECORD_HINT)
         if error.where.target is not None:
@@ -370,31 +385,10 @@ class Task:
             key=raw.column("key")[0].as_py() if key is None else key,
             group=self.group.name,
         )
-        self._policies.apply(queue, row, error)
+        self._policies.apply(queue, row, error, node)
 
     def _idle_due(self) -> int:
         """Return when idleness may move stream time, ms of wall time, or `NEVER`."""
         due = self._idleness.next_due()
         follows = self._services.stream.schedules or self._wiring.column_processors
         return NEVER if due is None or not follows else due
-
-    def _output(self, records_in: int, held: dict[TopicPartition, HeldBack]) -> TaskOutput:
-        due = min(self._services.wall.next_due(), self._idle_due())
-        drained = {name: c.drain() for name, c in self._wiring.collectors.items()}
-        tables = {name: table for name, table in drained.items() if table is not None}
-        edges = {edge.name for edge in self.group.exits}
-        ends = {end.name: end.loop.name for end in self.group.loop_ends}
-        return TaskOutput(
-            results={n: found for n, c in self._wiring.results.items() if (found := c.drain())},
-            sinks={n: table for n, table in tables.items() if n not in edges and n not in ends},
-            edges={name: table for name, table in tables.items() if name in edges},
-            loops={ends[name]: table for name, table in tables.items() if name in ends},
-            dead_letters=self._policies.drain(),
-            lines=[line for lines in self._wiring.lines.values() for line in lines.drain()],
-            records_in=records_in,
-            dropped=dict(self._cursor.dropped),
-            partition=self.id.partition,
-            wall_ms=self._cursor.wall_time,
-            held=held,
-            next_wall_due=None if due == NEVER else due,
-        )

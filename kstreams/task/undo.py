@@ -40,11 +40,12 @@ class Undo:
             *wiring.lines.values(),
             *wiring.buffers,
             *wiring.joints.values(),
+            *wiring.flows.tallies,
             *holds,
         ]
         self._marks: list[Any] = []
         self._due: dict[str, int] = {}
-        self._dropped: dict[str, int] = {}
+        self._dropped: dict[tuple[str, str], int] = {}
 
     def is_untouched(self) -> bool:
         """Tell whether nothing is waiting anywhere, as between batches."""

@@ -27,6 +27,7 @@ from kstreams.graph.nodes import (
 )
 from kstreams.graph.topology import PartitionGroup
 from kstreams.joins.join_processor import JoinProcessor
+from kstreams.processors.closure import HandsOn
 from kstreams.processors.columns import (
     STREAM_TIME,
     ColumnInterceptor,
@@ -42,9 +43,11 @@ from kstreams.task.collector import Collector
 from kstreams.task.columns import rows_of, whole
 from kstreams.task.contexts import BatchTaskContext, RecordTaskContext, TaskServices
 from kstreams.task.failures import Places, located
+from kstreams.task.flows import Flows, hands_on_of
 from kstreams.task.hand_on import to_each
 from kstreams.task.hop_collector import Exceeded, HopCollector
 from kstreams.task.joint import Joint, Meeting
+from kstreams.task.node_inputs import inputs_of, join_tables, no_input, sides
 from kstreams.task.outlet import Outlet
 from kstreams.task.results import ResultCollector
 from kstreams.task.rows import RecordCall
@@ -83,6 +86,7 @@ class Wiring:
         column_processors: With their nodes, in topological order.
         joints: Of join nodes that one record may reach by both inputs, by node.
         places: Which node runs what.
+        flows: How many records each node takes and gives.
 
     Raises:
         KStreamsError: A supplier or an `init` raised; names the node.
@@ -104,6 +108,7 @@ class Wiring:
         self.results: dict[str, ResultCollector] = {}
         self.lines: dict[str, StdoutLines] = {}
         self.places = Places(call_frames)
+        self.flows = Flows(group, intercepted=bool(interceptors))
         self._children = group.children()
         self._services = services
         self._interceptors = interceptors
@@ -135,12 +140,18 @@ class Wiring:
 
     def takers(self, entry: str) -> list[Taker]:
         """Return what takes an entry's records, in the order the children were added."""
-        inputs = [each for child in self._children[entry] for each in _inputs(child, entry)]
+        inputs = [each for child in self._children[entry] for each in inputs_of(child, entry)]
         return [self._buffers.get(each) or self._record_calls[each] for each in inputs]
 
     def joints_behind(self, name: str) -> list[Joint]:
         """Return the joints that a node or entry leads to by both inputs."""
         return [self.joints[join] for join in self._behind.get(name, ()) if join in self.joints]
+
+    def clear_counts(self) -> None:
+        """Begin to count the next batch."""
+        self.flows.clear()
+        for buffer in self.buffers:
+            buffer.count = 0
 
     def close(self) -> None:
         """Close all processors, parents first.
@@ -190,6 +201,7 @@ class Wiring:
         match node.target:
             case StdoutSink():
                 lines = self.lines[node.name] = StdoutLines(node.name)
+                self.flows.tells(node.name, lambda: sum(lines.mark()))
                 self.places.add(node.name, lines.take)
                 self._enter(node.name, lines.take)
             case FunctionSink(function=function):
@@ -203,6 +215,7 @@ class Wiring:
                 )
             case _:
                 results = self.results[node.name] = ResultCollector(node.name)
+                self.flows.tells(node.name, results.mark)
                 self._take_by(node.name, results)
 
     def _hop_collector(self, node: RepartitionNode | LoopEndNode) -> HopCollector:
@@ -216,6 +229,7 @@ class Wiring:
 
     def _collect(self, name: str, collector: Collector) -> None:
         self.collectors[name] = collector
+        self.flows.tells(name, collector.mark)
         self._take_by(name, collector)
 
     def _take_by(self, name: str, collector: Collector | ResultCollector) -> None:
@@ -245,15 +259,21 @@ class Wiring:
         """Return what takes what a node or entry forwards, by child."""
         found: dict[str, Any] = {}
         for child in self._children[name]:
-            found[child.name] = to_each([calls[each] for each in _inputs(child, name)])
+            found[child.name] = to_each([calls[each] for each in inputs_of(child, name)])
         return found
 
-    def _context(self, node: ProcessorNode) -> RecordTaskContext:
+    def _context(self, node: ProcessorNode, hands_on: HandsOn) -> RecordTaskContext:
         children = self._calls(node.name, self._record_calls)
         joints = self.joints_behind(node.name)
         edges = self._edges(node)
         return RecordTaskContext(
-            node, self._services, children, joints, edges=edges, may_skip=self._eager
+            node,
+            self._services,
+            children,
+            joints,
+            edges=edges,
+            flow=self.flows.of(node, hands_on),
+            may_skip=self._eager,
         )
 
     def _edges(self, node: ProcessorNode) -> dict[str, _TableCall]:
@@ -265,13 +285,13 @@ class Wiring:
         }
 
     def _record(self, node: ProcessorNode, processor: Processor[Any, Any, Any, Any]) -> None:
-        context = self._context(node)
+        context = self._context(node, hands_on_of(processor))
         processor.init(context)
         context.initialised()
         self._enter(node.name, self._bound(node, processor.process))
 
     def _join(self, node: ProcessorNode, processor: JoinProcessor[Any, Any, Any, Any, Any]) -> None:
-        context = self._context(node)
+        context = self._context(node, "any")
         processor.init(context)
         context.initialised()
         calls: tuple[RecordCall, RecordCall]
@@ -284,7 +304,7 @@ class Wiring:
                 self._bound(node, processor.process_left),
                 self._bound(node, processor.process_right),
             )
-        for side, call in zip(_sides(node.name), calls, strict=True):
+        for side, call in zip(sides(node.name), calls, strict=True):
             self._enter(side, call)
 
     def _bound(self, node: ProcessorNode, call: RecordCall) -> RecordCall:
@@ -301,21 +321,23 @@ class Wiring:
     def _batch(self, node: ProcessorNode, processor: BatchProcessor[Any, Any, Any, Any]) -> None:
         self._start(node, processor)
         self._buffer(node.name, BatchBuffer(node, processor))
+        self._tells(node.name)
 
     def _start(self, node: ProcessorNode, processor: BatchProcessor[Any, Any, Any, Any]) -> None:
         children = self._calls(node.name, self._table_calls)
         joints = self.joints_behind(node.name)
         edges = self._edges(node)
-        context = BatchTaskContext(node, self._services, children, joints, edges=edges)
+        flow = self.flows.of(node, "any")
+        context = BatchTaskContext(node, self._services, children, joints, edges=edges, flow=flow)
         processor.init(context)
         context.initialised()
 
     def _columns(self, node: ProcessorNode, processor: ColumnProcessor) -> None:
         self._start(node, processor)
         if isinstance(processor, ColumnJoinProcessor):
-            left, right = _sides(node.name)
+            left, right = sides(node.name)
             both: Meeting[pa.Table] = Meeting(
-                partial(self._intercepted, node), partial(_join_tables, processor)
+                partial(self._intercepted, node), partial(join_tables, processor)
             )
             self.places.add(node.name, both)
             self._buffer(right, ColumnBuffer(node, processor, both.rights.append, both.settle))
@@ -323,10 +345,12 @@ class Wiring:
         else:
             name = node.name
             if isinstance(node, JoinNode):
-                name, right = _sides(node.name)
-                self._record_calls[right] = self._table_calls[right] = _no_input
+                name, right = sides(node.name)
+                self._record_calls[right] = self._table_calls[right] = no_input
             call = self._intercepted(node, processor.process_batch)
             self._buffer(name, ColumnBuffer(node, processor, call))
+            if name == node.name:
+                self._tells(name)
         self.column_processors.insert(0, (node.name, processor))
 
     def _intercepted(self, node: ProcessorNode, call: _TableCall) -> _TableCall:
@@ -342,32 +366,10 @@ class Wiring:
         self._record_calls[name] = buffer.take
         self._table_calls[name] = buffer.take_table
 
-
-def _sides(join: str) -> tuple[str, str]:
-    """Return the names of a join's inputs."""
-    return f"{join}\0left", f"{join}\0right"
-
-
-def _inputs(node: AnyNode, parent: str) -> list[str]:
-    """Return the names of the inputs by which a node takes what a parent forwards."""
-    if not isinstance(node, JoinNode):
-        return [node.name]
-    sides = zip(_sides(node.name), node.ports, strict=True)
-    return [side for side, port in sides if port == parent]
-
-
-def _join_tables(
-    processor: ColumnJoinProcessor, lefts: list[pa.Table], rights: list[pa.Table]
-) -> None:
-    for table in lefts:
-        processor.take_left(table)
-    for table in rights:
-        processor.take_right(table)
-    processor.join()
-
-
-def _no_input(_: object) -> None:
-    """Take nothing: the join finds what comes here in a store."""
+    def _tells(self, node: str) -> None:
+        """Let the buffer of a node's one input tell how many records come to it."""
+        buffer = self._buffers[node]
+        self.flows.tells(node, lambda: buffer.count)
 
 
 def _with_checked_time(call: RecordCall) -> RecordCall:

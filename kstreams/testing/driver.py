@@ -13,7 +13,7 @@ from kstreams._types import K, V
 from kstreams.batch.task_call import TaskCall
 from kstreams.batch.task_settings import EdgeTarget, TaskSettings
 from kstreams.batch.task_status import TaskStatus
-from kstreams.checkpoint.plans import Slice
+from kstreams.batch.totals import totals_after
 from kstreams.clock import FakeClock, WatchedClock, to_ms
 from kstreams.connection import RawRecord
 from kstreams.errors import TopologyError, UnknownTopicError
@@ -26,6 +26,7 @@ from kstreams.record import Headers, Record
 from kstreams.sink import Sink
 from kstreams.state.backend.working import StateBackend
 from kstreams.state.log.loop_objects import LoopPart, object_names
+from kstreams.state.log.totals import Totals, by_reason
 from kstreams.state.stores.readable import Ranges
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.task.queues import Queue
@@ -52,6 +53,8 @@ class TopologyTestDriver:
     one micro-batch, committed at its end. What groups write to each other's topics, and to
     loops, goes on, batch after batch, until all is quiet. When a call raises, nothing of the
     batch that failed is kept, and its records come again with the next call.
+
+    `totals` are what nodes have counted so far, as commits have it; `dropped` of that, by reason.
 
     Args:
         topology: What to run.
@@ -96,6 +99,7 @@ class TopologyTestDriver:
         self.topology = topology
         self.clock = FakeClock(start if isinstance(start, int) else to_ms(start))
         self._watched = WatchedClock(self.clock)
+        self.totals = Totals()
         self.dropped: dict[str, int] = {}
         self.lines: list[str] = []
         self._topics = DriverTopics(partitions)
@@ -350,7 +354,7 @@ class TopologyTestDriver:
         tasks = [
             (stage, task) for stage, group in enumerate(groups) for task in self._tasks[group.name]
         ]
-        slices = [self._fresh(task) for _, task in tasks]
+        slices = [self._topics.fresh(task) for _, task in tasks]
         looped = self._looped.get(groups[0].name, ())
         if not always and not any(slices) and not looped:
             return False
@@ -382,17 +386,10 @@ class TopologyTestDriver:
             task.keep()
         self._io.publish()
         self._sinks.publish(statuses)
-        self._looped[groups[0].name] = tuple(p for status in statuses for p in status.loops)
+        loops = tuple(part for status in statuses for part in status.loops)
+        self.totals = totals_after(self.totals, statuses, loops_before=looped, loops=loops)
+        self.dropped = by_reason(self.totals.nodes)
+        self._looped[groups[0].name] = loops
         self._objects.delete(object_names(looped))
-        for status in statuses:
-            for reason, count in status.dropped.items():
-                self.dropped[reason] = self.dropped.get(reason, 0) + count
-            self.lines.extend(status.lines)
+        self.lines.extend(line for status in statuses for line in status.lines)
         return True
-
-    def _fresh(self, task: DriverTask) -> tuple[Slice, ...]:
-        """Return what a task has to read."""
-        found = (
-            self._topics.fresh(node, task.partition, task.state.meta) for node in task.group.sources
-        )
-        return tuple(each for each in found if each is not None)

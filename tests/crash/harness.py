@@ -60,6 +60,7 @@ from tests.crash.workload import (
     marking,
     told,
 )
+from tests.kstreams.totals import check_totals
 
 __all__ = ("RECOVERIES", "Harness", "Recovery")
 
@@ -306,8 +307,22 @@ class Harness:
             }
             assert len(links) <= 4  # of three versions, and of one twice after a retry
 
+    def _check_counts(self) -> None:
+        """No record is lost or made at any commit, and the last ones have each of the input's."""
+        topology, objects = self.build(), self.log.open()
+        found: dict[str, int] = {}
+        for query in self.pipelines:
+            for commit in self.checkpoint.commits(query, objects).recent(3):
+                assert commit.totals is not None
+                check_totals(topology, commit.totals)
+                found |= {node: counts.records_in for node, counts in commit.totals.nodes.items()}
+        for source in topology.sources:
+            ends = self.connection.admin().end_offsets(source.topic.name)
+            assert found.get(source.name, 0) == sum(ends.values())
+
     def _check_log(self) -> None:
         """Clean-up leaves what the kept commits are made of, and nothing else."""
+        self._check_counts()
         for _ in range(3):
             self.clock.advance(timedelta(hours=2))
             for pipeline in self.pipelines.values():

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from kstreams.processors import Headers
+from kstreams.state.log.totals import NodeCounts
 from tests.differential.plan import Plan
 
 __all__ = ("Batch", "Case", "RawRecord", "Result", "Row", "recut")
@@ -65,11 +66,13 @@ class Result:
         outputs: Rows by topic and partition, in the order of writing.
         stores: Contents by store name, over all partitions.
         dropped: Count of dropped records by reason.
+        nodes: How many records each node took and gave.
     """
 
     outputs: dict[tuple[str, int], list[Row]] = field(default_factory=dict)
     stores: dict[str, dict[Any, Any]] = field(default_factory=dict)
     dropped: dict[str, int] = field(default_factory=dict)
+    nodes: dict[str, NodeCounts] = field(default_factory=dict)
 
     def by_task(self) -> dict[tuple[Any, ...], list[Row]]:
         """Return rows by topic, partition and the task that wrote them.

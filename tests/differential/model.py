@@ -6,12 +6,14 @@ that fails is undone by throwing a copy away. For cases of one source only.
 
 from __future__ import annotations
 
+from collections import Counter
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
 from kstreams.partitioner import partition_of
 from kstreams.processors import Headers
+from kstreams.state.log.totals import NodeCounts
 from tests.differential.case import Case, RawRecord, Result
 from tests.differential.plan import DEAD_LETTERS, EdgePlan, NodePlan, SinkPlan
 
@@ -44,7 +46,9 @@ class _Effects:
 
     rows: list[tuple[str, _Item]] = field(default_factory=list)
     edge: list[_Item] = field(default_factory=list)
-    dropped: list[str] = field(default_factory=list)
+    dropped: list[tuple[str, str]] = field(default_factory=list)
+    taken: Counter[str] = field(default_factory=Counter)
+    given: Counter[str] = field(default_factory=Counter)
 
 
 class _Failed(Exception):
@@ -64,6 +68,9 @@ class _Model:
         self.plan = case.plan
         (self.source,) = case.plan.sources
         self.out = Result()
+        self.taken: Counter[str] = Counter()
+        self.given: Counter[str] = Counter()
+        self.dropped: dict[str, Counter[str]] = {}
         self.below: dict[str, list[Any]] = {}
         for item in (*self.plan.nodes, *self.plan.sinks):
             for parent in item.parents:
@@ -80,10 +87,11 @@ class _Model:
         task = self.task(raw.topic, raw.partition)
         offset = task.next_offset
         task.next_offset += 1
+        self.taken[raw.topic] += 1
         if raw.key is None and self.source.null_keys == "drop":
-            return self.count("null-key")
+            return self.count(raw.topic, "null-key")
         if raw.value is None and self.source.nulls == "drop":
-            return self.count("null-value")
+            return self.count(raw.topic, "null-value")
         try:
             key = None if raw.key is None else raw.key.decode()
             value = None if raw.value is None else _number(raw.value)
@@ -116,8 +124,10 @@ class _Model:
         self.punctuate(task, entry, effects)
         for topic, row in effects.rows:
             self.write(topic, row)
-        for reason in effects.dropped:
-            self.count(reason)
+        for node, reason in effects.dropped:
+            self.count(node, reason)
+        self.taken += effects.taken
+        self.given += effects.given
         return effects.edge
 
     def punctuate(self, task: _Task, entry: str, effects: _Effects) -> None:
@@ -147,8 +157,11 @@ class _Model:
         return self.entry(found)
 
     def forward(self, task: _Task, name: str, item: _Item, effects: _Effects) -> None:
+        effects.given[name] += name in self.below
         for child in self.below.get(name, ()):
+            effects.taken[f"to-{child.name}" if isinstance(child, SinkPlan) else child.name] += 1
             if isinstance(child, SinkPlan):
+                effects.given[f"to-{child.name}"] += 1
                 topic = f"{child.name}-{(item.value or 0) % 2}" if child.by else child.name
                 effects.rows.append((topic, item))
             elif isinstance(child, EdgePlan):
@@ -186,14 +199,17 @@ class _Model:
         value = item.value
         if node.kind == "branch":
             low = value is not None and value % 10 < node.number
-            self.forward(task, f"{node.name}.{'low' if low else 'high'}", item, effects)
+            branch = f"{node.name}.{'low' if low else 'high'}"
+            effects.given[node.name] += 1
+            effects.taken[branch] += 1
+            self.forward(task, branch, item, effects)
         elif node.kind == "keep":
             if value is None or value % node.number != 0:
                 self.forward(task, node.name, item, effects)
         elif item.time + node.number >= task.time:
             self.forward(task, node.name, item, effects)
         else:
-            effects.dropped.append("late")
+            effects.dropped.append((node.name, "late"))
 
     def stateful(
         self, task: _Task, node: NodePlan, item: _Item, effects: _Effects, on: Any
@@ -201,7 +217,7 @@ class _Model:
         store = task.stores.setdefault(node.store or "", {})
         key, value = item.key, item.value
         if key is None:
-            effects.dropped.append("no-key")
+            effects.dropped.append((node.name, "no-key"))
             return
         if node.kind == "sum" and value is None:
             store.pop(key, None)
@@ -213,19 +229,20 @@ class _Model:
         else:
             store[key] = store.get(key, 0) + 1
             if node.kind == "fragile":
-                effects.dropped.append("looked-at")
+                effects.dropped.append((node.name, "looked-at"))
             on(key, store[key])
             if node.kind == "fragile" and value is not None and value % node.number == 0:
                 raise _Failed
 
-    def count(self, reason: str) -> None:
+    def count(self, node: str, reason: str) -> None:
         self.out.dropped[reason] = self.out.dropped.get(reason, 0) + 1
+        self.dropped.setdefault(node, Counter())[reason] += 1
 
     def refuse(self, kind: str, raw: RawRecord, offset: int) -> None:
         """Skip a record, or set it aside; of the reasons, those that are said here."""
         if self.plan.on_error == "skip":
-            return self.count(f"skipped-{kind}")
-        self.count(f"dead-letter-{kind}")
+            return self.count(raw.topic, f"skipped-{kind}")
+        self.count(raw.topic, f"dead-letter-{kind}")
         headers = (
             *raw.headers,
             ("kstreams-error-class", kind.encode()),
@@ -250,6 +267,11 @@ class _Model:
         for task in self.tasks.values():
             for name, contents in task.stores.items():
                 self.out.stores[name].update(contents)
+        for node in sorted({*self.taken, *self.given, *self.dropped}):
+            dropped = dict(self.dropped.get(node, {}))
+            counts = NodeCounts(self.taken[node], self.given[node], dropped=dropped)
+            if counts != NodeCounts():
+                self.out.nodes[node] = counts
         return self.out
 
 

@@ -11,6 +11,7 @@ from kstreams.stores import StoreSpec
 from kstreams.testing.driver import TopologyTestDriver
 from tests.differential.case import Case, Result, recut
 from tests.differential.plan import DEAD_LETTERS, SinkPlan
+from tests.kstreams.totals import check_totals
 
 __all__ = ("compared_stores", "output_topics", "run_on_driver")
 
@@ -47,7 +48,8 @@ def run_on_driver(
                     partition=record.partition,
                 )
             driver.run()
-        result = Result(dropped=dict(driver.dropped))
+        check_totals(topology, driver.totals)
+        result = Result(dropped=dict(driver.dropped), nodes=dict(driver.totals.nodes))
         for topic in output_topics(case):
             for row in driver.read_rows(topic):
                 place = result.outputs.setdefault((topic, row.partition), [])

@@ -31,7 +31,7 @@ _OPTIONS: dict[str, Any] = {
 def comparable(result: Result) -> tuple[Any, ...]:
     """Return what must be equal."""
     stores = {name: contents for name, contents in result.stores.items() if contents}
-    return result.by_task(), stores, result.dropped
+    return result.by_task(), stores, result.dropped, result.nodes
 
 
 def said(result: Result) -> Result:

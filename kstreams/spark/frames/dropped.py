@@ -16,7 +16,7 @@ _SINK = "dropped:"
 """Begins the sink's name of these rows; what follows is the group's."""
 OF_DROPPED = f"startswith(sink, '{_SINK}')"
 """A condition that they alone meet: a topic may also be chosen by records."""
-_FIELDS = "task string, reason string, count bigint, batch bigint"
+_FIELDS = "task string, node string, reason string, count bigint, batch bigint"
 
 
 def dropped_topic(app_id: str) -> str:
@@ -36,10 +36,12 @@ def dropped_table(
         wall_ms: The batch's wall time, ms since the epoch: that of the rows.
     """
     task = str(status.task)
-    values = [
-        json.dumps({"task": task, "reason": reason, "count": count, "batch": batch}).encode()
-        for reason, count in sorted(status.dropped.items())
+    found = [
+        {"task": task, "node": node, "reason": reason, "count": count, "batch": batch}
+        for node, counts in sorted(status.counts.items())
+        for reason, count in sorted(counts.dropped.items())
     ]
+    values = [json.dumps(each).encode() for each in found]
     rows = len(values)
     columns = (
         [dropped_topic(app_id)] * rows,
@@ -75,7 +77,8 @@ def dropped_counts(rows: DataFrame) -> DataFrame:
             function of `write_each`, or were written: columns `value` and `timestamp`.
 
     Returns:
-        Columns `task`, `reason`, `count`, `batch` and `timestamp`; see `ResultFrames.dropped`.
+        Columns `task`, `node`, `reason`, `count`, `batch` and `timestamp`; see
+        `ResultFrames.dropped`.
     """
     fields = f"from_json(CAST(value AS string), '{_FIELDS}') AS counted"
     return rows.selectExpr(fields, "timestamp").select("counted.*", "timestamp")

@@ -32,6 +32,7 @@ from kstreams.spark.frames.task_record import TaskRecord
 from kstreams.spark.frames.unfit_rows import UNFIT, set_aside
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.pointer import Pointer
+from kstreams.state.log.totals import summed
 from kstreams.task.queues import Queue
 
 __all__ = ("FrameTask", "StageRules", "TaskRan")
@@ -167,12 +168,9 @@ class FrameTask:
         status = result.status
         if unfit:
             sources, task = self._settings.group.sources, self._task.partition
-            dropped, letters = set_aside(unfit, sources, task, self._wall_ms)
+            counts, letters = set_aside(unfit, sources, task, self._wall_ms)
             io.written += letters
-            counts = {**status.dropped}
-            for reason, count in dropped.items():
-                counts[reason] = counts.get(reason, 0) + count
-            status = replace(status, dropped=counts)
+            status = replace(status, counts=summed([status.counts, counts]))
         self._check_timers(status)
         record = replace(
             before,

@@ -74,12 +74,12 @@ class ResultFrames:
 
     @property
     def dropped(self) -> DataFrame:
-        """How many records tasks have dropped: a row for each batch, task and reason.
+        """How many records tasks have dropped: a row for each batch, task, node and reason.
 
-        Columns `task` (`group/number`), `reason` (such as `late` or `skipped-ValueError`),
-        `count`, `batch`, the task's own number, and `timestamp`, the batch's. What has become a
-        dead letter is counted too, its reason begins with `dead-letter-`; so the rest has gone
-        nowhere else.
+        Columns `task` (`group/number`), `node` (of the topology), `reason` (such as `late` or
+        `skipped-ValueError`), `count`, `batch`, the task's own number, and `timestamp`, the
+        batch's. What has become a dead letter is counted too, its reason begins with
+        `dead-letter-`; so the rest has gone nowhere else.
         """
         return dropped_counts(self._part("dropped").where(OF_DROPPED))
 

@@ -19,6 +19,7 @@ from kstreams.processors.on_error import DeadLetter, OnError
 from kstreams.quoting import kind_of, safe_text
 from kstreams.serde.base import Serde
 from kstreams.spark.frames.typed_columns import encoded
+from kstreams.state.log.totals import NodeCounts
 from kstreams.task.collector import Collector
 from kstreams.task.letters import letter_of_record
 from kstreams.task.queues import Queue
@@ -89,7 +90,7 @@ def fit_and_unfit(
 
 def set_aside(
     parts: Iterable[EdgeRecords], sources: Sequence[SourceNode], task: int, wall_ms: int
-) -> tuple[dict[str, int], list[tuple[str, pa.Table]]]:
+) -> tuple[dict[str, NodeCounts], list[tuple[str, pa.Table]]]:
     """Deal with rows that do not fit, by their source's policy.
 
     Args:
@@ -99,11 +100,11 @@ def set_aside(
         wall_ms: The batch's wall time, ms since the epoch.
 
     Returns:
-        How many there were by reason, and the dead letters: a sink's name, and a table of
+        How many there were by source, and the dead letters: a sink's name, and a table of
         `kstreams.raw_batch.OUTPUT_SCHEMA`.
     """
     policies = {node.name: node.on_error for node in sources}
-    dropped: dict[str, int] = {}
+    counts: dict[str, NodeCounts] = {}
     letters: dict[str, Collector] = {}
     for part in parts:
         given, policy = part.queue(), policies[part.entry]
@@ -112,12 +113,13 @@ def set_aside(
             error = SerializationError(text).at(node=given.entry, topic=given.topic)
             is_letter = isinstance(policy, DeadLetter)
             reason = f"{'dead-letter' if is_letter else 'skipped'}-{kind_of(error)}"
-            dropped[reason] = dropped.get(reason, 0) + 1
+            one = NodeCounts(records_in=1, dropped={reason: 1})
+            counts[part.entry] = counts.get(part.entry, NodeCounts()) + one
             if isinstance(policy, DeadLetter):
                 own = letters.setdefault(policy.topic, Collector.of_dead_letters(policy))
                 own.take(letter_of_record(queue, row, error, wall_ms))
     tables = [(f"dead-letter:{topic}", own.drain()) for topic, own in letters.items()]
-    return dropped, [(name, table) for name, table in tables if table is not None]
+    return counts, [(name, table) for name, table in tables if table is not None]
 
 
 def _serde(topic: Topic[Any, Any], role: str) -> Serde[Any]:

@@ -28,6 +28,7 @@ from kstreams.state.log.loop_objects import (
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.receipts import Receipts, receipts_from_json, receipts_to_json
 from kstreams.state.log.staged import Staged
+from kstreams.state.log.totals import Totals
 
 __all__ = ("SEED", "Commit", "CommitLog", "CommitName", "Output", "SealedCommit")
 
@@ -101,8 +102,7 @@ class Commit:
         wall_ms: When, ms since the epoch, by the app's clock.
         tasks: Pointer of every task that exists, as JSON text.
         outputs: What is to be published.
-        positions: Where reading of each partition goes on after it; a task's own pointer
-            knows better, where it has one.
+        positions: Where reading of each partition goes on; a task's own pointer knows better.
         fingerprint: `Topology.fingerprint` of what wrote it.
         after: The commit before it; None for the first, and where it is not recorded.
         plan: Digest of the plan that it has done; empty where there is none on record.
@@ -111,6 +111,7 @@ class Commit:
         loops: What its tasks have sent themselves: input of the batch that follows it.
         receipts: What sinks that are no topics are to publish.
         staged: What is to be published in one transaction.
+        totals: What its nodes have counted so far; None in commits of earlier versions.
     """
 
     batch: int
@@ -127,6 +128,7 @@ class Commit:
     loops: tuple[LoopPart, ...] = ()
     receipts: tuple[Receipts, ...] = ()
     staged: Staged = field(default_factory=Staged)
+    totals: Totals | None = None
 
     @property
     def id(self) -> CommitName:
@@ -164,6 +166,7 @@ class Commit:
             **({"loops": parts_to_json(self.loops)} if self.loops else {}),
             **({"receipts": receipts_to_json(self.receipts)} if self.receipts else {}),
             **({"staged": self.staged.to_json()} if self.staged else {}),
+            **({} if self.totals is None else {"totals": self.totals.to_json()}),
         }
 
     @classmethod
@@ -185,6 +188,7 @@ class Commit:
             parts_from_json(fields.items("loops") if "loops" in fields else ()),
             receipts_from_json(fields.items("receipts") if "receipts" in fields else ()),
             Staged.from_json(fields.anything("staged")) if "staged" in fields else Staged(),
+            Totals.from_json(fields.anything("totals")) if "totals" in fields else None,
         )
 
 

@@ -19,6 +19,7 @@ from kstreams.errors import ExecutionError
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.raw_batch import INPUT_SCHEMA
 from kstreams.state.log.commits import Output
+from kstreams.state.log.totals import NodeCounts, SourceRead
 from kstreams.state.log.traffic import Traffic
 from kstreams.task.queues import Queue
 
@@ -40,8 +41,9 @@ _ROWS = st.lists(
 
 _NUMBERS = st.integers(0, 2**63 - 1)
 _TASKS = st.integers(0, 9_999)
+_PLACES = st.builds(TopicPartition, st.text(max_size=3), _TASKS)
 _SIZES = st.dictionaries(
-    st.builds(TopicPartition, st.text(max_size=3), _TASKS),
+    _PLACES,
     st.tuples(_NUMBERS, _NUMBERS),
     max_size=3,
 )
@@ -55,6 +57,13 @@ _CALLS = st.builds(
     st.none() | st.text(),
     st.booleans(),
 )
+_COUNTS = st.builds(
+    NodeCounts,
+    _NUMBERS,
+    _NUMBERS,
+    _NUMBERS,
+    st.dictionaries(st.text(), _NUMBERS, max_size=2),
+)
 _STATUSES = st.builds(
     TaskStatus,
     st.builds(TaskId, st.text(), _TASKS),
@@ -62,7 +71,10 @@ _STATUSES = st.builds(
     records=_NUMBERS,
     source_records=_NUMBERS,
     sizes=_SIZES,
-    dropped=st.dictionaries(st.text(), _NUMBERS, max_size=2),
+    counts=st.dictionaries(st.text(), _COUNTS, max_size=2),
+    reads=st.lists(st.builds(SourceRead, st.text(), _PLACES, _NUMBERS, _NUMBERS), max_size=2).map(
+        tuple
+    ),
     lines=st.lists(st.text(), max_size=2).map(tuple),
     wall_due_ms=st.none() | _NUMBERS,
     outputs=st.lists(st.builds(Output, st.text(), _TASKS, st.text(), st.text()), max_size=2).map(

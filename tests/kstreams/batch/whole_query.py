@@ -21,12 +21,14 @@ from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.named_home import home_of
 from kstreams.checkpoint.opening import opened_query
 from kstreams.checkpoint.plans import Plan
+from kstreams.checkpoint.resume import positions_after
 from kstreams.connection import RawRecord
 from kstreams.global_tables.versions import Versions
 from kstreams.ids import TopicPartition
 from kstreams.state.backend.memory import Memory
 from kstreams.state.log.directory import Directory
 from kstreams.testing import FakeClock
+from tests.kstreams.totals import check_totals
 
 __all__ = ("WholeQuery",)
 
@@ -126,9 +128,22 @@ class WholeQuery:
             self.start()
             return True
         self.reports.append(self.driver.commit(self._number, plan, statuses, 0.0))
+        self._check_totals()
         self.plans.append(plan)
         self._number += 1
         return True
+
+    def _check_totals(self) -> None:
+        """Assert that each record of the topics is counted once, and nothing else is."""
+        last = self.driver.last
+        assert last is not None
+        assert last.totals is not None
+        check_totals(self._topology, last.totals)
+        for places in last.totals.sources.values():
+            ends = positions_after(last)
+            assert {place: counts.taken for place, counts in places.items()} == {
+                place: ends[place] for place in places
+            }
 
     def run(self) -> None:
         """Run until there is nothing to do."""

@@ -43,6 +43,7 @@ COMMANDS = {
         ["app", "--from-changelog", *TOPOLOGY_OPTION, "--data", "topics", "--yes"],
         "kept",
     ),
+    "counts": (["app"], "node"),
     "reset": (["app", "--yes"], "Reset app"),
     "serve": ([], "app at http"),
     "run": (

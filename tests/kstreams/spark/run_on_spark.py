@@ -11,11 +11,13 @@ import pyarrow as pa
 
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.raw_batch import HEADERS_TYPE
+from kstreams.state.log.totals import Totals, by_reason
 from kstreams.testing import FakeClock
 from tests.differential.case import Batch, Case, RawRecord, Result
 from tests.differential.plan import NodePlan
 from tests.differential.run_on_driver import compared_stores, output_topics
 from tests.kstreams.spark.apps import Bench
+from tests.kstreams.totals import check_totals
 
 __all__ = ("run_on_spark",)
 
@@ -78,4 +80,9 @@ def _result(case: Case, bench: Bench) -> Result:
     for report in bench.reports:
         dropped.update(report.dropped)
     result.dropped = dict(dropped)
+    last = {report.query: report.totals for report in bench.reports}
+    for totals in last.values():
+        result.nodes |= totals.nodes
+    check_totals(topology, Totals(result.nodes))
+    assert by_reason(result.nodes) == result.dropped
     return result

@@ -37,7 +37,7 @@ def homes() -> Iterator[Path]:
 
 def comparable(result: Result) -> object:
     stores = {name: contents for name, contents in result.stores.items() if contents}
-    return result.by_task(), stores, result.dropped
+    return result.by_task(), stores, result.dropped, result.nodes
 
 
 @given(case=cases())

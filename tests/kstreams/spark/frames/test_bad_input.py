@@ -132,7 +132,9 @@ def test_a_second_part_of_a_stream_warns(streams: Streams) -> None:
     with pytest.warns(UserWarning, match=said):
         assert results.all.columns
     with pytest.warns(UserWarning, match=said):
-        assert results.dropped.columns == ["task", "reason", "count", "batch", "timestamp"]
+        assert results.dropped.columns == [
+            "task", "node", "reason", "count", "batch", "timestamp"
+        ]  # fmt: skip
 
 
 def test_a_topic_of_the_name_of_dropped_counts_is_refused(streams: Streams) -> None:

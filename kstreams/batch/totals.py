@@ -1,0 +1,41 @@
+"""What the nodes of a query have counted after a batch, by what they had counted before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kstreams.batch.task_status import TaskStatus
+from kstreams.state.log.loop_objects import LoopPart, rows_by_loop
+from kstreams.state.log.totals import NodeCounts, PartitionCounts, Totals, summed
+
+__all__ = ("totals_after",)
+
+
+def totals_after(
+    before: Totals,
+    statuses: Sequence[TaskStatus],
+    *,
+    loops_before: Iterable[LoopPart],
+    loops: Iterable[LoopPart],
+) -> Totals:
+    """Return the totals after a batch.
+
+    Args:
+        before: Those before it.
+        statuses: What its tasks have done.
+        loops_before: What the batch has found in loops.
+        loops: What it leaves there.
+    """
+    sources = {node: dict(places) for node, places in before.sources.items()}
+    waiting: list[dict[str, NodeCounts]] = []
+    for each in (each for status in statuses for each in status.reads):
+        places = sources.setdefault(each.node, {})
+        taken, held = places.get(each.place, PartitionCounts())
+        # A batch may read less than waits, and more than waited.
+        waits = max(held, each.rows) - each.taken
+        places[each.place] = PartitionCounts(taken + each.taken, waits)
+        waiting.append({each.node: NodeCounts(waits - held, held=waits - held)})
+    waiting += [{loop: NodeCounts(held=rows)} for loop, rows in rows_by_loop(loops).items()]
+    waiting += [{loop: NodeCounts(held=-n)} for loop, n in rows_by_loop(loops_before).items()]
+    nodes = summed([before.nodes, *(status.counts for status in statuses), *waiting])
+    return Totals({node: counts.bounded() for node, counts in nodes.items()}, sources)

@@ -1,0 +1,55 @@
+"""Take from where it has gathered what a batch gives out, with the counts of it."""
+
+from __future__ import annotations
+
+from kstreams.graph.topology import PartitionGroup
+from kstreams.state.log.totals import SourceRead
+from kstreams.task.counts import counts_of
+from kstreams.task.cursor import Cursor
+from kstreams.task.outputs import TaskOutput
+from kstreams.task.policies import Policies
+from kstreams.task.wiring import Wiring
+
+__all__ = ("gathered",)
+
+
+def gathered(
+    group: PartitionGroup,
+    wiring: Wiring,
+    policies: Policies,
+    cursor: Cursor,
+    reads: tuple[SourceRead, ...],
+) -> TaskOutput:
+    """Return what a batch gives out, and let the next one begin with nothing.
+
+    Args:
+        group: The task's nodes.
+        wiring: Their processors, and what gathers.
+        policies: Have the dead letters.
+        cursor: Knows what was dropped, and the wall time.
+        reads: What was processed of sources.
+
+    Raises:
+        SerializationError: A record does not fit; names node, topic and key.
+        RecordRefusedError: A topic does not take a record, and the sink says `fail`.
+        OSError: The disk is full, or refuses.
+    """
+    flowed = wiring.flows.counts()
+    drained = {name: collector.drain() for name, collector in wiring.collectors.items()}
+    tables = {name: table for name, table in drained.items() if table is not None}
+    rows = {name: 0 if table is None else table.num_rows for name, table in drained.items()}
+    counts = counts_of(group, wiring.flows, flowed, cursor, reads, rows)
+    wiring.clear_counts()
+    edges = {edge.name for edge in group.exits}
+    ends = {end.name: end.loop.name for end in group.loop_ends}
+    return TaskOutput(
+        results={name: found for name, c in wiring.results.items() if (found := c.drain())},
+        sinks={n: table for n, table in tables.items() if n not in edges and n not in ends},
+        edges={name: table for name, table in tables.items() if name in edges},
+        loops={ends[name]: table for name, table in tables.items() if name in ends},
+        dead_letters=policies.drain(),
+        lines=[line for lines in wiring.lines.values() for line in lines.drain()],
+        counts=counts,
+        reads=reads,
+        wall_ms=cursor.wall_time,
+    )

@@ -1,0 +1,38 @@
+"""The inputs of nodes: one each, named as the node, but for joins, which have two."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from kstreams.graph.nodes import AnyNode, JoinNode
+from kstreams.processors.columns import ColumnJoinProcessor
+
+__all__ = ("inputs_of", "join_tables", "no_input", "sides")
+
+
+def sides(join: str) -> tuple[str, str]:
+    """Return the names of a join's inputs."""
+    return f"{join}\0left", f"{join}\0right"
+
+
+def inputs_of(node: AnyNode, parent: str) -> list[str]:
+    """Return the names of the inputs by which a node takes what a parent forwards."""
+    if not isinstance(node, JoinNode):
+        return [node.name]
+    pairs = zip(sides(node.name), node.ports, strict=True)
+    return [side for side, port in pairs if port == parent]
+
+
+def join_tables(
+    processor: ColumnJoinProcessor, lefts: list[pa.Table], rights: list[pa.Table]
+) -> None:
+    """Give a join all that came to both of its inputs."""
+    for table in lefts:
+        processor.take_left(table)
+    for table in rights:
+        processor.take_right(table)
+    processor.join()
+
+
+def no_input(_: object) -> None:
+    """Take nothing: the join finds what comes here in a store."""

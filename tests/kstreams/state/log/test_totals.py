@@ -1,0 +1,58 @@
+"""Counts of nodes: they add up, stay small, and survive being written down."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kstreams.ids import TopicPartition
+from kstreams.state.log.totals import OTHERS, NodeCounts, PartitionCounts, Totals, by_reason, summed
+
+TOTALS = Totals(
+    {"in": NodeCounts(9, 6, 1, {"late": 2}), "out": NodeCounts(6, 6)},
+    {"in": {TopicPartition("lines", 3): PartitionCounts(8, 1)}},
+)
+
+
+def test_they_survive_as_json() -> None:
+    assert Totals.from_json(json.loads(json.dumps(TOTALS.to_json()))) == TOTALS
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        [],
+        {"nodes": {}},
+        {"nodes": {"in": [1, 2, 3]}, "sources": {}},
+        {"nodes": {"in": [1, 2, -3, {}]}, "sources": {}},
+        {"nodes": {"in": [1, 2, 3, {"late": "2"}]}, "sources": {}},
+        {"nodes": {}, "sources": {"in": {"lines": [1, 2]}}},
+        {"nodes": {}, "sources": {"in": {"lines/0": [1]}}},
+    ],
+)
+def test_what_is_no_totals_is_refused(data: object) -> None:
+    with pytest.raises(ValueError, match=r"count|field|partition"):
+        Totals.from_json(data)
+
+
+def test_they_add_up_by_node_and_reason() -> None:
+    more = {"in": NodeCounts(1, 0, 0, {"late": 1, "null-key": 0}), "new": NodeCounts(1)}
+    found = summed([TOTALS.nodes, more])
+    assert found["in"] == NodeCounts(10, 6, 1, {"late": 3})
+    assert (found["in"].lost, by_reason(found)) == (3, {"late": 3})
+    assert found["new"] == NodeCounts(1)
+
+
+def test_reasons_that_records_make_do_not_grow_without_end() -> None:
+    counts = NodeCounts()
+    for number in range(500):
+        counts = (counts + NodeCounts(1, dropped={f"bad {number}": 1})).bounded()
+    assert len(counts.dropped) == 65
+    assert counts.lost == counts.records_in == 500
+    assert counts.dropped[OTHERS] == 500 - 64
+
+
+def test_counting_begins_with_what_is_in_loops() -> None:
+    begun = Totals.of_waiting({"again": 3, "empty": 0})
+    assert begun == Totals({"again": NodeCounts(3, held=3)})
