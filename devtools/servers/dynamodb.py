@@ -21,7 +21,7 @@ class DynamoServer(JavaServer):
     """One server; any credentials do."""
 
     def __init__(self) -> None:
-        super().__init__("DynamoDB", _LOCAL, ["-Xmx192m", "-DDDB_LOCAL_TELEMETRY=0"])
+        super().__init__("DynamoDB", [_LOCAL], ["-Xmx192m", "-DDDB_LOCAL_TELEMETRY=0"])
 
     @property
     def url(self) -> str:

@@ -15,9 +15,10 @@ import sys
 from devtools.servers.dynamodb import DynamoServer
 from devtools.servers.java_server import NoServerError
 from devtools.servers.kafka import broker_jars
+from devtools.servers.mongodb import MongoServer
 from devtools.servers.registry import registry_folder
 
-_DATABASES = (DynamoServer,)
+_DATABASES = (DynamoServer, MongoServer)
 
 
 def main() -> None:

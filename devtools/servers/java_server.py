@@ -38,7 +38,7 @@ class JavaServer(Server):
 
     Args:
         name: What it is called.
-        artifact: What is brought with all that it depends on.
+        artifacts: What is brought with all that it depends on, the server first.
         options: Of the Java machine.
         ports: How many it listens on.
         start_s: How long it may take to answer.
@@ -51,7 +51,7 @@ class JavaServer(Server):
     def __init__(
         self,
         name: str,
-        artifact: Artifact,
+        artifacts: Sequence[Artifact],
         options: Sequence[str],
         *,
         ports: int = 1,
@@ -64,7 +64,7 @@ class JavaServer(Server):
         self._process: subprocess.Popen[bytes] | None = None
         self.ports: tuple[int, ...] = ()
         self._java = _java()
-        self.jars = _jars(artifact)
+        self.jars = _jars(artifacts)
         self.folder = Path(tempfile.gettempdir()) / f"kstreams-{name.lower()}-{uuid4().hex[:12]}"
 
     @property
@@ -125,10 +125,11 @@ class JavaServer(Server):
         )
 
 
-def _jars(artifact: Artifact) -> Path:
-    folder = cache_folder() / "servers" / f"{artifact.name}-{artifact.version}"
+def _jars(artifacts: Sequence[Artifact]) -> Path:
+    server = artifacts[0]
+    folder = cache_folder() / "servers" / f"{server.name}-{server.version}"
     try:
-        resolve([artifact], folder, transitive=True)
+        resolve(artifacts, folder, transitive=True)
     except JarResolutionError as exc:
         raise NoServerError(str(exc)) from exc
     return folder

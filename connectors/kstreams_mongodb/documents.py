@@ -1,0 +1,94 @@
+"""Documents as MongoDB has them, and which are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from kstreams import Record
+from kstreams.sinks import CommitId
+from kstreams_mongodb.sdk import DeleteOne, ReplaceOne, bson
+from kstreams_rows.encoding import Change
+
+__all__ = ("OWN", "Document", "Fields", "change_of", "order_of", "request_of")
+
+Fields: TypeAlias = Mapping[str, object]
+"""Fields of a document, as pymongo takes them."""
+Document: TypeAlias = dict[str, Any]
+"""A whole document, with its `_id`."""
+
+OWN = "kstreams"
+"""The field that says which commit a document is of."""
+
+_LARGEST = 16 * 1024 * 1024 - 1024
+_REVISIONS = 1 << 16
+
+
+def change_of(
+    record: Record[Any, Any],
+    name: Callable[[Any], object] | None,
+    row: Callable[[Any, Any], Fields | None],
+) -> Change[bytes, Document]:
+    """Return what becomes of a record's document; without fields it is deleted.
+
+    Args:
+        record: A result.
+        name: Makes the `_id` of its key, which is that as it is without.
+        row: Makes the fields.
+
+    Raises:
+        TypeError, ValueError, bson.errors.InvalidDocument, OverflowError: It is none.
+    """
+    own = _identity(record.key if name is None else name(record.key))
+    key = bson.encode({"_id": own})
+    fields: object = row(record.key, record.value)
+    if fields is None:
+        return Change(key, None, len(key))
+    if not isinstance(fields, Mapping):
+        raise TypeError(f"a row is a mapping, not a {type(fields).__name__}")
+    if OWN in fields:
+        raise ValueError(f"{OWN!r} is the sink's own field")
+    if fields.get("_id", own) != own:
+        raise ValueError(f"the row's _id is not the record's, {own!r}")
+    wrong = [each for each in fields if not isinstance(each, str) or each.startswith("$")]
+    if wrong:
+        raise ValueError(f"{wrong[0]!r} is no name of a field")
+    document = {"_id": own, **fields}
+    size = len(bson.encode(document))
+    if size > _LARGEST:
+        raise ValueError(f"the document has {size} bytes, and MongoDB takes {_LARGEST}")
+    return Change(key, document, size)
+
+
+def order_of(commit: CommitId) -> int:
+    """Return a number that a later commit of the same life has more of."""
+    return commit.batch * _REVISIONS + min(commit.revision, _REVISIONS - 1)
+
+
+def request_of(
+    change: Change[bytes, Document], commit: CommitId
+) -> ReplaceOne[Document] | DeleteOne:
+    """Return what writes a change, unless the same commit or a later one of its life has.
+
+    Where one has, a replacement meets the `_id` that is there (11000).
+    """
+    order = order_of(commit)
+    newer = {f"{OWN}.life": commit.life, f"{OWN}.order": {"$gte": order}}
+    where = {**bson.decode(change.key), "$nor": [newer]}
+    if change.row is None:
+        return DeleteOne(where)
+    document = {**change.row, OWN: {"life": commit.life, "order": order}}
+    return ReplaceOne(where, document, upsert=True)
+
+
+def _identity(own: object) -> object:
+    """Return an `_id` in one form: 1 and 1.0 are one to MongoDB.
+
+    Raises:
+        TypeError, ValueError: It is none.
+    """
+    if own is None or isinstance(own, (list, tuple, set, frozenset)):
+        raise TypeError(f"a {type(own).__name__} is no _id: give id= for one")
+    if isinstance(own, Mapping) and any(str(name).startswith("$") for name in own):
+        raise ValueError(f"{own!r} is no _id: it has a name that begins with '$'")
+    return int(own) if isinstance(own, float) and own.is_integer() else own

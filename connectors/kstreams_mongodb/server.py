@@ -1,0 +1,128 @@
+"""MongoDB, asked again when it does not answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any, TypeVar
+from urllib.parse import unquote, urlsplit
+
+from kstreams.errors import SinkError
+from kstreams_mongodb.documents import Document
+from kstreams_mongodb.sdk import Collection, MongoClient, WriteConcern, errors
+from kstreams_rows.retrying import Faults, hidden, retried
+
+__all__ = ("PASSING", "Server", "check_address")
+
+T = TypeVar("T")
+"""What a piece of work gives."""
+
+PASSING = frozenset(
+    {
+        *(6, 7, 24, 50, 64, 89, 91, 112, 133, 134, 189, 202, 262),
+        *(9001, 10107, 11600, 11602, 13435, 13436),
+    }
+)
+"""Codes of hosts that are not reached, locks, time-outs, write conflicts, and of servers that are
+not the first any more."""
+_CONNECT_MS = 5_000
+_ANSWER_MS = 30_000
+
+
+class Server:
+    """A client of one process.
+
+    Args:
+        url: Its address.
+        give_up_after: How long to try again.
+    """
+
+    def __init__(self, url: str, give_up_after: timedelta) -> None:
+        self._url = url
+        self._give_up_after = give_up_after
+        self._client: MongoClient[Document] | None = None
+        self._faults = Faults(
+            "MongoDB",
+            (errors.PyMongoError, OSError),
+            _may_pass,
+            _code,
+            lambda exc: hidden(_text(exc), _secrets(url)),
+            "see that the address, the password and the rights are as the sink needs them.",
+        )
+
+    def retried(self, work: Callable[[], T]) -> T:
+        """Return what work with this client gives, trying for a while.
+
+        Raises:
+            SinkUnavailableError: MongoDB did not answer in all that time.
+            SinkError: It refuses, and would again.
+        """
+        return retried(work, self._faults, self._give_up_after, self.close)
+
+    def collection(self, name: str) -> Collection[Document]:
+        """Return a collection, `database.name`, whose writes a majority has made durable."""
+        if self._client is None:
+            self._client = MongoClient(
+                self._url,
+                retryWrites=False,
+                serverSelectionTimeoutMS=_CONNECT_MS,
+                connectTimeoutMS=_CONNECT_MS,
+                socketTimeoutMS=_ANSWER_MS,
+                appname="kstreams",
+            )
+        database, _, own = name.partition(".")
+        return self._client[database].get_collection(
+            own, write_concern=WriteConcern("majority", wtimeout=_ANSWER_MS)
+        )
+
+    def close(self) -> None:
+        """Close the connections; the next question makes others."""
+        client, self._client = self._client, None
+        if client is not None:
+            with suppress(errors.PyMongoError, OSError):
+                client.close()
+
+
+def check_address(url: str, collection: str) -> None:
+    """Refuse what names no collection of a server.
+
+    Raises:
+        ValueError: It does not; the text shows nothing of the url.
+    """
+    if not url.startswith(("mongodb://", "mongodb+srv://")):
+        raise ValueError("the url is no address of MongoDB: give mongodb://host:port")
+    database, _, own = collection.partition(".")
+    if not database or not own or "$" in collection or "\0" in collection:
+        raise ValueError(f"{collection!r} names no collection: give database.collection")
+
+
+def _may_pass(exc: Exception) -> bool:
+    if isinstance(exc, errors.BulkWriteError):
+        return True  # of the write concern, or of codes that pass: others are rows' faults
+    if isinstance(exc, (errors.ConnectionFailure, errors.WTimeoutError, OSError)):
+        return True
+    return isinstance(exc, errors.OperationFailure) and exc.code in PASSING
+
+
+def _code(exc: Exception) -> str:
+    found = getattr(exc, "code", None)
+    return type(exc).__name__ if found is None else str(found)
+
+
+def _text(exc: Exception) -> str:
+    if isinstance(exc, (errors.InvalidURI, errors.ConfigurationError)):
+        return "the url is no address of MongoDB"
+    if isinstance(exc, errors.BulkWriteError):
+        details: Any = exc.details or {}
+        found = [*details.get("writeErrors", ()), *details.get("writeConcernErrors", ())]
+        return str(found[0].get("errmsg", "")) if found else "a bulk write failed"
+    return str(exc)
+
+
+def _secrets(url: str) -> tuple[str, ...]:
+    try:
+        password = urlsplit(url).password or ""
+    except ValueError:
+        raise SinkError("the url is no address of MongoDB", hint="correct it.") from None
+    return url, password, unquote(password)

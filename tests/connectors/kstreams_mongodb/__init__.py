@@ -1,0 +1,3 @@
+"""Tests of the sink to MongoDB, on what speaks its protocol."""
+
+from __future__ import annotations

@@ -1,0 +1,26 @@
+"""The server, and a database that a test has alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from devtools.servers.mongodb import MongoServer
+from tests.connectors.kstreams_mongodb.places import Place
+from tests.connectors.sinking import or_skip
+
+
+@pytest.fixture(scope="session")
+def mongo() -> Iterator[MongoServer]:
+    """A server process for the whole run; never stop it."""
+    with or_skip(MongoServer) as server:
+        yield server
+
+
+@pytest.fixture
+def place(mongo: MongoServer) -> Iterator[Place]:
+    """A database of a test."""
+    made = Place(mongo.url)
+    yield made
+    made.close()

@@ -1,0 +1,94 @@
+"""Which documents are written, which are refused, and which one stays."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+
+from kstreams.errors import RecordRefusedError
+from tests.connectors.kstreams_mongodb.places import Place
+from tests.connectors.sinking import commit_of, given, write
+
+pytestmark = pytest.mark.connectors
+
+NOW = datetime.datetime(2026, 1, 2, 3, 4, 5)
+
+
+def test_the_last_row_of_a_key_counts_replaces_the_whole_and_none_deletes(place: Place) -> None:
+    row = {"n": 0.5, "at": NOW, "list": [1, {"x": None}], "raw": b"\0"}
+    write(place.sink(), given(("a", row), ("b", 1), ("b", 2), ("c", 3), ("c", None)), commit_of(1))
+    assert place.documents() == {"a": row, "b": {"total": 2}}
+    write(place.sink(), given(("a", {"m": 1}), ("b", None), ("d", None), ("d", 4)), commit_of(2))
+    assert place.documents() == {"a": {"m": 1}, "d": {"total": 4}}
+
+
+def test_what_has_no_form_is_refused_for_its_reason_and_all_others_are_written(
+    place: Place,
+) -> None:
+    bad: list[tuple[Any, Any]] = [
+        ("bits", 1 << 80),
+        ("object", object()),
+        ("large", "x" * (17 << 20)),
+        ("own", {"kstreams": 1}),
+        ("other", {"_id": "else"}),
+        ("dollar", {"$set": {"n": 1}}),
+        (None, 1),
+        ([1], 1),
+        ({"$gt": 1}, 1),
+        ("nul", {"a\0b": 1}),
+    ]
+    refused = write(place.sink(), given(("a", 1), *bad, ("z", {"_id": "z", "n": 2})))
+    assert [row.row for row in refused] == list(range(1, len(bad) + 1))
+    assert place.documents() == {"a": {"total": 1}, "z": {"n": 2}}
+    with pytest.raises(RecordRefusedError):
+        write(place.sink(), given(("b", 1), ("c", 1 << 80), fails=True), commit_of(1))
+    assert "b" not in place.documents()
+
+
+def test_what_the_server_refuses_spoils_no_other_and_is_refused_again(place: Place) -> None:
+    place.totals.create_index("total", unique=True)
+    pairs = [(f"k{n}", n) for n in range(50)]
+    pairs[20:22] = [("x", 3), ("y", 4)]
+    for _ in range(2):
+        refused = write(place.sink(), given(*pairs), commit_of(1))
+        assert [(row.row, row.code) for row in refused] == [(20, "11000"), (21, "11000")]
+    assert len(place.documents()) == 48
+
+
+def test_an_older_commit_writes_nothing_over_and_another_life_does(place: Place) -> None:
+    write(place.sink(), given(("a", 5), ("b", None)), commit_of(5))
+    write(place.sink(), given(("a", 4), ("c", 4)), commit_of(4))
+    write(place.sink(), given(("a", 6)), commit_of(5, revision=1))
+    write(place.sink(), given(("a", 7)), commit_of(5))
+    assert place.documents() == {"a": {"total": 6}}
+    write(place.sink(), given(("a", 0)), commit_of(0, life="another"))
+    assert place.documents() == {"a": {"total": 0}}
+
+
+def test_a_driver_that_hung_in_the_middle_writes_over_nothing_newer(place: Place) -> None:
+    """Its fence was claimed before; the documents compare by themselves."""
+    late = place.sink().open()
+    held = late._claim
+    late._claim = lambda commit: (
+        held(commit) and not write(place.sink(), given(("a", 6), ("b", 6)), commit_of(6))
+    )
+    late.write(given(("a", 5), ("c", 5)), commit_of(5))
+    late.close()
+    assert place.documents() == {"a": {"total": 6}, "b": {"total": 6}, "c": {"total": 5}}
+
+
+def test_documents_of_others_are_replaced_and_numbers_are_one(place: Place) -> None:
+    place.totals.insert_one({"_id": 1, "mine": True, "kstreams": {}})
+    assert write(place.sink(), given((1.0, 1), (1, 2), (2.5, 3))) == []
+    assert place.documents() == {1: {"total": 2}, 2.5: {"total": 3}}
+    own = place.sink(id=lambda key: {"shop": key[0], "day": key[1]})
+    write(own, given((("s", 1), 5)), commit_of(1))
+    assert place.totals.find_one({"_id.shop": "s"}) is not None
+
+
+def test_more_rows_than_one_request_takes_are_written(place: Place) -> None:
+    pairs = [(n, n) for n in range(1_200)]
+    assert write(place.sink(), given(*pairs)) == []
+    assert len(place.documents()) == 1_200
