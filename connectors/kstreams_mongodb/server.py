@@ -63,7 +63,15 @@ class Server:
     def collection(self, name: str) -> Collection[Document]:
         """Return a collection, `database.name`, whose writes a majority has made durable."""
         if self._client is None:
-            self._client = MongoClient(
+            self._client = self._made()
+        database, _, own = name.partition(".")
+        return self._client[database].get_collection(
+            own, write_concern=WriteConcern("majority", wtimeout=_ANSWER_MS)
+        )
+
+    def _made(self) -> MongoClient[Document]:
+        try:
+            return MongoClient(
                 self._url,
                 retryWrites=False,
                 serverSelectionTimeoutMS=_CONNECT_MS,
@@ -71,10 +79,10 @@ class Server:
                 socketTimeoutMS=_ANSWER_MS,
                 appname="kstreams",
             )
-        database, _, own = name.partition(".")
-        return self._client[database].get_collection(
-            own, write_concern=WriteConcern("majority", wtimeout=_ANSWER_MS)
-        )
+        except (errors.ConfigurationError, ValueError):
+            raise SinkError(
+                "the url is no address of MongoDB", hint="correct it; it has to be escaped, too."
+            ) from None
 
     def close(self) -> None:
         """Close the connections; the next question makes others."""
@@ -111,8 +119,6 @@ def _code(exc: Exception) -> str:
 
 
 def _text(exc: Exception) -> str:
-    if isinstance(exc, (errors.InvalidURI, errors.ConfigurationError)):
-        return "the url is no address of MongoDB"
     if isinstance(exc, errors.BulkWriteError):
         details: Any = exc.details or {}
         found = [*details.get("writeErrors", ()), *details.get("writeConcernErrors", ())]
@@ -123,6 +129,6 @@ def _text(exc: Exception) -> str:
 def _secrets(url: str) -> tuple[str, ...]:
     try:
         password = urlsplit(url).password or ""
-    except ValueError:
-        raise SinkError("the url is no address of MongoDB", hint="correct it.") from None
+    except ValueError:  # the client says that it is none
+        return (url,)
     return url, password, unquote(password)

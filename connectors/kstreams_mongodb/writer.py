@@ -62,7 +62,10 @@ class CollectionWriter(Generic[K, V]):
         refusals = Refusals(results, "MongoDB")
         refusals.tell(wrong)
         rows = list({change.key: (number, change) for number, change in found}.values())
-        if rows and self._server.retried(lambda: self._claim(commit)):
+        if not rows:
+            return ()
+        is_due = self._server.retried(lambda: self._claim(commit))
+        if is_due:
             reasons = self._server.retried(lambda: self._written(rows, commit))
             refusals.tell([_refused(records[n], n, error) for n, error in sorted(reasons.items())])
         return ()
