@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import http.client
 import ssl
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -80,6 +80,8 @@ class HttpServer:
         path: str = "",
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
+        *,
+        answers: Container[int] = (),
     ) -> Answer:
         """Send a request, and return its answer, also one that refuses.
 
@@ -88,6 +90,7 @@ class HttpServer:
             path: What follows the address, with a slash in front.
             body: Of the request.
             headers: Of this request.
+            answers: Statuses that are answers here, though elsewhere another try may do.
 
         Raises:
             BusyError: The status says that another try may do.
@@ -106,7 +109,8 @@ class HttpServer:
         except BaseException:
             self.close()
             raise
-        if answer.status in _BUSY or answer.status >= 500:
+        busy = answer.status in _BUSY or answer.status >= 500
+        if busy and answer.status not in answers:
             raise BusyError(f"status {answer.status}: {answer.shown}")
         return answer
 

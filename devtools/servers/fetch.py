@@ -16,9 +16,10 @@ from devtools.servers.dynamodb import DynamoServer
 from devtools.servers.java_server import NoServerError
 from devtools.servers.kafka import broker_jars
 from devtools.servers.mongodb import MongoServer
+from devtools.servers.opensearch import OpenSearchServer
 from devtools.servers.registry import registry_folder
 
-_DATABASES = (DynamoServer, MongoServer)
+_DATABASES = (DynamoServer, MongoServer, OpenSearchServer)
 
 
 def main() -> None:

@@ -1,0 +1,78 @@
+"""Documents as lines of a bulk request, and which are none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from kstreams import Record
+from kstreams.errors import SinkError
+from kstreams.sinks import CommitId
+from kstreams_rows.encoding import Change
+
+__all__ = ("Fields", "change_of", "lines_of", "version_of")
+
+Fields: TypeAlias = Mapping[str, object]
+"""Fields of a document: what JSON has a form for."""
+
+_LONGEST_ID = 512
+_REVISION_BITS, _BATCH_BITS, _LIFE_BITS = 8, 36, 19
+
+
+def change_of(
+    record: Record[Any, Any],
+    name: Callable[[Any], object] | None,
+    row: Callable[[Any, Any], Fields | None],
+) -> Change[str, bytes]:
+    """Return what becomes of a record's document; without fields it is deleted.
+
+    Args:
+        record: A result.
+        name: Makes the id of its key, which is that as it is without.
+        row: Makes the fields.
+
+    Raises:
+        TypeError, ValueError: It is none.
+    """
+    own = record.key if name is None else name(record.key)
+    if isinstance(own, int) and not isinstance(own, bool):
+        own = str(own)
+    if not isinstance(own, str):
+        raise TypeError(f"an id is a text or an integer, not a {type(own).__name__}: give id=")
+    size = len(own.encode())
+    if not 1 <= size <= _LONGEST_ID:
+        raise ValueError(f"the id has {size} bytes of 1 to {_LONGEST_ID}")
+    fields: object = row(record.key, record.value)
+    if fields is None:
+        return Change(own, None, size)
+    if not isinstance(fields, Mapping):
+        raise TypeError(f"a row is a mapping, not a {type(fields).__name__}")
+    source = json.dumps(dict(fields), allow_nan=False, ensure_ascii=False).encode()
+    return Change(own, source, len(source))
+
+
+def lines_of(change: Change[str, bytes], version: int) -> bytes:
+    """Return what a bulk request has for a change."""
+    named = {"_id": change.key, "version": version, "version_type": "external_gte"}
+    if change.row is None:
+        return json.dumps({"delete": named}).encode() + b"\n"
+    return json.dumps({"index": named}).encode() + b"\n" + change.row + b"\n"
+
+
+def version_of(life: int, commit: CommitId) -> int:
+    """Return the version of a commit's documents: a later commit's is higher, or a later life's.
+
+    Args:
+        life: Number of the commit's life among all.
+        commit: The commit.
+
+    Raises:
+        SinkError: There are more lives or batches than 63 bits have numbers for.
+    """
+    if life >> _LIFE_BITS or commit.batch >> _BATCH_BITS or commit.revision >> _REVISION_BITS:
+        raise SinkError(
+            f"commit {commit} of life {life} has no version: the numbers are used up",
+            hint="write to a new index, with another own=.",
+        )
+    return ((life << _BATCH_BITS | commit.batch) << _REVISION_BITS) | commit.revision

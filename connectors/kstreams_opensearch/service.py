@@ -1,0 +1,128 @@
+"""OpenSearch by HTTP, asked again when it does not answer or has no room."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Callable, Container
+from datetime import timedelta
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from kstreams.errors import SinkError
+from kstreams.sinks import CommitId
+from kstreams_rows.fence import lane_of
+from kstreams_rows.http import BusyError, HttpServer, RefusedError
+from kstreams_rows.retrying import Faults, hidden, retried
+
+__all__ = ("Service",)
+
+T = TypeVar("T")
+"""What a piece of work gives."""
+
+_ONE_SHARD = {"settings": {"number_of_shards": 1}}
+_JSON = {"Content-Type": "application/json"}
+_LINES = {"Content-Type": "application/x-ndjson"}
+_TAKEN = 409
+
+
+class Service:
+    """What the sink asks of a cluster.
+
+    Args:
+        server: One of its nodes, or what is before them.
+        own: What the names of the sink's own indexes begin with.
+        give_up_after: How long to try again.
+    """
+
+    def __init__(self, server: HttpServer, own: str, give_up_after: timedelta) -> None:
+        self._server = server
+        self._lives, self._fences = f"{own}-lives", f"{own}-fence"
+        self._give_up_after = give_up_after
+        self._faults = Faults(
+            "OpenSearch",
+            (RefusedError, BusyError, OSError, ValueError, http.client.HTTPException),
+            lambda exc: not isinstance(exc, (RefusedError, ValueError)),
+            lambda exc: str(getattr(exc, "status", type(exc).__name__)),
+            lambda exc: hidden(str(exc) or type(exc).__name__, server.secrets),
+            "see that address, index, login and rights are as the sink needs them.",
+        )
+
+    def retried(self, work: Callable[[], T]) -> T:
+        """Return what work gives, trying for a while.
+
+        Raises:
+            SinkUnavailableError: The cluster did not answer, or had no room, in all that time.
+            SinkError: It refuses, and would again.
+        """
+        return retried(work, self._faults, self._give_up_after, self._server.close)
+
+    def prepare(self, index: str) -> None:
+        """See that there is an index, and make the sink's own.
+
+        Raises:
+            SinkError: It is not there.
+        """
+        if self._ask("HEAD", f"/{_quoted(index)}", known={404})[0] == 404:
+            raise SinkError(
+                f"there is no index {index!r}",
+                hint="make it with the mapping that it is to have, or correct the name.",
+            )
+        for name in (self._lives, self._fences):
+            if self._ask("HEAD", f"/{_quoted(name)}", known={404})[0] == 404:
+                self._ask("PUT", f"/{_quoted(name)}", _ONE_SHARD, known={400})  # made meanwhile
+
+    def life(self, life: str) -> int:
+        """Return the number of a life: higher than those of all that began before.
+
+        It is the sequence number that the index of lives, of one shard, has given its document.
+        """
+        name = _quoted(life)
+        status, made = self._ask(
+            "PUT", f"/{_quoted(self._lives)}/_create/{name}", {"life": life}, known={_TAKEN}
+        )
+        if status == _TAKEN:
+            _, made = self._ask("GET", f"/{_quoted(self._lives)}/_doc/{name}")
+        return int(made["_seq_no"])
+
+    def claim(self, commit: CommitId, version: int) -> bool:
+        """Move a task's fence to a commit; tell whether no later one has been there."""
+        path = f"/{_quoted(self._fences)}/_doc/{_quoted(lane_of(commit))}"
+        asked = f"{path}?version={version}&version_type=external_gte"
+        status, _ = self._ask("PUT", asked, {"batch": commit.batch}, known={_TAKEN})
+        return status != _TAKEN
+
+    def bulk(self, index: str, lines: bytes) -> list[dict[str, Any]]:
+        """Do what the lines say; return what became of each.
+
+        Raises:
+            BusyError: There was no room for some.
+        """
+        answer = self._server.ask("POST", f"/{_quoted(index)}/_bulk", lines, _LINES)
+        if answer.status != 200:
+            raise RefusedError(f"status {answer.status}: {answer.shown}", answer.status)
+        items: list[dict[str, Any]] = [
+            next(iter(item.values())) for item in json.loads(answer.body)["items"]
+        ]
+        for item in items:
+            if item["status"] == 429 or item["status"] >= 500:
+                raise BusyError(str(item.get("error", item["status"])))
+        return items
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._server.close()
+
+    def _ask(
+        self, method: str, path: str, body: object = None, *, known: Container[int] = ()
+    ) -> tuple[int, dict[str, Any]]:
+        """Send a request; return status and answer, of success or of a known refusal."""
+        sent = None if body is None else json.dumps(body).encode()
+        answer = self._server.ask(method, path, sent, _JSON if sent else None, answers=known)
+        if answer.status >= 300 and answer.status not in known:
+            raise RefusedError(f"status {answer.status}: {answer.shown}", answer.status)
+        return answer.status, json.loads(answer.body) if answer.body else {}
+
+
+def _quoted(name: str) -> str:
+    return quote(name, safe="")

@@ -1,0 +1,117 @@
+"""Write a task's results of a batch, each document unless a later one is there."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+from kstreams import Record
+from kstreams.errors import SinkError
+from kstreams.sinks import CommitId, RefusedRow, Results
+from kstreams_opensearch.lines import Fields, change_of, lines_of, version_of
+from kstreams_opensearch.service import Service
+from kstreams_rows.encoding import Change, fitting, made
+from kstreams_rows.refusing import Refusals, refused
+
+__all__ = ("IndexWriter",)
+
+K = TypeVar("K")
+"""Type of the results' keys."""
+V = TypeVar("V")
+"""Type of the results' values."""
+
+_LOG = logging.getLogger(__name__)
+_ROWS_AT_ONCE = 1_000
+_BYTES_AT_ONCE = 5 * 1024 * 1024
+_NOT_THERE, _NEWER = 404, 409
+
+
+class IndexWriter(Generic[K, V]):
+    """A `Writer` with a connection of its own.
+
+    Args:
+        service: Where to.
+        index: Name of the index.
+        name: Makes the id of a key.
+        row: Makes the fields of a document.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        index: str,
+        name: Callable[[K], object] | None,
+        row: Callable[[K, V], Fields | None],
+    ) -> None:
+        self._service = service
+        self._index = index
+        self._name = name
+        self._row = row
+        self._life: tuple[str, int] = ("", 0)
+
+    def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
+        """Write a batch's results, once."""
+        records = results.records()
+        found, wrong = made(records, lambda record: change_of(record, self._name, self._row))
+        refusals = Refusals(results, "OpenSearch")
+        refusals.tell(wrong)
+        rows = {change.key: (number, change) for number, change in found}
+        if not rows:
+            return ()
+        items = self._service.retried(lambda: self._written(list(rows.values()), commit))
+        refusals.tell(
+            [_refused(records[number], number, item["error"]) for number, item in sorted(items)]
+        )
+        return ()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._service.close()
+
+    def _written(
+        self, rows: Sequence[tuple[int, Change[str, bytes]]], commit: CommitId
+    ) -> list[tuple[int, dict[str, Any]]]:
+        """Write rows; return number and answer of those that the server refuses.
+
+        Raises:
+            SinkError: Another life, which began later, has written some of them.
+        """
+        version = version_of(self._numbered(commit.life), commit)
+        if not self._service.claim(commit, version):
+            _LOG.warning("what is older than the fence is not written: %s", commit)
+            return []
+        changes = [change for _, change in rows]
+        found: list[tuple[int, dict[str, Any]]] = []
+        start = 0
+        while start < len(rows):
+            stop = fitting(changes, start, _ROWS_AT_ONCE, _BYTES_AT_ONCE)
+            lines = b"".join(lines_of(change, version) for change in changes[start:stop])
+            items = self._service.bulk(self._index, lines)
+            for (number, change), item in zip(rows[start:stop], items, strict=True):
+                if item["status"] == _NEWER:
+                    self._see_newer(change.key, commit, version)
+                elif item["status"] >= 300 and item["status"] != _NOT_THERE:
+                    found.append((number, item))
+            start = stop
+        return found
+
+    def _see_newer(self, key: str, commit: CommitId, version: int) -> None:
+        """Pass over a document that a later commit has written; one of another app is an error."""
+        if self._service.claim(commit, version):
+            raise SinkError(
+                f"index {self._index!r} has a later document {key!r}, which is of no commit of "
+                f"{commit.life!r}",
+                hint="another app, or a fork, writes the same ids: give each an index of its own.",
+            )
+
+    def _numbered(self, life: str) -> int:
+        if self._life[0] != life:
+            self._life = life, self._service.life(life)
+        return self._life[1]
+
+
+def _refused(record: Record[Any, Any], number: int, error: dict[str, Any]) -> RefusedRow:
+    reason, cause = str(error.get("reason", "")), error.get("caused_by") or {}
+    text = f"{reason}: {cause['reason']}" if "reason" in cause else reason
+    return refused(number, record, text or "it was refused", str(error.get("type", "")))

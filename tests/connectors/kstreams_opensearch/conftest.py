@@ -1,0 +1,26 @@
+"""The node, and an index that a test has alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from devtools.servers.opensearch import OpenSearchServer
+from tests.connectors.kstreams_opensearch.indexes import Index
+from tests.connectors.sinking import or_skip
+
+
+@pytest.fixture(scope="session")
+def opensearch() -> Iterator[OpenSearchServer]:
+    """A node for the whole run; never stop it."""
+    with or_skip(OpenSearchServer) as server:
+        yield server
+
+
+@pytest.fixture
+def index(opensearch: OpenSearchServer) -> Iterator[Index]:
+    """An index of a test."""
+    made = Index(opensearch.url)
+    yield made
+    made.ask("DELETE", "")

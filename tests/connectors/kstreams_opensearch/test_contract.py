@@ -1,0 +1,33 @@
+"""The sink passes the suite of sinks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from kstreams import Record
+from kstreams.sinks import Sink
+from kstreams.testing import SinkContract
+from kstreams_opensearch import Fields
+from tests.connectors.kstreams_opensearch.indexes import Index
+
+pytestmark = pytest.mark.connectors
+
+
+class TestIndex(SinkContract):
+    bad = Record("a", 1_000, 5)
+
+    @pytest.fixture(autouse=True)
+    def _index(self, index: Index) -> None:
+        self.index = index
+
+    def make(self) -> Sink[str, int]:
+        return self.index.sink(row=_row)
+
+    def seen(self) -> Iterable[tuple[str, int]]:
+        return [(key, found["total"]) for key, found in self.index.documents().items()]
+
+
+def _row(_word: str, total: int) -> Fields:
+    return {"total": total if total < 1_000 else {1, 2}}

@@ -1,0 +1,59 @@
+"""Requests that are lost at each step, and nodes that do not answer or refuse."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from datetime import timedelta
+
+import pytest
+
+from devtools.servers.ports import free_ports
+from kstreams.errors import SinkError, SinkUnavailableError
+from kstreams_opensearch import SearchIndex
+from kstreams_rows.http import HttpServer
+from tests.connectors.kstreams_opensearch.indexes import Index
+from tests.connectors.sinking import CutConnection, commit_of, given
+
+pytestmark = pytest.mark.connectors
+
+SHORT = timedelta(milliseconds=200)
+
+
+def test_a_request_that_is_lost_at_any_step_leaves_all_documents(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sink = index.sink()
+    sink.prepare()
+    struck = True
+    for batch, (nth, answered) in enumerate(CutConnection.moments(10)):
+        pairs = [(f"k{n}", n + batch) for n in range(1_100)]
+        lost = ConnectionResetError("lost")
+        with monkeypatch.context() as patch, closing(sink.open()) as writer:
+            cut = CutConnection(patch, HttpServer, "ask", lost, nth=nth, answered=answered)
+            writer.write(given(*pairs), commit_of(batch, life="lost"))
+        assert {key: found["total"] for key, found in index.documents().items()} == dict(pairs)
+        struck = cut.struck
+        if not struck:
+            break
+    assert not struck
+
+
+def test_nobody_who_answers_is_told_without_a_secret() -> None:
+    (port,) = free_ports(1)
+    sink: SearchIndex[str, int] = SearchIndex(
+        f"http://app:s3cr%40t@127.0.0.1:{port}",
+        "totals",
+        row=lambda _key, total: {"total": total},
+        headers={"X-Key": "s3cret-too"},
+        give_up_after=SHORT,
+    )
+    with pytest.raises(SinkUnavailableError, match="OpenSearch does not answer") as told:
+        sink.prepare()
+    for each in (told.value, sink, sink.label):
+        assert "s3cr" not in str(each) + repr(each)
+
+
+def test_a_name_that_no_index_may_have_is_told(index: Index) -> None:
+    sink = SearchIndex[str, int](index.url, "UPPER", row=lambda _key, total: {"total": total})
+    with pytest.raises(SinkError, match="there is no index"):
+        sink.prepare()
