@@ -62,6 +62,11 @@ class StorePlace:
         return cls(checkpoint, objects, spec, group, checkpoint.query_of_group(group), stamp)
 
     @property
+    def life(self) -> str:
+        """Return what names the store's line of versions: no other line has it."""
+        return self.checkpoint.line(self.query)
+
+    @property
     def partitions(self) -> int:
         """Return how many tasks have a part of the store."""
         return self.checkpoint.tasks[self.group]

@@ -16,6 +16,8 @@ __all__ = (
     "NoCheckpointError",
     "ObjectMissingError",
     "SavepointError",
+    "ServerRefusedError",
+    "ServerUnavailableError",
     "StateCorruptError",
     "StoreError",
     "StoreKindError",
@@ -30,6 +32,18 @@ class StoreError(KStreamsError):
 
 class StoreKindError(StoreError, LookupError):
     """A kind of store is not known here, or does not offer what was asked of it."""
+
+
+class ServerUnavailableError(StoreError, ConnectionError):
+    """A server of committed state does not answer, or not as it should; ask again later."""
+
+    __str__ = KStreamsError.__str__
+
+
+class ServerRefusedError(StoreError, PermissionError):
+    """A server of committed state is not asked, or does not answer: a wrong address or token."""
+
+    __str__ = KStreamsError.__str__
 
 
 class StoreOpenError(StoreError, OSError):

@@ -94,8 +94,10 @@ class Api:
                 "schema": store.spec.schema(),
                 "partitions": reader.partitions,
                 "routing": reader.place.routing(),
+                "life": _life(reader),
                 "version": reader.version,
                 "committed_at": committed_at(reader.wall_ms),
+                "wall_ms": reader.wall_ms,
                 "versions": app.batches(store.spec.name),
             }
         )
@@ -201,9 +203,11 @@ class Api:
     async def stored(self, request: Request) -> Response:
         """Read encoded rows of one partition, for clients that decode them themselves."""
         body = await self._body(
-            request, ("version", "partition", "keys", "start", "end", "reverse", "limit")
+            request, ("version", "life", "partition", "keys", "start", "end", "reverse", "limit")
         )
         _, store = self._store(request)
+        if "life" in body and body["life"] != _life(store.newest):
+            raise Problem(412, "the app was reset or upgraded: look at the store again")
         partition = body.get("partition")
         if not isinstance(partition, int) or partition not in range(store.newest.partitions):
             raise Problem(400, f"partition is one of 0 to {store.newest.partitions - 1}")
@@ -213,7 +217,7 @@ class Api:
 
         def found(rows: WorkingStore, times: FixedTimes) -> Found:
             pairs, ended = look(name, rows)
-            return Found(batch, reader.wall_ms or 0, times.stream_time, ended, tuple(pairs))
+            return Found(batch, times.wall_time, times.stream_time, ended, tuple(pairs))
 
         data = encode_found(reader.read_stored(partition, found, at=batch))
         return Response(data, headers=_version(reader, batch), media_type=_BYTES)
@@ -355,6 +359,11 @@ _Look = Callable[[str, WorkingStore], "tuple[list[Pair], bool]"]
 
 def _reads(store: ServedStore, reader: Reader[Any], batch: int | None) -> StoreReads[Any]:
     return StoreReads(store.spec, PinnedReader(reader, batch))
+
+
+def _life(reader: Reader[Any]) -> str:
+    """Return what names the line of versions that a store has, until its app begins again."""
+    return str(reader.place.life)
 
 
 def _version(reader: Reader[Any], batch: int | None) -> dict[str, str]:

@@ -55,7 +55,7 @@ class Action:
 def actions_of(api: Api) -> tuple[Action, ...]:
     """Return all actions but the description of themselves."""
     rows = ("start", "end", "prefix", "reverse", "key_format", *_AT, "limit", "cursor")
-    stored = ("version", "partition", "keys", "start", "end", "reverse", "limit")
+    stored = ("version", "life", "partition", "keys", "start", "end", "reverse", "limit")
     multi = ("keys", "key_format", "as_of")
     key = ("key", "key_format")
     return (

@@ -6,6 +6,8 @@ iterators; `View.follow` calls back after each commit and returns a `Following`,
 of what `every` or `at_most_every` holds back has `BufferedResult` values. What it looks at may be a
 `ViewedApp`, or a `ViewedQuery`, which says what a committed batch is: a `QueryVersion`.
 
+`RemoteView(url, store, token=...)` reads the same over HTTP, from `kstreams serve`.
+
 Example:
     >>> from kstreams import INT64, TEXT, View, timestamped_store
     >>> counts = timestamped_store("counts", key=TEXT, value=INT64)
@@ -20,6 +22,7 @@ from __future__ import annotations
 from kstreams.state.stores.buffered import BufferedResult
 from kstreams.views.following import Following
 from kstreams.views.place import QueryVersion, ViewedApp, ViewedQuery
+from kstreams.views.remote_view import RemoteView
 from kstreams.views.scan import ViewScan
 from kstreams.views.view import View
 
@@ -27,6 +30,7 @@ __all__ = (
     "BufferedResult",
     "Following",
     "QueryVersion",
+    "RemoteView",
     "View",
     "ViewScan",
     "ViewedApp",

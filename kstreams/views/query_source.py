@@ -84,6 +84,11 @@ class QueryStore:
             self.commit(batches[-1])
         return self._partitions or 1
 
+    @property
+    def life(self) -> str:
+        """Return the name of the query."""
+        return self._viewed.name
+
     def task_key(self, partition: int) -> TaskKey:
         """Return whose copies those of a partition are."""
         return TaskKey(self._viewed.name, self.group, partition)

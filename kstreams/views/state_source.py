@@ -30,6 +30,11 @@ class ViewedStore(Protocol):
         ...
 
     @property
+    def life(self) -> str:
+        """Return what names its line of versions: no other line has it, of whichever app."""
+        ...
+
+    @property
     def objects(self) -> ObjectStore:
         """Return the durable log."""
         ...

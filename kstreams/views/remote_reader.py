@@ -1,0 +1,257 @@
+"""The version of a remote store that a read sees: one and the same in all of its requests."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from kstreams.checkpoint.store_place import partitioner_of
+from kstreams.errors import CheckpointMismatchError, ServerUnavailableError, StoreError
+from kstreams.partitioner import Partitioner
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.log.commits import SEED
+from kstreams.state.log.fields import MOST
+from kstreams.state.stores.spec import S, StoreSpec
+from kstreams.views.remote_rows import RemoteRows
+from kstreams.views.scan import ViewScan
+from kstreams.views.server_client import BegunAgainError, ServerClient
+from kstreams.views.wire import Found, decode_found
+
+__all__ = ("RemoteReader",)
+
+T = TypeVar("T")
+"""Type of what is read."""
+
+_ATTEMPTS = 20
+
+
+@dataclass(frozen=True)
+class _Place:
+    """The store as the server describes it, until the app begins again."""
+
+    life: str
+    partitions: int
+    routing: str | None
+    version: int | None
+    wall_ms: int | None
+    versions: tuple[int, ...]
+
+
+class RemoteReader(Generic[S]):
+    """Reads one store of a server, at one committed version a call: a `VersionReader`.
+
+    Args:
+        client: Asks the server.
+        app: Name of the app.
+        spec: The store.
+        as_of: The version that is read; None is the newest.
+        partitioner: The rule by which the app's keys were routed, if it is not Kafka's.
+
+    Raises:
+        CheckpointMismatchError: The app has no such store, or by another definition.
+    """
+
+    def __init__(
+        self,
+        client: ServerClient,
+        app: str,
+        spec: StoreSpec[S],
+        as_of: int | str | None,
+        partitioner: Partitioner | None,
+    ) -> None:
+        self._client = client
+        self._route = "apps", app, "stores", spec.name
+        self._spec = spec
+        self._as_of = as_of
+        self._partitioner = partitioner
+        self._lock = threading.RLock()
+        self._scans = 0
+        self._closed = False
+        self._place = self._look()
+        self.version = self._place.version
+        self.wall_ms = self._place.wall_ms
+        if as_of is not None and self._place.partitions:
+            self.read((0,), len, looked=True)
+
+    @property
+    def partitions(self) -> int:
+        """How many tasks have a part of the store."""
+        return self._place.partitions
+
+    def partitions_of(self, key: object) -> Sequence[int]:
+        """Return where a key may be: one partition, or all when the rule is not known."""
+        rule = partitioner_of(self._place.routing, self._partitioner)
+        if rule is None:
+            return range(self.partitions)
+        return (rule.partition(self._spec.key.serialize(key), self.partitions),)
+
+    def versions(self) -> list[int]:
+        """Return the batches whose versions are retained, rising."""
+        return list(self._look().versions)
+
+    def refresh(self) -> int | None:
+        """Note the newest version and return it; while an iteration is open, stay."""
+        found = self._look()
+        with self._lock:
+            if not self._scans and self._as_of is None:
+                self._place = found
+                self.version, self.wall_ms = found.version, found.wall_ms
+            return self.version
+
+    def _look(self) -> _Place:
+        """Ask what the store is now."""
+        self._check_open()
+        said = self._client.get(*self._route)
+        schema = said.mapping("schema")
+        if schema != self._spec.schema():
+            raise CheckpointMismatchError(
+                f"store {self._spec.name!r} of the server is {schema}, not {self._spec.schema()}",
+                hint="read it by the definition that the app has of it.",
+            )
+        known = said.anything("version") is not None
+        return _Place(
+            said.text("life"),
+            said.integer("partitions", least=1),
+            None if said.anything("routing") is None else said.text("routing"),
+            said.integer("version", least=SEED) if known else None,
+            said.integer("wall_ms", least=-MOST) if known else None,
+            tuple(batch for batch in said.items("versions") if isinstance(batch, int)),
+        )
+
+    # ------------------------------------------------------------ reads
+
+    def read(
+        self,
+        partitions: Sequence[int],
+        look: Callable[[Sequence[S]], T],
+        *,
+        looked: bool = False,
+    ) -> T:
+        """Look at partitions, all at one version; once more where that is gone meanwhile.
+
+        Args:
+            partitions: Which.
+            look: Called with their live stores, which it may not keep; again, if need be.
+            looked: Whether to ask for the version even if `look` reads nothing.
+
+        Raises:
+            StoreError: The version is not retained; or the app has begun again meanwhile, with
+                other partitions.
+            ServerUnavailableError: The server does not answer.
+        """
+        for attempt in range(_ATTEMPTS):
+            reading = self._reading()
+            try:
+                found = look(reading.stores(partitions))
+                if looked:
+                    reading.ask(partitions[0], {"limit": 1})
+            except BegunAgainError:
+                self._find_again()
+            except StoreError as exc:
+                gone = type(exc) is StoreError and reading.began and not reading.fixed
+                if not gone or attempt == _ATTEMPTS - 1:
+                    raise
+            else:
+                self._note(reading)
+                return found
+        raise StoreError(f"store {self._spec.name!r} begins again all the time")
+
+    def scan(
+        self, partitions: Sequence[int], begin: Callable[[Sequence[S]], Iterator[T]]
+    ) -> ViewScan[T]:
+        """Begin an iteration over partitions, which stays at its version."""
+        with self._lock:
+            self.read(partitions, len, looked=True)
+            self._scans += 1
+            rows = begin(self._reading().stores(partitions))
+        return ViewScan(rows, self._lock, self._scan_ended)
+
+    def _scan_ended(self) -> None:
+        self._scans -= 1
+
+    def _reading(self) -> _Reading[S]:
+        with self._lock:
+            self._check_open()
+            wanted = self._as_of
+            if wanted is None and self._scans:
+                wanted = self.version
+            return _Reading(self._client, self._route, self._spec, self._place.life, wanted)
+
+    def _note(self, reading: _Reading[S]) -> None:
+        with self._lock:
+            if reading.began and not self._scans:
+                self.version, self.wall_ms = reading.version, reading.wall_ms
+
+    def _find_again(self) -> None:
+        """Notice that the app was reset or upgraded."""
+        found = self._look()
+        with self._lock:
+            before, self._place = self._place, found
+        if (before.partitions, before.routing) != (found.partitions, found.routing):
+            raise StoreError(
+                f"the app has begun again, and store {self._spec.name!r} has "
+                f"{found.partitions} partitions instead of {before.partitions}",
+                hint="read again.",
+            )
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreError(f"the view of store {self._spec.name!r} is closed")
+
+    def close(self) -> None:
+        """Read no more; a second call does nothing."""
+        self._closed = True
+        self._client.close()
+
+
+class _Reading(Generic[S]):
+    """One read: its first request decides which version the others ask for.
+
+    Attributes:
+        fixed: Whether it is a version that was chosen before.
+        began: Whether something was asked.
+        version: Of what was read.
+        wall_ms: When that was committed.
+    """
+
+    def __init__(
+        self,
+        client: ServerClient,
+        route: tuple[str, ...],
+        spec: StoreSpec[S],
+        life: str,
+        wanted: int | str | None,
+    ) -> None:
+        self._client = client
+        self._route = (*route, "stored")
+        self._spec = spec
+        self._life = life
+        self._wanted = wanted
+        self.fixed = wanted is not None
+        self.began = False
+        self.version: int | None = None
+        self.wall_ms: int | None = None
+
+    def stores(self, partitions: Sequence[int]) -> list[S]:
+        """Return live stores of partitions, which ask when they are read."""
+        return [self._store(partition) for partition in partitions]
+
+    def _store(self, partition: int) -> S:
+        rows = RemoteRows(lambda wanted: self.ask(partition, wanted))
+        return self._spec.open(Overlay(rows, times=rows))
+
+    def ask(self, partition: int, wanted: dict[str, object]) -> Found:
+        """Ask for rows of a partition, at the version of this read."""
+        body = {**wanted, "partition": partition, "version": self._wanted, "life": self._life}
+        found = decode_found(self._client.post(self._route, body))
+        if not self.began:
+            self.began, self.version, self.wall_ms = True, found.version, found.wall_ms
+            if not self.fixed:
+                self._wanted = found.version
+        elif found.version != self.version:
+            if self.version is None:  # the first batch is committed meanwhile
+                raise BegunAgainError("the first version came between two requests")
+            raise ServerUnavailableError("the server answers another version than was asked for")
+        return found
