@@ -14,8 +14,10 @@ from rich.markup import escape
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.store_place import checkpoint_of
 from kstreams.cli.consoles import stderr
+from kstreams.cli.loading import load_object
 from kstreams.cli.stores import AppState, LogOption, TopologyOption, load_log
-from kstreams.cli.usage import WrongUsageError
+from kstreams.cli.usage import WrongUsageError, for_option
+from kstreams.connection import Connection
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.stores.spec import StoreSpec
 
@@ -49,6 +51,15 @@ def serve(
     ] = None,
     topology: TopologyOption = None,
     log: LogOption = None,
+    connection: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE:NAME",
+            help="Where the topics are, a Kafka(...) or Embedded(...): then /metrics says how far "
+            "apps are behind.",
+            show_default=False,
+        ),
+    ] = None,
     name: Annotated[
         list[str] | None,
         typer.Option(
@@ -72,7 +83,8 @@ def serve(
 
     It reads what is committed, takes no lock and writes nothing. All of it needs a token but
     /health/live and /health/ready; only this machine can connect, unless --bind says otherwise,
-    which then needs TLS. /openapi.json describes the routes; `RemoteView` reads from Python.
+    which then needs TLS. /openapi.json describes the routes; `RemoteView` reads from Python, and
+    Prometheus reads /metrics.
 
     Example:
         kstreams serve word-count
@@ -101,10 +113,19 @@ def serve(
         AppSource(checkpoint_of(each), partial(_spec, topology, found), found)
         for each in checkpoints
     ]
-    server = Server(settings, sources)
+    server = Server(settings, sources, None if connection is None else _connection(connection))
     names = ", ".join(server.apps)
     stderr().print(f"[bold]{escape(names)}[/] at {escape(server.url)}", soft_wrap=True)
     server.run()
+
+
+def _connection(target: str) -> Connection:
+    with for_option("--connection"):
+        found: Any = load_object(target)
+    if not all(callable(getattr(found, part, None)) for part in ("admin", "reader", "writer")):
+        raise WrongUsageError(f"{target} is no connection", "--connection")
+    checked: Connection = found
+    return checked
 
 
 def _spec(

@@ -14,6 +14,8 @@ from starlette.responses import Response
 from kstreams.errors import StoreError
 from kstreams.serde.values import exact
 from kstreams.serve.as_of import as_of_in, committed_at
+from kstreams.serve.exposition import OPENMETRICS, PROMETHEUS, exposition
+from kstreams.serve.metrics import LagWatch, Metrics
 from kstreams.serve.pages import Cursors, RowText, take_page
 from kstreams.serve.parameters import Parameters, base64_bytes, json_body, key_of
 from kstreams.serve.pinned_reader import PinnedReader
@@ -43,10 +45,18 @@ class Api:
         apps: By name.
         limits: Of the server.
         secret: For cursors.
+        lag: Knows how far apps are behind, if somebody asks the topics.
     """
 
-    def __init__(self, apps: Mapping[str, ServedApp], limits: Limits, secret: bytes) -> None:
+    def __init__(
+        self,
+        apps: Mapping[str, ServedApp],
+        limits: Limits,
+        secret: bytes,
+        lag: LagWatch | None = None,
+    ) -> None:
         self._apps = apps
+        self._metrics = Metrics(apps, lag)
         self._limits = limits
         self._cursors = Cursors(secret)
         self._streams = Streams(limits.streams)
@@ -62,6 +72,14 @@ class Api:
         for app in self._apps.values():
             app.schemas()
         return _json({"ready": True})
+
+    async def metrics(self, request: Request) -> Response:
+        """Say what the last commits of all apps count, for Prometheus; no key is in it."""
+        wanted = "application/openmetrics-text" in request.headers.get("accept", "")
+        families = await asyncio.to_thread(lambda: list(self._metrics.families()))
+        text = exposition(families, openmetrics=wanted)
+        kind = OPENMETRICS if wanted else PROMETHEUS
+        return Response(text.encode(), headers={"Content-Type": kind})
 
     async def apps(self, _: Request) -> Response:
         """List the apps."""

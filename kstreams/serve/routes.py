@@ -61,6 +61,7 @@ def actions_of(api: Api) -> tuple[Action, ...]:
     return (
         Action("GET", "/health/live", Role.OPEN, api.live),
         Action("GET", "/health/ready", Role.OPEN, api.ready),
+        Action("GET", "/metrics", Role.METRICS, api.metrics),
         Action("GET", "/v1/apps", Role.VIEW, api.apps),
         Action("GET", "/v1/apps/{app}", Role.VIEW, api.app),
         Action("GET", _STORE, Role.VIEW, api.store),

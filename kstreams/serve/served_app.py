@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import Any
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.home import CheckpointHome
 from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.checkpoint.status import QueryStatus, query_statuses
 from kstreams.clock import SystemClock
 from kstreams.partitioner import Partitioner
 from kstreams.serve.problems import Problem
@@ -27,6 +29,7 @@ __all__ = ("AppSource", "FindSpec", "ServedApp", "ServedStore")
 
 _LOG = logging.getLogger(__name__)
 _KEPT = 8
+_SAID_SECONDS = 1.0
 _OLDER = 4
 
 FindSpec = Callable[[Checkpoint, str], StoreSpec[Any]]
@@ -161,6 +164,8 @@ class ServedApp:
         self.name = self._checkpoint.app
         self._stores: dict[str, ServedStore] = {}
         self._lock = threading.Lock()
+        self._asking = threading.Lock()
+        self._said: tuple[float, list[QueryStatus]] = (-_SAID_SECONDS, [])
         self._stop = threading.Event()
         self._changed = asyncio.Event()
         self._thread: threading.Thread | None = None
@@ -204,6 +209,20 @@ class ServedApp:
         checkpoint = self.checkpoint
         objects = (self._source.log or checkpoint.log).open()
         return [each.name for each in Savepoints(checkpoint, objects).all()]
+
+    def statuses(self) -> list[QueryStatus]:
+        """Return what the last commits say, at most a second ago; any thread may ask.
+
+        Raises:
+            KStreamsError: The checkpoint or the log cannot be read.
+        """
+        with self._asking:
+            since, found = self._said
+            if time.monotonic() - since >= _SAID_SECONDS:
+                checkpoint = self.checkpoint
+                found = query_statuses(checkpoint, (self._source.log or checkpoint.log).open())
+                self._said = time.monotonic(), found
+            return found
 
     def follow(self) -> None:
         """Begin to follow the app; called in the event loop."""

@@ -12,9 +12,11 @@ from contextlib import asynccontextmanager
 import uvicorn
 from starlette.applications import Starlette
 
+from kstreams.connection import Connection
 from kstreams.serve.api import Api
 from kstreams.serve.guard import Guard
 from kstreams.serve.listening import bound, config_of, url_of
+from kstreams.serve.metrics import LagWatch
 from kstreams.serve.routes import actions_of, application
 from kstreams.serve.served_app import AppSource, ServedApp
 from kstreams.serve.settings import ServeError, ServeSettings
@@ -34,6 +36,7 @@ class Server:
     Args:
         settings: How it listens, and to whom it answers.
         sources: The apps.
+        connection: Where their topics are, if metrics are to say how far they are behind.
 
     Attributes:
         apps: By name.
@@ -45,7 +48,12 @@ class Server:
         ServeError: Two apps have one name, or the address is not to be had.
     """
 
-    def __init__(self, settings: ServeSettings, sources: Sequence[AppSource]) -> None:
+    def __init__(
+        self,
+        settings: ServeSettings,
+        sources: Sequence[AppSource],
+        connection: Connection | None = None,
+    ) -> None:
         self._settings = settings
         self.apps: dict[str, ServedApp] = {}
         for source in sources:
@@ -54,7 +62,8 @@ class Server:
                 raise ServeError(f"two of the checkpoints are of an app named {app.name!r}")
             self.apps[app.name] = app
         self.socket = bound(settings)
-        api = Api(self.apps, settings.limits, secrets.token_bytes(_SECRET_BYTES))
+        self._lag = None if connection is None else LagWatch(connection, self.apps)
+        api = Api(self.apps, settings.limits, secrets.token_bytes(_SECRET_BYTES), self._lag)
         inner = application(actions_of(api))
         inner.router.lifespan_context = self._following
         guard = Guard(inner, settings, time.monotonic)
@@ -69,9 +78,13 @@ class Server:
     async def _following(self, _: Starlette) -> AsyncIterator[None]:
         for app in self.apps.values():
             app.follow()
+        if self._lag is not None:
+            self._lag.start()
         try:
             yield
         finally:
+            if self._lag is not None:
+                await asyncio.to_thread(self._lag.close)
             for app in self.apps.values():
                 await asyncio.to_thread(app.close)
 

@@ -25,12 +25,21 @@ from kstreams.stores import (
     list_store,
     versioned_key_value_store,
 )
+from kstreams.views import RemoteView
 from kstreams.windowed import Windowed
 from tests.kstreams.state.stores.sorted_set import SortedSet, rank, sorted_set
 
 COUNTS = key_value_store("counts", key=TEXT, value=INT64, ttl=timedelta(days=1))
 PRICES = versioned_key_value_store("prices", key=TEXT, value=INT64, retention=timedelta(days=1))
 ITEMS = list_store("items", key=TEXT, value=INT64)
+
+
+def remote_reads() -> None:
+    counts = RemoteView("http://127.0.0.1:8080", COUNTS, token="a-token-of-the-tests")
+    assert_type(counts, RemoteView[KeyValueStore[str, int]])
+    assert_type(counts.get("a"), "int | None")
+    for key, value in counts.range("a", "b"):
+        assert_type((key, value), tuple[str, int])
 
 
 def reads() -> None:

@@ -1,0 +1,74 @@
+"""Metrics as text: Prometheus' format, and OpenMetrics for those who ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from kstreams.quoting import safe_text
+
+__all__ = ("OPENMETRICS", "PROMETHEUS", "Family", "exposition")
+
+PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+
+_LONGEST = 200
+_TOTAL = "_total"
+
+
+@dataclass
+class Family:
+    """One metric with all of its samples.
+
+    Args:
+        name: By Prometheus' conventions: base units, and `_total` for counters.
+        kind: What it is.
+        help: What it says, in a line.
+        samples: Labels and value of each.
+    """
+
+    name: str
+    kind: Literal["counter", "gauge"]
+    help: str
+    samples: list[tuple[Mapping[str, str], float]] = field(default_factory=list)
+
+    def add(self, value: float, /, **labels: object) -> None:
+        """Add a sample."""
+        self.samples.append(({name: str(label) for name, label in labels.items()}, value))
+
+
+def exposition(families: Iterable[Family], *, openmetrics: bool) -> str:
+    """Return families as text, those without samples left out.
+
+    Args:
+        families: The metrics.
+        openmetrics: Which of the two formats.
+    """
+    lines: list[str] = []
+    for family in families:
+        if not family.samples:
+            continue
+        name = family.name.removesuffix(_TOTAL) if openmetrics else family.name
+        lines.append(f"# HELP {name} {family.help}")
+        lines.append(f"# TYPE {name} {family.kind}")
+        values: dict[str, float] = {}
+        for labels, value in family.samples:  # two names may be shown alike: one series then
+            series = _labels(labels)
+            values[series] = values.get(series, 0) + value
+        lines += [f"{family.name}{series} {value}" for series, value in values.items()]
+    if openmetrics:
+        lines.append("# EOF")
+    return "\n".join(lines) + "\n"
+
+
+def _labels(labels: Mapping[str, str]) -> str:
+    if not labels:
+        return ""
+    return "{" + ",".join(f'{name}="{_escaped(text)}"' for name, text in labels.items()) + "}"
+
+
+def _escaped(text: str) -> str:
+    """Return a label's value: names of nodes and reasons may have any characters."""
+    shown = safe_text(text, _LONGEST)
+    return shown.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,0 +1,165 @@
+"""What apps' commits say of them, as metrics."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+from kstreams.checkpoint.status import QueryStatus
+from kstreams.connection import Connection
+from kstreams.errors import KStreamsError
+from kstreams.ids import TopicPartition
+from kstreams.serve.exposition import Family
+from kstreams.serve.lag import Lag, lag_of
+from kstreams.serve.served_app import ServedApp
+
+__all__ = ("METRICS", "LagWatch", "Metrics")
+
+_LOG = logging.getLogger(__name__)
+
+METRICS: Mapping[str, tuple[str, str]] = {
+    "kstreams_build_info": ("gauge", "The version of the library that answers."),
+    "kstreams_app_readable": ("gauge", "Whether the app's checkpoint and log can be read."),
+    "kstreams_last_commit_timestamp_seconds": ("gauge", "When a batch was committed last."),
+    "kstreams_committed_batch": ("gauge", "Number of the last committed batch."),
+    "kstreams_records_consumed_total": (
+        "counter", "Records of a source that were processed or dropped.",
+    ),
+    "kstreams_source_held_records": (
+        "gauge", "Records of a source that were read, and wait for a later batch.",
+    ),
+    "kstreams_node_records_total": ("counter", "Records that a node has taken or given."),
+    "kstreams_records_dropped_total": ("counter", "Records that a node has dropped."),
+    "kstreams_state_bytes": ("gauge", "Size of a task's state in the durable log, compressed."),
+    "kstreams_source_lag_records": ("gauge", "Offsets of a partition that are not read yet."),
+    "kstreams_source_oldest_unread_timestamp_seconds": (
+        "gauge", "Timestamp of the first record of a partition that is not read yet.",
+    ),
+}  # fmt: skip
+"""All metrics, with what they are."""
+
+_MS = 1000
+
+
+class LagWatch:
+    """Asks topics how far apps are behind, beside the requests.
+
+    Args:
+        connection: Where the topics are.
+        apps: By name.
+        every_s: How often, seconds.
+    """
+
+    def __init__(
+        self, connection: Connection, apps: Mapping[str, ServedApp], every_s: float = 5.0
+    ) -> None:
+        self._connection = connection
+        self._apps = apps
+        self._every = every_s
+        self._stop = threading.Event()
+        self._known: dict[str, Mapping[TopicPartition, Lag]] = {}
+        self._thread = threading.Thread(target=self._run, name="kstreams-lag", daemon=True)
+
+    def of(self, app: str) -> Mapping[TopicPartition, Lag]:
+        """Return how far an app is behind, as of the last look that went well."""
+        return self._known.get(app, {})
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._thread.start()
+
+    def look(self) -> None:
+        """Look once at all apps; of one that cannot be asked nothing is known."""
+        for name, app in self._apps.items():
+            try:
+                positions = {
+                    place: offset
+                    for status in app.statuses()
+                    for place, offset in status.positions.items()
+                }
+                self._known[name] = lag_of(self._connection, positions)
+            except Exception as exc:  # noqa: BLE001  # a broker, a log: the next look may go well
+                self._known.pop(name, None)
+                _LOG.warning("how far app %s is behind is not known: %s", name, exc)
+
+    def close(self) -> None:
+        """Look no more."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            self.look()
+            self._stop.wait(self._every)
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """Makes metrics of what apps have committed.
+
+    Args:
+        apps: By name.
+        lag: Knows how far they are behind, if somebody asks the topics.
+    """
+
+    apps: Mapping[str, ServedApp]
+    lag: LagWatch | None = None
+
+    def families(self) -> Iterator[Family]:
+        """Yield all metrics; those of an app that cannot be read are left out."""
+        found = {name: Family(name, *kind) for name, kind in METRICS.items()}  # type: ignore[arg-type]  # one of two words
+        found["kstreams_build_info"].add(1, version=_version())
+        for name, app in self.apps.items():
+            try:
+                statuses = app.statuses()
+            except KStreamsError as exc:
+                _LOG.warning("app %s cannot be read: %s", name, exc)
+                found["kstreams_app_readable"].add(0, app=name)
+                continue
+            found["kstreams_app_readable"].add(1, app=name)
+            lag = {} if self.lag is None else self.lag.of(name)
+            for status in statuses:
+                _of_query(found, name, status, lag)
+        yield from found.values()
+
+
+def _of_query(
+    found: Mapping[str, Family], app: str, status: QueryStatus, lag: Mapping[TopicPartition, Lag]
+) -> None:
+    own = {"app": app, "query": status.query}
+    if status.batch is not None and status.wall_ms is not None:
+        found["kstreams_last_commit_timestamp_seconds"].add(status.wall_ms / _MS, **own)
+        found["kstreams_committed_batch"].add(status.batch, **own)
+    for node, counts in status.totals.nodes.items():
+        records = found["kstreams_node_records_total"]
+        records.add(counts.records_in - counts.held, **own, node=node, direction="in")
+        records.add(counts.records_out, **own, node=node, direction="out")
+        for reason, count in counts.dropped.items():
+            dropped = found["kstreams_records_dropped_total"]
+            dropped.add(count, **own, node=node, reason=reason)
+    for node, places in status.totals.sources.items():
+        for place, read in places.items():
+            labels = {**own, "node": node, "topic": place.topic, "partition": place.partition}
+            found["kstreams_records_consumed_total"].add(read.taken, **labels)
+            found["kstreams_source_held_records"].add(read.held, **labels)
+    for task, size in status.state_bytes.items():
+        found["kstreams_state_bytes"].add(size, **own, group=task.group, partition=task.partition)
+    for place in status.positions:
+        behind = lag.get(place)
+        if behind is not None:
+            labels = {**own, "topic": place.topic, "partition": place.partition}
+            found["kstreams_source_lag_records"].add(behind.records, **labels)
+            if behind.oldest_ms is not None:
+                oldest = found["kstreams_source_oldest_unread_timestamp_seconds"]
+                oldest.add(behind.oldest_ms / _MS, **labels)
+
+
+def _version() -> str:
+    try:
+        return version("kstreams-spark")
+    except PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,87 @@
+"""The alert rules and the dashboard that are shipped ask for metrics that there are."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kstreams.serve.exposition import exposition
+from kstreams.serve.metrics import METRICS
+from tests.kstreams.serve.test_metrics import committed, watched
+
+FOLDER = Path(__file__).parents[2] / "deploy" / "monitoring"
+RULES = FOLDER / "kstreams.rules.yml"
+_NAME = re.compile(r"\bkstreams_[a-z_]+")
+needs_promtool = pytest.mark.skipif(
+    shutil.which("promtool") is None, reason="promtool is not here: Debian's prometheus has it"
+)
+
+
+def rules() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = yaml.safe_load(RULES.read_text())["groups"][0]["rules"]
+    return found
+
+
+def panels() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((FOLDER / "kstreams.dashboard.json").read_text())[
+        "panels"
+    ]
+    return found
+
+
+def queries() -> list[str]:
+    """Return the expressions of all panels, as Grafana sends them."""
+    found = [target["expr"] for panel in panels() for target in panel["targets"]]
+    return [each.replace("$app", "shop") for each in found]
+
+
+def test_they_name_metrics_that_there_are() -> None:
+    texts = [*(rule["expr"] for rule in rules()), *queries()]
+    assert {name for text in texts for name in _NAME.findall(text)} <= {*METRICS}
+
+
+def test_each_alert_has_its_place_in_the_runbook() -> None:
+    page = (FOLDER.parents[1] / "docs" / "operations.md").read_text()
+    missing = [rule["alert"] for rule in rules() if f"`{rule['alert']}`" not in page]
+    assert missing == []
+
+
+def test_panels_do_not_lie_on_each_other() -> None:
+    places = [(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in panels()]
+    assert len({*places}) == len(places) == len({panel["id"] for panel in panels()})
+
+
+@needs_promtool
+def test_promtool_finds_nothing(tmp_path: Path) -> None:
+    """Rules fire as their tests say, and each panel's query is one."""
+    named = [
+        {"record": f"panel:query{number}:asked", "expr": query}
+        for number, query in enumerate(queries())
+    ]
+    asked = tmp_path / "panels.yml"
+    asked.write_text(yaml.safe_dump({"groups": [{"name": "panels", "rules": named}]}))
+    for command in (
+        ("check", "rules", str(RULES), str(asked)),
+        ("test", "rules", str(FOLDER / "kstreams.rules.test.yml")),
+    ):
+        ran = subprocess.run(
+            ["promtool", *command], capture_output=True, text=True, check=False, cwd=FOLDER
+        )
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+@needs_promtool
+def test_promtool_reads_the_metrics(tmp_path: Path) -> None:
+    committed(tmp_path)
+    text = exposition(watched(tmp_path), openmetrics=False)
+    ran = subprocess.run(
+        ["promtool", "check", "metrics"], input=text, capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stdout + ran.stderr) == (0, "")

@@ -1,0 +1,150 @@
+"""Metrics: what commits count, as Prometheus reads it, with nothing of the records in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from kstreams import Embedded
+from kstreams.checkpoint.store_place import checkpoint_of
+from kstreams.connection import Connection
+from kstreams.ids import TopicPartition
+from kstreams.serve.exposition import Family, exposition
+from kstreams.serve.lag import Lag, lag_of
+from kstreams.serve.metrics import METRICS, LagWatch, Metrics
+from kstreams.serve.served_app import AppSource, ServedApp
+from kstreams.serve.settings import Limits
+from kstreams.state.log.commits import Commit
+from kstreams.state.log.totals import NodeCounts, PartitionCounts, Totals
+from tests.kstreams.serve.serving import VIEWER, serving
+from tests.kstreams.views.committing import Committing
+from tests.kstreams.views.counted import COUNTS
+
+TOTALS = Totals(
+    {"in": NodeCounts(12, 8, 1, {"null-key": 1, 'odd "x"\n\\': 2}), "keep": NodeCounts(8, 3)},
+    {"in": {TopicPartition("in", 2): PartitionCounts(11, 1)}},
+)
+_SAMPLE = re.compile(r'[a-z_]+(\{([a-z_]+="(\\.|[^"\\\n])*"(,|(?=\})))*\})? -?[0-9.e+]+')
+
+
+def committed(path: Path, totals: Totals = TOTALS) -> Committing:
+    app = Committing(path, COUNTS)
+    app.put([("secret-key", 1)])
+    tasks = app.commits.at(0).tasks
+    commit = Commit(1, "run", 7_000, tasks, positions={TopicPartition("in", 2): 4}, totals=totals)
+    app.commits.append(commit)
+    return app
+
+
+def samples(text: str) -> dict[str, float]:
+    """Return the value of each series; every line has to be one, or a comment."""
+    found: dict[str, float] = {}
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            assert _SAMPLE.fullmatch(line), line
+            series, _, value = line.rpartition(" ")
+            assert series not in found
+            found[series] = float(value)
+    return found
+
+
+def watched(path: Path, connection: Connection | None = None) -> list[Family]:
+    """Return an app's metrics, with one look at its topics."""
+    app = ServedApp(AppSource(checkpoint_of(path), lambda _, __: COUNTS), timedelta(1), Limits())
+    lag = None if connection is None else LagWatch(connection, {"viewed": app})
+    if lag is not None:
+        lag.look()
+    return list(Metrics({"viewed": app}, lag).families())
+
+
+def shown(families: Iterable[Family]) -> dict[str, float]:
+    return samples(exposition(families, openmetrics=False))
+
+
+def test_they_say_what_the_last_commit_says(tmp_path: Path) -> None:
+    committed(tmp_path)
+    found = shown(watched(tmp_path))
+    own = 'app="viewed",query="in"'
+    part = f'{own},node="in",topic="in",partition="2"'
+    assert found[f"kstreams_last_commit_timestamp_seconds{{{own}}}"] == 7
+    assert found[f"kstreams_committed_batch{{{own}}}"] == 1
+    assert found[f"kstreams_records_consumed_total{{{part}}}"] == 11
+    assert found[f"kstreams_source_held_records{{{part}}}"] == 1
+    node = f'kstreams_node_records_total{{{own},node="in",direction='
+    assert (found[f'{node}"in"}}'], found[f'{node}"out"}}']) == (11, 8)
+    dropped = f'kstreams_records_dropped_total{{{own},node="in",reason='
+    assert found[f'{dropped}"null-key"}}'] == 1
+    assert sum(n for name, n in found.items() if name.startswith(dropped)) == 3
+    assert any(name.startswith("kstreams_state_bytes") for name in found)
+    assert not [name for name in found if "lag" in name or "unread" in name]
+
+
+def test_lag_is_known_when_the_app_is_dead(tmp_path: Path) -> None:
+    committed(tmp_path / "c")
+    topics = Embedded(tmp_path / "topics", default_partitions=3, durable=False)
+    topics.log().ensure("in", 3)
+    times = pa.array([1_000 * n for n in range(9)], pa.int64())
+    rows = pa.table({"timestamp": times, "key": [b"k"] * 9, "value": [b"v"] * 9})
+    topics.log().append("in", 2, rows, producer="test", batch=0)
+    found = shown(watched(tmp_path / "c", topics))
+    part = 'app="viewed",query="in",topic="in",partition="2"'
+    assert found[f"kstreams_source_lag_records{{{part}}}"] == 5
+    assert found[f"kstreams_source_oldest_unread_timestamp_seconds{{{part}}}"] == 4
+    assert lag_of(topics, {TopicPartition("in", 2): 9, TopicPartition("gone", 0): 0}) == {
+        TopicPartition("in", 2): Lag(0, None)
+    }
+
+
+def test_topics_that_cannot_be_asked_leave_the_rest_readable(tmp_path: Path) -> None:
+    class Broken:
+        def admin(self) -> Any:
+            raise OSError("no route to host")
+
+        reader = writer = admin
+
+    committed(tmp_path)
+    found = shown(watched(tmp_path, Broken()))
+    assert found['kstreams_app_readable{app="viewed"}'] == 1
+    assert not [name for name in found if "lag" in name]
+
+
+def test_an_app_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    app = committed(tmp_path)
+    name = next(name for name in app.objects.list("commits/") if name.endswith("1.json"))
+    (tmp_path / "state" / name).write_text("{}")
+    assert shown(watched(tmp_path))['kstreams_app_readable{app="viewed"}'] == 0
+
+
+def test_programs_get_them_with_the_least_of_roles(tmp_path: Path) -> None:
+    committed(tmp_path)
+    with serving((tmp_path, COUNTS)) as served:
+        found = served.get("/metrics", token=VIEWER)
+        assert found.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+        plain = samples(found.data.decode())
+        assert b"secret-key" not in found.data
+        told = served.get("/metrics", token=VIEWER, Accept="application/openmetrics-text")
+        text = told.data.decode()
+        assert told.headers["content-type"].startswith("application/openmetrics-text")
+        assert text.endswith("# EOF\n")
+        assert "# TYPE kstreams_node_records counter" in text
+        assert samples(text) == plain
+        assert served.get("/metrics", token=None).status == 401
+
+
+def test_names_that_are_shown_alike_are_one_series() -> None:
+    family = Family("a_total", "counter", "Counts.")
+    for end in ("x", "y"):
+        family.add(1, node="n" * 300 + end)
+    assert list(shown([family]).values()) == [2]
+
+
+def test_names_follow_the_conventions() -> None:
+    for name, (kind, text) in METRICS.items():
+        assert re.fullmatch(r"kstreams_[a-z_]+", name)
+        assert name.endswith("_total") == (kind == "counter")
+        assert text.endswith(".")
