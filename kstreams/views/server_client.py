@@ -23,7 +23,7 @@ from kstreams.errors import (
     StateCorruptError,
     StoreError,
 )
-from kstreams.quoting import safe_text
+from kstreams.quoting import safe_text, text_of
 from kstreams.state.log.fields import Fields
 
 __all__ = ("BegunAgainError", "ServerClient")
@@ -89,6 +89,7 @@ class ServerClient:
         self._headers = {"Authorization": f"Bearer {token}"}
         self._timeout = timeout_s
         self._lock = threading.Lock()
+        self._connection: http.client.HTTPConnection
         if parts.scheme == "https":
             context = ssl.create_default_context(cafile=ca_file)
             self._connection = http.client.HTTPSConnection(
@@ -154,7 +155,7 @@ class ServerClient:
                     self._connection.close()
                     if tried == _TRIES or isinstance(exc, TimeoutError):
                         raise ServerUnavailableError(
-                            f"{self.url} does not answer: {exc or type(exc).__name__}",
+                            f"{self.url} does not answer: {text_of(exc)}",
                             hint="is `kstreams serve` running there?",
                         ) from exc
                 else:

@@ -85,8 +85,8 @@ def result(view: Any, operation: tuple[Any, ...]) -> object:
             return view.has(key)
         case "range", start, end, reverse:
             return list(view.range(start, end, reverse=reverse))
-        case _, prefix, reverse:
-            return list(view.prefix_scan(prefix.encode(), reverse=reverse))
+    _, prefix, reverse = operation
+    return list(view.prefix_scan(prefix.encode(), reverse=reverse))
 
 
 @settings(deadline=None, max_examples=15)
