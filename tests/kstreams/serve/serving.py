@@ -22,7 +22,8 @@ from kstreams.state.stores.spec import StoreSpec
 
 TOKEN = "a-token-of-the-tests"
 VIEWER = "a-token-for-the-view"
-TOKENS = {TOKEN: Role.DATA, VIEWER: Role.VIEW}
+SCRAPER = "a-token-for-the-metrics"
+TOKENS = {TOKEN: Role.DATA, VIEWER: Role.VIEW, SCRAPER: Role.METRICS}
 
 
 @dataclass

@@ -21,7 +21,7 @@ from kstreams.serve.served_app import AppSource, ServedApp
 from kstreams.serve.settings import Limits
 from kstreams.state.log.commits import Commit
 from kstreams.state.log.totals import NodeCounts, PartitionCounts, Totals
-from tests.kstreams.serve.serving import VIEWER, serving
+from tests.kstreams.serve.serving import SCRAPER, serving
 from tests.kstreams.views.committing import Committing
 from tests.kstreams.views.counted import COUNTS
 
@@ -123,17 +123,18 @@ def test_an_app_that_cannot_be_read_is_told(tmp_path: Path) -> None:
 def test_programs_get_them_with_the_least_of_roles(tmp_path: Path) -> None:
     committed(tmp_path)
     with serving((tmp_path, COUNTS)) as served:
-        found = served.get("/metrics", token=VIEWER)
+        found = served.get("/metrics", token=SCRAPER)
         assert found.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
         plain = samples(found.data.decode())
         assert b"secret-key" not in found.data
-        told = served.get("/metrics", token=VIEWER, Accept="application/openmetrics-text")
+        told = served.get("/metrics", token=SCRAPER, Accept="application/openmetrics-text")
         text = told.data.decode()
         assert told.headers["content-type"].startswith("application/openmetrics-text")
         assert text.endswith("# EOF\n")
         assert "# TYPE kstreams_node_records counter" in text
         assert samples(text) == plain
         assert served.get("/metrics", token=None).status == 401
+        assert served.get("/v1/apps", token=SCRAPER).status == 403
 
 
 def test_names_that_are_shown_alike_are_one_series() -> None:
