@@ -53,6 +53,7 @@ ENGINE = {
     "AggregateSupplier": "handed on to add_processor or aggregate_table",
     "Overlay": "what a task gives it, and keeps of it from batch to batch",
     "View.__init__": "by `_over`, for a view of the same version",
+    "RemoteView.__init__": "likewise: its own takes a URL",
     "Directory.open": "an `ObjectStore`, of which tests ask more",
     "Embedded.log": "the segments themselves, for the library and its tests",
     "ForkSource.load": "called by an app at its start",
