@@ -115,7 +115,9 @@ class _Answer(JoinProcessor[Any, bytes, "Change[Any]", Any, Any]):
         came = says in (ENTER, MOVE)
         self._rows.put(row, value if came else None)
         if came or says == LEAVE_RESULT:
-            self._take(Came([says], [record.key], [prefix], [row], [value], [record.timestamp]))
+            self._take(
+                Came([record.key], [says], [0], [prefix], [row], [value], [record.timestamp])
+            )
         if came:
             if not self._came:
                 self._at_end(None)

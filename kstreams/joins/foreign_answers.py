@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from kstreams._types import Bools, Ints
+from kstreams._types import Bools, Ints, Objects
 from kstreams.joins.columns.both_values import there
 from kstreams.joins.columns.changes import parted
 from kstreams.joins.encoded_output import EncodedContext, encoded_table
@@ -35,16 +35,18 @@ class Came:
     """Left rows that have come to foreign keys, or whose results go; a column each.
 
     Attributes:
+        keys: Foreign keys, in no order.
         says: `ENTER`, `MOVE` or `LEAVE_RESULT`.
-        foreign: The foreign key.
+        foreign: Which of the keys it is.
         prefix: How many bytes of the row's key are the foreign key's.
         row: Its key in the subscription store.
         value: Its encoded value.
         time: In ms.
     """
 
+    keys: list[Any] = field(default_factory=list)
     says: list[int] = field(default_factory=list)
-    foreign: list[Any] = field(default_factory=list)
+    foreign: list[int] = field(default_factory=list)
     prefix: list[int] = field(default_factory=list)
     row: list[bytes] = field(default_factory=list)
     value: list[bytes] = field(default_factory=list)
@@ -52,8 +54,10 @@ class Came:
 
     def add(self, other: Came) -> None:
         """Put others behind them."""
+        count = len(self.keys)
+        self.keys += other.keys
+        self.foreign += [count + number for number in other.foreign] if count else other.foreign
         self.says += other.says
-        self.foreign += other.foreign
         self.prefix += other.prefix
         self.row += other.row
         self.value += other.value
@@ -61,12 +65,13 @@ class Came:
 
     def kept(self, keep: Sequence[bool]) -> Came:
         """Return some of them."""
-        return Came(*(list[Any](compress(column, keep)) for column in self._columns))
+        return Came(self.keys, *(list[Any](compress(column, keep)) for column in self._columns))
 
     def pieces(self) -> Iterator[Came]:
         """Yield them, some thousands at a time."""
         for start in range(0, len(self.row), _AT_ONCE):
-            yield Came(*(list[Any](each[start : start + _AT_ONCE]) for each in self._columns))
+            piece = slice(start, start + _AT_ONCE)
+            yield Came(self.keys, *(list[Any](column[piece]) for column in self._columns))
 
     @property
     def _columns(self) -> tuple[list[Any], ...]:
@@ -132,8 +137,11 @@ class ForeignAnswers:
                 for says, row, size in zip(came.says, came.row, came.prefix, strict=True)
             ]
             came = came.kept(alone)
-        for piece in came.pieces():
-            self._to_each(piece)
+        if came.row:
+            values, times = parted(self._rights(came.keys))
+            rights = object_column(values), np.array(times, np.int64)
+            for piece in came.pieces():
+                self._to_each(piece, *rights)
 
     def _to_all(self, changed: Mapping[bytes, Changed]) -> None:
         """Answer all left rows of right rows, by the prefixes of those."""
@@ -162,15 +170,15 @@ class ForeignAnswers:
         lefts = iter(self._lefts(list(compress(values, there))))
         return [None if right is None else function(next(lefts), right) for right in rights]
 
-    def _to_each(self, items: Came) -> None:
-        """Answer left rows that have come, or whose results go."""
-        known: Sequence[Any] = items.foreign
-        if not self._rows.by_object:
-            known = [row[:size] for row, size in zip(items.row, items.prefix, strict=True)]
-        asked = dict(zip(known, items.foreign, strict=True))
-        found = dict(zip(asked, self._rights(list(asked.values())), strict=True))
-        values, right_times = parted(list(map(found.__getitem__, known)))
-        rights, lefts = object_column(values), object_column(items.value)
+    def _to_each(self, items: Came, by_key: Objects, times_by_key: Ints) -> None:
+        """Answer left rows that have come, or whose results go.
+
+        Args:
+            items: The rows.
+            by_key: The right values of the keys, None without a row.
+            times_by_key: Their times, ms.
+        """
+        rights, lefts = by_key[items.foreign], object_column(items.value)
         says, has_right = np.array(items.says), there(rights)
         goes = says == LEAVE_RESULT
         joins = np.flatnonzero(~goes & (has_right | (not self._inner)))
@@ -182,7 +190,9 @@ class ForeignAnswers:
         if len(answers):
             owns = [items.row[row][items.prefix[row] :] for row in answers.tolist()]
             times = np.array(items.time, np.int64)
-            times = np.where(has_right, np.maximum(times, right_times), times)[answers]
+            times = np.where(has_right, np.maximum(times, times_by_key[items.foreign]), times)[
+                answers
+            ]
             now = np.ones(len(answers), bool)
             self._forward(owns, results[answers].tolist(), now, times)
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from kstreams._types import Ints
 from kstreams.serde.base import Serde
+from kstreams.serde.objects import object_column
 from kstreams.state.stores.prefix_free import write_all_prefix_free
 from kstreams.state.stores.subscription.rows import prefixing
 
@@ -64,9 +65,13 @@ class ForeignKeys:
         """Return the number of each key, negative for None, and the bytes of keys by number."""
         if not self._notes:
             return self.numbered([None if key is None else self.encoded(key) for key in keys])
-        numbers, different = _numbered(keys)
-        prefixes = write_all_prefix_free(self._stored.serialize_many(different))
-        return numbers, ForeignNames(self._way.serialize_many(different), prefixes)
+        ways = self._way.serialize_many(keys).dictionary_encode()
+        numbers: Ints = ways.indices.fill_null(_NONE).to_numpy().astype(np.int64)
+        different = np.full(len(ways.dictionary), None, object)
+        rows = np.flatnonzero(numbers >= 0)
+        different[numbers[rows]] = object_column(keys)[rows]
+        stored = self._stored.serialize_many(different.tolist())
+        return numbers, ForeignNames(ways.dictionary, write_all_prefix_free(stored))
 
     @staticmethod
     def numbered(keys: Sequence[Foreign | None]) -> tuple[Ints, ForeignNames]:

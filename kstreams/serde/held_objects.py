@@ -58,6 +58,12 @@ class HeldObjects:
         """
         return self._held(_MadeType(make, parts), pa.array(np.arange(len(parts[0]))))
 
+    def joined(self, columns: Sequence[pa.Array]) -> pa.Array:
+        """Return a column of the objects of several, one after the other."""
+        if columns and all(each.type == columns[0].type for each in columns):
+            return pa.concat_arrays(columns)
+        return self.column([item for each in columns for item in objects_of(each)])
+
     def clear(self) -> None:
         """Let go of the objects: nobody looks at their columns any more."""
         self._types.clear()

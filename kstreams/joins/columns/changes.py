@@ -12,14 +12,17 @@ from itertools import chain, compress
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
+from kstreams._types import Ints
 from kstreams.joins.change import Change
+from kstreams.joins.columns.key_numbers import KeyNumbers
 from kstreams.processors.columns import ColumnProcessor, ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.processors.each_row import replaced
 from kstreams.serde.held_objects import HeldObjects, parts_of
-from kstreams.serde.objects import objects_of
+from kstreams.serde.objects import object_column, objects_of
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.table_access import Row
 from kstreams.state.stores.table_columns import PresentColumns
@@ -29,6 +32,7 @@ __all__ = ("OLD_TIME", "Changes", "ChangesProcessor", "StoredChanges", "parted",
 OLD_TIME = "old_timestamp"
 """The column (int64, ms) with the times of old rows, 0 without one, of changes that a store has."""
 
+_NO_TIMES = np.empty(0, np.int64)
 _NO_ROW: Row = (None, 0)
 _VALUE: Callable[[Row], Any] = itemgetter(0)
 _TIME: Callable[[Row], int] = itemgetter(1)
@@ -38,16 +42,16 @@ class Changes(NamedTuple):
     """Changes of a table, as columns; of each key all are the latest.
 
     Attributes:
-        keys: The keys.
+        keys: The keys, of any type.
         news: The values from then on; None is no row.
         olds: The values up to then; None is no row.
         times: When, ms.
     """
 
-    keys: list[Any]
+    keys: pa.Array
     news: list[Any]
     olds: list[Any]
-    times: list[int]
+    times: Ints
 
     @classmethod
     def of(cls, table: pa.Table) -> Changes:
@@ -57,19 +61,32 @@ class Changes(NamedTuple):
         if parts is None:
             changes: list[Change[Any]] = objects_of(values)
             parts = [change.new for change in changes], [change.old for change in changes]
-        keys, times = (objects_of(table.column(name)) for name in ("key", "timestamp"))
-        return cls(keys, parts[0], parts[1], times)
+        keys = table.column("key").combine_chunks()
+        return cls(keys, parts[0], parts[1], table.column("timestamp").to_numpy())
 
     @classmethod
-    def joined(cls, some: Sequence[Changes]) -> Changes:
-        """Return changes one after the other."""
+    def joined(cls, some: Sequence[Changes], held: HeldObjects) -> Changes:
+        """Return changes one after the other.
+
+        Args:
+            some: The changes.
+            held: Holds keys that Arrow has no type for.
+        """
         if len(some) == 1:
             return some[0]
-        return cls(*(list(chain.from_iterable(each[part] for each in some)) for part in range(4)))
+        keys = held.joined([each.keys for each in some])
+        news = list(chain.from_iterable(each.news for each in some))
+        olds = list(chain.from_iterable(each.olds for each in some))
+        return cls(keys, news, olds, np.concatenate([_NO_TIMES, *(each.times for each in some)]))
 
     def kept(self, keep: Sequence[Any]) -> Changes:
         """Return those for which something is true."""
-        return self if all(keep) else Changes(*(list(compress(each, keep)) for each in self))
+        mask = list(map(bool, keep))
+        if all(mask):
+            return self
+        rows = np.flatnonzero(mask)
+        news, olds = list(compress(self.news, mask)), list(compress(self.olds, mask))
+        return Changes(self.keys.take(pa.array(rows)), news, olds, self.times[rows])
 
 
 def parted(rows: Sequence[Row | None]) -> tuple[list[Any], list[int]]:
@@ -79,7 +96,7 @@ def parted(rows: Sequence[Row | None]) -> tuple[list[Any], list[int]]:
 
 
 def put_rows(
-    table: PresentColumns, keys: list[Any], values: list[Any], times: list[int]
+    table: PresentColumns, keys: pa.Array, values: list[Any], times: Sequence[int]
 ) -> list[Row | None]:
     """Put rows into a table, one after the other; return what each replaces.
 
@@ -91,18 +108,17 @@ def put_rows(
     """
     pairs = zip(values, times, strict=True)
     rows = [None if value is None else (value, time) for value, time in pairs]
-    different = list(dict.fromkeys(keys))
-    stored = table.read(different)
-    if len(different) == len(keys):
-        table.write(keys, rows)
+    objects, numbers = objects_of(keys), KeyNumbers.of(keys)
+    if numbers.are_different:
+        stored = table.read(objects)
+        table.write(objects, rows)
         return stored
-    present = dict(zip(different, stored, strict=True))
-    before = []
-    for key, row in zip(keys, rows, strict=True):
-        before.append(present[key])
-        present[key] = row
-    table.write(different, [present[key] for key in different])
-    return before
+    different = object_column(objects)[numbers.first].tolist()
+    stored, before, put = table.read(different), numbers.before, object_column(rows)
+    table.write(different, put[numbers.last].tolist())
+    at_first = object_column(stored)[numbers.codes]
+    replaced_rows: list[Row | None] = np.where(before < 0, at_first, put[before]).tolist()
+    return replaced_rows
 
 
 class ChangesProcessor(ColumnProcessor):
@@ -130,10 +146,9 @@ class ChangesProcessor(ColumnProcessor):
         """Forward a table with changes as its values."""
         self.context.forward(replaced(table, value=self._objects.made(Change, news, olds)))
 
-    def _typed(self, table: pa.Table, source: ColumnSource) -> tuple[pa.Table, list[Any]]:
-        """Return a table with keys as they are forwarded, and those as objects."""
-        keys = source.key.to_arrow(table.column("key").combine_chunks())
-        return replaced(table, key=keys), objects_of(keys)
+    def _typed(self, table: pa.Table, source: ColumnSource) -> pa.Table:
+        """Return a table with keys as they are forwarded."""
+        return replaced(table, key=source.key.to_arrow(table.column("key").combine_chunks()))
 
 
 class StoredChanges(ChangesProcessor):
@@ -152,15 +167,14 @@ class StoredChanges(ChangesProcessor):
         table = self._spec.kind.table_columns(self._spec, context.store(self._spec))
         self._table = PresentColumns.among(table, self._spec.name)
 
-    def _put(self, table: pa.Table, keys: list[Any], values: list[Any], times: list[int]) -> None:
+    def _put(self, table: pa.Table, values: list[Any]) -> None:
         """Put a table's rows, one after the other, and forward it with what they change.
 
         Args:
             table: The rows as they are forwarded, but for their values.
-            keys: Their keys, as they are told apart.
             values: Their values; None deletes.
-            times: Their times, ms.
         """
+        keys, times = table.column("key").combine_chunks(), objects_of(table.column("timestamp"))
         olds, old_times = parted(put_rows(self._table, keys, values, times))
         table = table.append_column(OLD_TIME, pa.array(old_times, pa.int64()))
         self._forward(table, values, olds)

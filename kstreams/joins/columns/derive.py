@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from kstreams.joins.columns.both_values import both, called_for_both, there
 from kstreams.joins.columns.changes import Changes, ChangesProcessor
-from kstreams.serde.objects import object_column
+from kstreams.serde.objects import object_column, objects_of
 
 __all__ = ("DerivedChanges",)
 
@@ -28,12 +28,12 @@ class DerivedChanges(ChangesProcessor):
     def process_batch(self, table: pa.Table) -> None:
         """Forward what becomes of changes."""
         changes = Changes.of(table)
-        keys = np.repeat(object_column(changes.keys), 2)
+        keys = np.repeat(object_column(objects_of(changes.keys)), 2)
         values = both(object_column(changes.news), object_column(changes.olds))
         found = called_for_both(self._function, table, there(values), keys, values)
         derived = changes._replace(news=found[0], olds=found[1])
         rows = [new is not None or old is not None for new, old in zip(*found, strict=True)]
         if not all(rows):
             table, derived = table.filter(pa.array(rows)), derived.kept(rows)
-        if derived.keys:
+        if derived.news:
             self._forward(table, derived.news, derived.olds)

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pyarrow as pa
+
 from kstreams.joins.columns.changes import Changes
-from kstreams.joins.compaction import by_key
+from kstreams.joins.columns.key_numbers import KeyNumbers
 from kstreams.serde.base import Serde
+from kstreams.serde.held_objects import HeldObjects
+from kstreams.serde.objects import object_column, objects_of
 
 __all__ = ("ends_of",)
 
 
-def ends_of(some: Sequence[Changes], key: Serde[Any]) -> Changes:
+def ends_of(some: Sequence[Changes], key: Serde[Any], held: HeldObjects) -> Changes:
     """Return one change a key: from its first old value to its last new one, of the last time.
 
     In the order in which the keys first came.
@@ -20,18 +24,17 @@ def ends_of(some: Sequence[Changes], key: Serde[Any]) -> Changes:
     Args:
         some: Changes, in order.
         key: Serde of the keys.
+        held: Holds keys that Arrow has no type for.
     """
-    keys, news, olds, times = changes = Changes.joined(some)
-    known = keys if key.hashes_by_bytes else list(map(by_key(key), keys))
-    count = len(keys)
-    last = dict(zip(known, range(count), strict=True))
-    if len(last) == count:
+    keys, news, olds, times = changes = Changes.joined(some, held)
+    known = keys if key.hashes_by_bytes else key.ordered.serialize_many(objects_of(keys))
+    numbers = KeyNumbers.of(known)
+    if numbers.are_different:
         return changes
-    first = dict(zip(reversed(known), range(count - 1, -1, -1), strict=True))
-    firsts, lasts = [first[each] for each in last], list(last.values())
+    first, last = numbers.first, numbers.last
     return Changes(
-        [keys[row] for row in lasts],
-        [news[row] for row in lasts],
-        [olds[row] for row in firsts],
-        [times[row] for row in lasts],
+        keys.take(pa.array(last)),
+        object_column(news)[last].tolist(),
+        object_column(olds)[first].tolist(),
+        times[last],
     )

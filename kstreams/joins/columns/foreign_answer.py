@@ -56,21 +56,20 @@ class ForeignAnswerColumns(ColumnJoinProcessor):
         if not table.num_rows:
             return
         keys = table.column("key").combine_chunks().dictionary_encode()
-        known = self._source.key.deserialize_many(keys.dictionary)
-        foreign = list(map(known.__getitem__, objects_of(keys.indices)))
         data = table.column("value").combine_chunks()
         says, prefixes, rows, values = opened_many(data)
         times: list[int] = objects_of(table.column("timestamp"))
         stays = [each in (ENTER, MOVE) for each in says]
         kept = zip(values, stays, strict=True)
         self._rows.put_many(rows, [value if stay else None for value, stay in kept])
-        came = Came(says, foreign, prefixes, rows, values, times)
+        known = self._source.key.deserialize_many(keys.dictionary)
+        came = Came(known, says, objects_of(keys.indices), prefixes, rows, values, times)
         self._take(came if all(stays) else came.kept([each != LEAVE for each in says]))
 
     def take_right(self, table: pa.Table) -> None:
         """Note which right rows have changed."""
         keys, news, _, times = Changes.of(table)
-        self._take(list(map(Changed, keys, news, times)))
+        self._take(list(map(Changed, objects_of(keys), news, times.tolist())))
 
     def join(self) -> None:
         """Do nothing: answers go out at the end of the batch."""

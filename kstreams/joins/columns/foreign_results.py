@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from itertools import compress
 from typing import Any
 
 import pyarrow as pa
@@ -41,32 +40,29 @@ class ForeignResultColumns(StoredChanges):
         """Put results, but those of rows that have said something newer."""
         if not table.num_rows:
             return
-        table, keys = self._typed(table, self._source)
+        table = self._typed(table, self._source)
         news, results = opened_responses(table.column("value").combine_chunks())
         if news.all():
-            self._note(keys)
+            self._note(objects_of(table.column("key")))
         elif news.any() or self._told:
-            table, keys, results = self._of_now(table, keys, news, results)
+            table, results = self._of_now(table, news, results)
         values = self._spec.value.deserialize_many(results)
-        if keys:
-            self._put(table, keys, values, objects_of(table.column("timestamp")))
+        if values:
+            self._put(table, values)
 
-    def _of_now(
-        self, table: pa.Table, keys: list[Any], news: Bools, results: pa.Array
-    ) -> tuple[pa.Table, list[Any], pa.Array]:
+    def _of_now(self, table: pa.Table, news: Bools, results: pa.Array) -> tuple[pa.Table, pa.Array]:
         """Leave out what was said of a row before it changed, if that is known by then."""
-        changed = set[object]().union(*self._told)
-        counted = []
-        for key, new in zip(keys, news.tolist(), strict=True):
+        changed, counted = set[object]().union(*self._told), []
+        for key, new in zip(objects_of(table.column("key")), news.tolist(), strict=True):
             counted.append(new or key not in changed)
             if new:
                 changed.add(key)
         self._told.clear()
         self._note(changed)
         if all(counted):
-            return table, keys, results
+            return table, results
         mask = pa.array(counted)
-        return table.filter(mask), list(compress(keys, counted)), results.filter(mask)
+        return table.filter(mask), results.filter(mask)
 
     def _note(self, changed: Collection[object]) -> None:
         """Note which rows have changed, until the batch ends."""

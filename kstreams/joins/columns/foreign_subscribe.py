@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,7 +15,7 @@ from kstreams.joins.encoded_output import encoded_context
 from kstreams.joins.foreign_keys import ForeignKeys
 from kstreams.joins.foreign_sending import ForeignSending, Steps, Subscribing
 from kstreams.processors.context import BatchContext
-from kstreams.serde.objects import object_column
+from kstreams.serde.objects import object_column, objects_of
 
 __all__ = ("ForeignSubscribeColumns",)
 
@@ -45,20 +44,20 @@ class ForeignSubscribeColumns(ChangesProcessor):
 
     def _release(self, items: Sequence[Changes]) -> None:
         terms = self._terms
-        ends = ends_of(items, terms.key)
-        count = len(ends.keys)
+        ends = ends_of(items, terms.key, self._objects)
+        count = len(ends.times)
         if not count:
             return
-        keys = ForeignKeys(terms.foreign, terms.stored)
-        named = [*self._named(ends.keys, ends.olds), *self._named(ends.keys, ends.news)]
-        numbers, names = keys.named(named)
+        keys = objects_of(ends.keys)
+        named = [*self._named(keys, ends.olds), *self._named(keys, ends.news)]
+        numbers, names = ForeignKeys(terms.foreign, terms.stored).named(named)
         steps = Steps(
-            terms.key.serialize_many(ends.keys),
+            terms.key.from_arrow(ends.keys),
             numbers[:count],
             there(object_column(ends.olds)),
             numbers[count:],
             self._data(named[count:], ends.news),
-            np.array(ends.times, np.int64),
+            ends.times,
         )
         self._sending.send(steps, names)
 

@@ -36,7 +36,7 @@ class RowHistory:
         read: Callable[[Ints], Sequence[Row | None]],
     ) -> None:
         self._values = [object_column(changes.news), object_column(changes.olds)]
-        self._times = [np.array(changes.times, np.int64), old_times]
+        self._times = [changes.times, old_times]
         packed = codes << _PLACE_BITS | places
         self._order = np.argsort(packed, kind="stable")
         self._packed = packed[self._order]

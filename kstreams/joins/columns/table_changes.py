@@ -31,10 +31,9 @@ class TableChanges(StoredChanges):
         table = self.without_nulls(table, "key")
         if not table.num_rows:
             return
-        times: list[int] = objects_of(table.column("timestamp"))
         if self._source is None:
-            keys, values = (objects_of(table.column(name)) for name in ("key", "value"))
+            values = objects_of(table.column("value"))
         else:
             values = self._source.objects(table.column("value"))
-            table, keys = self._typed(table, self._source)
-        self._put(table, keys, values, times)
+            table = self._typed(table, self._source)
+        self._put(table, values)

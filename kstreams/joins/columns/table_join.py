@@ -15,7 +15,6 @@ from kstreams.joins.table_rows import TableRows
 from kstreams.processors.columns import ColumnJoinProcessor
 from kstreams.processors.context import BatchContext
 from kstreams.serde.held_objects import HeldObjects
-from kstreams.serde.objects import objects_of
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.table_columns import PresentColumns
 
@@ -90,7 +89,7 @@ class TableJoinColumns(ColumnJoinProcessor):
         wanted = self._joiner.makes_rows(there(lefts), there(rights))
         news, olds = called_for_both(self._joiner.function, table, wanted, lefts, rights)
         if self._results is not None:
-            keys, times = (objects_of(table.column(name)) for name in ("key", "timestamp"))
-            olds, _ = parted(put_rows(self._results, keys, news, times))
+            rows = put_rows(self._results, meeting.keys, news, meeting.times.tolist())
+            olds, _ = parted(rows)
         values = self._held.made(Change, news, olds)
         self.context.forward(table.append_column("value", values))

@@ -12,11 +12,12 @@ import pyarrow as pa
 from kstreams._types import Bools, Ints, Objects
 from kstreams.joins.columns.both_values import both, there
 from kstreams.joins.columns.changes import OLD_TIME, Changes
+from kstreams.joins.columns.key_numbers import KeyNumbers
 from kstreams.joins.columns.row_history import RowHistory
 from kstreams.joins.table_rows import RowsOf
 from kstreams.processors.columns import PLACE, STREAM_TIME
-from kstreams.serde.held_objects import HeldObjects, is_held
-from kstreams.serde.objects import object_column
+from kstreams.serde.held_objects import HeldObjects
+from kstreams.serde.objects import object_column, objects_of
 from kstreams.state.stores.table_access import Row
 
 __all__ = ("TableMeeting", "TableSide")
@@ -100,21 +101,21 @@ class TableMeeting:
             right: Those of the right table; without places only one of both has some.
             held: Holds keys that Arrow has no type for.
         """
-        lefts, rights = Changes.joined(left.taken), Changes.joined(right.taken)
-        count, keys = len(lefts.keys), lefts.keys + rights.keys
-        is_left = np.arange(len(keys)) < count
-        column = held.column(keys)
-        codes = _codes(column, keys)
+        lefts, rights = Changes.joined(left.taken, held), Changes.joined(right.taken, held)
+        count = len(lefts.times)
+        changes = Changes.joined([each for each in (lefts, rights) if len(each.times)], held)
+        is_left = np.arange(len(changes.times)) < count
         order = {}
         for name in _ORDER:
             if parts := [*left.order.get(name, ()), *right.order.get(name, ())]:
                 order[name] = np.concatenate(parts)
-        places = order[PLACE] if lefts.keys and rights.keys else np.zeros(len(keys), np.int64)
-        first = np.empty(len(keys), np.int64)  # of each code the first row
-        first[codes[::-1]] = np.arange(len(keys))[::-1]
+        both_change = 0 < count < len(is_left)
+        places = order[PLACE] if both_change else np.zeros(len(is_left), np.int64)
+        numbers = KeyNumbers.of(changes.keys)
+        codes, first = numbers.codes, numbers.first
 
-        def keys_of(numbers: Ints) -> list[Any]:
-            return [keys[row] for row in first[numbers].tolist()]
+        def keys_of(asked: Ints) -> list[Any]:
+            return objects_of(changes.keys.take(pa.array(first[asked])))
 
         left_rows = left.history(lefts, codes[:count], places[:count], keys_of)
         right_rows = right.history(rights, codes[count:], places[count:], keys_of)
@@ -122,13 +123,13 @@ class TableMeeting:
         of_right = left_rows.at(codes[count:], places[count:])
         partners = np.concatenate((of_left[0], of_right[0]))
         met_at = np.concatenate((of_left[1], of_right[1]))
-        times = np.array(lefts.times + rights.times, np.int64)
+        times = changes.times
         return cls(
-            column,
+            changes.keys,
             is_left,
             np.where(is_left, left.alone, right.alone),
-            object_column(lefts.news + rights.news),
-            object_column(lefts.olds + rights.olds),
+            object_column(changes.news),
+            object_column(changes.olds),
             partners,
             np.where(there(partners), np.maximum(times, met_at), times),
             order,
@@ -164,12 +165,3 @@ class TableMeeting:
         own, theirs = both(self.news, self.olds), np.repeat(self.partners, 2)
         is_left = np.repeat(self.is_left, 2)
         return np.where(is_left, own, theirs), np.where(is_left, theirs, own)
-
-
-def _codes(column: pa.Array, keys: list[Any]) -> Ints:
-    """Return a number for each key, equal for equal ones, in the order in which they come."""
-    if not is_held(column.type):
-        codes: Ints = column.dictionary_encode().indices.to_numpy().astype(np.int64)
-        return codes
-    known = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-    return np.fromiter(map(known.__getitem__, keys), np.int64, len(keys))

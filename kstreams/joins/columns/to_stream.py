@@ -44,9 +44,8 @@ class StreamOfChanges(ChangesProcessor):
             self._hold(changes)
 
     def _release(self, items: Sequence[Changes]) -> None:
-        ends = ends_of(items, self._key)
+        ends = ends_of(items, self._key, self._objects)
         ends = ends.kept(list(map(ne, ends.news, ends.olds)))
-        if ends.keys:
-            columns = [self._objects.column(ends.keys), self._objects.column(ends.news)]
-            columns.append(pa.array(ends.times, pa.int64()))
+        if ends.news:
+            columns = [ends.keys, self._objects.column(ends.news), pa.array(ends.times)]
             self.context.forward(pa.table(columns, ["key", "value", "timestamp"]))

@@ -10,11 +10,14 @@ import pyarrow as pa
 from kstreams.errors import SerdeError, SerializationError
 from kstreams.serde.base import Serde
 from kstreams.serde.objects import objects_of
+from kstreams.serde.text import BYTES
 
 __all__ = ("MAX_ROW_BYTES", "RowCoding")
 
 MAX_ROW_BYTES = (1 << 31) - (1 << 20)
 """What a key or a value may have: Arrow's arrays of bytes hold no more than 2 GiB."""
+
+_BYTES_OR_NONE = {bytes, type(None)}
 
 
 class RowCoding:
@@ -41,6 +44,8 @@ class RowCoding:
 
     def encode_keys(self, keys: list[Any]) -> list[Any]:
         """Return the bytes of keys."""
+        if None not in keys and _as_they_are(self._key, keys):
+            return keys
         try:
             array = self._key.serialize_many(keys)
             if not array.null_count:
@@ -51,6 +56,8 @@ class RowCoding:
 
     def encode_values(self, values: list[Any], keys: list[Any]) -> list[Any]:
         """Return the bytes of keys' values; None, a deletion, stays None."""
+        if _as_they_are(self._value, values):
+            return values
         try:
             return objects_of(self._value.serialize_many(values))
         except (SerdeError, pa.ArrowException):  # the latter: more than fits into one array
@@ -100,3 +107,10 @@ class RowCoding:
                 "store, which keeps each element in a row of its own.",
             ).at(store=self._store, key=key)
         return data
+
+
+def _as_they_are(serde: Serde[Any], items: list[Any]) -> bool:
+    """Return whether items are bytes that a row may have, which their serde leaves as they are."""
+    if serde is not BYTES or not _BYTES_OR_NONE.issuperset(map(type, items)):
+        return False
+    return max(map(len, filter(None, items)), default=0) <= MAX_ROW_BYTES

@@ -49,6 +49,7 @@ class StoreOverlay:
         stored: What the backend has.
         merged: Both in the order of keys.
         resident: What the kind of store keeps besides.
+        is_only_scanned: Whether no key is asked for, so that nothing is worth remembering.
 
     What a deleted range hides is not looked for at once. In `dirty` its keys become
     deletions; the backend is not asked for them; and what `clean` has of them goes when
@@ -79,6 +80,7 @@ class StoreOverlay:
         self._stale: list[bool] = []  # not empty: `clean` may have keys of deleted ranges
         self._looks = 0
         self.resident = ResidentSlot(resident)
+        self.is_only_scanned = False
         plain = self._by_object and self._objects
         self.get: Callable[[Any], Any] = self._plain_get() if plain else self._get
 
@@ -352,7 +354,8 @@ class StoreOverlay:
             for handle in [handle for handle, value in self.dirty.items() if value is None]:
                 del self.dirty[handle]
                 self.clean.pop(handle, None)
-        self.clean.update(self.dirty)
+        if not self.is_only_scanned:
+            self.clean.update(self.dirty)
         self.dirty.clear()
         self.stored.deleted = ()
         self._order.forget()

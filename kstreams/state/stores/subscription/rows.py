@@ -32,13 +32,13 @@ class SubscriptionRows(StoreRows):
         put: Sets the value of a row's key; None deletes it. All bytes.
         put_many: Does so for many.
         prefix: Returns what the keys of a foreign key's rows begin with.
-        by_object: Whether foreign keys are told apart as objects, without their bytes.
     """
 
     def __init__(
         self, name: str, key: Serde[Any], value: TupleSerde[tuple[Any, Any]], overlay: Overlay
     ) -> None:
         self._rows = overlay.store(name, BYTES, BYTES)
+        self._rows.is_only_scanned = True
         self._key = key.ordered
         self._own, self._value = value.parts
         self.put: Callable[[bytes, bytes | None], None] = self._rows.put
@@ -46,7 +46,6 @@ class SubscriptionRows(StoreRows):
             self._rows.put_many
         )
         self.prefix = prefixing(key)
-        self.by_object = self._key.hashes_by_bytes
 
     def set(self, key: object, own: object, value: object) -> None:
         """Set a row by its objects."""

@@ -110,3 +110,15 @@ def test_rows_of_a_deleted_range_do_not_come_back_in_the_next_batch() -> None:
     assert first.cached()["s"].rows == {b"2": b"old"}
     second = Overlay(base, first.cached()).store("s", BYTES, BYTES)
     assert [second.get(b"%d" % n) for n in range(4)] == [None, None, b"old", b"old"]
+
+
+def test_rows_that_are_only_scanned_are_not_remembered() -> None:
+    base = MemoryStore(["s"])
+    overlay = Overlay(base)
+    store = overlay.store("s", BYTES, BYTES)
+    store.is_only_scanned = True
+    store.put_many([b"b", b"a"], [b"2", b"1"])
+    base.write(overlay.changes())
+    overlay.committed()
+    assert not store.clean
+    assert list(store.scan(None, None)) == [(b"a", b"1"), (b"b", b"2")]

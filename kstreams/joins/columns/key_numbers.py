@@ -1,0 +1,66 @@
+"""The keys of changes as numbers, whatever their column is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kstreams._types import Ints
+from kstreams.serde.objects import objects_of
+
+__all__ = ("KeyNumbers",)
+
+
+@dataclass(frozen=True)
+class KeyNumbers:
+    """A number for each key, equal for equal ones, in the order in which they first come.
+
+    Attributes:
+        codes: The number of each row's key.
+        count: How many different keys there are.
+    """
+
+    codes: Ints
+    count: int
+
+    @classmethod
+    def of(cls, keys: pa.Array) -> KeyNumbers:
+        """Return the numbers of a column of keys."""
+        if not isinstance(keys.type, pa.BaseExtensionType):
+            found = keys.dictionary_encode()
+            return cls(found.indices.to_numpy().astype(np.int64), len(found.dictionary))
+        objects: list[Any] = objects_of(keys)
+        known = {key: number for number, key in enumerate(dict.fromkeys(objects))}
+        codes = np.fromiter(map(known.__getitem__, objects), np.int64, len(objects))
+        return cls(codes, len(known))
+
+    @property
+    def are_different(self) -> bool:
+        """Return whether each row has a key of its own."""
+        return self.count == len(self.codes)
+
+    @property
+    def first(self) -> Ints:
+        """Return the first row of each key, by number."""
+        rows = np.empty(self.count, np.int64)
+        rows[self.codes[::-1]] = np.arange(len(self.codes))[::-1]
+        return rows
+
+    @property
+    def last(self) -> Ints:
+        """Return the last row of each key, by number."""
+        rows = np.empty(self.count, np.int64)
+        rows[self.codes] = np.arange(len(self.codes))
+        return rows
+
+    @property
+    def before(self) -> Ints:
+        """Return for each row the last one before it that has its key; -1 for none."""
+        order = np.argsort(self.codes, kind="stable")
+        again = np.flatnonzero(np.diff(self.codes[order]) == 0)
+        found = np.full(len(order), -1)
+        found[order[again + 1]] = order[again]
+        return found
