@@ -86,7 +86,7 @@ test-engine: setup ## tests on Spark and on a Kafka broker (ARGS='-m kafka' choo
 	@$(PYTEST) -n $(JOBS) -v --dist worksteal -m '(spark or kafka) and not cluster' $(ARGS)
 
 .PHONY: test-connectors
-test-connectors: setup ## sinks on their real servers, also on those that `make test` leaves out
+test-connectors: setup ## sinks and intakes on their real servers, also on those that `make test` leaves out
 	$(call stage,tests: connectors)
 	@$(RUN_PYTHON) -m devtools.servers.fetch databases
 	@$(PYTEST) -n $(JOBS) tests/connectors $(ARGS)

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import sys
 
+from devtools.servers.debian import debian_root
 from devtools.servers.dynamodb import DynamoServer
 from devtools.servers.java_server import NoServerError
 from devtools.servers.kafka import broker_jars
 from devtools.servers.mongodb import MongoServer
 from devtools.servers.opensearch import OpenSearchServer
+from devtools.servers.rabbit import RABBIT
 from devtools.servers.registry import registry_folder
 
 _DATABASES = (DynamoServer, MongoServer, OpenSearchServer)
@@ -30,6 +32,10 @@ def main() -> None:
                 sys.stdout.write(f"{database().jars.name} is on this machine\n")
             except NoServerError as exc:
                 sys.stdout.write(f"its tests are skipped: {exc}\n")
+        try:
+            sys.stdout.write(f"{debian_root(RABBIT).name} is on this machine\n")
+        except FileNotFoundError as exc:
+            sys.stdout.write(f"its tests are skipped: {exc}\n")
         return
     sys.stdout.write(f"{len(broker_jars())} jars of Kafka are on this machine\n")
     sys.stdout.write(f"the schema registry is in {registry_folder().name}\n")

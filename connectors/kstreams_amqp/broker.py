@@ -1,0 +1,84 @@
+"""Addresses of brokers, and errors of pika as the library's."""
+
+from __future__ import annotations
+
+from urllib.parse import unquote, urlsplit
+
+import pika
+from pika import exceptions
+
+from kstreams.errors import IntakeError, IntakeUnavailableError
+from kstreams_rows.retrying import Faults, hidden
+
+__all__ = ("FAILURES", "Broker", "may_pass")
+
+FAILURES = (exceptions.AMQPError, exceptions.ChannelError, OSError)
+"""What pika raises for a broker, its connection and what it refuses."""
+
+_CONNECT_S = 10
+_LASTING = (
+    exceptions.ProbableAuthenticationError,
+    exceptions.ProbableAccessDeniedError,
+    exceptions.AuthenticationError,
+    exceptions.IncompatibleProtocolError,
+)
+_LASTING_CODES = (403, 404, 530)
+"""Of AMQP: no right, nothing of this name, no such virtual host."""
+
+
+class Broker:
+    """A broker's address, and how to speak of it.
+
+    Args:
+        url: `amqp://user:password@host:port/vhost`, or `amqps://`.
+
+    Raises:
+        ValueError: It is none; the text does not show it.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        try:
+            parts = urlsplit(url)
+            usable = parts.scheme in ("amqp", "amqps") and bool(parts.hostname)
+            self._password = unquote(parts.password or "")
+            pika.URLParameters(url)
+        except Exception:  # noqa: BLE001  # its texts may have the password
+            usable = False
+        if not usable:
+            raise ValueError("the url is none of amqp://user:password@host:port/vhost")
+
+    def parameters(self, heartbeat_s: int) -> pika.URLParameters:
+        """Return how to connect."""
+        found = pika.URLParameters(self._url)
+        found.heartbeat = heartbeat_s
+        found.socket_timeout = found.stack_timeout = _CONNECT_S
+        found.blocked_connection_timeout = None
+        return found
+
+    def intake_error(self, exc: Exception) -> IntakeError:
+        """Return what an intake raises for an error of pika's."""
+        passes = may_pass(exc)
+        kind = IntakeUnavailableError if passes else IntakeError
+        what = "does not answer" if passes else "refuses"
+        return kind(f"the AMQP broker {what}: {self._said(exc)}")
+
+    def faults(self) -> Faults:
+        """Return what can go wrong for a sink."""
+        return Faults(
+            "the AMQP broker",
+            FAILURES,
+            may_pass,
+            lambda exc: str(getattr(exc, "reply_code", "")),
+            self._said,
+            "see that the exchange is there, and that user and rights are as the sink needs them.",
+        )
+
+    def _said(self, exc: Exception) -> str:
+        return hidden(f"{type(exc).__name__}: {exc}", {self._url, self._password})
+
+
+def may_pass(exc: Exception) -> bool:
+    """Tell whether an error is of the connection or the broker, not of what is asked."""
+    code = getattr(exc, "reply_code", 0)
+    return not isinstance(exc, _LASTING) and code not in _LASTING_CODES

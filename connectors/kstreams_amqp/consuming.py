@@ -1,0 +1,107 @@
+"""A connection that consumes one queue, in a thread that also answers heartbeats."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from contextlib import suppress
+from functools import partial
+
+import pika
+from pika.adapters.blocking_connection import BlockingChannel
+from pika.exceptions import ConsumerCancelled
+from pika.spec import Basic
+
+from kstreams_amqp.broker import FAILURES, Broker
+
+__all__ = ("Came", "Consuming")
+
+_POLL_S = 0.2
+_CLOSE_S = 15.0
+
+Came = tuple[Basic.Deliver, pika.BasicProperties, bytes]
+"""What a message is delivered with, what it says of itself, and its body."""
+
+
+class Consuming:
+    """Gets messages of a queue until it is closed or fails. Its thread alone uses the connection.
+
+    Args:
+        broker: Where to.
+        name: Of the queue.
+        prefetch: Messages that are not acknowledged, at most.
+        heartbeat_s: Of the connection, in seconds.
+
+    Attributes:
+        messages: What has come.
+        failure: Why it has ended; None while it has not.
+
+    Raises:
+        Exception: One of `FAILURES`: there is no broker, or no such queue.
+    """
+
+    def __init__(self, broker: Broker, name: str, prefetch: int, heartbeat_s: int) -> None:
+        self.messages: queue.SimpleQueue[Came] = queue.SimpleQueue()
+        self.failure: Exception | None = None
+        self._stop = threading.Event()
+        self._connection = pika.BlockingConnection(broker.parameters(heartbeat_s))
+        try:
+            self._channel = self._connection.channel()
+            self._channel.queue_declare(name, passive=True)
+            self._channel.basic_qos(prefetch_count=prefetch)
+            self._channel.add_on_cancel_callback(self._cancelled)
+            self._channel.basic_consume(name, self._came)
+        except FAILURES:
+            self._hang_up()
+            raise
+        self._thread = threading.Thread(target=self._run, name="kstreams-amqp", daemon=True)
+        self._thread.start()
+
+    def tell(self, what: str, tags: list[int], **options: bool) -> None:
+        """Tell the broker of deliveries what became of them; later, and not if it is lost."""
+        with suppress(*FAILURES):
+            self._connection.add_callback_threadsafe(partial(self._tell, what, tags, options))
+
+    def close(self) -> None:
+        """Tell what is still to be told, and close."""
+        self._stop.set()
+        with suppress(*FAILURES):
+            self._connection.add_callback_threadsafe(lambda: None)  # wakes it
+        self._thread.join(_CLOSE_S)
+
+    # ------------------------------------------------------------ in the thread
+
+    def _run(self) -> None:
+        try:
+            while not self._stop.is_set():
+                self._connection.process_data_events(_POLL_S)  # pyright: ignore[reportArgumentType]  # it takes parts of a second
+                if self.failure is not None:
+                    break
+            self._connection.process_data_events(time_limit=0)  # what was told before the end
+        except Exception as exc:  # noqa: BLE001  # told by the next `receive`
+            self.failure = exc
+        finally:
+            self._hang_up()
+
+    def _hang_up(self) -> None:
+        with suppress(*FAILURES):
+            self._connection.close()
+
+    def _came(
+        self,
+        _: BlockingChannel,
+        method: Basic.Deliver,
+        properties: pika.BasicProperties,
+        body: bytes,
+    ) -> None:
+        self.messages.put((method, properties, body))
+
+    def _cancelled(self, _: object) -> None:
+        self.failure = ConsumerCancelled("the queue was deleted, or moved")
+
+    def _tell(self, what: str, tags: list[int], options: dict[str, bool]) -> None:
+        try:
+            for tag in tags:
+                getattr(self._channel, what)(tag, **options)
+        except FAILURES as exc:  # they come again
+            self.failure = exc

@@ -1,0 +1,96 @@
+"""An exchange as a sink."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Generic, TypeVar
+
+from kstreams.sinks import CommitId, Guarantee, Writer
+from kstreams_amqp.broker import FAILURES, Broker
+from kstreams_amqp.publishing import Publishing
+from kstreams_amqp.writer import AmqpWriter, Form
+
+__all__ = ("AmqpExchange",)
+
+K = TypeVar("K")
+"""Type of the results' keys."""
+V = TypeVar("V")
+"""Type of the results' values."""
+
+
+@dataclass(frozen=True, repr=False)
+class AmqpExchange(Generic[K, V]):
+    """Publishes each result as a persistent message, and waits until the broker confirms it.
+
+    Messages may come again after a death, each with the same property `message-id`: the commit's
+    name and the number of the result. `AmqpQueue`, or any consumer that compares ids, sees each
+    once. Messages of a key are in the order of the results. A result is refused, and goes by the
+    sink's `on_refused`, where no queue is bound for its routing key, where it is too large, or
+    where its headers do not go into AMQP; under `fail`, one without a queue leaves those before it
+    published.
+
+    Args:
+        url: `amqp://user:password@host:port/vhost`, or `amqps://` for TLS. It shows in no text.
+        exchange: Its name; empty for the default one, whose routing keys are names of queues.
+        body: Makes the message of key and value; None leaves the result out.
+        routing_key: Of all messages, or made of key and value.
+        content_type: A property of all messages.
+        max_bytes: Of a body; the broker's `max_message_size` must not be less.
+        give_up_after: How long to try again while the broker does not answer or takes nothing;
+            then the batch fails.
+
+    Raises:
+        ValueError: The url is none, or a bound is not positive.
+
+    Source: publisher confirms and mandatory messages of RabbitMQ.
+    """
+
+    url: str = field(repr=False)
+    exchange: str
+    body: Callable[[K, V], bytes | None]
+    routing_key: str | Callable[[K, V], str] = ""
+    content_type: str | None = None
+    max_bytes: int = 16 * 1024 * 1024
+    give_up_after: timedelta = timedelta(seconds=30)
+
+    def __post_init__(self) -> None:
+        Broker(self.url)
+        if self.max_bytes < 1 or self.give_up_after <= timedelta(0):
+            raise ValueError("max_bytes and give_up_after of an AmqpExchange are positive")
+
+    def __repr__(self) -> str:
+        """Show all but the address and the functions."""
+        return f"AmqpExchange(exchange={self.exchange!r})"
+
+    @property
+    def label(self) -> str:
+        """What pictures of the topology show."""
+        return f"amqp exchange {self.exchange or '(default)'}"
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """At least once, each time under the same id."""
+        return "at-least-once"
+
+    def prepare(self) -> None:
+        """Look whether the exchange is there.
+
+        Raises:
+            SinkUnavailableError: The broker does not answer.
+            SinkError: It has no such exchange, or refuses this client.
+        """
+        broker = Broker(self.url)
+        try:
+            Publishing(broker, self.exchange).close()
+        except FAILURES as exc:
+            raise broker.faults().error(exc) from None
+
+    def open(self) -> Writer[K, V]:
+        """Open a writer, which has a connection of its own."""
+        form = Form(self.body, self.routing_key, self.content_type, self.max_bytes)
+        return AmqpWriter(Broker(self.url), self.exchange, form, self.give_up_after)
+
+    def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:
+        """Do nothing: messages are seen when they are written."""

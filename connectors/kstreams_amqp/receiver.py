@@ -1,0 +1,96 @@
+"""An open queue: acknowledges what is settled, and connects again when it has to."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Sequence
+from datetime import timedelta
+
+from kstreams.intakes import Delivery, Receiver
+from kstreams_amqp.broker import FAILURES, Broker
+from kstreams_amqp.consuming import Consuming
+from kstreams_amqp.messages import delivery_of
+
+__all__ = ("AmqpReceiver",)
+
+
+class AmqpReceiver(Receiver):
+    """A queue that is consumed.
+
+    Args:
+        broker: Where it is.
+        name: Of the queue.
+        prefetch: Messages that are not acknowledged, at most.
+        heartbeat: Of the connection.
+
+    Raises:
+        IntakeUnavailableError: The broker does not answer.
+        IntakeError: There is no such queue, or it may not be read.
+    """
+
+    def __init__(self, broker: Broker, name: str, prefetch: int, heartbeat: timedelta) -> None:
+        self._broker = broker
+        self._name = name
+        self._prefetch = prefetch
+        self._heartbeat_s = int(heartbeat.total_seconds())
+        self._receipts = 0
+        self._tags: dict[int, int] = {}
+        self._consuming: Consuming | None = None
+        self._open()
+
+    def receive(self, limit: int, wait: timedelta) -> Sequence[Delivery]:
+        """Return messages that the broker has sent."""
+        consuming = self._consuming or self._open()
+        found: list[Delivery] = []
+        try:
+            came = consuming.messages.get(timeout=wait.total_seconds())
+            while True:
+                self._receipts += 1
+                found.append(delivery_of(self._receipts, *came))
+                self._tags[self._receipts] = came[0].delivery_tag
+                if len(found) >= limit:
+                    break
+                came = consuming.messages.get_nowait()
+        except queue.Empty:
+            pass
+        if not found and consuming.failure is not None:
+            failure = consuming.failure
+            self._lose()
+            raise self._broker.intake_error(failure) from None
+        return found
+
+    def settle(self, deliveries: Sequence[Delivery]) -> None:
+        """Acknowledge."""
+        self._tell("basic_ack", deliveries)
+
+    def reject(self, delivery: Delivery, reason: str) -> None:
+        """Reject, for the queue's dead-letter exchange; AMQP has no place for the reason."""
+        self._tell("basic_reject", [delivery], requeue=False)
+
+    def give_back(self, deliveries: Sequence[Delivery]) -> None:
+        """Reject, for the queue."""
+        self._tell("basic_reject", deliveries, requeue=True)
+
+    def close(self) -> None:
+        """Let what was told go out, and close: the broker gives the rest to others."""
+        self._lose()
+
+    def _open(self) -> Consuming:
+        try:
+            found = Consuming(self._broker, self._name, self._prefetch, self._heartbeat_s)
+        except FAILURES as exc:
+            raise self._broker.intake_error(exc) from None
+        self._consuming = found
+        return found
+
+    def _lose(self) -> None:
+        consuming, self._consuming = self._consuming, None
+        self._tags.clear()  # those of another connection mean nothing there
+        if consuming is not None:
+            consuming.close()
+
+    def _tell(self, what: str, deliveries: Sequence[Delivery], **options: bool) -> None:
+        known = [self._tags.pop(each.receipt, None) for each in deliveries]
+        tags = [tag for tag in known if tag is not None]
+        if self._consuming is not None and tags:
+            self._consuming.tell(what, tags, **options)

@@ -1,0 +1,1 @@
+"""Tests of queues and exchanges, on a real RabbitMQ."""
