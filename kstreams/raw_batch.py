@@ -27,8 +27,10 @@ __all__ = (
     "HOPS",
     "INPUT_SCHEMA",
     "NO_LIMIT",
+    "ORIGIN",
     "OUTPUT_SCHEMA",
     "STORED_SCHEMA",
+    "UNREADABLE",
     "RawHeaders",
     "TooManyBytesError",
     "by_partition",
@@ -81,6 +83,13 @@ OUTPUT_SCHEMA = pa.schema(
 HOPS = "hops"
 """One column more of what goes round in loops, int32: how often the records, or those that they
 come of, went round. Where it is missing: never."""
+
+UNREADABLE = "unreadable"
+"""One column more of some input: why a row's key or value cannot be read; null where they can."""
+
+ORIGIN = "origin"
+"""One column more of input from files and the like, a dictionary of text: the offset of the first
+record of what a row is from, a colon, and its name."""
 
 STORED_SCHEMA = pa.schema(
     [

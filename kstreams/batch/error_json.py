@@ -15,8 +15,8 @@ from kstreams.quoting import kind_of, repr_of, safe_end, safe_text, text_of
 
 __all__ = ("from_json", "to_json")
 
-_NAMES = ("app", "group", "node", "store", "target", "topic")
-_NUMBERS = ("partition", "offset", "timestamp")
+_NAMES = ("app", "group", "node", "store", "target", "topic", "file")
+_NUMBERS = ("partition", "offset", "timestamp", "record")
 _TRACEBACK = "cause_traceback"
 _INT64 = range(-(1 << 63), 1 << 63)
 _MAX_ITEMS = 100

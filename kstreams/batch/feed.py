@@ -7,11 +7,13 @@ from contextlib import closing
 from typing import Protocol
 
 from kstreams.batch.embedded.feed import EmbeddedFeed
+from kstreams.batch.logs.feed import LogFeed, logs_of
 from kstreams.batch.sink_publishing import publish_receipts
 from kstreams.batch.sink_writers import sinks_of
+from kstreams.batch.source_positions import SourcePositions
 from kstreams.batch.topic_io import TopicIO
 from kstreams.checkpoint.plans import Slice
-from kstreams.connection import Connection, TopicAdmin
+from kstreams.connection import Connection
 from kstreams.embedded.connection import Embedded
 from kstreams.errors import CompileError
 from kstreams.graph.nodes import SourceNode
@@ -24,11 +26,11 @@ __all__ = ("Feed", "feed_of", "publish_commit")
 
 
 class Feed(Protocol):
-    """A query's topics, seen from the driver."""
+    """A query's input and output, seen from the driver."""
 
     @property
-    def admin(self) -> TopicAdmin:
-        """Return the administrative side."""
+    def admin(self) -> SourcePositions:
+        """Return what tells where sources begin and end."""
         ...
 
     @property
@@ -54,7 +56,7 @@ class Feed(Protocol):
 
         Args:
             publisher: Id of the query's batches.
-            topic: One that the query reads.
+            topic: One that the query reads, or writes; empty where none is known.
             last: The last commit; None before any.
 
         Raises:
@@ -89,12 +91,17 @@ class Feed(Protocol):
         ...
 
 
-def feed_of(connection: Connection) -> Feed:
-    """Return a feed from and to the topics of a connection.
+def feed_of(connection: Connection, sources: Iterable[SourceNode] = ()) -> Feed:
+    """Return a feed from and to the topics of a connection, and from the logs of sources.
 
     Raises:
         CompileError: No app can run on it.
     """
+    feed, logs = _feed_of_topics(connection), logs_of(sources)
+    return LogFeed(feed, logs) if logs else feed
+
+
+def _feed_of_topics(connection: Connection) -> Feed:
     if isinstance(connection, Embedded):
         return EmbeddedFeed(connection)
     from kstreams.batch.kafka.feed import KafkaFeed  # noqa: PLC0415

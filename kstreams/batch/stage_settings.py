@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from kstreams.batch.topic_io import TopicIO
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.connection import TopicEnds
+from kstreams.errors import CompileError
+from kstreams.graph.named_topics import read_topics, written_topics
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TaskId
 from kstreams.state.backend.objects import ObjectStoreSettings
@@ -67,12 +69,23 @@ class QuerySettings:
 
     @property
     def first_topic(self) -> str:
-        """The first of the topics that the query reads, by name."""
-        return min(node.topic.name for group in self.groups for node in group.sources)
+        """The first of the topics that the query reads, by name; else of those that it writes.
+
+        Empty where it reads none and writes none that is known before its records are.
+        """
+        read = [topic for _, topic in read_topics(self.groups)]
+        return min(read or [topic for _, topic in written_topics(self.groups)], default="")
 
     def staged(self, parts: Iterable[LoopPart]) -> Staged:
         """Return what the query's tasks have staged in a batch."""
-        return Staged.of(self.publisher, self.first_topic, parts)
+        topic, made = self.first_topic, tuple(parts)
+        if made and not topic:
+            raise CompileError(
+                "results that are to be seen once need a topic that is known by its name: the "
+                "query reads none, and chooses those that it writes for each record",
+                hint="give it a sink with a Topic, or a source with a DeadLetter.",
+            )
+        return Staged.of(self.publisher, topic, made)
 
     def stages(self) -> tuple[StageSettings, ...]:
         """Return the settings of each stage."""

@@ -258,4 +258,7 @@ def _in_order(pieces: Sequence[Queue]) -> Queue:
         (piece.table for piece in pieces if piece.table.num_rows),
         key=lambda table: table.column("offset")[0].as_py(),
     )
-    return pieces[0].with_table(pa.concat_tables(tables)) if tables else pieces[0]
+    if not tables:
+        return pieces[0]
+    joined = pa.concat_tables(tables, promote_options="default")  # some say of rows what is wrong
+    return pieces[0].with_table(joined)

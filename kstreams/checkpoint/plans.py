@@ -35,7 +35,8 @@ class Slice:
         partition: Partition of the topic.
         from_offset: The first offset.
         to_offset: The offset after the last one.
-        segment: Name of the embedded segment that holds them; empty on Kafka.
+        segment: Name of the embedded segment that holds them, or the place in a log of another
+            kind; empty on Kafka.
     """
 
     entry: str

@@ -11,6 +11,7 @@ do. Most are of a builtin kind too, such as `ValueError`.
 - `UnknownTopicError`, `DataLossError`, `RecordRefusedError`, `BrokerUnavailableError`: topics.
 - `SinkError`, `SinkUnavailableError`: places of results that are no topics. `IntakeError`,
   `IntakeUnavailableError`: sources whose messages come once.
+- `SourceError`, `SourceUnavailableError`, `FileChangedError`: places of records that are no topics.
 - `StoreError` and what derives from it: state, and the durable log.
 - `CheckpointMismatchError`, `NoCheckpointError`, `SavepointError`, `AppLockedError`: checkpoints.
 
@@ -56,6 +57,8 @@ from kstreams.errors.execution import (
     SerializationError,
     SinkError,
     SinkUnavailableError,
+    SourceError,
+    SourceUnavailableError,
     WorkerDiedError,
 )
 from kstreams.errors.state import (
@@ -79,6 +82,7 @@ from kstreams.errors.topics import (
     CorruptSegmentError,
     DataLossError,
     DeliveryError,
+    FileChangedError,
     InvalidTopicError,
     KafkaRequestError,
     MisplacedKeyError,
@@ -105,6 +109,7 @@ __all__ = (
     "EventTimeError",
     "ExecutionError",
     "FencedError",
+    "FileChangedError",
     "ForeignDirectoryError",
     "IntakeError",
     "IntakeUnavailableError",
@@ -134,6 +139,8 @@ __all__ = (
     "ServerUnavailableError",
     "SinkError",
     "SinkUnavailableError",
+    "SourceError",
+    "SourceUnavailableError",
     "StateCorruptError",
     "StoreError",
     "StoreKindError",

@@ -13,7 +13,10 @@ __all__ = (
 )
 
 
-_PLACES = ("app", "group", "node", "store", "target", "topic", "partition", "offset")
+_PLACES = (
+    *("app", "group", "node", "store", "target"),
+    *("topic", "partition", "offset", "file", "record"),
+)
 
 
 _MAX_KEY_CHARS = 80
@@ -33,6 +36,7 @@ class Where:
     Topic, partition, offset, timestamp and key are those of one record. Of a result that
     does not go into its topic, `target` is that topic, and they are those of the record
     that the result comes of; key and timestamp are the result's where that is not known.
+    Where the record comes from a file, it is the one of this number in it, from 1 on.
     """
 
     app: str | None = None
@@ -45,6 +49,8 @@ class Where:
     timestamp: int | None = None
     key: object = None
     target: str | None = None
+    file: str | None = None
+    record: int | None = None
 
     def __str__(self) -> str:
         """Name the known parts, outermost first; empty when nothing is known."""

@@ -24,6 +24,8 @@ __all__ = (
     "SerializationError",
     "SinkError",
     "SinkUnavailableError",
+    "SourceError",
+    "SourceUnavailableError",
     "WorkerDiedError",
 )
 
@@ -108,6 +110,15 @@ class IntakeError(ExecutionError):
 
 class IntakeUnavailableError(IntakeError):
     """A source of messages does not answer; what was not settled comes again."""
+class SourceError(ExecutionError):
+    """A place that a source reads is not as it has to be: a folder is missing, a right.
+
+    No record's fault: no policy skips a record for it.
+    """
+
+
+class SourceUnavailableError(SourceError):
+    """A place that a source reads does not answer; the batch fails, and may run again."""
 
 
 class LoopError(ProcessingError):

@@ -12,6 +12,7 @@ __all__ = (
     "CorruptSegmentError",
     "DataLossError",
     "DeliveryError",
+    "FileChangedError",
     "InvalidTopicError",
     "KafkaRequestError",
     "MisplacedKeyError",
@@ -45,6 +46,10 @@ class DataLossError(ExecutionError):
         "the app: its sources' starts say where it begins then."
     )
     """A hint: what to do when records were deleted before they were read."""
+
+
+class FileChangedError(DataLossError):
+    """A file is not what it was when its records were planned; they are not read from it."""
 
 
 class TopicRecreatedError(DataLossError):

@@ -27,6 +27,7 @@ from kstreams.graph.nodes import (
 from kstreams.graph.stream_join_builder import StreamJoinBuilder
 from kstreams.graph.topology import Topology
 from kstreams.graph.validate import validated
+from kstreams.log import Log
 from kstreams.names import MAX_NAME_BYTES, shown_name
 from kstreams.partitioner import Partitioner, count_problem
 from kstreams.processors.branch import Branch, PassThrough
@@ -107,7 +108,7 @@ class TopologyBuilder(
     def add_source(
         self,
         name: str,
-        topic: Topic[K, V],
+        topic: Topic[K, V] | Log[K, V],
         *,
         start: Start = "earliest",
         on_error: OnError | None = None,
@@ -115,11 +116,11 @@ class TopologyBuilder(
         invalid_time: InvalidTime = "fail",
         max_ahead: timedelta | None = DEFAULT_MAX_AHEAD,
     ) -> Node[K, V]:
-        """Read a topic.
+        """Read a topic, or a `Log`: files and other places that can be read again.
 
         Args:
             name: Name of the node.
-            topic: What to read; `nulls="pass"` types the handle `Node[K, V | None]`.
+            topic: What to read; a topic's `nulls="pass"` types the handle `Node[K, V | None]`.
             start: Where to begin without a checkpoint: `earliest`, `latest`, or an aware
                 `datetime` (the first record not before it).
             on_error: What becomes of records that do not decode or fail; the builder's
@@ -160,7 +161,10 @@ class TopologyBuilder(
             None if max_ahead is None else span_ms("max_ahead", max_ahead),
             unset_clocks=max_ahead is not DEFAULT_MAX_AHEAD,
         )
-        return self._add(SourceNode(name, topic, start, policy, times))
+        if isinstance(topic, Topic):
+            return self._add(SourceNode(name, topic, start, policy, times))
+        read = Topic(topic.name, topic.key, topic.value)
+        return self._add(SourceNode(name, read, start, policy, times, log=topic))
 
     @overload
     def repartition(

@@ -139,7 +139,10 @@ def _global(table: GlobalDefinition, topology: Topology) -> str:
 
 def _source(node: SourceNode) -> Iterator[str]:
     topic = node.topic
-    yield f"topic: {_name(topic.name)}"
+    if node.log is None:
+        yield f"topic: {_name(topic.name)}"
+    else:
+        yield f"log: {_name(topic.name)}, {_name(node.log.label)}"
     yield _serdes(topic.key, topic.value)
     if topic.nulls != "drop":
         yield f"nulls: {topic.nulls}"

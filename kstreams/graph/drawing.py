@@ -71,7 +71,13 @@ def draw(topology: Topology) -> Drawing:
     topics = {name: f"t{number}" for number, name in enumerate(_topics(topology))}
     stores = {spec.name: f"s{number}" for number, spec in enumerate(topology.stores)}
     groups = tuple((group.name, tuple(_boxes(group, ids, stores))) for group in topology.groups)
-    outside = [Box(id_, Shape.TOPIC, name) for name, id_ in topics.items()]
+    logs = {node.topic.name: node.log for node in topology.sources if node.log is not None}
+    outside = [
+        Box(id_, Shape.OUTSIDE, f"{name}: {logs[name].label}")
+        if name in logs
+        else Box(id_, Shape.TOPIC, name)
+        for name, id_ in topics.items()
+    ]
     shared = {table.store.name: table for table in topology.globals if table.app is not None}
     others = {name: f"a{number}" for number, name in enumerate(shared)}
     before: list[Arrow] = []
@@ -103,7 +109,7 @@ def draw(topology: Topology) -> Drawing:
         for node in group.processors
         for spec in node.globals
     ]
-    logs = [
+    changelogs = [
         Arrow(stores[spec.name], topics[spec.changelog], directed=True)
         for spec in topology.stores
         if spec.changelog is not None
@@ -112,7 +118,7 @@ def draw(topology: Topology) -> Drawing:
         Box(id_, Shape.STORE, f"{name}, of app {shared[name].owner}")
         for name, id_ in others.items()
     )
-    arrows = (*before, *inner, *links, *looks, *after, *logs)
+    arrows = (*before, *inner, *links, *looks, *after, *changelogs)
     return Drawing(topology.name, groups, tuple(outside), arrows)
 
 

@@ -11,6 +11,7 @@ from kstreams.joins.change import Change
 from kstreams.joins.join_processor import JoinProcessor
 from kstreams.joins.table_rows import TableRows
 from kstreams.joins.terms import Terms, terms_of
+from kstreams.log import Log
 from kstreams.partitioner import Partitioner
 from kstreams.processors.event_time import EventTime
 from kstreams.processors.on_error import OnError
@@ -99,7 +100,12 @@ class Loop(Node[K, V]):
 
 @dataclass(frozen=True)
 class SourceNode:
-    """Reads a topic."""
+    """Reads a topic, or a log as if it were one.
+
+    Attributes:
+        topic: Name and serdes of what it reads.
+        log: What it reads instead of a topic.
+    """
 
     name: str
     topic: Topic[Any, Any]
@@ -107,6 +113,7 @@ class SourceNode:
     on_error: OnError
     event_time: EventTime = _TOPICS_OWN
     parents: tuple[str, ...] = ()
+    log: Log[Any, Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -90,9 +90,16 @@ def _parents(nodes: Mapping[str, AnyNode]) -> Iterator[str]:
 
 def _sources(ordered: list[AnyNode]) -> Iterator[str]:
     first: dict[str, str] = {}
+    written = {
+        node.target.name: node.name
+        for node in ordered
+        if isinstance(node, SinkNode) and isinstance(node.target, Topic)
+    }
     for node in ordered:
         if not isinstance(node, SourceNode):
             continue
+        if node.log is not None:
+            yield from _log(node, written)
         other = first.setdefault(node.topic.name, node.name)
         if other != node.name:
             yield (
@@ -105,6 +112,17 @@ def _sources(ordered: list[AnyNode]) -> Iterator[str]:
         elif isinstance(start, str) and start not in ("earliest", "latest"):
             yield f"source {node.name!r}: start {start!r} is not 'earliest', 'latest' or a datetime"
         yield from _serdes(node.name, node.topic.key, node.topic.value)
+
+
+def _log(node: SourceNode, written: Mapping[str, str]) -> Iterator[str]:
+    name = node.topic.name
+    if not is_topic(name):
+        yield f"source {node.name!r}: {shown_name(name)} cannot name a log: use {TOPIC_RULE}"
+    if name in written:
+        yield (
+            f"source {node.name!r} reads a log named {name!r}, and sink {written[name]!r} writes a "
+            "topic of this name: give one of them another"
+        )
 
 
 def _serdes(name: str, key: object, value: object) -> Iterator[str]:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
+from kstreams.batch.no_topics import NO_TOPICS
 from kstreams.batch.report import AppState, BatchReport, report_batch
 from kstreams.batch.signals import stopping_on_signals
 from kstreams.checkpoint.app_settings import AppSettings, Packages, store_names
@@ -42,7 +43,8 @@ class App:
 
     Args:
         topology: What to run.
-        connection: Where all its topics live: `Embedded(...)` or `Kafka(...)`.
+        connection: Where all its topics live: `Embedded(...)` or `Kafka(...)`; None where it has
+            none, as its sources are logs and its sinks other places.
         state: Backend of the stores; `Memory()` by default.
         app_id: Names the checkpoint, and records on Kafka; the topology's name by default.
         checkpoint: What the app goes on from at its next start, `.kstreams/<app_id>` by
@@ -89,7 +91,7 @@ class App:
     def __init__(
         self,
         topology: Topology,
-        connection: Connection,
+        connection: Connection | None = None,
         *,
         state: StateBackend | None = None,
         app_id: str | None = None,
@@ -135,7 +137,7 @@ class App:
         )
         self._parts = AppParts(
             topology=topology,
-            connection=connection,
+            connection=NO_TOPICS if connection is None else connection,
             lock=home.lock(),
             clock=clock or SystemClock(),
             report=partial(report_batch, on_batch),

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from kstreams.batch.changelogs import open_changelogs
 from kstreams.batch.feed import feed_of, publish_commit
+from kstreams.batch.no_topics import NO_TOPICS, check_no_topics
 from kstreams.batch.query_driver import QueryDriver
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.checkpoint.app_settings import AppSettings
@@ -82,7 +83,7 @@ def start(
         NoCheckpointError: The app whose table is to be read is not there.
         RegistryUnavailableError: A registry that serdes need does not answer.
     """
-    _check_place(settings, parts.connection)
+    _check_place(settings, parts)
     parts.lock.acquire()
     prepare_topics(parts.topology)
     tasks = _count_tasks(parts.connection, parts.topology)
@@ -93,7 +94,7 @@ def start(
         tasks,
         run=parts.run,
         publish=partial(_publish, settings, parts),
-        records=partial(_count_records, parts.connection),
+        records=partial(_count_records, parts.connection, parts.topology),
     )
     executors = _prepare_executors(session, settings, queries)
     changelogs = open_changelogs(parts.connection, parts.topology, tasks)
@@ -114,9 +115,12 @@ def _publish(settings: AppSettings, parts: AppParts, commit: Commit) -> None:
     publish_commit(parts.connection, parts.topology, commit, log.open())
 
 
-def _check_place(settings: AppSettings, connection: Connection) -> None:
+def _check_place(settings: AppSettings, parts: AppParts) -> None:
     """Refuse a checkpoint that outlives the machine beside topics that do not."""
-    if settings.checkpoint.directory is None and isinstance(connection, Embedded):
+    connection = parts.connection
+    if connection is NO_TOPICS:
+        check_no_topics(parts.topology)
+    elif settings.checkpoint.directory is None and isinstance(connection, Embedded):
         raise CompileError(
             f"checkpoint {settings.checkpoint} is in an object storage, and the topics are files "
             "of this machine's: embedded topics are for one machine",
@@ -127,15 +131,15 @@ def _check_place(settings: AppSettings, connection: Connection) -> None:
 def _count_tasks(connection: Connection, topology: Topology) -> dict[str, int]:
     """Return how many tasks each group has: as many as its topics have partitions."""
     topics = sorted({node.topic.name for node in topology.sources})
-    with closing(connection.admin()) as admin:
-        counts = {topic: admin.partition_count(topic) for topic in topics}
-    return group_partitions(topology, counts, partial(_count_records, connection))
+    with closing(feed_of(connection, topology.sources)) as feed:
+        counts = {topic: feed.admin.partition_count(topic) for topic in topics}
+    return group_partitions(topology, counts, partial(_count_records, connection, topology))
 
 
-def _count_records(connection: Connection, topic: str) -> int:
-    """Return how many records a topic has, those of transactions and compaction apart."""
-    with closing(connection.admin()) as admin:
-        begin, end = admin.beginning_offsets(topic), admin.end_offsets(topic)
+def _count_records(connection: Connection, topology: Topology, topic: str) -> int:
+    """Return how many records a source has, those of transactions and compaction apart."""
+    with closing(feed_of(connection, topology.sources)) as feed:
+        begin, end = feed.admin.beginning_offsets(topic), feed.admin.end_offsets(topic)
     return sum(end.values()) - sum(begin.values())
 
 
@@ -172,7 +176,7 @@ def make_pipeline(
         changelogs: By store, its changelog and where it ends.
         tables: The global tables that it reads and writes.
     """
-    feed = feed_of(parts.connection)
+    feed = feed_of(parts.connection, [node for group in opened.groups for node in group.sources])
     counts = tuple(tasks[group.name] for group in opened.groups)
     query = QuerySettings(
         settings.for_workers(),

@@ -153,10 +153,8 @@ def placed(
         if entries[queue.entry].on_error != "fail":
             continue
         for bad in _row_by_row(entries[queue.entry], queue, values=True).bad[:1]:
-            raw = queue.table.slice(bad.row, 1)
-            names = ("offset", "timestamp", "key")
-            known = {name: raw.column(name)[0].as_py() for name in names}
-            return error.at(topic=queue.topic, partition=queue.partition, **known)
+            key = queue.table.column("key")[bad.row].as_py()
+            return error.at(key=key, **queue.place(bad.row))
     return error
 
 

@@ -131,8 +131,9 @@ def of_record(
     numbers, rows = merged_order([queue.table.column("timestamp").to_numpy() for queue in queues])
     if 0 <= place < len(rows):
         queue = queues[numbers[place]]
-        offset = queue.table.column("offset")[int(rows[place])].as_py()
-        error.at(topic=queue.topic, partition=queue.partition, offset=offset)
+        known = queue.place(int(rows[place]))
+        del known["timestamp"]  # its own may be another one
+        error.at(**known)
 
 
 def of_result(error: KStreamsError) -> KStreamsError:

@@ -16,7 +16,10 @@ from kstreams.topic_limits import TopicLimits
 __all__ = ("fitted", "letter_of_record", "letter_of_result")
 
 _PREFIX = "kstreams-error-"
-_REASONS = ("class", "message", "node", "topic", "partition", "offset", "timestamp", "commit")
+_REASONS = (
+    *("class", "message", "node", "topic", "partition", "offset", "timestamp", "commit"),
+    *("file", "record"),
+)
 _MAX_CHARS = 1_000
 """Of the text that is added to a dead letter, a header."""
 _MAX_BYTES = 4_000
@@ -28,16 +31,14 @@ _Bytes = Record["bytes | None", "bytes | None"]
 def letter_of_record(queue: Queue, row: int, error: KStreamsError, wall_ms: int) -> _Bytes:
     """Return the dead letter of a record that failed; a time that is none becomes the clock's."""
     table = as_read(queue.table.slice(row, 1))
-    key, value, timestamp, offset = (
-        table.column(name)[0].as_py() for name in ("key", "value", "timestamp", "offset")
-    )
+    key, value = (table.column(name)[0].as_py() for name in ("key", "value"))
+    place = queue.place(row)
+    timestamp = place.pop("timestamp")
     reasons = {
         "class": kind_of(error),
         "message": error.message,
         "node": error.where.node or queue.entry,
-        "topic": queue.topic,
-        "partition": queue.partition,
-        "offset": offset,
+        **place,
     }
     if isinstance(error, EventTimeError):
         reasons["timestamp"] = timestamp

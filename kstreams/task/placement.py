@@ -102,11 +102,8 @@ class Placement:
         )
         return error.at(
             node=source.name,
-            topic=topic.name,
-            partition=queue.partition,
-            offset=queue.table.column("offset")[row].as_py(),
-            timestamp=queue.table.column("timestamp")[row].as_py(),
             key=_shown(topic.key, keys[row].as_py()),
+            **queue.place(row),
         )
 
     def _hint(self, source: SourceNode, keys: Sequence[bytes], partition: int) -> str:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kstreams.ids import TopicPartition
-from kstreams.raw_batch import HOPS
+from kstreams.raw_batch import HOPS, ORIGIN
 
 __all__ = ("Queue", "least_hops", "merged_order")
 
@@ -45,6 +45,15 @@ class Queue:
         if len(offsets) == 0 or offsets[0].as_py() >= offset:
             return self
         return self.with_table(self.table.filter(pc.greater_equal(offsets, offset)))
+
+    def place(self, row: int) -> dict[str, Any]:
+        """Return the parts of a `Where` that tell a row's record, of a file too."""
+        names = ("offset", "timestamp")
+        known: dict[str, Any] = {name: self.table.column(name)[row].as_py() for name in names}
+        if ORIGIN in self.table.column_names and (said := self.table.column(ORIGIN)[row].as_py()):
+            first, _, file = said.partition(":")
+            known |= {"file": file, "record": known["offset"] - int(first) + 1}
+        return {"topic": self.topic, "partition": self.partition, **known}
 
     def with_table(self, table: pa.Table) -> Queue:
         """Return the queue with other rows."""

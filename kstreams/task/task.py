@@ -378,12 +378,9 @@ class Task:
             error = of_result(error)
         error.at(
             node=queue.entry,
-            topic=queue.topic,
-            partition=queue.partition,
-            offset=raw.column("offset")[0].as_py(),
-            timestamp=raw.column("timestamp")[0].as_py(),
             key=raw.column("key")[0].as_py() if key is None else key,
             group=self.group.name,
+            **queue.place(row),
         )
         self._policies.apply(queue, row, error, node)
 

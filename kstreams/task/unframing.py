@@ -9,11 +9,10 @@ import pyarrow as pa
 from kstreams.errors import RegistryUnavailableError, SerdeError
 from kstreams.graph.nodes import Entry, SourceNode
 from kstreams.quoting import kind_of, text_of
-from kstreams.raw_batch import HEADERS_TYPE
+from kstreams.raw_batch import HEADERS_TYPE, UNREADABLE
 from kstreams.serde.base import Serde
 from kstreams.serde.framed import framed_in
 from kstreams.task.queues import Queue
-from kstreams.task.unreadable import UNREADABLE
 from kstreams.topic import Topic
 
 __all__ = ("Unframing", "as_read")

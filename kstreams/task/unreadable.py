@@ -9,12 +9,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kstreams.errors import DeserializationError
-from kstreams.raw_batch import header_pairs
+from kstreams.raw_batch import UNREADABLE, header_pairs
 
-__all__ = ("UNREADABLE", "readable_rows", "unreadable_rows")
-
-UNREADABLE = "unreadable"
-"""A column of some queues' tables: why a row's key or value cannot be read; null where they can."""
+__all__ = ("readable_rows", "unreadable_rows")
 
 
 def readable_rows(table: pa.Table) -> pa.Array | None:

@@ -5,9 +5,9 @@
 - `TopicLimits` says what a topic of the driver refuses. `FakeClock` is a clock to move by hand,
   `VirtualTimeLoop` an event loop in which nobody waits.
 - `RecordingSink` keeps results by the commit that they came under.
-- `SerdeContract`, `SinkContract`, `IntakeContract`, `WorkingStoreContract`, `ObjectStoreContract`:
-  derive a pytest class from them to test a serde, a sink, an intake, a state backend or a durable
-  storage. `WrittenBytes` are of an older version.
+- `SerdeContract`, `LogContract`, `IntakeContract`, `SinkContract`, `WorkingStoreContract`,
+  `ObjectStoreContract`: derive a pytest class from them to test a serde, a log, an intake, a sink,
+  a state backend or a durable storage. `WrittenBytes` are of an older version.
 
 Example:
     >>> from kstreams import INT64, TEXT, Topic, TopologyBuilder, aggregate, timestamped_store
@@ -29,6 +29,7 @@ from __future__ import annotations
 from kstreams.clock import FakeClock
 from kstreams.testing.driver import TopologyTestDriver
 from kstreams.testing.intake import IntakeContract
+from kstreams.testing.log import LogContract
 from kstreams.testing.object_store import ObjectStoreContract
 from kstreams.testing.recording_sink import RecordingSink
 from kstreams.testing.serde import SerdeContract
@@ -41,6 +42,7 @@ from kstreams.topic_limits import TopicLimits
 __all__ = (
     "FakeClock",
     "IntakeContract",
+    "LogContract",
     "ObjectStoreContract",
     "RecordingSink",
     "SerdeContract",

@@ -16,11 +16,12 @@ from kstreams.batch.task_status import TaskStatus
 from kstreams.batch.totals import totals_after
 from kstreams.clock import FakeClock, WatchedClock, to_ms
 from kstreams.connection import RawRecord
-from kstreams.errors import TopologyError, UnknownTopicError
+from kstreams.errors import TopologyError
 from kstreams.graph.framed_topics import prepare_topics
 from kstreams.graph.partitions import group_partitions
 from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.ids import TaskId
+from kstreams.log import Log
 from kstreams.processors.interceptor import Interceptor
 from kstreams.record import Headers, Record
 from kstreams.sink import Sink
@@ -32,6 +33,7 @@ from kstreams.state.stores.spec import StoreSpec
 from kstreams.task.queues import Queue
 from kstreams.testing.driver_io import DriverIO
 from kstreams.testing.driver_sinks import DriverSinks
+from kstreams.testing.driver_sources import DriverSources
 from kstreams.testing.driver_tables import DriverTables
 from kstreams.testing.driver_task import DriverTask, opened_store
 from kstreams.testing.driver_topics import DriverTopics, decoded
@@ -72,6 +74,8 @@ class TopologyTestDriver:
             topics take anything.
         real_sinks: Whether sinks that are no topics are written to. Else what they get is kept,
             and `results` returns it.
+        real_sources: Whether logs are read in their places: `run` reads what is new there. Else
+            they are made-up, as topics are.
 
     Raises:
         PartitionCountError: Topics of a group differ in partition count, or one has none, or
@@ -94,6 +98,7 @@ class TopologyTestDriver:
         check_keys: bool = True,
         limits: Mapping[str, TopicLimits] | None = None,
         real_sinks: bool = False,
+        real_sources: bool = False,
     ) -> None:
         prepare_topics(topology)
         self.topology = topology
@@ -108,7 +113,8 @@ class TopologyTestDriver:
         self._io = DriverIO(self._topics, limits or {})
         self._sinks = DriverSinks(topology, real=real_sinks)
         self._batch = 0
-        self._sources = {node.topic.name: node.topic for node in topology.sources}
+        self._sources = DriverSources(topology, self._topics, real=real_sources)
+        self._read = self._sources.io(self._io)
         self._recreate = recreate_processors
         self._check_keys = check_keys
         self._given = tuple(interceptors)
@@ -118,8 +124,7 @@ class TopologyTestDriver:
         if state is not None and directory is None:
             self._temporary = TemporaryDirectory(prefix="kstreams-driver-")
             self._home = Path(self._temporary.name)
-        counts = {name: self._topics.count(name) for name in self._sources}
-        self._counts = group_partitions(topology, counts)
+        self._counts = group_partitions(topology, self._sources.counts())
         self._fingerprint = topology.fingerprint()
         for group in topology.groups:
             for spec in group.stores:
@@ -162,7 +167,7 @@ class TopologyTestDriver:
 
     def pipe(
         self,
-        topic: Topic[K, V],
+        topic: Topic[K, V] | Log[K, V],
         key: K,
         value: V,
         *,
@@ -173,7 +178,7 @@ class TopologyTestDriver:
         """Write one record to a topic and process it as a batch of one.
 
         Args:
-            topic: A source's topic.
+            topic: A source's topic, or log.
             key: Its key.
             value: Its value.
             timestamp: Event time, aware or ms since the epoch; the driver's clock if None.
@@ -186,7 +191,7 @@ class TopologyTestDriver:
         self.write(topic, key, value, timestamp=timestamp, headers=headers, partition=partition)
         self.run()
 
-    def pipe_batch(self, topic: Topic[K, V], records: Iterable[Record[K, V]]) -> None:
+    def pipe_batch(self, topic: Topic[K, V] | Log[K, V], records: Iterable[Record[K, V]]) -> None:
         """Write records to a topic and process them as one batch."""
         for record in records:
             self.write(
@@ -200,7 +205,7 @@ class TopologyTestDriver:
 
     def write(
         self,
-        topic: Topic[K, V],
+        topic: Topic[K, V] | Log[K, V],
         key: K,
         value: V,
         *,
@@ -209,9 +214,10 @@ class TopologyTestDriver:
         partition: int | None = None,
     ) -> None:
         """Write a record without processing it yet; `run` does, as one batch with others."""
-        key_bytes, value_bytes, headers = topic.framed(
-            None if key is None else topic.key.serialize(key),
-            None if value is None else topic.value.serialize(value),
+        made = self._sources.topic(topic)
+        key_bytes, value_bytes, headers = made.framed(
+            None if key is None else made.key.serialize(key),
+            None if value is None else made.value.serialize(value),
             headers,
         )
         self.write_bytes(
@@ -234,10 +240,7 @@ class TopologyTestDriver:
         partition: int | None = None,
     ) -> None:
         """Write an encoded record without processing it yet; may be one that is not valid."""
-        source = self._sources.get(topic)
-        if source is None:
-            known = ", ".join(map(repr, self._sources))
-            raise UnknownTopicError(f"no source reads topic {topic!r}; sources read {known}")
+        source = self._sources.node(topic).topic
         record = RawRecord(topic, 0, 0, timestamp, key, value, headers)
         self._topics.append(record, source.partitioner, partition)
 
@@ -318,6 +321,7 @@ class TopologyTestDriver:
             if self._temporary is not None:
                 stack.callback(self._temporary.cleanup)
             stack.callback(self._sinks.close)
+            stack.callback(self._sources.close)
             for tasks in self._tasks.values():
                 for task in tasks:
                     stack.callback(task.close)
@@ -354,7 +358,8 @@ class TopologyTestDriver:
         tasks = [
             (stage, task) for stage, group in enumerate(groups) for task in self._tasks[group.name]
         ]
-        slices = [self._topics.fresh(task) for _, task in tasks]
+        self._sources.look()
+        slices = [self._sources.fresh(task) for _, task in tasks]
         looped = self._looped.get(groups[0].name, ())
         if not always and not any(slices) and not looped:
             return False
@@ -373,7 +378,7 @@ class TopologyTestDriver:
                     loops=tuple(part for part in looped if task.takes(part)),
                 )
                 edges = forwarded.pop((stage, task.partition), ())
-                result = task.runner.run(call, self._io.read(own), edges, batch=self._batch)
+                result = task.runner.run(call, self._read.read(own), edges, batch=self._batch)
                 for each in result.forwarded:
                     forwarded.setdefault((each.stage, each.task), []).append(each.queue)
                 statuses.append(result.status)

@@ -18,7 +18,6 @@ from kstreams.partitioner import Partitioner, count_problem, target, targets
 from kstreams.raw_batch import INPUT_SCHEMA, by_topic, headers_array, headers_of
 from kstreams.record import Headers, Record
 from kstreams.serde.objects import objects_of
-from kstreams.task.meta import TaskMeta
 from kstreams.testing.driver_task import DriverTask
 from kstreams.topic import Topic
 
@@ -105,15 +104,10 @@ class DriverTopics:
         """Return what was not read before, in the order it was written."""
         return self._unread.pop(topic, [])
 
-    def fresh(self, task: DriverTask) -> tuple[Slice, ...]:
-        """Return what a task has to read."""
-        meta, number = task.state.meta, task.partition
-        found = (self._unread_of(node, number, meta) for node in task.group.sources)
-        return tuple(each for each in found if each is not None)
-
-    def _unread_of(self, node: SourceNode, partition: int, meta: TaskMeta) -> Slice | None:
-        topic = node.topic.name
-        start = meta.next_offsets.get(TopicPartition(topic, partition), 0)
+    def fresh(self, node: SourceNode, task: DriverTask) -> Slice | None:
+        """Return what a source has that a task has not processed, or None."""
+        topic, partition = node.topic.name, task.partition
+        start = task.state.meta.next_offsets.get(TopicPartition(topic, partition), 0)
         logs = self._log(topic)
         end = len(logs[partition]) if partition < len(logs) else 0
         return Slice(node.name, topic, partition, start, end) if start < end else None

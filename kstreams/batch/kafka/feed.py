@@ -46,7 +46,7 @@ class KafkaFeed:
     def prepare(self, publisher: str, topic: str, last: Commit | None) -> None:
         """Fence older drivers, if each result is to be seen once."""
         staged = last is not None and bool(last.staged)
-        if self._connection.delivery == "exactly-once" and not staged:
+        if topic and self._connection.delivery == "exactly-once" and not staged:
             following = 0 if last is None else last.batch + 1
             self._publisher_of(publisher).prepare(topic, following)
 

@@ -1,0 +1,72 @@
+"""Feed a pipeline from logs, and from the topics of a connection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from kstreams.batch.logs.io import LogIO
+from kstreams.batch.logs.positions import LogPositions
+from kstreams.checkpoint.plans import Slice
+from kstreams.graph.nodes import SourceNode
+from kstreams.ids import TopicPartition
+from kstreams.log import Log
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.log.commits import Commit
+
+if TYPE_CHECKING:
+    from kstreams.batch.feed import Feed
+
+__all__ = ("LogFeed", "logs_of")
+
+
+def logs_of(sources: Iterable[SourceNode]) -> dict[str, Log[Any, Any]]:
+    """Return what sources read that is no topic, by its name."""
+    return {node.topic.name: node.log for node in sources if node.log is not None}
+
+
+class LogFeed:
+    """A `Feed` whose sources are logs, too; results go where those of the other one do.
+
+    Args:
+        others: Feeds from the topics, and publishes.
+        logs: By name.
+    """
+
+    def __init__(self, others: Feed, logs: Mapping[str, Log[Any, Any]]) -> None:
+        self._others = others
+        self.admin = LogPositions(others.admin, logs)
+        self.io = LogIO(others.io, dict(logs))
+
+    def slices(self, node: SourceNode, partition: int, start: int, stop: int) -> Iterable[Slice]:
+        """Divide a partition's records as their log or topic does."""
+        log = self.admin.of(node.topic.name)
+        if log is None:
+            return self._others.slices(node, partition, start, stop)
+        pieces = log.pieces(partition, start, stop)
+        name = node.topic.name
+        return [Slice(node.name, name, partition, p.start, p.stop, p.place) for p in pieces]
+
+    def mean_bytes(self, place: TopicPartition, offset: int) -> float | None:
+        """Return how large records are at an offset."""
+        log = self.admin.of(place.topic)
+        if log is None:
+            return self._others.mean_bytes(place, offset)
+        return log.mean_bytes(place.partition, offset)
+
+    def prepare(self, publisher: str, topic: str, last: Commit | None) -> None:
+        """Get ready to publish."""
+        self._others.prepare(publisher, topic, last)
+
+    def publish(self, commit: Commit, objects: ObjectStore, check: Callable[[], None]) -> None:
+        """Make a committed batch's output visible."""
+        self._others.publish(commit, objects, check)
+
+    def sweep(self, producers: Iterable[str], *, older_than_ms: int) -> None:
+        """Remove what attempts have left."""
+        self._others.sweep(producers, older_than_ms=older_than_ms)
+
+    def close(self) -> None:
+        """Let go of what both hold."""
+        self.admin.close()
+        self._others.close()

@@ -1,0 +1,115 @@
+"""Where logs begin and end, asked for as topics are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any
+
+from kstreams.batch.source_positions import SourcePositions
+from kstreams.connection import TopicEnds
+from kstreams.errors import KStreamsError
+from kstreams.log import Log, LogContents
+
+__all__ = ("LogPositions",)
+
+
+class LogPositions:
+    """`SourcePositions` of logs, and of all other names by a connection's.
+
+    A context manager: leaving it closes what it has opened.
+
+    Args:
+        others: Those of topics.
+        logs: By name.
+    """
+
+    def __init__(self, others: SourcePositions, logs: Mapping[str, Log[Any, Any]]) -> None:
+        self._others = others
+        self._logs = logs
+        self._opened: dict[str, LogContents] = {}
+
+    def of(self, name: str) -> LogContents | None:
+        """Return the contents of a log; None where this is no log's name."""
+        if name not in self._logs:
+            return None
+        if name not in self._opened:
+            self._opened[name] = self._logs[name].contents()
+        return self._opened[name]
+
+    def partition_count(self, topic: str) -> int:
+        """Return how many partitions there are."""
+        return len(self.ends(topic).offsets)
+
+    def ends(self, topic: str) -> TopicEnds:
+        """Return which one it is, and where it ends."""
+        log = self.of(topic)
+        if log is None:
+            return self._others.ends(topic)
+        with _named(topic):
+            return TopicEnds(log.log_id, log.ends())
+
+    def beginning_offsets(self, topic: str) -> dict[int, int]:
+        """Return the first offset still there, by partition."""
+        log = self.of(topic)
+        if log is None:
+            return self._others.beginning_offsets(topic)
+        with _named(topic):
+            return log.beginnings()
+
+    def end_offsets(self, topic: str) -> dict[int, int]:
+        """Return the offset after the last record, by partition."""
+        return self.ends(topic).offsets
+
+    def offsets_at(self, topic: str, timestamp_ms: int) -> dict[int, int]:
+        """Return the first offset with a timestamp not before a time, or the end."""
+        log = self.of(topic)
+        if log is None:
+            return self._others.offsets_at(topic, timestamp_ms)
+        with _named(topic):
+            found = {p: (log.first_since(p, timestamp_ms), end) for p, end in log.ends().items()}
+        return {p: end if first is None else first[0] for p, (first, end) in found.items()}
+
+    def first_since(
+        self, places: Iterable[tuple[str, int]], timestamp_ms: int
+    ) -> dict[tuple[str, int], tuple[int, int]]:
+        """Return offset and time of the first record not before a time, by partition."""
+        others: list[tuple[str, int]] = []
+        found: dict[tuple[str, int], tuple[int, int]] = {}
+        for topic, partition in places:
+            log = self.of(topic)
+            if log is None:
+                others.append((topic, partition))
+            elif (first := log.first_since(partition, timestamp_ms)) is not None:
+                found[topic, partition] = first
+        if others:
+            found |= self._others.first_since(others, timestamp_ms)
+        return found
+
+    def close(self) -> None:
+        """Let go of what logs hold."""
+        while self._opened:
+            self._opened.popitem()[1].close()
+
+    def __enter__(self) -> LogPositions:
+        """Return them."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+
+class _named:  # noqa: N801  # reads as a verb
+    """Names a log in what is raised."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self, _: type[BaseException] | None, exc: BaseException | None, __: TracebackType | None
+    ) -> None:
+        if isinstance(exc, KStreamsError):
+            exc.at(topic=self._name)

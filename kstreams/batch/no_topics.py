@@ -1,0 +1,38 @@
+"""Apps without a connection: their sources and sinks are no topics."""
+
+from __future__ import annotations
+
+import os
+from itertools import chain
+from typing import Final
+
+from kstreams.embedded.connection import Embedded
+from kstreams.errors import CompileError, Where
+from kstreams.graph.named_topics import read_topics, written_topics
+from kstreams.graph.topology import Topology
+from kstreams.topic import TopicChoice
+
+__all__ = ("NO_TOPICS", "check_no_topics")
+
+NO_TOPICS: Final = Embedded(os.devnull)
+"""The connection of an app that has none: no topic is there, and none can be."""
+
+
+def check_no_topics(topology: Topology) -> None:
+    """Refuse to run a topology without a connection that needs one.
+
+    Raises:
+        CompileError: It reads or writes a topic; names the first.
+    """
+    groups = topology.groups
+    chosen = [
+        (sink.name, sink.target.label)
+        for sink in topology.sinks
+        if isinstance(sink.target, TopicChoice)
+    ]
+    for node, topic in chain(read_topics(groups), written_topics(groups), chosen):
+        raise CompileError(
+            f"the topology reads or writes topic {topic!r}, and the app has no connection",
+            hint="give it one: App(topology, Embedded(...)) or App(topology, Kafka(...)).",
+            where=Where(node=node),
+        )

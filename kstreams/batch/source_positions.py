@@ -1,0 +1,40 @@
+"""What planning asks of sources, whatever they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from kstreams.connection import TopicEnds
+
+__all__ = ("SourcePositions",)
+
+
+class SourcePositions(Protocol):
+    """Where sources begin and end, by name. The part of a `TopicAdmin` that looks at them."""
+
+    def partition_count(self, topic: str) -> int:
+        """Return how many partitions a source has."""
+        ...
+
+    def ends(self, topic: str) -> TopicEnds:
+        """Return which one it is, and the offset after the last record, by partition."""
+        ...
+
+    def beginning_offsets(self, topic: str) -> dict[int, int]:
+        """Return the first offset still there, by partition."""
+        ...
+
+    def end_offsets(self, topic: str) -> dict[int, int]:
+        """Return the offset after the last record, by partition."""
+        ...
+
+    def offsets_at(self, topic: str, timestamp_ms: int) -> dict[int, int]:
+        """Return the first offset with a timestamp not before a time, or the end."""
+        ...
+
+    def first_since(
+        self, places: Iterable[tuple[str, int]], timestamp_ms: int
+    ) -> dict[tuple[str, int], tuple[int, int]]:
+        """Return offset and time of the first record not before a time, by partition."""
+        ...

@@ -1,0 +1,93 @@
+"""The log that files of one place are."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Generic, TypeVar
+
+from kstreams.errors import CompileError
+from kstreams.file_logs.contents import FileContents
+from kstreams.file_logs.files import Files
+from kstreams.file_logs.format import Format
+from kstreams.file_logs.index import FileIndex
+from kstreams.file_logs.reader import FileReader
+from kstreams.names import TOPIC_RULE, is_topic, shown_name
+from kstreams.partitioner import count_problem
+from kstreams.serde.base import Serde
+from kstreams.state.backend.objects import ObjectStoreSettings
+
+__all__ = ("FileLog",)
+
+K = TypeVar("K")
+"""Type of the keys."""
+V = TypeVar("V")
+"""Type of the values."""
+
+
+@dataclass(frozen=True)
+class FileLog(Generic[K, V]):
+    """Files of a place, as a `Log`: each file's records in their order, older files first.
+
+    `folder` makes one of a directory. A file that comes later goes behind all that are known, to
+    the partition that has the fewest records. A file is looked through once, by the driver, before
+    it is planned: so a position is the number of a record, and lag is counted in records. A record
+    has its file's time of change as its timestamp.
+
+    Args:
+        name: Of its positions in checkpoints.
+        files: The place.
+        format: What makes records of files.
+        index: Where it is written down which file has which offsets. Whoever reads these files by
+            this index reads the same offsets: several apps may.
+        partitions: How many; never to be changed. A file is read by one task.
+
+    Raises:
+        CompileError: The name or the number of partitions cannot be.
+    """
+
+    name: str
+    files: Files
+    format: Format[K, V]
+    _: KW_ONLY
+    index: ObjectStoreSettings
+    partitions: int = 1
+
+    def __post_init__(self) -> None:
+        """Check the arguments."""
+        if not is_topic(self.name):
+            raise CompileError(f"{shown_name(self.name)} cannot name a log: use {TOPIC_RULE}")
+        if problem := count_problem(self.partitions):
+            raise CompileError(f"log {self.name!r}: {problem}")
+
+    @property
+    def key(self) -> Serde[K]:
+        """The format's."""
+        return self.format.key
+
+    @property
+    def value(self) -> Serde[V]:
+        """The format's."""
+        return self.format.value
+
+    @property
+    def label(self) -> str:
+        """The place and the format."""
+        return f"{self.format.name} of {self.files.label}"
+
+    def contents(self) -> FileContents:
+        """Open the driver's side.
+
+        Raises:
+            SourceError: The index is another log's, or cannot be read or written.
+        """
+        index = FileIndex(
+            self.index.open(),
+            str(self.index),
+            partitions=self.partitions,
+            format_name=self.format.name,
+        )
+        return FileContents(self.files, self.format, index)
+
+    def reader(self) -> FileReader:
+        """Open the worker's side."""
+        return FileReader(self.files, self.format)

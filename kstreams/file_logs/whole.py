@@ -1,0 +1,61 @@
+"""Files that are a value each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import pyarrow as pa
+
+from kstreams.errors import DeserializationError
+from kstreams.file_logs.files import FileData
+from kstreams.file_logs.format import Format, Mark, Rows
+from kstreams.serde.base import Serde
+from kstreams.serde.text import TEXT
+
+__all__ = ("Whole",)
+
+V = TypeVar("V")
+"""Type of the values."""
+
+
+@dataclass(frozen=True)
+class Whole(Format[str, V]):
+    """A file is a value, and its path below the folder the key.
+
+    Args:
+        value: Serde of the file's bytes.
+        max_bytes: A larger file cannot be read.
+    """
+
+    value: Serde[V]
+    max_bytes: int = 64 * 1024 * 1024
+    key: Serde[str] = field(default=TEXT, init=False)
+    name: str = field(default="whole", init=False)
+
+    def scan(self, data: FileData) -> Iterator[Mark]:
+        """Look at the size."""
+        self._contents(data)
+        yield Mark(0, 0)
+        yield Mark(1, data.size)
+
+    def read(self, data: FileData, head: str, mark: Mark) -> Iterator[Rows]:
+        """Yield the one record."""
+        if mark.record == 0:
+            key = data.name.encode(errors="surrogateescape")
+            values, keys = [self._contents(data)], [key]
+            yield Rows(pa.array(values, pa.binary()), pa.array(keys, pa.binary()))
+
+    def _contents(self, data: FileData) -> bytes:
+        blocks: list[bytes] = []
+        size = 0
+        for block in data.blocks(0):
+            blocks.append(block)
+            size += len(block)
+            if size > self.max_bytes:
+                raise DeserializationError(
+                    f"it has more than {self.max_bytes:,} bytes",
+                    hint="raise max_bytes of its format, if it is right.",
+                )
+        return b"".join(blocks)

@@ -1,0 +1,38 @@
+"""Topics that a topology names before any record is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kstreams.graph.topology import PartitionGroup
+from kstreams.processors.on_error import DeadLetter
+from kstreams.topic import Topic
+
+__all__ = ("read_topics", "written_topics")
+
+
+def read_topics(groups: Iterable[PartitionGroup]) -> Iterator[tuple[str, str]]:
+    """Yield the sources that read topics, each with its topic's name."""
+    for group in groups:
+        for source in group.sources:
+            if source.log is None:
+                yield source.name, source.topic.name
+
+
+def written_topics(groups: Iterable[PartitionGroup]) -> Iterator[tuple[str, str]]:
+    """Yield nodes and stores that write topics, each with the topic's name.
+
+    Those of sinks that choose a topic for each record are left out.
+    """
+    for group in groups:
+        for sink in group.sinks:
+            if isinstance(sink.target, Topic):
+                yield sink.name, sink.target.name
+        policies = [(entry.name, entry.on_error) for entry in (*group.sources, *group.from_tasks)]
+        policies += [(sink.name, sink.on_refused) for sink in group.sinks]
+        for name, policy in policies:
+            if isinstance(policy, DeadLetter):
+                yield name, policy.topic
+        for spec in group.stores:
+            if spec.changelog is not None:
+                yield spec.name, spec.changelog

@@ -1,0 +1,168 @@
+"""What can be read again by position and is no topic: what a batch's plan says of it.
+
+A `Log` is planned and replayed as a topic's partitions are. Positions are numbers of records: a
+batch is bounded by them, and lag is counted in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import pyarrow as pa
+
+from kstreams.serde.base import Serde
+
+__all__ = ("Log", "LogContents", "LogReader", "Piece")
+
+K = TypeVar("K")
+"""Type of a log's keys."""
+V = TypeVar("V")
+"""Type of a log's values."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Records of one partition that are read at once: `start <= offset < stop`.
+
+    A plan that becomes smaller cuts it: its `stop` may then be any offset after its start.
+
+    Attributes:
+        partition: Of the log.
+        start: The first offset.
+        stop: The offset after the last one.
+        place: Where a reader finds them, in the log's own words; part of the plan, so that a
+            batch that comes again reads there again.
+    """
+
+    partition: int
+    start: int
+    stop: int
+    place: str = ""
+
+
+class LogContents(Protocol):
+    """What a log holds, as the driver sees it. Partitions are numbered from 0.
+
+    Offsets rise within a partition, and gaps between them are normal. What was once told of an
+    offset holds for ever: for each driver, each app, and after each restart.
+
+    All methods raise `SourceError` where the place is not as it has to be, and
+    `SourceUnavailableError` where it does not answer.
+    """
+
+    @property
+    def log_id(self) -> str:
+        """Differs where offsets are of other records than before; empty if there is no such id."""
+        ...
+
+    def beginnings(self) -> dict[int, int]:
+        """Return the first offset that can still be read, by partition."""
+        ...
+
+    def ends(self) -> dict[int, int]:
+        """Look for what is new, and return the offset after the last record, by partition.
+
+        Raises:
+            DataLossError: What was there is not the same any more.
+        """
+        ...
+
+    def first_since(self, partition: int, timestamp_ms: int) -> tuple[int, int] | None:
+        """Return offset and time of the first record of a partition that is not before a time.
+
+        No record before that offset has this time or a later one. None if there is no such
+        record. Times are ms since the epoch.
+        """
+        ...
+
+    def pieces(self, partition: int, start: int, stop: int) -> Iterable[Piece]:
+        """Divide the records with `start <= offset < stop` into what is read at once, in order."""
+        ...
+
+    def mean_bytes(self, partition: int, offset: int) -> float | None:
+        """Return how large records are at an offset, or nearly so; None where it is not known."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what it holds."""
+        ...
+
+
+class LogReader(Protocol):
+    """Reads pieces, in a worker: open from batch to batch, for one task after the other.
+
+    One that has raised is closed; the next attempt opens another.
+    """
+
+    def read(self, piece: Piece, *, max_bytes: int) -> pa.Table:
+        """Return the records of a piece: the same ones each time, in the order of offsets.
+
+        Args:
+            piece: What a plan says, perhaps cut.
+            max_bytes: Stop soon after more bytes than these are read: what is returned then has
+                more of them, one record at least, and is read again in smaller pieces.
+
+        Returns:
+            Columns `offset` and `timestamp` (int64, ms since the epoch), `key` and `value`
+            (binary, null where there is none), `headers` (null, or a list of structs of `key` and
+            `value`). There may be two more. `unreadable` (string) says of a record that cannot be
+            read why; null where it can. It is then dealt with as the source's `on_error` says.
+            `origin` (dictionary of strings) has `NUMBER:NAME` of what a record is from, and the
+            offset of the first record in it: errors and dead letters name it.
+
+        Raises:
+            DataLossError: They are gone, or are others now.
+            SourceUnavailableError: The place does not answer: the batch fails, and comes again.
+            SourceError: The place is not as it has to be.
+        """
+        ...
+
+    def close(self) -> None:
+        """Give back what it holds."""
+        ...
+
+
+class Log(Protocol[K, V]):
+    """A source that is no topic, as data: picklable, and without a secret in its texts.
+
+    `TopologyBuilder.add_source` takes it in place of a `Topic`. Values that are null are dropped
+    and counted, as those of topics. `kstreams.testing.LogContract` proves one of your own.
+
+    Attributes:
+        name: Of its positions in plans and commits: like no topic or other log of the topology.
+        key: Serde of the keys; `NONE` when they are of no interest.
+        value: Serde of the values.
+        label: What pictures of the topology show beside the name.
+
+    Source: a partitioned Kafka topic, as consumers see it.
+    """
+
+    @property
+    def name(self) -> str:
+        """Name of its positions."""
+        ...
+
+    @property
+    def key(self) -> Serde[K]:
+        """Serde of the keys."""
+        ...
+
+    @property
+    def value(self) -> Serde[V]:
+        """Serde of the values."""
+        ...
+
+    @property
+    def label(self) -> str:
+        """What pictures of the topology show beside the name."""
+        ...
+
+    def contents(self) -> LogContents:
+        """Open the driver's side; nothing is asked of the place yet."""
+        ...
+
+    def reader(self) -> LogReader:
+        """Open the worker's side."""
+        ...

@@ -1,0 +1,64 @@
+r"""Sources that are no topics: files, and other places that can be read again by position.
+
+- `Log` is such a place, given to `TopologyBuilder.add_source`: batches are planned on it and
+  replayed exactly, as on topics. `LogContents` is its driver's side, `LogReader` that of workers,
+  which reads a `Piece` of a plan.
+- `folder` makes one of a directory: a `FileLog`. `kstreams_s3.objects` makes one of a bucket
+  (docs/connectors.md lists all).
+- A `Format` makes records of a file: `Lines` of text or JSON, `Csv` with a row of names, `Whole`;
+  `Gzip` around one of them. It passes over the file in `Mark`s and reads `Rows`.
+- `Files` is a place of files, of your own perhaps, which opens each `FileInfo` as `FileData`.
+
+`kstreams.testing` has a `LogContract` to prove a log by.
+
+Example:
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from kstreams import TEXT, TopologyBuilder, map_values
+    >>> from kstreams.io import Topic
+    >>> from kstreams.sources import Lines, folder
+    >>> from kstreams.testing import TopologyTestDriver
+    >>> shouts = Topic("shouts", key=TEXT, value=TEXT, null_keys="pass")
+    >>> with TemporaryDirectory() as place:
+    ...     _ = Path(place, "a.txt").write_text("one\ntwo\n")
+    ...     builder = TopologyBuilder("shouting")
+    ...     lines = builder.add_source("lines", folder("lines", place, Lines(TEXT)))
+    ...     builder.add_sink(
+    ...         "out", shouts, builder.add_processor("up", map_values(str.upper), lines)
+    ...     )
+    ...     with TopologyTestDriver(builder.build(), real_sources=True) as driver:
+    ...         driver.run()
+    ...         [record.value for record in driver.read(shouts)]
+    ['ONE', 'TWO']
+"""
+
+from __future__ import annotations
+
+from kstreams.file_logs.csv_rows import Csv
+from kstreams.file_logs.files import FileData, FileInfo, Files
+from kstreams.file_logs.folder import folder
+from kstreams.file_logs.format import Format, Mark, Rows
+from kstreams.file_logs.gzipped import Gzip
+from kstreams.file_logs.lines import Lines
+from kstreams.file_logs.log import FileLog
+from kstreams.file_logs.whole import Whole
+from kstreams.log import Log, LogContents, LogReader, Piece
+
+__all__ = (
+    "Csv",
+    "FileData",
+    "FileInfo",
+    "FileLog",
+    "Files",
+    "Format",
+    "Gzip",
+    "Lines",
+    "Log",
+    "LogContents",
+    "LogReader",
+    "Mark",
+    "Piece",
+    "Rows",
+    "Whole",
+    "folder",
+)

@@ -1,0 +1,96 @@
+"""What the test driver's tasks read: made-up topics, and logs in their places."""
+
+from __future__ import annotations
+
+from kstreams._types import K, V
+from kstreams.batch.logs.feed import logs_of
+from kstreams.batch.logs.io import LogIO
+from kstreams.batch.topic_io import TopicIO
+from kstreams.checkpoint.plans import Slice
+from kstreams.errors import TopologyError, UnknownTopicError
+from kstreams.graph.nodes import SourceNode
+from kstreams.graph.topology import Topology
+from kstreams.ids import TopicPartition
+from kstreams.log import Log, LogContents
+from kstreams.testing.driver_task import DriverTask
+from kstreams.testing.driver_topics import DriverTopics
+from kstreams.topic import Topic
+
+__all__ = ("DriverSources",)
+
+
+class DriverSources:
+    """The sources of a topology under test.
+
+    Args:
+        topology: What is run.
+        topics: Made-up topics, which stand for logs, too, unless those are real.
+        real: Whether logs are read in their places.
+    """
+
+    def __init__(self, topology: Topology, topics: DriverTopics, *, real: bool) -> None:
+        self._nodes = {node.topic.name: node for node in topology.sources}
+        self._topics = topics
+        self._logs = logs_of(topology.sources) if real else {}
+        self._contents: dict[str, LogContents] = {}
+        self._ends: dict[str, dict[int, int]] = {}
+
+    def counts(self) -> dict[str, int]:
+        """Return how many partitions each source has."""
+        self.look()
+        found = {name: self._topics.count(name) for name in self._nodes if name not in self._logs}
+        return found | {name: len(ends) for name, ends in self._ends.items()}
+
+    def look(self) -> None:
+        """Look at where logs end: up to there the next batch reads."""
+        for name, log in self._logs.items():
+            contents = self._contents.setdefault(name, log.contents())
+            self._ends[name] = contents.ends()
+
+    def fresh(self, task: DriverTask) -> tuple[Slice, ...]:
+        """Return what a task has to read."""
+        found: list[Slice] = []
+        for node in task.group.sources:
+            if node.topic.name in self._logs:
+                found += self._of_log(node, task)
+            elif (one := self._topics.fresh(node, task)) is not None:
+                found.append(one)
+        return tuple(found)
+
+    def _of_log(self, node: SourceNode, task: DriverTask) -> list[Slice]:
+        name, partition = node.topic.name, task.partition
+        start = task.state.meta.next_offsets.get(TopicPartition(name, partition), 0)
+        pieces = self._contents[name].pieces(partition, start, self._ends[name][partition])
+        return [Slice(node.name, name, partition, p.start, p.stop, p.place) for p in pieces]
+
+    def io(self, topics: TopicIO) -> TopicIO:
+        """Return what reads for tasks, beside what reads made-up topics."""
+        return LogIO(topics, self._logs) if self._logs else topics
+
+    def topic(self, source: Topic[K, V] | Log[K, V]) -> Topic[K, V]:
+        """Return the topic that a source is, or that stands for it."""
+        if isinstance(source, Topic):
+            return source
+        if source.name in self._logs:
+            raise TopologyError(
+                f"log {source.name!r} is read in its place",
+                hint="put there what it shall read, or leave out real_sources=True.",
+            )
+        return Topic(source.name, source.key, source.value)
+
+    def node(self, topic: str) -> SourceNode:
+        """Return the source that reads a topic.
+
+        Raises:
+            UnknownTopicError: There is none.
+        """
+        found = self._nodes.get(topic)
+        if found is None:
+            known = ", ".join(map(repr, self._nodes))
+            raise UnknownTopicError(f"no source reads topic {topic!r}; sources read {known}")
+        return found
+
+    def close(self) -> None:
+        """Let go of what logs hold."""
+        while self._contents:
+            self._contents.popitem()[1].close()

@@ -1,0 +1,3 @@
+"""Logs of files."""
+
+from __future__ import annotations
