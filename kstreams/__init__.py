@@ -9,8 +9,9 @@ Here is what a first app needs. The other public modules, each with a word on wh
   they are forwarded; `kstreams.durations`: `minutes(1)`.
 - `kstreams.stores`, `kstreams.serde`: typed state, and objects as bytes.
 - `kstreams.io`, `kstreams.app`, `kstreams.views`: topics on Kafka or on disk, running an app, and
-  reading its state from outside; `kstreams.sinks`: databases and other places for results;
-  `kstreams.intakes`: webhooks, queues and other sources whose messages come once.
+  reading its state from outside; `kstreams.sources`, `kstreams.sinks`: files, databases and other
+  places to read, and for results; `kstreams.intakes`: webhooks, queues and other sources whose
+  messages come once.
 - `kstreams.frames`: a topology as a transformation of DataFrames, on Spark Connect too.
 - `kstreams.testing`, `kstreams.errors`: tests in memory, and everything that is raised.
 - `kstreams.state`, `kstreams.store_kinds`: for those who write a state backend, durable storage or

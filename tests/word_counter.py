@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TypeVar
 
 from kstreams import (
     INT64,
@@ -17,9 +18,13 @@ from kstreams import (
     flat_map,
     key_value_store,
 )
+from kstreams.sources import Log
 from kstreams.stores import KeyValueStore, StoreSpec
 
 __all__ = ("COUNTS", "CountWords", "count_words")
+
+K = TypeVar("K")
+"""Type of the keys of lines."""
 
 COUNTS = key_value_store("counts", key=TEXT, value=INT64)
 
@@ -41,7 +46,7 @@ class CountWords(FixedKeyProcessor[str, None, int]):
 
 def count_words(
     builder: TopologyBuilder,
-    lines: Topic[bytes, str],
+    lines: Topic[K, str] | Log[K, str],
     totals: Topic[str, int],
     store: StoreSpec[KeyValueStore[str, int]] = COUNTS,
 ) -> tuple[Node[str, None], Node[str, int]]:

@@ -26,6 +26,7 @@ _WITH_REGISTRY = {
     ],
 }
 _WITH_POSTGRES = {
+    "files_to_postgres": ["[('ann', 5), ('bob', 7)]", "[('ann', 8), ('bob', 7)]"],
     "orders_to_postgres": [
         "[('ann/1', 8), ('ann/2', 7), ('bob/1', 9)]",
         "[('ann', 'ann/1'), ('bob', 'bob/1')]",

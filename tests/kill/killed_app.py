@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -127,13 +127,18 @@ class KilledApp:
         """Append enough for some batches."""
         count = int(MAX_RECORDS * batches)
         texts = [f"a b{n % 7} c{n % 31} a" for n in range(self._emitted, self._emitted + count)]
+        self.append(texts)
+        for number, text in enumerate(texts, self._emitted):
+            second = (_START_MS + number) // 1000 * 1000
+            self._by_second.update((word, second) for word in text.split())
+        self._emitted += count
+        self._counted.update(word for text in texts for word in text.split())
+
+    def append(self, texts: Sequence[str]) -> None:
+        """Append texts to the source."""
         with Emitter(self.lines, self.connection) as emitter:
             for number, text in enumerate(texts, self._emitted):
                 emitter.emit(b"%d" % number, text, timestamp=_START_MS + number)
-                second = (_START_MS + number) // 1000 * 1000
-                self._by_second.update((word, second) for word in text.split())
-        self._emitted += count
-        self._counted.update(word for text in texts for word in text.split())
 
     def advance(self) -> None:
         """Append some, and wait for a commit."""

@@ -1,0 +1,26 @@
+"""The app that is killed, with its lines in files.
+
+`python -m tests.kill.filing_app FOLDER`: as `tests.kill.app`; files come to `in` below the folder.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kstreams import TEXT, Topology, TopologyBuilder
+from kstreams.sources import Lines, folder
+from tests.kill.app import main, topics
+from tests.word_counter import COUNTS, count_words
+
+__all__ = ("build",)
+
+
+def build(name: str) -> Topology:
+    builder = TopologyBuilder("kill")
+    lines = folder("lines", Path("in"), Lines(TEXT), partitions=2)  # the app runs in its folder
+    count_words(builder, lines, topics(name)[1], COUNTS)
+    return builder.build()
+
+
+if __name__ == "__main__":
+    main(build)

@@ -1,0 +1,52 @@
+"""`kill -9` of an app that reads files: each line counts once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from itertools import cycle, islice
+from pathlib import Path
+
+import pytest
+
+from tests.kill.filing_app import build
+from tests.kill.killed_app import KilledApp, by_word
+
+pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.slow, pytest.mark.timeout(2_400)]
+
+PLAN = (
+    ("driver", "running"),
+    ("worker", "task-done"),
+    ("executor", "running"),
+    ("jvm", "all-done"),
+    ("driver", "committed"),
+)
+
+KILLS = int(os.environ.get("KSTREAMS_KILLS", "2"))
+"""How many; `make kill-connectors` has 20."""
+
+
+class FilingApp(KilledApp):
+    """An app that reads a folder."""
+
+    module = "tests.kill.filing_app"
+    build = staticmethod(build)
+
+    def append(self, texts: Sequence[str]) -> None:
+        place = self.folder / "in"
+        place.mkdir(exist_ok=True)
+        unfinished = place / f"{self._emitted:09}.txt.part"
+        unfinished.write_text("".join(f"{text}\n" for text in texts))
+        unfinished.rename(unfinished.with_suffix(""))
+
+
+def test_each_line_of_files_counts_once(tmp_path: Path, victims: list[KilledApp]) -> None:
+    victims.append(killed_app := FilingApp(tmp_path))
+    (tmp_path / "in").mkdir()
+    killed_app.start()
+    killed_app.advance()
+    for target, phase in islice(cycle(PLAN), KILLS):
+        print(killed_app.strike(target, phase), flush=True)  # noqa: T201  # the table of kills
+    killed_app.emit(1)
+    killed_app.finish()
+    assert by_word(killed_app.results()) == killed_app.expected()

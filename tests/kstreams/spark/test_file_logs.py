@@ -1,0 +1,111 @@
+"""Apps that read files, beside topics or alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from kstreams import INT64, TEXT, App, Record, Topic, Topology, TopologyBuilder, key_value_store
+from kstreams.errors import CompileError, FileChangedError
+from kstreams.operators import flat_map, rekey
+from kstreams.serde import NONE
+from kstreams.sinks import CommitId, Results, to_batches
+from kstreams.sources import Lines, folder
+from kstreams.testing import TopologyTestDriver
+from tests.kstreams.spark.apps import Bench
+from tests.word_counter import CountWords
+
+pytestmark = pytest.mark.spark
+
+WORDS = Topic("words", TEXT, NONE)
+TOTALS = Topic("totals", TEXT, INT64)
+COUNTS = key_value_store("counts", key=TEXT, value=INT64)
+
+
+def counting(place: Path) -> Topology:
+    """Count the words of files and of a topic together."""
+    builder = TopologyBuilder("files")
+    lines = builder.add_source("lines", folder("lines", place, Lines(TEXT), partitions=2))
+    words = builder.add_processor("split", flat_map(_split), lines)
+    others = builder.add_source("words", WORDS)
+    edge = builder.repartition("by-word", words, others, key=TEXT, value=NONE)
+    counts = builder.add_processor("count", lambda: CountWords(COUNTS), edge, stores=[COUNTS])
+    builder.add_sink("totals", TOTALS, counts)
+    return builder.build()
+
+
+def _split(_: None, line: str) -> Iterator[tuple[str, None]]:
+    return ((word, None) for word in line.split())
+
+
+def write(place: Path, number: int, text: str) -> None:
+    (place / f"{number}.part").write_text(text)
+    os.utime(place / f"{number}.part", (number, number))
+    (place / f"{number}.part").rename(place / f"{number}.txt")
+
+
+def test_files_beside_topics_give_what_the_driver_gives(bench: Bench, tmp_path: Path) -> None:
+    """Batches are small, and the app starts again between files."""
+    places = tmp_path / "spark", tmp_path / "driver"
+    for place in places:
+        place.mkdir()
+    bench.create(WORDS)
+    reference = TopologyTestDriver(
+        counting(places[1]), partitions={"words": 2, "totals": 4}, real_sources=True
+    )
+    with reference as driver:
+        for step in range(3):
+            text = "\n".join(f"a b{n % 3} c{n}" for n in range(20 + step))
+            words = [Record("a", None, 1_000 * step), Record(f"d{step}", None, 1_000 * step)]
+            for place in places:
+                write(place, 2 * step, text)
+                write(place, 2 * step + 1, "" if step else "a\n\nlast")
+            bench.emit(WORDS, words)
+            for word in words:
+                driver.write(WORDS, word.key, None, timestamp=word.timestamp)
+            driver.run()
+            bench.run(counting(places[0]), max_records_per_batch=17)
+        expected = [(r.key, r.value, r.timestamp) for r in driver.read_rows("totals")]
+    found = [(r.key, r.value, r.timestamp) for r in bench.raw(TOTALS)]
+    assert sorted(found, key=str) == sorted(expected, key=str)
+    assert len({report.batch for report in bench.reports}) > 6
+    assert max(report.source_records for report in bench.reports) <= 17
+    assert {report.backlog for report in bench.reports} > {0}
+
+
+def test_an_app_whose_sources_and_sinks_are_no_topics_needs_no_connection(
+    bench: Bench, tmp_path: Path
+) -> None:
+    seen = tmp_path / "seen"
+
+    def note(results: Results[str, str], commit: CommitId) -> None:
+        with seen.open("a") as file:
+            file.writelines(f"{commit.batch} {record.value}\n" for record in results.records())
+
+    builder = TopologyBuilder("alone")
+    lines = builder.add_source("lines", folder("lines", tmp_path / "in", Lines(TEXT)))
+    keyed = builder.add_processor("key", rekey(lambda _, value: value), lines)
+    builder.add_sink("seen", to_batches(note), keyed)
+    (tmp_path / "in").mkdir()
+    write(tmp_path / "in", 1, "one\ntwo\n")
+    options = {"checkpoint": bench.checkpoint, "spark": bench.spark}
+    with App(builder.build(), **options) as app:  # type: ignore[arg-type]  # of several types
+        app.run(until="end", timeout=timedelta(seconds=90))
+    assert seen.read_text() == "0 one\n0 two\n"
+    builder.add_sink("topic", Topic("out", TEXT, TEXT), keyed)
+    with pytest.raises(CompileError, match="topic 'out', and the app has no connection"):
+        App(builder.build(), checkpoint=tmp_path / "other", spark=bench.spark).run(until="end")
+
+
+def test_a_file_that_changes_stops_the_app(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    write(tmp_path / "in", 1, "one\ntwo\n")
+    bench.create(WORDS)
+    folder("lines", tmp_path / "in", Lines(TEXT), partitions=2).contents().ends()
+    write(tmp_path / "in", 1, "one\ntwo\nthree\n")
+    with pytest.raises(FileChangedError, match=r"1\.txt"):
+        bench.run(counting(tmp_path / "in"))
