@@ -1,6 +1,6 @@
 """Files in, a table out, and no topic between: each line counts once, whenever the app dies.
 
-Compressed CSV comes to a folder, and the app adds up what customers have paid; bad rows are left out.
+Compressed CSV comes to a folder; the app adds up what customers have paid, without bad rows.
 
 python examples/files_to_postgres.py postgresql://user:password@host/database
 """

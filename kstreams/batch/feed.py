@@ -1,28 +1,19 @@
-"""What differs between kinds of topics, from a query's point of view."""
+"""What differs between kinds of sources and topics, from a query's point of view."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import closing
 from typing import Protocol
 
-from kstreams.batch.embedded.feed import EmbeddedFeed
-from kstreams.batch.logs.feed import LogFeed, logs_of
-from kstreams.batch.sink_publishing import publish_receipts
-from kstreams.batch.sink_writers import sinks_of
 from kstreams.batch.source_positions import SourcePositions
 from kstreams.batch.topic_io import TopicIO
 from kstreams.checkpoint.plans import Slice
-from kstreams.connection import Connection
-from kstreams.embedded.connection import Embedded
-from kstreams.errors import CompileError
 from kstreams.graph.nodes import SourceNode
-from kstreams.graph.topology import Topology
 from kstreams.ids import TopicPartition
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.commits import Commit
 
-__all__ = ("Feed", "feed_of", "publish_commit")
+__all__ = ("Feed",)
 
 
 class Feed(Protocol):
@@ -89,42 +80,3 @@ class Feed(Protocol):
     def close(self) -> None:
         """Let go of what publishing holds."""
         ...
-
-
-def feed_of(connection: Connection, sources: Iterable[SourceNode] = ()) -> Feed:
-    """Return a feed from and to the topics of a connection, and from the logs of sources.
-
-    Raises:
-        CompileError: No app can run on it.
-    """
-    feed, logs = _feed_of_topics(connection), logs_of(sources)
-    return LogFeed(feed, logs) if logs else feed
-
-
-def _feed_of_topics(connection: Connection) -> Feed:
-    if isinstance(connection, Embedded):
-        return EmbeddedFeed(connection)
-    from kstreams.batch.kafka.feed import KafkaFeed  # noqa: PLC0415
-    from kstreams.kafka.options import Kafka  # noqa: PLC0415  # needs the extra `kafka`
-
-    if isinstance(connection, Kafka):
-        return KafkaFeed(connection)
-    raise CompileError(f"an app cannot run on {connection!r}", hint="use Embedded or Kafka.")
-
-
-def publish_commit(
-    connection: Connection, topology: Topology, commit: Commit, objects: ObjectStore
-) -> None:
-    """Make a committed batch's output visible, where no query runs that has a feed.
-
-    Args:
-        connection: Where topics are.
-        topology: Has the sinks that are no topics.
-        commit: The batch's.
-        objects: The durable log, which has what was staged there.
-    """
-    if commit.outputs or commit.staged:
-        with closing(feed_of(connection)) as feed:
-            feed.publish(commit, objects, lambda: None)
-    sinks = [sinks_of(group) for group in topology.groups]
-    publish_receipts({name: sink for own in sinks for name, sink in own.items()}, commit.receipts)

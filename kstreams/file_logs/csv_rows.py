@@ -14,8 +14,7 @@ import pyarrow as pa
 from kstreams.errors import DeserializationError
 from kstreams.file_logs.files import FileData
 from kstreams.file_logs.format import Rows
-from kstreams.file_logs.lines import MAX_RECORD_BYTES
-from kstreams.file_logs.text_records import TextRecords, record_ends
+from kstreams.file_logs.text_records import MAX_RECORD_BYTES, TextRecords, record_ends
 from kstreams.serde.base import Serde
 from kstreams.serde.csv_columns import CsvColumn, columns_of
 from kstreams.serde.csv_row import csv_row
@@ -91,7 +90,7 @@ class Csv(TextRecords[None, V]):
         pick, count = self._picker(head)
         mark = self.delimiter.encode()
         values: list[bytes | None] = []
-        wrong: dict[int, str] = {}
+        faults: dict[int, str] = {}
         for number, record in enumerate(records):
             if not record and count > 1:
                 values.append(None)
@@ -102,13 +101,13 @@ class Csv(TextRecords[None, V]):
             else:
                 fields, found = None, record.count(mark) + 1
             if found != count:
-                wrong[number] = f"it has {found} fields, and the first row {count}"
+                faults[number] = f"it has {found} fields, and the first row {count}"
                 values.append(None)
             elif pick is None:
                 values.append(record)
             else:
                 values.append(pick(record.split(mark) if fields is None else fields))
-        return Rows(pa.array(values, pa.binary()), wrong=wrong)
+        return Rows(pa.array(values, pa.binary()), wrong=faults)
 
     def _picker(self, head: str) -> tuple[Callable[[list[bytes]], bytes] | None, int]:
         """Return what brings fields into order, None if they are, and how many a row has."""

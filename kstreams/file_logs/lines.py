@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 import pyarrow as pa
 
 from kstreams.file_logs.format import Rows
-from kstreams.file_logs.text_records import TextRecords
+from kstreams.file_logs.text_records import MAX_RECORD_BYTES, TextRecords
 from kstreams.serde.base import Serde
 from kstreams.serde.none import NONE
 
@@ -17,8 +17,6 @@ __all__ = ("Lines",)
 
 V = TypeVar("V")
 """Type of the values."""
-
-MAX_RECORD_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ class LocalFiles:
         if stat.S_ISREG(known.st_mode) and inside:
             yield _info(name, known)
 
-    def open(self, file: FileInfo) -> LocalData:
+    def open(self, file: FileInfo) -> FileData:
         """Open a file at its version.
 
         Raises:
@@ -112,7 +112,7 @@ class LocalFiles:
             raise FileChangedError(f"file {path} is gone", hint=_CHANGED) from exc
         except OSError as exc:
             raise SourceError(f"cannot read {path}: {exc}") from exc
-        data = LocalData(handle, path, file)
+        data = _LocalData(handle, path, file)
         try:
             data.check()
         except BaseException:
@@ -121,7 +121,7 @@ class LocalFiles:
         return data
 
 
-class LocalData(FileData):
+class _LocalData(FileData):
     """The bytes of a file of this machine.
 
     Args:

@@ -11,6 +11,7 @@ from kstreams.file_logs.files import Files
 from kstreams.file_logs.format import Format
 from kstreams.file_logs.index import FileIndex
 from kstreams.file_logs.reader import FileReader
+from kstreams.log import LogContents, LogReader
 from kstreams.names import TOPIC_RULE, is_topic, shown_name
 from kstreams.partitioner import count_problem
 from kstreams.serde.base import Serde
@@ -74,7 +75,7 @@ class FileLog(Generic[K, V]):
         """The place and the format."""
         return f"{self.format.name} of {self.files.label}"
 
-    def contents(self) -> FileContents:
+    def contents(self) -> LogContents:
         """Open the driver's side.
 
         Raises:
@@ -88,6 +89,6 @@ class FileLog(Generic[K, V]):
         )
         return FileContents(self.files, self.format, index)
 
-    def reader(self) -> FileReader:
+    def reader(self) -> LogReader:
         """Open the worker's side."""
         return FileReader(self.files, self.format)

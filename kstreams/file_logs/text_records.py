@@ -14,14 +14,17 @@ from kstreams.errors import DeserializationError
 from kstreams.file_logs.files import FileData
 from kstreams.file_logs.format import Format, Mark, Rows
 
-__all__ = ("BOM", "TextRecords", "record_ends")
+__all__ = ("MAX_RECORD_BYTES", "TextRecords", "record_ends")
 
 K = TypeVar("K")
 """Type of the keys of a file's records."""
 V = TypeVar("V")
 """Type of their values."""
 
-BOM = b"\xef\xbb\xbf"
+MAX_RECORD_BYTES = 16 * 1024 * 1024
+"""How large a record may be unless its format says otherwise."""
+
+_BOM = b"\xef\xbb\xbf"
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
 _LINE_END, _QUOTE = 10, 34
 
@@ -60,10 +63,10 @@ class TextRecords(Format[K, V]):
 
     def start(self, data: FileData) -> int:
         """Return the byte where the first record begins: after a mark of UTF-8."""
-        first = data.read(0, len(BOM))
+        first = data.read(0, len(_BOM))
         if first.startswith(_WIDE):
             raise DeserializationError("it is UTF-16, expected UTF-8")
-        return len(BOM) if first == BOM else 0
+        return len(_BOM) if first == _BOM else 0
 
     def scan(self, data: FileData) -> Iterator[Mark]:
         """Count line ends."""

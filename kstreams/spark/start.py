@@ -11,8 +11,8 @@ from functools import partial
 from pyspark.sql import SparkSession
 
 from kstreams.batch.changelogs import open_changelogs
-from kstreams.batch.feed import feed_of, publish_commit
 from kstreams.batch.no_topics import NO_TOPICS, check_no_topics
+from kstreams.batch.open_feed import feed_of, publish_commit
 from kstreams.batch.query_driver import QueryDriver
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.checkpoint.app_settings import AppSettings

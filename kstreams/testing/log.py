@@ -6,7 +6,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Sequence
 from contextlib import closing
-from typing import Any
+from typing import Generic, TypeVar
 
 import pyarrow as pa
 
@@ -16,15 +16,20 @@ from kstreams.serde.objects import objects_of
 
 __all__ = ("LogContract",)
 
+K = TypeVar("K")
+"""Type of the log's keys."""
+V = TypeVar("V")
+"""Type of its values."""
+
 _Row = tuple[int, int, object, object]
 """Offset, timestamp, key and value."""
 
 
-class LogContract:
+class LogContract(Generic[K, V]):
     """Derive a test class and say how the log is made and filled; pytest finds the tests.
 
     Example:
-        class TestMine(LogContract):
+        class TestMine(LogContract[None, str]):
             def make(self) -> Log[None, str]:
                 return MyLog("table")
 
@@ -32,7 +37,7 @@ class LogContract:
                 write_rows("table", values)
     """
 
-    def make(self) -> Log[Any, Any]:
+    def make(self) -> Log[K, V]:
         """Make the log; several times in a test, of one place that the test has alone."""
         raise NotImplementedError("say how the log is made: override make()")
 
@@ -40,7 +45,7 @@ class LogContract:
         """Put records with these values in the place, behind those that are there."""
         raise NotImplementedError("say how records come to the place: override add()")
 
-    def text(self, value: Any) -> str:  # noqa: ANN401  # whatever the log's serde makes
+    def text(self, value: V) -> str:
         """Return what was added for a value; by default that is the value itself."""
         return str(value)
 
@@ -161,14 +166,15 @@ class LogContract:
 
     def _texts(self, rows: dict[int, list[_Row]]) -> list[str]:
         data = pa.array([row[3] for part in rows.values() for row in part], pa.binary())
-        return sorted(map(self.text, self.make().value.deserialize_many(data)))
+        found = self.make().value.deserialize_many(data)
+        return sorted(self.text(value) for value in found if value is not None)
 
 
 def _values(start: int, stop: int) -> list[str]:
     return [f"value {number:04}" for number in range(start, stop)]
 
 
-def _all(log: Log[Any, Any]) -> dict[int, list[_Row]]:
+def _all(log: Log[K, V]) -> dict[int, list[_Row]]:
     """Return all that a log has, by partition."""
     with closing(log.contents()) as contents:
         ends = contents.ends()
@@ -177,7 +183,7 @@ def _all(log: Log[Any, Any]) -> dict[int, list[_Row]]:
 
 
 def _read(
-    log: Log[Any, Any], contents: LogContents, partition: int, start: int, stop: int
+    log: Log[K, V], contents: LogContents, partition: int, start: int, stop: int
 ) -> list[_Row]:
     with closing(log.reader()) as reader:
         rows: list[_Row] = []

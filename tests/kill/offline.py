@@ -33,7 +33,7 @@ from kstreams import (
 )
 from kstreams.app import ForkSource, Migration
 from kstreams.batch.embedded.io import publish
-from kstreams.batch.feed import publish_commit
+from kstreams.batch.open_feed import publish_commit
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.named_home import home_of

@@ -38,6 +38,7 @@ ERASED = {
     "RepartitionNode.value": "likewise",
     "SinkNode.target": "likewise",
     "SourceNode.topic": "likewise",
+    "SourceNode.log": "likewise",
     "SerdeByText.make": "what is typed in means a serde of any type",
     "SerdeByText.recorded": "likewise",
     "SerdeRequest.inner": "likewise",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kstreams.batch.feed import Feed
 from kstreams.batch.logs.io import LogIO
 from kstreams.batch.logs.positions import LogPositions
 from kstreams.checkpoint.plans import Slice
@@ -13,9 +14,6 @@ from kstreams.ids import TopicPartition
 from kstreams.log import Log
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.commits import Commit
-
-if TYPE_CHECKING:
-    from kstreams.batch.feed import Feed
 
 __all__ = ("LogFeed", "logs_of")
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import pytest
 
@@ -15,8 +15,13 @@ from kstreams import TEXT
 from kstreams.sources import Csv, Gzip, Lines, Log, Whole, folder
 from kstreams.testing import LogContract
 
+K = TypeVar("K")
+"""Type of the keys."""
+V = TypeVar("V")
+"""Type of the values."""
 
-class _OfFolder(LogContract):
+
+class _OfFolder(LogContract[K, V]):
     """Each `add` is a file."""
 
     partitions = 1
@@ -33,18 +38,18 @@ class _OfFolder(LogContract):
         (self.place / f"{name}.part").rename(self.place / name)
 
 
-class TestLines(_OfFolder):
+class TestLines(_OfFolder[None, str]):
     partitions = 2
 
-    def make(self) -> Log[Any, Any]:
+    def make(self) -> Log[None, str]:
         return folder("lines", self.place, Lines(TEXT), partitions=self.partitions)
 
     def add(self, values: Sequence[str]) -> None:
         self.write("\n".join(values).encode())
 
 
-class TestGzip(_OfFolder):
-    def make(self) -> Log[Any, Any]:
+class TestGzip(_OfFolder[None, str]):
+    def make(self) -> Log[None, str]:
         return folder("lines", self.place, Gzip(Lines(TEXT)))
 
     def add(self, values: Sequence[str]) -> None:
@@ -55,8 +60,8 @@ class TestGzip(_OfFolder):
         self.write(b"".join(gzip.compress(part.encode()) for part in parts))
 
 
-class TestWhole(_OfFolder):
-    def make(self) -> Log[Any, Any]:
+class TestWhole(_OfFolder[str, str]):
+    def make(self) -> Log[str, str]:
         return folder("files", self.place, Whole(TEXT))
 
     def add(self, values: Sequence[str]) -> None:
@@ -71,8 +76,8 @@ class Row:
     text: str
 
 
-class TestCsv(_OfFolder):
-    def make(self) -> Log[Any, Any]:
+class TestCsv(_OfFolder[None, Row]):
+    def make(self) -> Log[None, Row]:
         return folder("rows", self.place, Csv(Row))
 
     def add(self, values: Sequence[str]) -> None:
