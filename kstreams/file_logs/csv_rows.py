@@ -101,7 +101,7 @@ class Csv(TextRecords[None, V]):
             else:
                 fields, found = None, record.count(mark) + 1
             if found != count:
-                faults[number] = f"it has {found} fields, and the first row {count}"
+                faults[number] = _unequal(found, count)
                 values.append(None)
             elif pick is None:
                 values.append(record)
@@ -140,6 +140,10 @@ class Csv(TextRecords[None, V]):
             return mark.join(fields[p] if isinstance(p, int) else p for p in parts)
 
         return pick, len(names)
+
+
+def _unequal(found: int, expected: int) -> str:
+    return f"it has {found} fields, and the first row {expected}"
 
 
 def _divided(record: bytes, mark: bytes) -> list[bytes]:
