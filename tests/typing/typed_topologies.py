@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import NamedTuple
 
 from typing_extensions import assert_type
 
@@ -19,6 +20,7 @@ from kstreams import (
     flat_map,
 )
 from kstreams.io import topic_by
+from kstreams.sources import Csv, FileLog, Gzip, Log, Whole, folder
 from kstreams.state.stores.key_value.store import KeyValueStore
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.topology import Invalid, Loop, PartitionGroup, to_function, to_stdout
@@ -114,3 +116,18 @@ builder.close_loop(again, totals, again)
 topology = builder.build()
 assert_type(topology, Topology)
 assert_type(topology.groups, tuple[PartitionGroup, ...])
+
+
+class Row(NamedTuple):
+    """A row of a file."""
+
+    item: str
+
+
+def logs(builder: TopologyBuilder) -> None:
+    rows = folder("rows", "in", Gzip(Csv(Row)))
+    assert_type(rows, FileLog[None, Row])
+    assert_type(builder.add_source("rows", rows), Node[None, Row])
+    assert_type(builder.add_source("files", folder("files", "in", Whole(BYTES))), Node[str, bytes])
+    log: Log[None, Row] = rows
+    assert_type(builder.add_source("log", log), Node[None, Row])
